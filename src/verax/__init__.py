@@ -1,0 +1,27 @@
+"""Verax puts attention on the witness stand.
+
+>>> import verax
+>>> corpus = verax.load_corpus("planted", documents=120)
+>>> model = verax.train(corpus, encoder="conv", projection="sparsemax", epochs=1)
+>>> trace = model.trace(["w1 good0_3 w2 ."])
+>>> bool(trace.weights.sum().sub(1).abs() < 1e-6)
+True
+"""
+
+from verax.corpora import Corpus, Documents, load_corpus
+from verax.errors import VeraxError
+from verax.models import AttentionClassifier, Trace, load
+from verax.training import train
+from verax.version import __version__
+
+__all__ = [
+    "AttentionClassifier",
+    "Corpus",
+    "Documents",
+    "Trace",
+    "VeraxError",
+    "__version__",
+    "load",
+    "load_corpus",
+    "train",
+]

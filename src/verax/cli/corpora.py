@@ -1,0 +1,74 @@
+"""`verax corpora`: what can be loaded, and what it looks like."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from verax.cli.parsing import add_options, given_options
+from verax.cli.terminal import console, table
+from verax.corpora import CorpusOptions, describe, known_corpora, load_corpus
+from verax.progress import Progress
+
+
+def add(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "corpora",
+        help="list corpora with their sizes, classes, words, sentences and vocabulary",
+        description="List what can be loaded: the built-in corpora and the folders of "
+        "$VERAX_DATA, or the corpora named.",
+    )
+    parser.add_argument("names", nargs="*", metavar="CORPUS", help="names or paths (all known)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--save", metavar="DIR", help="also write the one corpus named as Parquet files into DIR"
+    )
+    add_options(parser, "reading a corpus", CorpusOptions)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    names = given.names or known_corpora()
+    options = given_options(given, CorpusOptions)
+    rows = []
+    with Progress() as display:
+        for name in names:
+            with display.busy(f"loading {name}"):
+                corpus = load_corpus(name, **options)
+            rows.append((describe(corpus, display.watching(f"tokenising {name}")), corpus))
+            if given.save and len(names) == 1:
+                corpus.save(given.save)
+    if given.save and len(names) != 1:
+        from verax.errors import VeraxError
+
+        raise VeraxError("--save takes one corpus: name it, as in verax corpora planted --save DIR")
+    if given.json:
+        found = [{**row, "names": c.classes, "notes": list(c.notes)} for row, c in rows]
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    columns = (
+        "corpus",
+        "classes",
+        "train",
+        "validation",
+        "test",
+        "words",
+        "sentences",
+        "vocabulary",
+    )
+    console().print(table(columns, [_cells(row) for row, _ in rows]))
+    for _, corpus in rows:
+        for note in corpus.notes:
+            console().print(f"{corpus.name}: {note}", style="dim", markup=False)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [
+        row["corpus"],
+        str(row["classes"]),
+        *(f"{row[split]:,}" for split in ("train", "validation", "test")),
+        f"{row['words_mean']:.1f} ({row['words_sd']:.1f})",
+        f"{row['sentences_mean']:.1f} ({row['sentences_sd']:.1f})",
+        f"{row['vocabulary']:,}",
+    ]

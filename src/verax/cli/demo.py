@@ -1,0 +1,140 @@
+"""`verax demo`: three classifiers on a built-in corpus, and how each spreads its attention."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.cli.terminal import console, heat, table
+from verax.corpora import Corpus, load_corpus
+from verax.exams.dispersion import normalised_entropy, support_size
+from verax.files import replace_folder
+from verax.models import AttentionClassifier
+from verax.training import train
+
+MODELS: dict[str, dict[str, Any]] = {
+    "softmax": {"projection": "softmax"},
+    "sparsemax": {"projection": "sparsemax"},
+    "tied": {"grounding": "tying", "strength": 1.0},
+}
+SETTINGS: dict[str, Any] = {"epochs": 5, "min_df": 2, "metric": "accuracy"}
+EXAMPLES = 2
+
+
+def add(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "demo",
+        help="train three classifiers on a built-in corpus and look at their attention",
+        description="Train a softmax, a sparsemax and a tied classifier on rotten_tomatoes and "
+        "show how well each decides and how widely each attends.",
+    )
+    parser.add_argument("--out", metavar="DIR", help="save the models and the table there")
+    parser.add_argument("--seed", type=int, default=0, help="fixes everything")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    screen = console()
+    started = time.monotonic()
+    corpus = load_corpus("rotten_tomatoes")
+    screen.print(
+        f"rotten_tomatoes: {len(corpus.train):,} reviews to train on, {len(corpus.test):,} to test"
+    )
+    models: dict[str, AttentionClassifier] = {}
+    rows = []
+    for name, options in MODELS.items():
+        model = models[name] = train(
+            corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **options
+        )
+        rows.append({"model": name, **measure(model, corpus)})
+        scores = model.record["test"]
+        screen.print(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
+    frame = pd.DataFrame(rows)
+    columns = ("model", "accuracy", "F1", "support", "of items", "entropy")
+    title = "\ntest reviews: mean ± half its 95% interval over documents, one seed"
+    screen.print(table(columns, [_cells(row) for row in rows], title=title))
+    screen.print(
+        "support: items with a weight above zero; entropy: of the weights, 1 is uniform",
+        style="dim",
+    )
+    for row in example_rows(models, corpus):
+        screen.print(f"\n[{corpus.classes[corpus.test.labels[row]]}]", markup=False, style="bold")
+        for name, model in models.items():
+            _show(screen, name, model, corpus.test.texts[row])
+    if given.out:
+        _save(Path(given.out), models, frame)
+        screen.print(f"\nsaved in {given.out}", markup=False)
+    screen.print(f"\n{time.monotonic() - started:.0f} s", style="dim")
+
+
+def measure(model: AttentionClassifier, corpus: Corpus) -> dict[str, float]:
+    """Test accuracy, F1, and the mean support and entropy of the attention, with half-intervals."""
+    correct, support, items, entropy = [], [], [], []
+    for trace in model.traces(corpus.test):
+        assert trace.labels is not None
+        decided = (
+            trace.logits.squeeze(1) > 0 if trace.logits.shape[1] == 1 else trace.logits.argmax(1)
+        )
+        correct.append((decided == trace.labels).cpu().numpy())
+        support.append(support_size(trace.weights, trace.mask).cpu().numpy())
+        items.append(trace.mask.sum(-1).cpu().numpy())
+        entropy.append(normalised_entropy(trace.weights, trace.mask).cpu().numpy())
+    made: dict[str, float] = {"f1": model.record["test"]["f1"]}
+    for name, values in (
+        ("accuracy", correct),
+        ("support", support),
+        ("items", items),
+        ("entropy", entropy),
+    ):
+        joined = np.concatenate(values).astype(np.float64)
+        joined = joined[~np.isnan(joined)]
+        made[name] = float(joined.mean())
+        made[f"{name}_half"] = float(1.96 * joined.std(ddof=1) / np.sqrt(len(joined)))
+    return made
+
+
+def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list[int]:
+    """One review of each class, of ten to sixteen words, that every model gets right."""
+    right = np.ones(len(corpus.test), dtype=bool)
+    for model in models.values():
+        predicted = model.predict(corpus.test.texts)["label"]
+        right &= predicted.to_numpy() == np.array(corpus.classes)[corpus.test.labels]
+    lengths = corpus.test.token_numbers.lengths
+    good = right & (lengths >= 10) & (lengths <= 16)
+    found = [np.flatnonzero(good & (corpus.test.labels == c)) for c in range(EXAMPLES)]
+    return [int(rows[0]) for rows in found if len(rows)]
+
+
+def _show(screen: Any, name: str, model: AttentionClassifier, text: str) -> None:
+    trace = model.trace([text])
+    shown = trace.mask[0].cpu()
+    weights = trace.weights[0].cpu()[shown].tolist()
+    line = heat(model.tokeniser(text), weights)
+    screen.print(f"{name:>10}  ", end="")
+    screen.print(line)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [
+        row["model"],
+        f"{row['accuracy']:.1%} ± {row['accuracy_half']:.1%}",
+        f"{row['f1']:.3f}",
+        f"{row['support']:.1f} ± {row['support_half']:.1f}",
+        f"{row['items']:.1f}",
+        f"{row['entropy']:.3f} ± {row['entropy_half']:.3f}",
+    ]
+
+
+def _save(out: Path, models: dict[str, AttentionClassifier], frame: pd.DataFrame) -> None:
+    def write(target: Path) -> None:
+        for name, model in models.items():
+            model.save(target / name)
+        frame.to_parquet(target / "demo.parquet", index=False)
+
+    replace_folder(out, write, owned=lambda folder: (folder / "demo.parquet").is_file())

@@ -1,0 +1,113 @@
+"""Flags made from the option dataclasses, and errors of one line."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from verax.errors import VeraxError, nearest
+from verax.options import hints, kind_of, parse
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with bad input as a `VeraxError` and the nearest valid name for a mistyped one."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(
+            allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter, **settings
+        )
+        # so that --lam -1e3 is a number, not an option
+        self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
+
+    def error(self, message: str) -> NoReturn:
+        choice = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
+        if choice:
+            commands = [c for a in self._subparsers_actions() for c in a.choices]
+            message = f"unknown command {choice[1]!r}: {nearest(choice[1], commands)}"
+        raise VeraxError(f"{message} (see {self.prog} --help)")
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        given, unknown = self.parse_known_args(arguments)
+        if unknown:
+            parser = self
+            for action in self._subparsers_actions():
+                parser = action.choices.get(getattr(given, "verb", None) or "", self)
+            flag = next((u for u in unknown if u.startswith("-")), unknown[0])
+            if not flag.startswith("-"):
+                parser.error(f"unexpected argument {flag!r}")
+            valid = [s for a in parser._actions for s in a.option_strings]
+            parser.error(f"unknown option {flag!r}: {_nearest_flag(flag, valid)}")
+        return given
+
+    def _subparsers_actions(self) -> list[Any]:
+        return [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
+
+
+def add_options(parser: argparse.ArgumentParser, title: str, cls: type) -> None:
+    """A flag for every field of an option dataclass; a flag not given leaves no trace."""
+    group = parser.add_argument_group(title)
+    annotations = hints(cls)
+    for field in dataclasses.fields(cls):
+        flag = "--" + field.name.replace("_", "-")
+        kind, optional = kind_of(annotations[field.name])
+        text = field.metadata["help"].replace("%", "%%")
+        if field.default is not None:
+            text += f" [{field.default}]"
+        settings: dict[str, Any] = {"dest": field.name, "default": argparse.SUPPRESS, "help": text}
+        if kind is bool:
+            group.add_argument(flag, action=argparse.BooleanOptionalAction, **settings)
+            continue
+        choices = field.metadata["choices"]
+        settings["metavar"] = "{" + ",".join(choices) + "}" if choices else _METAVARS[kind]
+        group.add_argument(flag, type=_reader(field.name, kind, optional), **settings)
+
+
+def given_options(given: argparse.Namespace, *classes: type) -> dict[str, Any]:
+    """The options a user gave, by field name."""
+    values = vars(given)
+    return {
+        f.name: values[f.name] for c in classes for f in dataclasses.fields(c) if f.name in values
+    }
+
+
+def read_config(path: str) -> dict[str, Any]:
+    """A YAML or JSON file of options: the same names as in Python, flat."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise VeraxError(f"cannot read config {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise VeraxError(f"config {path} is not UTF-8 text") from error
+    try:
+        values = json.loads(text) if path.endswith(".json") else yaml.safe_load(text)
+    except (yaml.YAMLError, json.JSONDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise VeraxError(f"config {path} is not valid: {reason}") from error
+    if not isinstance(values, Mapping):
+        raise VeraxError(f"config {path} must be names and values, such as encoder: conv")
+    return {str(key).replace("-", "_"): value for key, value in values.items()}
+
+
+_METAVARS = {int: "N", float: "X", str: "TEXT", dict: "OLD=NEW,…"}
+
+
+def _reader(name: str, kind: Any, optional: bool) -> Any:
+    def read(text: str) -> Any:
+        if optional and text.lower() == "none":
+            return None
+        return parse(name, text, kind)
+
+    return read
+
+
+def _nearest_flag(flag: str, valid: list[str]) -> str:
+    name = flag.split("=", 1)[0]
+    close = nearest(name, valid)
+    return close if close.startswith("did you mean") else "see --help for the options there are"

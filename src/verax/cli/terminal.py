@@ -1,0 +1,46 @@
+"""What people see in a terminal: tables, and words in colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+def console() -> Console:
+    return Console(highlight=False)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Table:
+    """A plain table: first column to the left, numbers to the right."""
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for number, column in enumerate(columns):
+        made.add_column(column, justify="left" if number == 0 else "right", no_wrap=number == 0)
+    for row in rows:
+        made.add_row(*(Text(printable(cell)) for cell in row))
+    return made
+
+
+def heat(words: Sequence[str], weights: Sequence[float]) -> Text:
+    """Words on a background as strong as their weight; unattended words are dim."""
+    top = max(weights, default=0.0) or 1.0
+    text = Text()
+    for word, weight in zip(words, weights, strict=True):
+        if len(text):
+            text.append(" ")
+        text.append(printable(word), style=_style(weight / top) if weight > 0 else "dim")
+    return text
+
+
+def printable(text: str) -> str:
+    """Text that cannot command a terminal: control characters are shown as a replacement mark."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def _style(strength: float) -> str:
+    """White to strong orange, dark letters on it: readable, and told apart by the colour-blind."""
+    share = max(0.0, min(1.0, strength))
+    red, green, blue = (round(255 + share * (end - 255)) for end in (230, 97, 0))
+    return f"#000000 on rgb({red},{green},{blue})"

@@ -1,0 +1,93 @@
+"""`verax train`: from a corpus to a saved classifier."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from verax.cli.parsing import add_options, given_options, read_config
+from verax.cli.terminal import console, table
+from verax.corpora import CorpusOptions, load_corpus
+from verax.corpora.planted import Planted
+from verax.errors import VeraxError, nearest
+from verax.models import AttentionClassifier, ModelOptions
+from verax.options import check, names
+from verax.training import TrainingOptions, train
+
+_OWN = {"corpus": str, "out": str, "seed": int, "device": str}
+
+
+def add(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "train",
+        help="train a classifier and save it",
+        description="Train an attention classifier on a corpus and save it. Every option can "
+        "also stand in a config file, under its Python name; a flag overrides the file.",
+    )
+    parser.add_argument("corpus", nargs="?", metavar="CORPUS", help="name or path of a corpus")
+    parser.add_argument("--out", default=argparse.SUPPRESS, metavar="DIR", help="where to save it")
+    parser.add_argument("--config", metavar="FILE", help="YAML or JSON file of options")
+    parser.add_argument("--seed", type=int, default=argparse.SUPPRESS, help="fixes everything [0]")
+    parser.add_argument(
+        "--device", default=argparse.SUPPRESS, help="auto, cpu, cuda or cuda:1 [auto]"
+    )
+    add_options(parser, "reading the corpus", CorpusOptions)
+    add_options(parser, "the model", ModelOptions)
+    add_options(parser, "training", TrainingOptions)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    values = _settings(given)
+    own = {name: values.pop(name) for name in _OWN if name in values}
+    for name in ("corpus", "out"):
+        if name not in own:
+            raise VeraxError(f"no {name} given: verax train CORPUS --out DIR, or in --config")
+    corpus_names = names(CorpusOptions, Planted)
+    for_corpus = {n: values.pop(n) for n in list(values) if n in corpus_names}
+    corpus = load_corpus(own["corpus"], **for_corpus)
+    model = train(
+        corpus, seed=own.get("seed", 0), device=own.get("device", "auto"), progress=True, **values
+    )
+    model.save(own["out"])
+    _report(model, corpus.notes, own["out"])
+
+
+def _settings(given: argparse.Namespace) -> dict[str, Any]:
+    """The config file's values, overridden by the flags given; all names checked."""
+    values = read_config(given.config) if given.config else {}
+    valid = [*_OWN, *names(CorpusOptions, ModelOptions, TrainingOptions, Planted)]
+    for name in values:
+        if name not in valid:
+            raise VeraxError(f"unknown option {name!r} in {given.config}: {nearest(name, valid)}")
+    values |= given_options(given, CorpusOptions, ModelOptions, TrainingOptions)
+    values |= {n: vars(given)[n] for n in _OWN if vars(given).get(n) is not None}
+    return {n: check(n, v, _OWN[n], {}) if n in _OWN else v for n, v in values.items()}
+
+
+def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> None:
+    screen = console()
+    for note in notes:
+        screen.print(note, style="dim", markup=False)
+    history = model.history[model.history["epoch"] > 0]
+    columns = ("epoch", "train loss", "loss", "accuracy", "f1", "macro f1", "roc auc")
+    rows = [
+        [
+            f"{row.epoch}{' *' if row.selected else ''}",
+            f"{row.train_loss:.4f}",
+            *(f"{getattr(row, n):.4f}" for n in ("loss", "accuracy", "f1", "macro_f1", "roc_auc")),
+        ]
+        for row in history.itertuples()
+    ]
+    screen.print(table(columns, rows, title="validation (* kept)"))
+    scores = "  ".join(f"{n} {v:.4f}" for n, v in model.record["test"].items())
+    screen.print(f"\ntest: {scores}", markup=False)
+    vectors = model.record.get("vectors")
+    if vectors:
+        share = vectors["found"] / vectors["words"]
+        screen.print(
+            f"word vectors: {vectors['found']:,} of {vectors['words']:,} words ({share:.1%}), "
+            f"{vectors['occurrences']:.1%} of the training text",
+            markup=False,
+        )
+    screen.print(f"saved in {out}", markup=False)

@@ -1,0 +1,219 @@
+"""From raw tables to a checked corpus: columns, labels, empty documents, splits, lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.corpora.corpus import Corpus, Documents, checked
+from verax.corpora.options import CorpusOptions
+from verax.corpora.ragged import Ragged
+from verax.corpora.splitting import cut, stratified_order
+from verax.corpora.tokenising import Lexicon, Tokeniser
+from verax.errors import VeraxError, nearest
+
+
+def assemble(
+    name: str,
+    tables: Mapping[str, pd.DataFrame],
+    options: CorpusOptions,
+    class_order: Sequence[str] | None = None,
+) -> Corpus:
+    """A corpus from one table per split; what is dropped or cut is told in its notes."""
+    notes: list[str] = []
+    mapping = _mapping(options.labels)
+    frames = {s: _clean(name, s, t, options, mapping, notes) for s, t in tables.items()}
+    frames = _with_missing_splits(frames, options, notes)
+    classes = _classes(frames, mapping, class_order)
+    if options.limit is not None:
+        frames = {s: _limited(f, options.limit) for s, f in frames.items()}
+    tokeniser = Tokeniser(options.tokeniser, options.lowercase)
+    lexicon = Lexicon()
+    index = {label: i for i, label in enumerate(classes)}
+    splits = {s: _documents(f, index, tokeniser, lexicon) for s, f in frames.items()}
+    if options.min_length is not None or options.max_length is not None:
+        splits = {s: _within_lengths(s, d, options, notes) for s, d in splits.items()}
+    config: dict[str, Any] = {"corpus": name, **asdict(options), "labels": mapping}
+    return checked(Corpus(name, classes, **splits, config=config, notes=tuple(notes)))
+
+
+def label_key(value: Any) -> str:
+    """A label as text: 1, 1.0, "1" and numpy's 1 are all "1"; booleans are "true" and "false"."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).lower()
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _mapping(labels: Mapping[Any, Any] | None) -> dict[str, str] | None:
+    if labels is None:
+        return None
+    if not labels:
+        raise VeraxError("option 'labels' is empty: give at least two, such as 0=world,2=business")
+    return {label_key(k): label_key(v) for k, v in labels.items()}
+
+
+def _clean(
+    name: str,
+    split: str,
+    table: pd.DataFrame,
+    options: CorpusOptions,
+    mapping: dict[str, str] | None,
+    notes: list[str],
+) -> pd.DataFrame:
+    """The columns in use under plain names, without documents that hold nothing."""
+    where = f"corpus {name!r} ({split})"
+    given_tokens = options.tokeniser == "tokens"
+    source = options.tokens_column if given_tokens else options.text_column
+    for column, flag in (
+        (source, "tokens" if given_tokens else "text"),
+        (options.label_column, "label"),
+    ):
+        if column not in table.columns:
+            columns = [str(c) for c in table.columns]
+            raise VeraxError(
+                f"{where} has no column {column!r} ({nearest(column, columns)}); "
+                f"name it with --{flag}-column"
+            )
+        missing = np.flatnonzero(table[column].isna().to_numpy())
+        if len(missing):
+            raise VeraxError(
+                f"{where} has {len(missing)} rows with null {flag} (first: row {missing[0]}): "
+                "fill or remove them"
+            )
+    ids = table["id"] if _is_row_number(table) else np.arange(len(table))
+    clean = pd.DataFrame({"id": np.asarray(ids, dtype=np.int64)})
+    clean["label"] = [label_key(v) for v in table[options.label_column]]
+    if given_tokens:
+        clean["tokens"] = _token_lists(where, source, table)
+        clean["text"] = [" ".join(t) for t in clean["tokens"]]
+        if options.rationale_column in table.columns:
+            marks = _rationales(where, table[options.rationale_column], clean)
+            clean["rationale"] = pd.Series(marks, dtype=object)
+    else:
+        clean["text"] = _texts(where, source, table)
+    if mapping is not None:
+        kept = clean["label"].isin(list(mapping))
+        if dropped := int((~kept).sum()):
+            notes.append(f"{split}: {dropped:,} documents with other labels left out")
+        clean = clean[kept].assign(label=lambda t: t["label"].map(mapping))
+    tokeniser = Tokeniser(options.tokeniser, options.lowercase)
+    full = np.array([not tokeniser.finds_nothing(t) for t in clean["text"]], dtype=bool)
+    if dropped := int((~full).sum()):
+        notes.append(f"{split}: {dropped:,} empty documents dropped")
+    return clean[full].reset_index(drop=True)
+
+
+def _is_row_number(table: pd.DataFrame) -> bool:
+    return "id" in table.columns and pd.api.types.is_integer_dtype(table["id"])
+
+
+def _texts(where: str, column: str, table: pd.DataFrame) -> list[str]:
+    texts = table[column].tolist()
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise VeraxError(
+                f"{where} row {row} has {type(text).__name__} in column {column!r}, not text: "
+                "name the text with --text-column"
+            )
+    return texts
+
+
+def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]]:
+    lists = []
+    for row, tokens in enumerate(table[column]):
+        if isinstance(tokens, str) or not hasattr(tokens, "__iter__"):
+            raise VeraxError(
+                f"{where} row {row} has {type(tokens).__name__} in column {column!r}, not a list "
+                "of tokens: use --tokeniser whitespace with --text-column for text"
+            )
+        lists.append([str(t) for t in tokens])
+    return lists
+
+
+def _rationales(where: str, column: pd.Series, clean: pd.DataFrame) -> list[np.ndarray]:
+    marks = []
+    for row, (mark, tokens) in enumerate(zip(column, clean["tokens"], strict=True)):
+        if len(mark) != len(tokens):
+            raise VeraxError(
+                f"{where} row {row} has {len(mark)} rationale marks for {len(tokens)} tokens: "
+                "one is needed for each"
+            )
+        marks.append(np.asarray(mark).astype(bool))
+    return marks
+
+
+def _with_missing_splits(
+    frames: Mapping[str, pd.DataFrame], options: CorpusOptions, notes: list[str]
+) -> dict[str, pd.DataFrame]:
+    wanted = {"validation": options.validation_fraction, "test": options.test_fraction}
+    missing = {s: f for s, f in wanted.items() if s not in frames}
+    train = frames["train"]
+    if not missing:
+        return dict(frames)
+    if sum(missing.values()) >= 1:
+        raise VeraxError("validation_fraction and test_fraction leave nothing to train on")
+    texts, labels = train["text"].tolist(), train["label"].tolist()
+    rest, *parts = cut(texts, labels, list(missing.values()), options.split_seed)
+    notes.append(f"{' and '.join(missing)} cut off train, stratified by label")
+    rows = {"train": rest, **dict(zip(missing, parts, strict=True))}
+    made = {s: train.iloc[r].reset_index(drop=True) for s, r in rows.items()}
+    return {s: made.get(s, frames.get(s, train)) for s in ("train", "validation", "test")}
+
+
+def _classes(
+    frames: Mapping[str, pd.DataFrame],
+    mapping: dict[str, str] | None,
+    order: Sequence[str] | None,
+) -> list[str]:
+    """Numbers by size, names by the alphabet, unless the source or a mapping has an order."""
+    found: set[str] = set().union(*(set(f["label"]) for f in frames.values()))
+    if order is not None and mapping is None and found <= set(order):
+        return list(order)
+    if all(label.removeprefix("-").isdigit() for label in found):
+        return sorted(found, key=int)
+    if mapping is not None:
+        return [label for label in dict.fromkeys(mapping.values()) if label in found]
+    return sorted(found)
+
+
+def _limited(frame: pd.DataFrame, limit: int) -> pd.DataFrame:
+    places = stratified_order(frame["text"].tolist(), frame["label"].tolist(), seed=0)
+    rows = np.sort(np.argsort(places, kind="stable")[:limit])
+    return frame.iloc[rows].reset_index(drop=True)
+
+
+def _documents(
+    frame: pd.DataFrame, index: Mapping[str, int], tokeniser: Tokeniser, lexicon: Lexicon
+) -> Documents:
+    rationales = None
+    if "rationale" in frame.columns:
+        marks = frame["rationale"].tolist()
+        flat = np.concatenate(marks) if marks else np.zeros(0, dtype=bool)
+        rationales = Ragged.from_lengths(flat, np.array([len(m) for m in marks], np.int64))
+    return Documents(
+        texts=frame["text"].tolist(),
+        labels=np.array([index[label] for label in frame["label"]], dtype=np.int64),
+        ids=frame["id"].to_numpy(dtype=np.int64),
+        tokeniser=tokeniser,
+        lexicon=lexicon,
+        given_tokens=frame["tokens"].tolist() if "tokens" in frame.columns else None,
+        rationales=rationales,
+    )
+
+
+def _within_lengths(
+    split: str, documents: Documents, options: CorpusOptions, notes: list[str]
+) -> Documents:
+    lengths = documents.token_numbers.lengths
+    low = options.min_length or 1
+    high = options.max_length or int(lengths.max(initial=1))
+    kept = np.flatnonzero((lengths >= low) & (lengths <= high))
+    if dropped := len(documents) - len(kept):
+        notes.append(f"{split}: {dropped:,} documents outside {low} to {high} tokens dropped")
+    return documents.take(kept)

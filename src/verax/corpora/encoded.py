@@ -1,0 +1,148 @@
+"""A split as numbers, ready to be cut into batches on any device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from verax.corpora.batch import Batch, SentenceLayout
+from verax.corpora.corpus import Documents
+from verax.corpora.ragged import Ragged
+from verax.corpora.tokenising import Lexicon, Tokeniser, sentence_lengths
+from verax.corpora.vocabulary import EOS, SOS, Vocabulary
+from verax.errors import VeraxError
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedDocuments:
+    """Vocabulary rows of every document, SOS and EOS included where `boundaries` is set.
+
+    `sentences` holds the number of tokens of each sentence for a hierarchical model, else None.
+    """
+
+    tokens: Ragged
+    labels: NDArray[np.int64] | None
+    ids: NDArray[np.int64]
+    boundaries: bool
+    sentences: Ragged | None = None
+    _on_device: dict[torch.device, tuple[Tensor, ...]] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many tokens of each document are read, SOS and EOS included."""
+        return self.tokens.lengths
+
+    def batch(self, rows: NDArray[np.int64], device: torch.device) -> Batch:
+        """The documents at `rows`, padded to the longest, built on `device`.
+
+        Only row starts and lengths travel: the tokens were put on the device once.
+        """
+        flat, labels = self._tensors(device)
+        lengths = self.lengths[rows]
+        geometry = torch.from_numpy(np.stack([self.tokens.offsets[rows], lengths, rows]))
+        starts, ends, keys = geometry.to(device, non_blocking=True).unsqueeze(-1)
+        width = int(lengths.max(initial=0))
+        places = torch.arange(width, device=device)
+        token_mask = places < ends
+        index = (starts + places).clamp_(max=max(len(flat) - 1, 0))
+        tokens = flat[index].masked_fill_(~token_mask, 0)
+        if self.sentences is None:
+            layout = None
+            mask = token_mask
+            if self.boundaries:
+                mask = token_mask & (places > 0) & (places < ends - 1)
+            item_of_token = torch.where(mask, places, -1)
+        else:
+            layout = SentenceLayout.of(self.sentences.take(rows), width, device)
+            mask, item_of_token = layout.mask, layout.sentence_of_token
+        return Batch(
+            tokens=tokens,
+            token_mask=token_mask,
+            mask=mask,
+            item_of_token=item_of_token,
+            lengths=torch.from_numpy(lengths),
+            labels=labels[keys.squeeze(-1)] if self.labels is not None else None,
+            ids=self.ids[rows],
+            keys=keys.squeeze(-1),
+            layout=layout,
+        )
+
+    def _tensors(self, device: torch.device) -> tuple[Tensor, ...]:
+        if device not in self._on_device:
+            labels = self.labels if self.labels is not None else np.zeros(0, np.int64)
+            self._on_device[device] = (
+                torch.from_numpy(self.tokens.values.astype(np.int64)).to(device),
+                torch.from_numpy(labels).to(device),
+            )
+        return self._on_device[device]
+
+
+def encode(
+    documents: Documents, vocabulary: Vocabulary, *, boundaries: bool, hierarchical: bool
+) -> EncodedDocuments:
+    """A split as vocabulary rows."""
+    return _encode(
+        documents.token_numbers,
+        documents.lexicon,
+        vocabulary,
+        labels=documents.labels,
+        ids=documents.ids,
+        boundaries=boundaries,
+        sentences=documents.sentences if hierarchical else None,
+    )
+
+
+def encode_texts(
+    texts: Sequence[str | Sequence[str]],
+    tokeniser: Tokeniser,
+    vocabulary: Vocabulary,
+    *,
+    boundaries: bool,
+    hierarchical: bool,
+) -> EncodedDocuments:
+    """New texts (or token lists) as vocabulary rows, read as the training corpus was."""
+    if isinstance(texts, str):
+        raise VeraxError("expected a list of texts, not one text: put it in a list")
+    for place, text in enumerate(texts):
+        if not isinstance(text, (str, list, tuple, np.ndarray)):
+            raise VeraxError(f"text {place} is {type(text).__name__}: expected text or tokens")
+    lexicon = Lexicon()
+    tokens = lexicon.number(map(tokeniser, texts))
+    empty = np.flatnonzero(tokens.lengths == 0)
+    if len(empty):
+        raise VeraxError(
+            f"text {empty[0]} has no words ({len(empty)} such): leave empty texts out first"
+        )
+    return _encode(
+        tokens,
+        lexicon,
+        vocabulary,
+        labels=None,
+        ids=np.arange(len(tokens)),
+        boundaries=boundaries,
+        sentences=sentence_lengths(tokens, lexicon) if hierarchical else None,
+    )
+
+
+def _encode(
+    tokens: Ragged,
+    lexicon: Lexicon,
+    vocabulary: Vocabulary,
+    *,
+    labels: NDArray[np.int64] | None,
+    ids: NDArray[np.int64],
+    boundaries: bool,
+    sentences: Ragged | None,
+) -> EncodedDocuments:
+    rows = vocabulary.encode(tokens, lexicon)
+    if boundaries:
+        rows = rows.surround(SOS, EOS)
+    return EncodedDocuments(rows, labels, ids, boundaries, sentences)

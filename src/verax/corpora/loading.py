@@ -1,0 +1,118 @@
+"""`load_corpus`: from a name or a path to a checked `Corpus`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from verax.corpora import planted, reviews
+from verax.corpora.assembling import assemble
+from verax.corpora.corpus import Corpus
+from verax.corpora.files import SUFFIXES, class_order, is_corpus_folder, read_folder, read_table
+from verax.corpora.hub import read_hub
+from verax.corpora.options import CorpusOptions
+from verax.errors import VeraxError, nearest
+from verax.options import build, names
+
+BUILT_IN = (*reviews.SOURCES, "planted")
+
+
+def load_corpus(name_or_path: str | Path, **options: Any) -> Corpus:
+    """Load a corpus by name or path.
+
+    A name means, in this order: a built-in (`rotten_tomatoes`, `imdb_reviews`, `planted`); a CSV,
+    TSV, JSONL or Parquet file, or a folder of `train`, `validation` and `test` files, by path;
+    a folder `$VERAX_DATA/<name>`; a dataset `owner/name` of the Hugging Face hub (extra `hf`).
+    Splits the source lacks are cut off its train rows, stratified by label and always the same.
+
+    `options` are the fields of `CorpusOptions`; for `planted`, those of `Planted` as well, which
+    can also be written into the name: `planted:classes=3,length=40`.
+
+    >>> load_corpus("planted", classes=3, documents=60)
+    Corpus('planted', 3 classes, 40/10/10 documents)
+    """
+    name = str(name_or_path)
+    if name == "planted" or name.startswith("planted:"):
+        return _load_planted(name, options)
+    settings = build(CorpusOptions, options, also_valid=())
+    if name in reviews.SOURCES:
+        tables = {"train": reviews.read_reviews(name)}
+        return assemble(name, tables, _with_fixed_cut(name, settings))
+    folder = _folder(name)
+    if folder is not None:
+        return assemble(name, read_folder(folder), settings, class_order(folder))
+    return assemble(name, _read(name, settings), settings)
+
+
+def known_corpora() -> list[str]:
+    """The names that load here and now: built-ins, then the folders of `$VERAX_DATA`."""
+    data = _data_folder()
+    there = sorted(f.name for f in data.iterdir() if is_corpus_folder(f)) if data else []
+    return [*BUILT_IN, *there]
+
+
+def _folder(name: str) -> Path | None:
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    data = _data_folder()
+    if data and not path.exists() and (data / name).is_dir():
+        return data / name
+    return None
+
+
+def _read(name: str, settings: CorpusOptions) -> dict[str, pd.DataFrame]:
+    path = Path(name).expanduser()
+    if path.is_file() or path.suffix.lower() in SUFFIXES or name.startswith(("/", ".", "~")):
+        return {"train": read_table(path)}
+    if "/" in name:
+        return read_hub(name, settings.hub_config, settings.label_column)
+    hint = "" if _data_folder() else "; $VERAX_DATA is not set"
+    raise VeraxError(f"unknown corpus {name!r}: {nearest(name, known_corpora())}{hint}")
+
+
+def _data_folder() -> Path | None:
+    value = os.environ.get("VERAX_DATA")
+    if not value:
+        return None
+    folder = Path(value).expanduser()
+    if not folder.is_dir():
+        raise VeraxError(
+            f"$VERAX_DATA is {value!r}, which is not a folder: set it to one, or unset it"
+        )
+    return folder
+
+
+def _with_fixed_cut(name: str, settings: CorpusOptions) -> CorpusOptions:
+    defaults = CorpusOptions()
+    if any(getattr(settings, n) != getattr(defaults, n) for n in reviews.FIXED):
+        raise VeraxError(f"corpus {name!r} has fixed splits: leave out {', '.join(reviews.FIXED)}")
+    return settings
+
+
+def _load_planted(name: str, options: Mapping[str, Any]) -> Corpus:
+    knobs: dict[str, Any] = {}
+    if ":" in name:
+        for pair in name.split(":", 1)[1].split(","):
+            key, _, value = pair.partition("=")
+            try:
+                knobs[key] = float(value) if key == "label_noise" else int(value)
+            except ValueError:
+                raise VeraxError(
+                    f"planted knob {pair!r}: expected name=number, such as classes=3"
+                ) from None
+    given = names(planted.Planted)
+    knobs |= {k: v for k, v in options.items() if k in given}
+    settings = build(
+        CorpusOptions, {k: v for k, v in options.items() if k not in given}, also_valid=given
+    )
+    generator = build(planted.Planted, knobs)
+    settings = replace(settings, tokeniser="tokens")
+    corpus = assemble("planted", planted.generate(generator), settings)
+    corpus = replace(corpus, config={**corpus.config, **asdict(generator)})
+    return corpus

@@ -1,0 +1,149 @@
+"""Text to words, and words to sentences.
+
+`words` (the default): lower-cased; HTML line breaks become blanks; English clitics are split off
+as in the Penn Treebank (*does n't*, *it 's*), which is how the published word vectors were made;
+a number keeps its inner points and commas (*3.5*, *1,000*); every other sign is a token by itself.
+`whitespace`: lower-cased and split at blanks, for text that is tokenised already.
+`tokens`: the corpus brings lists of tokens, taken as they are (lower-cased unless told otherwise).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verax.corpora.ragged import Ragged
+
+TOKENISERS = ("words", "whitespace", "tokens")
+
+_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
+_WORD = re.compile(
+    r"\d+(?:[.,]\d+)+"  # 3.5 and 1,000
+    r"|n't\b|['’](?:s|re|ve|ll|d|m)\b"  # clitics, any case
+    r"|\w+|[^\w\s]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Tokeniser:
+    """How a corpus's texts become tokens; a trained model keeps it, to read new texts alike.
+
+    >>> Tokeniser()("It doesn't cost $3.50!")
+    ['it', 'does', "n't", 'cost', '$', '3.50', '!']
+    >>> Tokeniser("whitespace", lowercase=False)("It does n't")
+    ['It', 'does', "n't"]
+    """
+
+    kind: str = "words"
+    lowercase: bool = True
+
+    def __call__(self, text: str | Sequence[str]) -> list[str]:
+        if not isinstance(text, str):
+            return [str(t).lower() for t in text] if self.lowercase else [str(t) for t in text]
+        if self.lowercase:
+            text = text.lower()
+        if self.kind != "words":
+            return text.split()
+        if "<" in text:
+            text = _LINE_BREAK.sub(" ", text)
+        return _WORD.findall(_NOT.sub(" n't", text))
+
+    def finds_nothing(self, text: str) -> bool:
+        """Whether a text has no token, told without tokenising it."""
+        if self.kind == "words" and "<" in text:
+            text = _LINE_BREAK.sub(" ", text)
+        return not text.strip()
+
+
+class Lexicon(dict[str, int]):
+    """Every distinct token seen so far, numbered in order of first sight."""
+
+    def __missing__(self, token: str) -> int:
+        self[token] = number = len(self)
+        return number
+
+    def number(self, documents: Iterable[Sequence[str]]) -> Ragged:
+        """Token lists as numbers; new tokens are added."""
+        flat: list[int] = []
+        lengths: list[int] = []
+        look_up = self.__getitem__
+        for tokens in documents:
+            flat.extend(map(look_up, tokens))
+            lengths.append(len(tokens))
+        return Ragged.from_lengths(np.array(flat, dtype=np.int32), np.array(lengths, np.int64))
+
+
+_ENDS = frozenset(".!?…")
+_CLOSERS = frozenset("\"'”’)]»") | {"''"}
+_ABBREVIATIONS = frozenset(
+    (
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "st",
+        "jr",
+        "sr",
+        "vs",
+        "vol",
+        "lt",
+        "col",
+        "capt",
+        "inc",
+        "ltd",
+    )
+) | frozenset("bcdefghjklmnopqrstuvwxyz")
+
+
+def sentence_lengths(tokens: Ragged, lexicon: Lexicon) -> Ragged:
+    """How many tokens each sentence of each document has; every document has at least one sentence.
+
+    A sentence ends after a run of closing signs (. ! ? … and the quotes or brackets that follow)
+    that holds at least one of . ! ? …; a full stop after an abbreviation or a single letter
+    (*dr .*, *j . r . r .*) ends nothing. Works on token numbers, so that pre-tokenised text is
+    split alike.
+    """
+    ids = tokens.values.astype(np.int64)
+    kinds = np.zeros((3, len(lexicon)), dtype=bool)
+    for row, members in enumerate((_ENDS, _CLOSERS, _ABBREVIATIONS)):
+        for token in members:
+            if token in lexicon:
+                kinds[row, lexicon[token]] = True
+    for token, number in lexicon.items():  # "..." and "?!" in text that came tokenised
+        if len(token) > 1 and token[0] in _ENDS and all(c in _ENDS for c in token):
+            kinds[0, number] = True
+    end, closer, abbreviation = (kind[ids] for kind in kinds)
+
+    first = np.zeros(len(ids), dtype=bool)
+    starts = tokens.offsets[:-1][tokens.lengths > 0]
+    first[starts] = True
+    stop = lexicon.get(".", -1)
+    follows_abbreviation = np.concatenate([[False], abbreviation[:-1]])[: len(ids)] & ~first
+    end &= ~((ids == stop) & follows_abbreviation)
+
+    closing = end | closer
+    next_starts = np.concatenate([first[1:], [True]])[: len(ids)]
+    next_closing = np.concatenate([closing[1:], [False]])[: len(ids)] & ~next_starts
+    run_stops = closing & ~next_closing
+    # a run holds an end if the count of ends has grown since the run began
+    run_starts = closing & ~(np.concatenate([[False], closing[:-1]])[: len(ids)] & ~first)
+    before = np.cumsum(end) - end
+    before_run = np.maximum.accumulate(np.where(run_starts, before, -1)) if len(ids) else before
+    boundary = run_stops & (np.cumsum(end) > before_run) | next_starts
+
+    stops = np.flatnonzero(boundary)
+    document = tokens.row_of_value[stops]
+    previous = np.concatenate([[-1], stops[:-1]])[: len(stops)]
+    lengths = stops - previous
+    return Ragged.from_lengths(lengths, _counts(document, len(tokens)))
+
+
+def _counts(rows: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    return np.bincount(rows, minlength=n).astype(np.int64)

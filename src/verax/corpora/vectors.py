@@ -1,0 +1,165 @@
+"""Word vectors: read from GloVe, word2vec and fastText text files, or trained on the corpus."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verax.corpora.corpus import Documents
+from verax.corpora.vocabulary import Vocabulary
+from verax.errors import VeraxError
+
+TRAINED = "word2vec"
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """One row per vocabulary row; words without a vector, and PAD, are zero.
+
+    `found` counts the words that have one, of `words`; `occurrences` is the share of the training
+    text's tokens they make up.
+    """
+
+    matrix: NDArray[np.float32]
+    found: int
+    words: int
+    occurrences: float
+
+    @property
+    def coverage(self) -> float:
+        return self.found / self.words
+
+    def unit_norm(self) -> WordVectors:
+        """Every row scaled to length one; zero rows stay zero."""
+        norms = np.linalg.norm(self.matrix, axis=1, keepdims=True)
+        scaled = self.matrix / np.where(norms > 0, norms, 1)
+        return WordVectors(scaled.astype(np.float32), self.found, self.words, self.occurrences)
+
+
+def read_vectors(
+    path: str | Path,
+    vocabulary: Vocabulary,
+    train: Documents,
+    watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> WordVectors:
+    """The rows of a vectors file that the vocabulary needs.
+
+    One word and its numbers a line, blank-separated, plain or .gz; a first line of two whole
+    numbers (word2vec, fastText) is a header. A word may itself hold blanks, as some in GloVe do.
+    Where a word comes twice, the first row counts. Words the vocabulary lacks are not parsed.
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise VeraxError(
+            f"no such vectors file: {path}; give a GloVe, word2vec or fastText text file"
+        )
+    try:
+        with _open(path) as lines:
+            rows, size = _needed_rows(path, watch(lines), vocabulary)
+    except UnicodeDecodeError as error:
+        raise VeraxError(f"{path} is not UTF-8 text: binary vectors are not read") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise VeraxError(f"{path} is not a whole gzip file: {error}") from error
+    if not rows:
+        raise VeraxError(f"{path} has a vector for none of the corpus's words: check its language")
+    matrix = np.zeros((len(vocabulary), size), dtype=np.float32)
+    for row, vector in rows.items():
+        matrix[row] = vector
+    return _with_coverage(matrix, set(rows), vocabulary, train)
+
+
+def train_vectors(
+    vocabulary: Vocabulary, train: Documents, size: int, epochs: int, seed: int
+) -> WordVectors:
+    """word2vec on the corpus's own sentences with unit-norm rows, as Serrano & Smith have it.
+
+    CBOW, window 5, gensim's defaults otherwise; words outside the vocabulary count as one word UNK.
+    One worker, so that a seed fixes the result. Needs the `vectors` extra.
+    """
+    if importlib.util.find_spec("gensim") is None:
+        raise VeraxError("vectors 'word2vec' needs gensim: pip install 'verax[vectors]'")
+    from gensim.models import Word2Vec
+
+    encoded = vocabulary.encode(train.token_numbers, train.lexicon)
+    lengths = train.sentences.values.astype(np.int64)
+    edges = np.cumsum(lengths)[:-1]
+    sentences = [[str(i) for i in s] for s in np.split(encoded.values, edges)]
+    model = Word2Vec(
+        sentences,
+        vector_size=size,
+        epochs=epochs,
+        min_count=1,
+        workers=1,
+        seed=seed,
+        window=5,
+        sg=0,
+    )
+    matrix = np.zeros((len(vocabulary), size), dtype=np.float32)
+    present = {int(key) for key in model.wv.key_to_index}
+    for row in present:
+        matrix[row] = model.wv[str(row)]
+    return _with_coverage(matrix, present, vocabulary, train).unit_norm()
+
+
+def _open(path: Path) -> IO[str]:
+    with path.open("rb") as start:
+        zipped = start.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rt", encoding="utf-8") if zipped else path.open(encoding="utf-8")
+
+
+def _needed_rows(
+    path: Path, lines: Iterable[str], vocabulary: Vocabulary
+) -> tuple[dict[int, NDArray[np.float32]], int]:
+    needed = vocabulary.rows
+    rows: dict[int, NDArray[np.float32]] = {}
+    size = 0
+    for number, line in enumerate(lines, start=1):
+        line = line.rstrip()
+        blanks = line.count(" ")
+        if number == 1 and blanks == 1 and all(part.isdigit() for part in line.split()):
+            size = int(line.split()[1])
+            continue
+        if not size:
+            size = blanks
+        if size < 1 or blanks < size:
+            raise VeraxError(
+                f"{path} line {number} has {blanks} numbers where {size or 'some'} are expected: "
+                "every row needs a word and as many numbers as the first"
+            )
+        word = line.partition(" ")[0] if blanks == size else line.rsplit(" ", size)[0]
+        row = needed.get(word)
+        if (row is not None and row not in rows) or blanks != size:
+            vector = _numbers(path, number, line.rsplit(" ", size)[1:])
+            if row is not None and row not in rows:
+                rows[row] = vector
+    return rows, size
+
+
+def _numbers(path: Path, number: int, fields: list[str]) -> NDArray[np.float32]:
+    try:
+        vector = np.array(fields, dtype=np.float32)
+    except ValueError:
+        raise VeraxError(
+            f"{path} line {number} is ragged: expected a word and {len(fields)} numbers"
+        ) from None
+    if not np.isfinite(vector).all():
+        raise VeraxError(f"{path} line {number} holds a number that is not finite")
+    return vector
+
+
+def _with_coverage(
+    matrix: NDArray[np.float32], present: set[int], vocabulary: Vocabulary, train: Documents
+) -> WordVectors:
+    tokens = vocabulary.encode(train.token_numbers, train.lexicon).values
+    first = len(vocabulary) - len(vocabulary.words)
+    covered = np.isin(tokens, np.fromiter(present, dtype=np.int64))
+    words = sum(row >= first for row in present)
+    return WordVectors(matrix, words, len(vocabulary.words), float(covered.mean()))

@@ -1,0 +1,69 @@
+"""Which words a model knows, and documents as their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verax.corpora.corpus import Documents
+from verax.corpora.ragged import Ragged
+from verax.corpora.tokenising import Lexicon
+from verax.errors import VeraxError
+
+PAD, UNK, SOS, EOS = range(4)
+SPECIALS = ("<pad>", "<unk>", "<sos>", "<eos>")
+
+
+class Vocabulary:
+    """Words in rows: PAD 0, UNK 1, SOS 2, EOS 3, then words from the most to the least frequent.
+
+    A word written like a special token in a text is an ordinary word, and never taken for one.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words: tuple[str, ...] = tuple(words)
+
+    def __len__(self) -> int:
+        return len(SPECIALS) + len(self.words)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self):,} rows)"
+
+    @classmethod
+    def of(cls, train: Documents, min_df: int = 1, max_size: int | None = None) -> Vocabulary:
+        """The words of the train split that occur in at least `min_df` documents.
+
+        With `max_size`, the most frequent that many (special rows not counted). Ties in frequency
+        are in order of the alphabet, so the rows do not depend on the order of documents.
+        """
+        tokens = train.token_numbers
+        ids = tokens.values.astype(np.int64)
+        n = len(train.lexicon)
+        counts = np.bincount(ids, minlength=n)
+        pairs = np.unique(tokens.row_of_value * n + ids)
+        document_frequency = np.bincount(pairs % n, minlength=n)
+        types = list(train.lexicon)
+        kept = np.flatnonzero((document_frequency >= min_df) & (counts > 0))
+        words = sorted((types[i] for i in kept), key=lambda w: (-counts[train.lexicon[w]], w))
+        if not words:
+            raise VeraxError(f"no word occurs in {min_df} training documents: lower --min-df")
+        return cls(words[:max_size])
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The row of each word."""
+        return {word: row for row, word in enumerate(self.words, start=len(SPECIALS))}
+
+    def text(self, row: int) -> str:
+        """The word in a row, or the special token's name."""
+        return SPECIALS[row] if row < len(SPECIALS) else self.words[row - len(SPECIALS)]
+
+    def encode(self, tokens: Ragged, lexicon: Lexicon) -> Ragged:
+        """Lexicon numbers as rows, unknown words as UNK; one look-up per distinct word."""
+        table: NDArray[np.int32] = np.array(
+            [self.rows.get(word, UNK) for word in lexicon], dtype=np.int32
+        )
+        return Ragged(table[tokens.values.astype(np.int64)], tokens.offsets)

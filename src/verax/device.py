@@ -1,0 +1,25 @@
+"""Which device to compute on."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+from verax.errors import VeraxError
+
+# cuBLAS repeats itself only with a fixed workspace; it must be set before its first use.
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+
+
+def resolve_device(name: str) -> torch.device:
+    """`auto` is a GPU where there is one; otherwise a torch device name such as cpu or cuda:1."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise VeraxError(f"unknown device {name!r}: use auto, cpu, cuda or cuda:1") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise VeraxError(f"device {name!r} is not there: use --device cpu or auto")
+    return device

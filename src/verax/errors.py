@@ -1,0 +1,28 @@
+"""The one error a user is meant to read."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class VeraxError(ValueError):
+    """Bad input: one line that says what was wrong, what was expected and what to do.
+
+    The command line prints it as it is and exits with code 2.
+    """
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """The part of a message that helps with a mistyped `name`.
+
+    >>> nearest("projektion", ["projection", "encoder"])
+    "did you mean 'projection'?"
+    >>> nearest("zzz", ["projection", "encoder"])
+    'choose from encoder, projection'
+    """
+    valid = sorted(valid)
+    close = difflib.get_close_matches(name, valid, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return "choose from " + ", ".join(valid)

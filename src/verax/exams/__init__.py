@@ -1,0 +1,1 @@
+"""What an explanation must survive; one file per exam."""

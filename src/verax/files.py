@@ -1,0 +1,50 @@
+"""Writing so that nothing is ever half there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from verax.errors import VeraxError
+
+
+def replace_folder(
+    folder: str | Path,
+    write: Callable[[Path], None],
+    owned: Callable[[Path], bool],
+) -> None:
+    """Make `folder` hold what `write` puts into it, all at once.
+
+    `write` fills a temporary folder beside the target, which then takes its name; a process killed
+    on the way leaves the old folder as it was (and a hidden temporary one). A folder that exists
+    already is replaced only if it is empty or `owned` recognises it as an earlier result.
+    """
+    target = Path(folder).absolute()
+    if target.exists() and not target.is_dir():
+        raise VeraxError(f"cannot write {folder}: it is a file, give a folder")
+    if target.exists() and any(target.iterdir()) and not owned(target):
+        raise VeraxError(
+            f"cannot write {folder}: it holds other files, give a new or an empty folder"
+        )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise VeraxError(f"cannot write {folder}: {error.strerror}") from error
+    try:
+        filling = scratch / "new"
+        filling.mkdir()
+        write(filling)
+        if target.exists():
+            os.rename(target, scratch / "old")
+        os.rename(filling, target)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file with Unix line ends, the same bytes everywhere."""
+    path.write_text(text, encoding="utf-8", newline="\n")

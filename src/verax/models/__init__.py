@@ -1,0 +1,20 @@
+"""The classifier's slots: embedding, encoders, alignment, projections, grounding, head."""
+
+from verax.models.classifier import AttentionClassifier
+from verax.models.head import Head, decisions, probabilities
+from verax.models.hierarchical import HierarchicalClassifier
+from verax.models.options import ModelOptions
+from verax.models.saving import load, make_classifier
+from verax.models.trace import Trace
+
+__all__ = [
+    "AttentionClassifier",
+    "Head",
+    "HierarchicalClassifier",
+    "ModelOptions",
+    "Trace",
+    "decisions",
+    "load",
+    "make_classifier",
+    "probabilities",
+]

@@ -1,0 +1,47 @@
+"""Scores: how much each item asks to be attended."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class Additive(nn.Module):
+    """a_i = v · tanh(W h_i + b), with v free of bias (Bahdanau et al. 2015; Jain & Wallace 2019).
+
+    W maps an item to `attention_size`: half an item's size in Jain & Wallace and Tutek & Šnajder,
+    the whole in Serrano & Smith.
+    """
+
+    def __init__(self, item_size: int, attention_size: int | None) -> None:
+        super().__init__()
+        attention_size = attention_size or max(1, item_size // 2)
+        self.transform = nn.Linear(item_size, attention_size)
+        self.query = nn.Linear(attention_size, 1, bias=False)
+
+    def forward(self, items: Tensor) -> Tensor:
+        """(batch, items, size) → (batch, items)"""
+        return self.query(torch.tanh(self.transform(items))).squeeze(-1)
+
+
+class Dot(nn.Module):
+    """a_i = q · h_i / √size, with a learned query q.
+
+    q is drawn from N(0, 1); PyTorch's default for a linear map, U(−1/√size, 1/√size), can be
+    chosen instead: attention then tends to stay uniform (Tutek & Šnajder 2020, appendix C).
+    """
+
+    def __init__(self, item_size: int, query_init: str) -> None:
+        super().__init__()
+        self.query = nn.Parameter(torch.empty(item_size))
+        if query_init == "normal":
+            nn.init.normal_(self.query)
+        else:
+            bound = 1 / math.sqrt(item_size)
+            nn.init.uniform_(self.query, -bound, bound)
+
+    def forward(self, items: Tensor) -> Tensor:
+        """(batch, items, size) → (batch, items)"""
+        return items @ self.query / math.sqrt(items.shape[-1])

@@ -1,0 +1,196 @@
+"""The attention classifier: text → tokens → items → scores → weights → context → logits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from verax.corpora.batch import Batch
+from verax.corpora.batching import MAX_TOKENS, reading_batches
+from verax.corpora.corpus import Documents
+from verax.corpora.encoded import EncodedDocuments, encode, encode_texts
+from verax.corpora.tokenising import Tokeniser
+from verax.corpora.vocabulary import PAD, Vocabulary
+from verax.models.attention import Attention, pool
+from verax.models.encoders import make_encoder
+from verax.models.grounding import ground, grounded_size, make_mask_vector
+from verax.models.head import Head, probabilities
+from verax.models.noise import Noise
+from verax.models.options import ModelOptions
+from verax.models.trace import Trace
+
+_EMBEDDING_PLACE = 11
+
+Texts = Sequence[str | Sequence[str]]
+Watch = Callable[[Iterable[Any]], Iterable[Any]]
+
+
+class AttentionClassifier(nn.Module):
+    """A classifier with a choice in each slot, over words; `HierarchicalClassifier` is its twin.
+
+    `options` must be resolved. `record` is what a saved model remembers of its making: corpus,
+    training options, metrics. `history` has a row per epoch, epoch 0 being the untrained model.
+    """
+
+    def __init__(
+        self,
+        options: ModelOptions,
+        vocabulary: Vocabulary,
+        classes: Sequence[str],
+        tokeniser: Tokeniser | None = None,
+    ) -> None:
+        super().__init__()
+        self.options = options
+        self.vocabulary = vocabulary
+        self.classes = list(classes)
+        self.tokeniser = tokeniser or Tokeniser()
+        self.history = pd.DataFrame()
+        self.record: Mapping[str, Any] = {}
+        self.embedding = nn.Embedding(len(vocabulary), options.embedding_size, padding_idx=PAD)
+        nn.init.normal_(self.embedding.weight, std=options.embedding_size**-0.5)
+        with torch.no_grad():
+            self.embedding.weight[PAD] = 0
+        self.mask_vector = make_mask_vector(options)
+        self.encoder = make_encoder(options.encoder, options.embedding_size, options)
+        item_size = self._make_levels(grounded_size(self.encoder.output_size, options))
+        self.attention = Attention(item_size, options)
+        self.head = Head(
+            item_size,
+            len(self.classes),
+            options.head == "sigmoid",
+            options.dropout_head,
+            options.dropout_head_on,
+        )
+        if options.initialisation == "xavier":
+            self.head.initialise_xavier()
+
+    def _make_levels(self, state_size: int) -> int:
+        """Modules between states and attended items; returns an item's size."""
+        return state_size
+
+    @property
+    def device(self) -> torch.device:
+        return self.embedding.weight.device
+
+    def forward(self, batch: Batch, noise: Noise | None = None) -> Trace:
+        """One pass. Without a Noise nothing is dropped, in training mode and out of it."""
+        embedded = self.embedding(batch.tokens)
+        return self.run(batch, embedded, noise)
+
+    def run(self, batch: Batch, embedded: Tensor, noise: Noise | None = None) -> Trace:
+        """The pass from word vectors on, (batch, tokens, embedding), which may be anyone's."""
+        states, items = self.encode(batch, embedded, noise)
+        scores, weights = self.attention(items, batch.mask)
+        logits = self.head(pool(weights, items), None if noise is None else noise.rows())
+        return Trace(
+            ids=batch.ids,
+            labels=batch.labels,
+            tokens=batch.tokens,
+            token_mask=batch.token_mask,
+            mask=batch.mask,
+            item_of_token=batch.item_of_token,
+            embedded=embedded,
+            states=states,
+            items=items,
+            scores=scores,
+            weights=weights,
+            logits=logits,
+            head=self.head,
+        )
+
+    def encode(
+        self, batch: Batch, embedded: Tensor, noise: Noise | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Word vectors → states of words and attended items; here these are the same."""
+        states = self.encode_words(batch, embedded, noise)
+        return states, states
+
+    def encode_words(self, batch: Batch, embedded: Tensor, noise: Noise | None = None) -> Tensor:
+        """(batch, tokens, embedding) → grounded states (batch, tokens, size)."""
+        dropped = self._drop_embedded(embedded, noise)
+        encoded = self.encoder(dropped, batch.token_mask, batch.lengths, noise)
+        return ground(encoded, embedded, self.options)
+
+    def _drop_embedded(self, embedded: Tensor, noise: Noise | None) -> Tensor:
+        if noise is None:
+            return embedded
+        return noise.dropout(embedded, self.options.dropout_embedding, _EMBEDDING_PLACE)
+
+    # what people call
+
+    @torch.no_grad()
+    def trace(self, texts_or_batch: Texts | Batch) -> Trace:
+        """The forward pass over texts (or token lists, or a `Batch`), in the order given.
+
+        All of it at once: for many or long texts use `traces`, which keeps to a token budget.
+        """
+        if isinstance(texts_or_batch, Batch):
+            return self(texts_or_batch)
+        encoded = self.read(texts_or_batch)
+        return self(encoded.batch(np.arange(len(encoded)), self.device))
+
+    @torch.no_grad()
+    def traces(
+        self,
+        texts: Texts | Documents | EncodedDocuments,
+        max_tokens: int = MAX_TOKENS,
+        watch: Watch = iter,
+    ) -> Iterator[Trace]:
+        """Traces of any number of texts, batch by batch within a budget of padded tokens.
+
+        Batches are longest first; `trace.ids` tells which documents a trace is of (positions in
+        the list, for texts).
+        """
+        encoded = self.read(texts)
+        for rows in watch(reading_batches(encoded.lengths, max_tokens)):
+            yield self(encoded.batch(rows, self.device))
+
+    @torch.no_grad()
+    def logits(
+        self,
+        texts: Texts | Documents | EncodedDocuments,
+        max_tokens: int = MAX_TOKENS,
+        watch: Watch = iter,
+    ) -> Tensor:
+        """(documents, classes) in the order given, on CPU; one column means one sigmoid logit."""
+        encoded = self.read(texts)
+        batches = reading_batches(encoded.lengths, max_tokens)
+        pieces = [self(encoded.batch(rows, self.device)).logits for rows in watch(batches)]
+        joined = torch.cat(pieces).cpu() if pieces else torch.zeros(0, len(self.head.bias))
+        logits = torch.empty_like(joined)
+        logits[torch.from_numpy(np.concatenate(batches) if batches else np.zeros(0, int))] = joined
+        return logits
+
+    def predict(
+        self, texts: Texts, max_tokens: int = MAX_TOKENS, watch: Watch = iter
+    ) -> pd.DataFrame:
+        """A row per text: `label`, the class decided for, and `p_<class>`, its probability."""
+        shares = probabilities(self.logits(texts, max_tokens, watch)).numpy()
+        frame = pd.DataFrame(shares, columns=[f"p_{name}" for name in self.classes])
+        labels = [self.classes[i] for i in shares.argmax(axis=1)] if len(shares) else []
+        frame.insert(0, "label", pd.Series(labels, dtype=str))
+        return frame
+
+    def read(self, texts: Texts | Documents | EncodedDocuments) -> EncodedDocuments:
+        """Texts as this model's numbers."""
+        if isinstance(texts, EncodedDocuments):
+            return texts
+        how = {
+            "boundaries": bool(self.options.boundaries),
+            "hierarchical": self.options.hierarchical,
+        }
+        if isinstance(texts, Documents):
+            return encode(texts, self.vocabulary, **how)
+        return encode_texts(texts, self.tokeniser, self.vocabulary, **how)
+
+    def save(self, folder: str | Path) -> None:
+        """Write `config.json`, `vocabulary.json` and `model.safetensors`; see `verax.load`."""
+        from verax.models.saving import save
+
+        save(self, folder)

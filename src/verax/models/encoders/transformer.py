@@ -1,0 +1,102 @@
+"""A small Transformer encoder."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from verax.models.encoders.base import Encoder
+from verax.models.noise import Noise
+
+_PLACE = 201
+
+
+class Transformer(Encoder):
+    """Post-norm self-attention layers over word vectors plus sinusoidal positions.
+
+    Meister et al. give no sizes; defaults are 2 layers, 4 heads, a feed-forward layer of twice the
+    width, dropout 0.1 on each sublayer's output and inside the feed-forward. Word vectors of
+    another size go through one linear map first. Self-attention is always softmax: the projection
+    under study is the one that pools.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        output_size: int,
+        layers: int,
+        heads: int,
+        feedforward_size: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        same = input_size == output_size
+        self.enter = nn.Identity() if same else nn.Linear(input_size, output_size)
+        self.layers = nn.ModuleList(
+            TransformerLayer(output_size, heads, feedforward_size, dropout, _PLACE + 10 * i)
+            for i in range(layers)
+        )
+        self.dropout = dropout
+        self.output_size = output_size
+
+    def forward(
+        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
+    ) -> Tensor:
+        states = self.enter(inputs)
+        states = states + sinusoids(inputs.shape[1], self.output_size, states.device).to(states)
+        if noise is not None:
+            states = noise.dropout(states, self.dropout, _PLACE - 1)
+        for layer in self.layers:
+            states = layer(states, mask, noise)
+        return states * mask.unsqueeze(-1)
+
+
+class TransformerLayer(nn.Module):
+    """Self-attention, then two linear maps around a ReLU; each added to its input and normed."""
+
+    def __init__(
+        self, size: int, heads: int, feedforward_size: int, dropout: float, place: int
+    ) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.place = place
+        self.project_in = nn.Linear(size, 3 * size)
+        self.project_out = nn.Linear(size, size)
+        self.widen = nn.Linear(size, feedforward_size)
+        self.narrow = nn.Linear(feedforward_size, size)
+        self.norm_attention = nn.LayerNorm(size)
+        self.norm_feedforward = nn.LayerNorm(size)
+        nn.init.xavier_uniform_(self.project_in.weight)
+        nn.init.zeros_(self.project_in.bias)
+        nn.init.zeros_(self.project_out.bias)
+
+    def forward(self, states: Tensor, mask: Tensor, noise: Noise | None) -> Tensor:
+        attended = self._drop(self.project_out(self._attend(states, mask)), noise, 0)
+        states = self.norm_attention(states + attended)
+        inner = self._drop(self.widen(states).relu(), noise, 1)
+        return self.norm_feedforward(states + self._drop(self.narrow(inner), noise, 2))
+
+    def _attend(self, states: Tensor, mask: Tensor) -> Tensor:
+        batch, positions, size = states.shape
+        heads = self.project_in(states).view(batch, positions, 3, self.heads, -1)
+        query, key, value = heads.permute(2, 0, 3, 1, 4)
+        # an empty row reads itself, so that it stays finite; the encoder zeroes it afterwards
+        readable = mask | ~mask.any(-1, keepdim=True)
+        attended = functional.scaled_dot_product_attention(
+            query, key, value, attn_mask=readable[:, None, None, :]
+        )
+        return attended.transpose(1, 2).reshape(batch, positions, size)
+
+    def _drop(self, values: Tensor, noise: Noise | None, place: int) -> Tensor:
+        return values if noise is None else noise.dropout(values, self.dropout, self.place + place)
+
+
+def sinusoids(positions: int, size: int, device: torch.device) -> Tensor:
+    """(positions, size): sine on even features and cosine on odd, wavelengths 2π to 10,000·2π."""
+    rates = torch.exp(torch.arange(0, size, 2, device=device) * (-math.log(10_000.0) / size))
+    angles = torch.arange(positions, device=device).unsqueeze(-1) * rates
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size]

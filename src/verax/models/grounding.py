@@ -1,0 +1,90 @@
+"""Grounding: what holds a state to the word it stands for (Tutek & Šnajder 2020).
+
+concat    h_t = [rnn(e)_t ; e_t]
+residual  h_t = rnn(e)_t + e_t
+tying     h_t = rnn(e)_t, and the loss has δ · mean_t ‖h_t − e_t‖²
+mlm       h_t = rnn(e)_t, and the loss has η · cross-entropy of words masked from a second reading
+
+The first two change the states and live in the model; the last two change the loss, which the
+training objective asks for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from verax.corpora.vocabulary import SPECIALS
+from verax.models.noise import Noise
+from verax.models.options import ModelOptions
+
+_SELECT, _FATE, _WORD = 21, 22, 23
+
+
+def ground(encoded: Tensor, embedded: Tensor, options: ModelOptions) -> Tensor:
+    """(…, tokens, hidden) and (…, tokens, embedding) → states."""
+    if options.grounding == "concat":
+        return torch.cat([encoded, embedded], dim=-1)
+    if options.grounding == "residual":
+        return encoded + embedded
+    return encoded
+
+
+def grounded_size(encoded_size: int, options: ModelOptions) -> int:
+    return encoded_size + (options.embedding_size if options.grounding == "concat" else 0)
+
+
+def make_mask_vector(options: ModelOptions) -> nn.Parameter | None:
+    """The one parameter a masked LM adds: the vector read in place of a masked word."""
+    if options.grounding != "mlm":
+        return None
+    return nn.Parameter(torch.randn(options.embedding_size) * options.embedding_size**-0.5)
+
+
+def tying_loss(states: Tensor, embedded: Tensor, words: Tensor) -> Tensor:
+    """Σ_t ‖h_t − e_t‖² over the words (batch, tokens) bool; divide by their number for the mean."""
+    return ((states - embedded) * words.unsqueeze(-1)).square().sum()
+
+
+@dataclass(frozen=True, eq=False)
+class Masking:
+    """Which words a masked LM must predict, and what it reads in their place.
+
+    selected  (batch, tokens) bool
+    masked    (batch, tokens) bool   of these, the ones replaced by the mask vector
+    tokens    (batch, tokens) long   what is read otherwise: some random, some unchanged
+    """
+
+    selected: Tensor
+    masked: Tensor
+    tokens: Tensor
+
+
+def mask_words(
+    tokens: Tensor, words: Tensor, vocabulary_size: int, probability: float, noise: Noise
+) -> Masking:
+    """Devlin et al.'s rule: of the words selected, 80% masked, 10% random, 10% left as they are."""
+    selected = words & (noise.uniform(_SELECT) < probability)
+    fate = noise.uniform(_FATE)
+    first = len(SPECIALS)
+    random_words = first + (noise.uniform(_WORD) * (vocabulary_size - first)).long()
+    replaced = selected & (fate >= 0.8) & (fate < 0.9)
+    return Masking(
+        selected=selected,
+        masked=selected & (fate < 0.8),
+        tokens=torch.where(replaced, random_words, tokens),
+    )
+
+
+def mlm_loss(states: Tensor, targets: Tensor, embedding: Tensor) -> Tensor:
+    """Σ cross-entropy of h · Eᵀ at the selected words; divide by their number for the mean.
+
+    states (selected, size), targets (selected,), embedding (vocabulary, size): no bias, no new
+    parameters, and the whole vocabulary but PAD, which is no word.
+    """
+    logits = states @ embedding.T
+    logits[:, 0] = -torch.inf
+    return functional.cross_entropy(logits, targets, reduction="sum")

@@ -1,0 +1,79 @@
+"""Randomness in training that depends on what it falls on, not on how the batch was cut.
+
+A dropout mask drawn from a generator changes when a batch is split in two or padded further. Here
+every draw is a hash of (seed, step, place in the network, document, position, feature), so a token
+budget that splits a batch into micro-batches changes memory and nothing else, and CPU and GPU drop
+the same units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+# Odd 64-bit constants of a finaliser in the family of MurmurHash; negative as signed integers.
+_A = -49064778989728563
+_B = -4265267296055464877
+_GOLDEN = -7046029254386353131
+_BITS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Draws for one training step.
+
+    keys: (batch, …) long — one per row of what will be dropped from, such as (batch, tokens).
+    A forward pass without a Noise drops nothing, whatever mode the module is in.
+    """
+
+    keys: Tensor
+    seed: int
+
+    @classmethod
+    def of(cls, documents: Tensor, width: int, seed: int, step: int) -> Noise:
+        """Keys for (batch, width) positions of the documents with the given keys."""
+        places = torch.arange(width, device=documents.device)
+        return cls(_mix(documents.unsqueeze(-1) * _GOLDEN + places), _wrap(seed * 1_000_003 + step))
+
+    def rows(self) -> Noise:
+        """The same, with one key per document instead of one per position."""
+        return replace(self, keys=self.keys[..., 0])
+
+    def columns(self, width: int) -> Noise:
+        """The same, for `width` positions a document: other positions than the tokens'."""
+        places = torch.arange(width, device=self.keys.device)
+        return replace(self, keys=_mix(self.keys[:, :1] + (places + 1) * _B))
+
+    def with_keys(self, keys: Tensor) -> Noise:
+        return replace(self, keys=keys)
+
+    def uniform(self, place: int) -> Tensor:
+        """One number in [0, 1) per key; `place` names where in the network it is used."""
+        return _bits(self.keys + _wrap((self.seed ^ place * _A) * _GOLDEN)).double() / 2**_BITS
+
+    def dropout(self, values: Tensor, p: float, place: int) -> Tensor:
+        """`values` (…, features), each feature zeroed with probability p, the rest scaled up."""
+        if p == 0:
+            return values
+        features = torch.arange(values.shape[-1], device=values.device) * _B
+        salt = _wrap((self.seed ^ place * _A) * _GOLDEN)
+        kept = _bits(self.keys.unsqueeze(-1) + (features + salt)) >= int(p * 2**_BITS)
+        return values * kept.to(values.dtype).mul_(1 / (1 - p))
+
+
+def _wrap(number: int) -> int:
+    """A Python integer as 64-bit two's complement, the way tensors overflow."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def _mix(h: Tensor) -> Tensor:
+    h = (h ^ ((h >> 33) & 0x7FFFFFFF)) * _A
+    h = (h ^ ((h >> 33) & 0x7FFFFFFF)) * _B
+    return h ^ ((h >> 33) & 0x7FFFFFFF)
+
+
+def _bits(h: Tensor) -> Tensor:
+    """The best 24 bits of the mixed hash."""
+    return (_mix(h) >> 40) & (2**_BITS - 1)

@@ -1,0 +1,300 @@
+"""Projections: from scores over a bag's items to attention weights on the simplex.
+
+Each of the four solves its own problem over p ≥ 0, Σp = 1, row by row over the last dimension.
+It takes `scores` of shape (..., items) and an optional boolean `mask` of the same shape, True where
+there is an attended item, and returns weights of that shape.
+
+What holds for every one of them, whatever the scores:
+
+- A masked position gets exactly 0 and no gradient, even where its score is inf or NaN.
+- An attended score of -inf is read as "no item", the same as a masked one.
+- A row with one item gives it exactly 1; a row with none gives zeros and zero gradients.
+- A NaN or +inf among the attended scores makes its own row NaN, and no other.
+
+How they are solved.  Write a for alpha and q = 1 / (a - 1), shift z so that its maximum is 0, and
+scale it by a - 1.  The weights are then p_i = (z_i + θ)₊^q for the one θ in (0, 1] that makes them
+sum to 1.  For 1 < a ≤ 2 the norm ‖(z + θ)₊‖_q is convex and increasing in θ, so Newton's method
+on "norm = 1" comes down from θ = 1 to the root without passing it; and being nearly linear, the
+norm takes about five steps where Σp takes more.  Sparsemax is a = 2, where it ends exactly.
+
+The Jacobian of each is diag(s) - s sᵀ / Σs with s = p^(2 - a) on the support and 0 off it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from verax.errors import VeraxError, nearest
+
+# On a CPU a look at the error is nearly free; on an accelerator it stalls the queue.
+_STEPS_BETWEEN_CHECKS = 8
+
+# Torch's topk is a partial sort, several times faster, while 64 k ≤ width; below 8 or above 32
+# scores it was not worth its time (benchmarks/projections.py).
+_PARTIAL = 64
+_HIGHEST = 32
+_WIDE = 8 * _PARTIAL
+
+
+def softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Softmax: argmax_p  p·z - Σ p log p, so p_i ∝ exp(z_i); `scores` (..., items) → weights."""
+    _check(scores, mask)
+    kept = _kept(scores, mask)
+    if kept.shape[-1] == 0:
+        return kept.clone()
+    empty = kept.detach().amax(-1, keepdim=True) == -math.inf
+    if kept.device.type == "cpu" and not bool(empty.any()):
+        return torch.softmax(kept, -1)
+    # Zeroing the scores as well keeps NaN out of the backward pass, not only out of the weights.
+    return torch.softmax(kept.masked_fill(empty, 0.0), -1).masked_fill(empty, 0.0)
+
+
+def sparsemax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Sparsemax: argmin_p ‖p - z‖², the nearest point of the simplex; low scores get exactly 0.
+
+    `scores` (..., items) → weights (..., items).  Where a score stands exactly at the threshold
+    the map has a kink; the gradient there is the one of an item off the support.
+
+    Martins & Astudillo, "From Softmax to Sparsemax", ICML 2016.
+    """
+    return _project_row_wise(scores, mask, alpha=2.0, scale=1.0)
+
+
+def sparsegen(scores: Tensor, mask: Tensor | None = None, *, lam: float = 0.0) -> Tensor:
+    """Sparsegen-lin: argmin_p ‖p - z‖² - λ‖p‖² for finite λ < 1, equal to sparsemax(z / (1 - λ)).
+
+    `scores` (..., items) → weights (..., items).  λ = 0 is sparsemax; λ → 1 shares the weight
+    evenly among the items tied for the maximum; λ → -∞ shares it evenly among all items.
+
+    Laha et al., "On Controllable Sparse Alternatives to Softmax", NeurIPS 2018.
+    """
+    if not (math.isfinite(lam) and lam < 1):
+        raise VeraxError(f"lam is {lam}, expected a finite number < 1: choose one, such as 0.0")
+    return _project_row_wise(scores, mask, alpha=2.0, scale=1.0 / (1.0 - lam))
+
+
+def entmax(scores: Tensor, mask: Tensor | None = None, *, alpha: float = 1.5) -> Tensor:
+    """Entmax: argmax_p  p·z + H(p), with the Tsallis entropy H(p) = Σ(p - p^a) / (a (a - 1)).
+
+    `scores` (..., items) → weights (..., items), for finite a = `alpha` ≥ 1.  1 is softmax (there
+    H is Shannon's entropy), 2 is sparsemax; a larger one gives fewer items weight.  Above 2 the
+    slope at the edge of the support is infinite: gradients there are large, but kept finite.
+
+    Peters, Niculae & Martins, "Sparse Sequence-to-Sequence Models", ACL 2019.
+    """
+    if not (math.isfinite(alpha) and alpha >= 1):
+        raise VeraxError(f"alpha is {alpha}, expected a finite number ≥ 1: choose one, such as 1.5")
+    if alpha == 1:
+        return softmax(scores, mask)
+    # Beyond 1e30 no float tells the difference, and factors of it would overflow.
+    return _project_row_wise(scores, mask, alpha=min(float(alpha), 1e30), scale=1.0)
+
+
+PROJECTIONS: dict[str, Callable[..., Tensor]] = dict(
+    softmax=softmax, sparsemax=sparsemax, sparsegen=sparsegen, entmax=entmax
+)
+
+
+def project(
+    name: str, scores: Tensor, mask: Tensor | None = None, *, lam: float = 0.0, alpha: float = 1.5
+) -> Tensor:
+    """The projection called `name`; `lam` is for sparsegen alone and `alpha` for entmax alone."""
+    if name not in PROJECTIONS:
+        raise VeraxError(f"projection {name!r} is not known: {nearest(name, PROJECTIONS)}")
+    options = {"sparsegen": {"lam": lam}, "entmax": {"alpha": alpha}}.get(name, {})
+    return PROJECTIONS[name](scores, mask, **options)
+
+
+def _check(scores: Tensor, mask: Tensor | None) -> None:
+    """Refuse tensors that the maps are not defined for, by the name of the argument."""
+    if scores.dtype not in (torch.float32, torch.float64):
+        raise VeraxError(f"scores is {scores.dtype}, expected float32 or float64: convert it first")
+    if scores.dim() == 0:
+        raise VeraxError("scores has no dimension, expected (..., items): give it at least one")
+    if mask is not None and mask.dtype != torch.bool:
+        raise VeraxError(f"mask is {mask.dtype}, expected bool: pass True where there is an item")
+    if mask is not None and mask.shape != scores.shape:
+        found, expected = tuple(mask.shape), tuple(scores.shape)
+        raise VeraxError(f"mask has shape {found}, expected {expected} as scores: expand it first")
+
+
+def _kept(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """The scores with -inf at masked positions, whatever stood there."""
+    # A product with the mask would let inf and NaN through; a selection does not.
+    return scores if mask is None else torch.where(mask, scores, -math.inf)
+
+
+def _project_row_wise(scores: Tensor, mask: Tensor | None, alpha: float, scale: float) -> Tensor:
+    """Entmax of `scale` · scores for alpha > 1, after the checks that all maps share."""
+    _check(scores, mask)
+    if scores.shape[-1] == 0:
+        return scores.clone()
+    # A factor that underflowed to 0 would turn the -inf of a masked position into NaN.
+    scale = max(scale, torch.finfo(scores.dtype).tiny)
+    apply = cast(Callable[[Tensor, Tensor | None, float, float], Tensor], _Entmax.apply)
+    return apply(scores, mask, alpha, scale)
+
+
+class _Entmax(torch.autograd.Function):
+    """Entmax of `scale` · scores for alpha > 1, differentiable twice."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, scores: Tensor, mask: Tensor | None, alpha: float, scale: float
+    ) -> Tensor:
+        kept = _kept(scores, mask)
+        # A row with no item has maximum -inf, and -inf - (-inf) is NaN.
+        top = kept.amax(-1, keepdim=True).clamp_(min=torch.finfo(kept.dtype).min)
+        # Shifting first keeps the maximum at exactly 0 however large the scale is.
+        shifted = kept - top if mask is None else kept.sub_(top)
+        if scale * (alpha - 1) != 1:
+            shifted *= scale * (alpha - 1)
+        weights, slopes = _bisect(shifted, alpha) if alpha > 2 else _newton(shifted, alpha)
+        ctx.save_for_backward(weights, slopes)
+        ctx.alpha, ctx.scale = alpha, scale
+        return weights
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None, None]:
+        weights, slopes = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            # The saved slopes carry no graph; a second derivative needs them as made from p.
+            slopes = _slopes(weights, ctx.alpha)
+        sloped = slopes * upstream
+        total = slopes.sum(-1, keepdim=True).clamp(min=torch.finfo(slopes.dtype).tiny)
+        mean = sloped.sum(-1, keepdim=True) / total
+        gradient = torch.addcmul(sloped, slopes, mean, value=-1)
+        return gradient if ctx.scale == 1 else gradient * ctx.scale, None, None, None
+
+
+def _slopes(weights: Tensor, alpha: float) -> Tensor:
+    """s = p^(2 - a) on the support and 0 off it, in operations that can be differentiated."""
+    if alpha == 2:
+        return weights.sign()
+    support = weights > 0
+    # A power of 0 has an infinite derivative, and infinity times 0 is NaN: stand in a 1 for it.
+    powers = torch.where(support, weights, 1.0) ** (2 - alpha)
+    # For large alpha they overflow; this bound leaves room to multiply two of them.
+    bound = math.sqrt(torch.finfo(weights.dtype).max)
+    return torch.where(support, powers.clamp(max=bound), 0.0)
+
+
+def _newton(z: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    """Weights and slopes for 1 < a ≤ 2, from scores shifted to maximum 0 and scaled by a - 1.
+
+    Leaving scores out lowers the sum of the weights, so the root for a part of them is a safe
+    start for the whole; where the part holds the support it is the root of the whole.
+    """
+    width = z.shape[-1]
+    # Not on accelerators: there the kernels' number counts more than their width, and PyTorch
+    # has no deterministic running sum.
+    if alpha in (1.5, 2.0) and width >= _WIDE and z.device.type == "cpu":
+        start = _root_of_sorted(z.topk(min(width // _PARTIAL, _HIGHEST)).values, alpha)
+    else:
+        start = z.new_ones((*z.shape[:-1], 1))
+    return _descend(z, start, alpha)
+
+
+def _root_of_sorted(z: Tensor, alpha: float) -> Tensor:
+    """θ in closed form for a = 1.5 or 2 and scores in descending order.
+
+    If the support is the first j scores, with mean m and mean square deviation v, then θ_j is
+    1/j - m for a = 2 and √(1/j - v) - m for a = 1.5.  The first is smallest where j is the size
+    of the support; so is the second among those j with z_j + θ_j > 0.
+    """
+    # No score below -1 can be in the support, and clamped there it cannot overflow a square.
+    z = z.clamp(min=-1.0)
+    count = torch.arange(1, z.shape[-1] + 1, dtype=z.dtype, device=z.device)
+    if alpha == 2:
+        return ((1 - z.cumsum(-1)) / count).amin(-1, keepdim=True)
+    mean = z.cumsum(-1) / count
+    deviation = (z * z).cumsum(-1) / count - mean * mean
+    theta = (1 / count - deviation).sqrt_() - mean
+    return torch.where(z + theta > 0, theta, 1.0).amin(-1, keepdim=True)
+
+
+def _descend(z: Tensor, theta: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    """Weights and slopes, by Newton's method on ‖(z + θ)₊‖_q = 1 from a θ not below the root.
+
+    With W = Σp and S = Σs the step is (W - W^(2 - a)) / S.
+
+    Each step at least quarters the product of excess and derivative, as their ratios to the ones
+    before add up to at most 1 on a convex function.  Both start at no more than n^(a - 1), the
+    derivative stays above 1 and θ above 1 / n^(a - 1), which bounds the steps that are needed.
+    """
+    weigh = {2.0: _weigh_sparsemax, 1.5: _weigh_entmax15}.get(alpha, _weigh_entmax)
+    precision = torch.finfo(z.dtype).eps
+    most = math.log(z.shape[-1], 4) * 3 * (alpha - 1) - math.log(precision, 4)
+    period = 1 if z.device.type == "cpu" else _STEPS_BETWEEN_CHECKS
+    for step in range(1, math.ceil(most) + 2):
+        weights, slopes = weigh(z, theta, alpha)
+        total = weights.sum(-1, keepdim=True)
+        excess = total - (1.0 if alpha == 2 else total ** (2 - alpha))
+        change = excess / _at_least_tiny(slopes.sum(-1, keepdim=True))
+        if step % period == 0 and not bool((change > 8 * precision * theta).any()):
+            break
+        # Past the root by a rounding, Newton would turn back; staying put makes it end.
+        theta = theta - change.clamp_(min=0.0)
+    return weights.div_(_at_least_tiny(total)), slopes
+
+
+def _weigh_sparsemax(z: Tensor, theta: Tensor, _alpha: float) -> tuple[Tensor, Tensor]:
+    """a = 2: p = (z + θ)₊ and s = its support."""
+    weights = (z + theta).relu_()
+    # Several times faster than a comparison: kernels for floats use vector instructions.
+    return weights, weights.sign()
+
+
+def _weigh_entmax15(z: Tensor, theta: Tensor, _alpha: float) -> tuple[Tensor, Tensor]:
+    """a = 1.5: s = (z + θ)₊ and p = s²."""
+    slopes = (z + theta).relu_()
+    return slopes * slopes, slopes
+
+
+def _weigh_entmax(z: Tensor, theta: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    """1 < a < 2: p = (z + θ)₊^q = θ^q (1 + z/θ)₊^q and s = p^(2 - a) = p / (z + θ)."""
+    weights = _power(z / theta, alpha) * theta ** (1 / (alpha - 1))
+    return weights, weights / _at_least_tiny(z + theta)
+
+
+def _power(x: Tensor, alpha: float) -> Tensor:
+    """(1 + x)₊^q, by way of log1p because for a near 1 x is small and q large."""
+    return x.clamp(min=-1.0).log1p_().div_(alpha - 1).exp_()
+
+
+def _bisect(z: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    """Weights and slopes for a > 2, where the norm is not convex, by halving.
+
+    What is halved is the largest weight w = θ^q, which lies in [1/n, 1], rather than θ itself,
+    which for large a comes too near 0: the weights are w (1 + z / w^(a - 1))₊^q.
+    """
+    finfo = torch.finfo(z.dtype)
+    low = z.new_full((*z.shape[:-1], 1), 1 / z.shape[-1])
+    high = torch.ones_like(low)
+
+    def weigh(largest: Tensor) -> Tensor:
+        # Finite, because infinity times the 0 of the maximum is NaN.
+        stretch = (largest ** (1 - alpha)).clamp_(max=finfo.max)
+        return largest * _power(z * stretch, alpha)
+
+    for _ in range(math.ceil(math.log2(z.shape[-1] / finfo.eps)) + 1):
+        middle = (low + high) / 2
+        heavy = weigh(middle).sum(-1, keepdim=True) > 1
+        low, high = torch.where(heavy, low, middle), torch.where(heavy, middle, high)
+    weights = weigh(high)
+    slopes = _slopes(weights, alpha)
+    # The last bit of w moves steep weights by far more than a bit: they take up the excess.
+    excess = (weights.sum(-1, keepdim=True) - 1) / _at_least_tiny(slopes.sum(-1, keepdim=True))
+    weights = (weights - slopes * excess).relu_()
+    weights /= _at_least_tiny(weights.sum(-1, keepdim=True))
+    return weights, _slopes(weights, alpha)
+
+
+def _at_least_tiny(divisor: Tensor) -> Tensor:
+    """The divisor, moved off 0 in place: in a row with no item 0 / 0 is to be 0."""
+    return divisor.clamp_(min=torch.finfo(divisor.dtype).tiny)

@@ -1,0 +1,98 @@
+"""A model as a folder: `config.json`, `vocabulary.json`, `model.safetensors`; no pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from verax.corpora.tokenising import Tokeniser
+from verax.corpora.vocabulary import Vocabulary
+from verax.device import resolve_device
+from verax.errors import VeraxError
+from verax.files import replace_folder, write_text
+from verax.models.classifier import AttentionClassifier
+from verax.models.hierarchical import HierarchicalClassifier
+from verax.models.options import ModelOptions
+from verax.options import build
+from verax.version import __version__
+
+FORMAT = 1
+_CONFIG, _VOCABULARY, _WEIGHTS = "config.json", "vocabulary.json", "model.safetensors"
+
+
+def make_classifier(
+    options: ModelOptions,
+    vocabulary: Vocabulary,
+    classes: list[str],
+    tokeniser: Tokeniser | None = None,
+) -> AttentionClassifier:
+    """The classifier that resolved options describe, flat or hierarchical."""
+    kind = HierarchicalClassifier if options.hierarchical else AttentionClassifier
+    return kind(options, vocabulary, classes, tokeniser)
+
+
+def save(model: AttentionClassifier, folder: str | Path) -> None:
+    """Write a model; the folder appears, or is replaced, all at once."""
+    config = {
+        "format": FORMAT,
+        "verax": __version__,
+        "model": asdict(model.options),
+        "classes": model.classes,
+        "tokeniser": asdict(model.tokeniser),
+        **model.record,
+        "history": json.loads(model.history.to_json(orient="records", double_precision=15)),
+    }
+    weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
+
+    def write(target: Path) -> None:
+        write_text(target / _CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+        words = json.dumps(list(model.vocabulary.words), ensure_ascii=False, indent=0)
+        write_text(target / _VOCABULARY, words + "\n")
+        save_file(weights, target / _WEIGHTS)
+
+    replace_folder(folder, write, owned=is_model_folder)
+
+
+def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
+    """The model saved in `folder`, in eval mode, with the same logits bit for bit."""
+    path = Path(folder)
+    if not is_model_folder(path):
+        raise VeraxError(f"{folder} is not a saved model: expected a folder with {_CONFIG}")
+    config = _read_json(path / _CONFIG)
+    if config.get("format") != FORMAT:
+        raise VeraxError(
+            f"{folder} has format {config.get('format')!r}, this Verax reads {FORMAT}: "
+            f"load it with the Verax that made it ({config.get('verax')})"
+        )
+    known = {"format", "verax", "model", "classes", "tokeniser", "history"}
+    options = build(ModelOptions, config["model"])
+    vocabulary = Vocabulary(_read_json(path / _VOCABULARY))
+    tokeniser = Tokeniser(**config["tokeniser"])
+    with torch.random.fork_rng():
+        model = make_classifier(options, vocabulary, config["classes"], tokeniser)
+    try:
+        model.load_state_dict(load_file(path / _WEIGHTS))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise VeraxError(f"cannot load weights from {path / _WEIGHTS}: {first}") from error
+    model.history = pd.DataFrame(config["history"])
+    model.record = {k: v for k, v in config.items() if k not in known}
+    return model.to(resolve_device(device)).eval()
+
+
+def is_model_folder(folder: Path) -> bool:
+    return (folder / _CONFIG).is_file() and (folder / _WEIGHTS).is_file()
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise VeraxError(f"cannot read {path}: {error}") from error

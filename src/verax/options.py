@@ -1,0 +1,146 @@
+"""Options declared once, as dataclass fields: the Python call, the flag and the config-file key.
+
+A room declares its options as a frozen dataclass whose fields are made by `option`. `build` turns
+a plain mapping (keyword arguments, a YAML file, parsed flags) into that dataclass, refusing unknown
+names with the nearest valid one and values of the wrong kind with the kind expected.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from verax.errors import VeraxError, nearest
+
+T = TypeVar("T")
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    choices: Sequence[str] | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    below: float | None = None,
+    above: float | None = None,
+) -> Any:
+    """A dataclass field with what its flag, its help text and its checks need."""
+    metadata = {
+        "help": help,
+        "choices": tuple(choices) if choices else None,
+        "minimum": minimum,
+        "maximum": maximum,
+        "below": below,
+        "above": above,
+    }
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def kind_of(hint: Any) -> tuple[Any, bool]:
+    """The type a hint names, and whether None is allowed: `int | None` → (int, True)."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        arms = [a for a in typing.get_args(hint) if a is not type(None)]
+        return typing.get_origin(arms[0]) or arms[0], True
+    return typing.get_origin(hint) or hint, False
+
+
+def hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def names(*classes: type) -> list[str]:
+    """Every option name of these dataclasses, in order of declaration."""
+    return [f.name for cls in classes for f in dataclasses.fields(cls)]
+
+
+def build(cls: Callable[..., T], values: Mapping[str, Any], also_valid: Sequence[str] = ()) -> T:
+    """An instance of the option dataclass `cls` from a plain mapping, strictly checked.
+
+    `also_valid` are names a user could have meant that belong elsewhere: they are offered as the
+    nearest valid name, never accepted.
+    """
+    fields = {f.name: f for f in dataclasses.fields(typing.cast(type, cls))}
+    for name in values:
+        if name not in fields:
+            suggestion = nearest(str(name), [*fields, *also_valid])
+            raise VeraxError(f"unknown option {str(name)!r}: {suggestion}")
+    annotations = hints(typing.cast(type, cls))
+    checked = {n: check(n, v, annotations[n], fields[n].metadata) for n, v in values.items()}
+    return cls(**checked)
+
+
+def divide(values: Mapping[str, Any], *classes: type) -> list[dict[str, Any]]:
+    """Deal a flat mapping out to the dataclasses that declare its names; refuse what none knows."""
+    valid = names(*classes)
+    for name in values:
+        if name not in valid:
+            raise VeraxError(f"unknown option {str(name)!r}: {nearest(str(name), valid)}")
+    return [{n: values[n] for n in names(cls) if n in values} for cls in classes]
+
+
+def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
+    """`value` in the kind that option `name` takes, or an error that says what it takes."""
+    kind, optional = kind_of(hint)
+    if value is None:
+        if optional:
+            return None
+        raise VeraxError(f"option {name!r} cannot be none: give {_article(kind)}")
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if kind is float and isinstance(value, str):  # YAML reads 1e-3 as text
+        value = parse(name, value, kind)
+    if (isinstance(value, bool) and kind in (int, float)) or not isinstance(value, kind):
+        raise VeraxError(f"option {name!r} is {value!r}: expected {_article(kind)}")
+    choices = metadata.get("choices")
+    if choices and value not in choices:
+        raise VeraxError(f"option {name!r} is {value!r}: {nearest(value, choices)}")
+    if kind in (int, float):
+        _within(name, value, metadata)
+    return value
+
+
+def parse(name: str, text: str, kind: Any) -> Any:
+    """The value of option `name` written as `text` on the command line."""
+    try:
+        if kind is int:
+            return int(text)
+        if kind is float:
+            return float(text)
+        if kind is bool:
+            return {"true": True, "false": False}[text.lower()]
+        if kind is dict:
+            pairs = [pair.split("=", 1) for pair in text.split(",")]
+            return {key.strip(): value.strip() for key, value in pairs}
+    except (ValueError, KeyError):
+        raise VeraxError(f"option {name!r} is {text!r}: expected {_article(kind)}") from None
+    return text
+
+
+def _within(name: str, value: float, metadata: Mapping[str, Any]) -> None:
+    lowest, highest = metadata.get("minimum"), metadata.get("maximum")
+    above, below = metadata.get("above"), metadata.get("below")
+    bounds = [
+        (lowest is not None and value < lowest, f"at least {lowest}"),
+        (highest is not None and value > highest, f"at most {highest}"),
+        (above is not None and value <= above, f"above {above}"),
+        (below is not None and value >= below, f"below {below}"),
+        (not math.isfinite(value), "a finite number"),
+    ]
+    for broken, expected in bounds:
+        if broken:
+            raise VeraxError(f"option {name!r} is {value}: it must be {expected}")
+
+
+def _article(kind: Any) -> str:
+    return {
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        str: "text",
+        dict: "a mapping such as 0=negative,4=positive",
+    }[kind]

@@ -1,0 +1,148 @@
+"""Epochs, early stopping, and the state that is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from verax.corpora.batching import Rows, micro_batches, training_batches
+from verax.corpora.encoded import EncodedDocuments
+from verax.errors import VeraxError
+from verax.models.classifier import AttentionClassifier
+from verax.training.metrics import better, evaluate
+from verax.training.objective import Objective
+from verax.training.optimiser import clip_gradients, make_optimiser
+from verax.training.options import TrainingOptions
+
+_ASK_EVERY = 50
+"""Steps between looks at the loss: on a GPU each look waits for it."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a progress display is told."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    loss: float | None
+    score: float | None
+
+
+class Loop:
+    """Trains a classifier; ends with the weights of the best epoch."""
+
+    def __init__(
+        self,
+        model: AttentionClassifier,
+        train: EncodedDocuments,
+        validation: EncodedDocuments,
+        objective: Objective,
+        options: TrainingOptions,
+        seed: int,
+        report: Callable[[Step], None] = lambda step: None,
+    ) -> None:
+        self.model = model
+        self.train = train
+        self.validation = validation
+        self.objective = objective
+        self.options = options
+        self.seed = seed
+        self.report = report
+        self.optimiser = make_optimiser(model, options)
+        self.score: float | None = None
+
+    def run(self) -> pd.DataFrame:
+        """Train; the model is left in eval mode with its best weights. Returns the history."""
+        options = self.options
+        rows = [{"epoch": 0, "train_loss": math.nan, **self._validate(), "lr": options.lr}]
+        best, best_epoch, since = math.nan, 0, 0
+        kept: Mapping[str, Tensor] = {}
+        plateau = self._plateau()
+        for epoch in range(1, options.epochs + 1):
+            lr = self.optimiser.param_groups[0]["lr"]
+            loss = self.epoch(epoch)
+            scores = self._validate()
+            rows.append({"epoch": epoch, "train_loss": loss, **scores, "lr": lr})
+            score = self.score = scores[options.metric]
+            if plateau is not None:
+                plateau.step(score)
+            if epoch < options.select_from and epoch < options.epochs:
+                continue
+            if best_epoch == 0 or better(options.metric, score, best):
+                best, best_epoch, since = score, epoch, 0
+                kept = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
+            else:
+                since += 1
+                if options.patience is not None and since >= options.patience:
+                    break
+        self.model.load_state_dict(kept)
+        history = pd.DataFrame(rows)
+        history["selected"] = history["epoch"] == best_epoch
+        return history
+
+    def epoch(self, epoch: int) -> float:
+        """One pass over the training documents; returns the mean loss over documents."""
+        self.model.train()
+        lengths = self.train.lengths
+        batches = training_batches(lengths, self.options.batch_size, self.seed, epoch)
+        total = torch.zeros((), device=self.model.device, dtype=torch.float64)
+        shown: float | None = None
+        first = (epoch - 1) * (len(lengths) + 1)
+        for number, rows in enumerate(batches):
+            loss = self.step(micro_batches(rows, lengths, self.options.max_tokens), first + number)
+            total += loss.double() * len(rows)
+            if number % _ASK_EVERY == 0:
+                shown = self._finite(loss, epoch, number)
+            self.report(
+                Step(epoch, self.options.epochs, number + 1, len(batches), shown, self.score)
+            )
+        self.model.eval()
+        return self._finite(total / len(lengths), epoch, len(batches))
+
+    def step(self, pieces: list[Rows], step: int) -> Tensor:
+        """One optimiser step on a batch, its pieces accumulated; returns the batch's loss."""
+        device = self.model.device
+        batches = [self.train.batch(rows, device) for rows in pieces]
+        counts = self.objective.counts(batches, step)
+        self.optimiser.zero_grad(set_to_none=True)
+        losses = []
+        for batch in batches:
+            loss = self.objective(batch, step, counts)
+            loss.backward()
+            losses.append(loss.detach())
+        if self.options.clip is not None:
+            clip_gradients(self.model, self.options.clip)
+        self.optimiser.step()
+        return torch.stack(losses).sum() if len(losses) > 1 else losses[0]
+
+    def _validate(self) -> dict[str, float]:
+        labels = self.validation.labels
+        assert labels is not None
+        self.model.eval()
+        return evaluate(self.model.logits(self.validation, self.options.max_tokens), labels)
+
+    def _plateau(self) -> torch.optim.lr_scheduler.ReduceLROnPlateau | None:
+        if self.options.plateau_factor is None:
+            return None
+        return torch.optim.lr_scheduler.ReduceLROnPlateau(
+            self.optimiser,
+            mode="min" if self.options.metric == "loss" else "max",
+            factor=self.options.plateau_factor,
+            patience=self.options.plateau_patience,
+        )
+
+    def _finite(self, loss: Tensor, epoch: int, step: int) -> float:
+        value = float(loss)
+        if not math.isfinite(value):
+            raise VeraxError(
+                f"the loss became {value} in epoch {epoch}, step {step}: "
+                "lower --lr, set --clip, or lower --strength"
+            )
+        return value

@@ -1,0 +1,116 @@
+"""What training minimises: classification, and what grounding adds to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from verax.corpora.batch import Batch
+from verax.models.classifier import AttentionClassifier
+from verax.models.grounding import Masking, mask_words, mlm_loss, tying_loss
+from verax.models.noise import Noise
+from verax.models.trace import Trace
+
+# the masked reading drops other units than the clean one
+_SECOND_READING = 7_919
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """Mean loss over a batch, additive over its micro-batches.
+
+    classification  mean over documents of class weight × cross-entropy
+    tying           + δ × mean over all words of the batch of ‖h − e‖²
+    mlm             + η × mean over all selected words of the batch of the cross-entropy
+
+    Each piece of a batch contributes its sum over the whole batch's count, so pieces add up to
+    the batch whatever the cut. `class_weights` is (classes,), or None for equal weights.
+    """
+
+    model: AttentionClassifier
+    class_weights: Tensor | None
+    seed: int
+
+    def noise(self, batch: Batch, step: int) -> Noise:
+        return Noise.of(batch.keys, batch.tokens.shape[1], self.seed, step)
+
+    def counts(self, pieces: list[Batch], step: int) -> BatchCounts:
+        """What the batch's means divide by."""
+        documents = sum(len(piece) for piece in pieces)
+        grounding = self.model.options.grounding
+        words = selected = None
+        if grounding == "tying":
+            words = torch.stack([(p.item_of_token >= 0).sum() for p in pieces]).sum()
+        elif grounding == "mlm":
+            maskings = [self._masking(p, self.noise(p, step)) for p in pieces]
+            selected = torch.stack([m.selected.sum() for m in maskings]).sum()
+        return BatchCounts(documents, words, selected)
+
+    def __call__(self, batch: Batch, step: int, counts: BatchCounts) -> Tensor:
+        noise = self.noise(batch, step)
+        trace = self.model(batch, noise)
+        loss = self.classification(trace).sum() / counts.documents
+        options = self.model.options
+        if counts.words is not None and options.strength:
+            words = batch.item_of_token >= 0
+            tying = tying_loss(trace.states, trace.embedded, words)
+            loss = loss + options.strength * tying / counts.words
+        elif counts.selected is not None and options.strength:
+            masked_lm = self.masked_lm(batch, noise)
+            loss = loss + options.strength * masked_lm / counts.selected.clamp(min=1)
+        return loss
+
+    def classification(self, trace: Trace) -> Tensor:
+        """(batch,) weighted cross-entropy of each document."""
+        labels = trace.labels
+        assert labels is not None
+        if trace.logits.shape[1] == 1:
+            losses = functional.binary_cross_entropy_with_logits(
+                trace.logits.squeeze(1), labels.to(trace.logits.dtype), reduction="none"
+            )
+        else:
+            losses = functional.cross_entropy(trace.logits, labels, reduction="none")
+        return losses if self.class_weights is None else losses * self.class_weights[labels]
+
+    def masked_lm(self, batch: Batch, noise: Noise) -> Tensor:
+        """Summed cross-entropy of the selected words, from a second, corrupted reading."""
+        masking = self._masking(batch, noise)
+        embedding = self.model.embedding
+        mask_vector = self.model.mask_vector
+        assert mask_vector is not None
+        embedded = torch.where(masking.masked.unsqueeze(-1), mask_vector, embedding(masking.tokens))
+        second = Noise(noise.keys, noise.seed ^ _SECOND_READING)
+        states = self.model.encode_words(batch, embedded, second)
+        return mlm_loss(states[masking.selected], batch.tokens[masking.selected], embedding.weight)
+
+    def _masking(self, batch: Batch, noise: Noise) -> Masking:
+        words = batch.item_of_token >= 0
+        size, share = len(self.model.vocabulary), self.model.options.mask_probability
+        return mask_words(batch.tokens, words, size, share, noise)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchCounts:
+    """Documents of a whole batch; its words under tying, its selected words under a masked LM."""
+
+    documents: int
+    words: Tensor | None
+    selected: Tensor | None
+
+
+def balanced_weights(labels: NDArray[np.int64], classes: int, one_logit: bool) -> Tensor:
+    """(classes,) weights that even out the classes.
+
+    With one sigmoid logit, positives weigh N_neg / N_pos and negatives 1 (Jain & Wallace); with a
+    softmax, class c weighs N / (C · N_c), which is scikit-learn's "balanced".
+    """
+    counts = np.bincount(labels, minlength=classes).astype(np.float64)
+    if one_logit:
+        return torch.tensor([1.0, counts[0] / counts[1]], dtype=torch.float32)
+    weights = counts.sum() / (classes * np.maximum(counts, 1))
+    return torch.tensor(weights, dtype=torch.float32)

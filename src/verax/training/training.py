@@ -1,0 +1,182 @@
+"""`train`: from a corpus to a classifier, in one call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+import torch
+
+from verax.corpora.corpus import Corpus
+from verax.corpora.encoded import encode
+from verax.corpora.vectors import TRAINED, WordVectors, read_vectors, train_vectors
+from verax.corpora.vocabulary import Vocabulary
+from verax.device import resolve_device
+from verax.models.classifier import AttentionClassifier
+from verax.models.options import ModelOptions
+from verax.models.saving import make_classifier
+from verax.options import build, divide
+from verax.progress import Progress
+from verax.training.loop import Loop
+from verax.training.metrics import evaluate
+from verax.training.objective import Objective, balanced_weights
+from verax.training.options import TrainingOptions
+
+
+def train(
+    corpus: Corpus,
+    *,
+    seed: int = 0,
+    device: str = "auto",
+    progress: bool = False,
+    **options: Any,
+) -> AttentionClassifier:
+    """Train an attention classifier on a corpus.
+
+    Returns it in eval mode, with the weights of the epoch that scored best on validation, a
+    `history` of every epoch, and in `record` the corpus, the options and the test scores.
+    `options` are the fields of `ModelOptions` and `TrainingOptions`.
+
+    >>> import verax
+    >>> corpus = verax.load_corpus("planted", documents=120)
+    >>> model = verax.train(corpus, encoder="none", projection="sparsemax", epochs=1, seed=1)
+    >>> model.predict(["w1 w2 good0_3 ."]).columns.tolist()
+    ['label', 'p_0', 'p_1']
+    """
+    model_values, training_values = divide(options, ModelOptions, TrainingOptions)
+    model_options = build(ModelOptions, model_values)
+    settings = build(TrainingOptions, training_values)
+    where = resolve_device(device)
+    model_options.resolved(len(corpus.classes))  # refuse what cannot be before anything is read
+    with Progress(progress) as display, _repeatable(where):
+        for name, documents in corpus.splits.items():
+            documents.tokenise(display.watching(f"tokenising {name}"))
+        vocabulary = Vocabulary.of(corpus.train, settings.min_df, settings.max_vocabulary)
+        vectors = _vectors(corpus, vocabulary, model_options, settings, seed, display)
+        if vectors is not None:
+            model_options = replace(model_options, embedding_size=vectors.matrix.shape[1])
+        resolved = model_options.resolved(len(corpus.classes))
+        model = _initialise(corpus, vocabulary, vectors, resolved, settings, seed)
+        model.to(where)
+        parts = {
+            name: encode(
+                documents,
+                vocabulary,
+                boundaries=bool(resolved.boundaries),
+                hierarchical=resolved.hierarchical,
+            )
+            for name, documents in corpus.splits.items()
+        }
+        weights = None
+        if settings.class_weight == "balanced":
+            one_logit = resolved.head == "sigmoid"
+            weights = balanced_weights(corpus.train.labels, len(corpus.classes), one_logit)
+            weights = weights.to(where)
+        objective = Objective(model, weights, seed)
+        loop = Loop(
+            model, parts["train"], parts["validation"], objective, settings, seed, display.step
+        )
+        model.history = loop.run()
+        test = evaluate(model.logits(parts["test"], settings.max_tokens), corpus.test.labels)
+    model.record = {
+        "training": {**asdict(settings), "seed": seed},
+        "corpus": {**_plain(corpus.config), "fingerprint": corpus.fingerprint},
+        "vectors": _coverage(vectors),
+        "test": test,
+    }
+    return model.eval()
+
+
+def _vectors(
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    model_options: ModelOptions,
+    settings: TrainingOptions,
+    seed: int,
+    display: Progress,
+) -> WordVectors | None:
+    if settings.vectors is None:
+        return None
+    if settings.vectors == TRAINED:
+        with display.busy("training word2vec"):
+            return train_vectors(
+                vocabulary,
+                corpus.train,
+                model_options.embedding_size,
+                settings.vectors_epochs,
+                seed,
+            )
+    watch = display.watching("reading word vectors")
+    vectors = read_vectors(settings.vectors, vocabulary, corpus.train, watch)
+    return vectors.unit_norm() if settings.unit_norm else vectors
+
+
+def _initialise(
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    vectors: WordVectors | None,
+    options: ModelOptions,
+    settings: TrainingOptions,
+    seed: int,
+) -> AttentionClassifier:
+    """The untrained model: its seed fixes it, and the caller's generator is left alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = make_classifier(options, vocabulary, corpus.classes, corpus.tokeniser)
+    with torch.no_grad():
+        if vectors is not None:
+            model.embedding.weight.copy_(torch.from_numpy(vectors.matrix))
+        elif settings.unit_norm:
+            norms = model.embedding.weight.norm(dim=1, keepdim=True).clamp(min=1e-12)
+            model.embedding.weight.div_(norms)
+    model.embedding.weight.requires_grad_(not settings.freeze_embeddings)
+    return model
+
+
+@contextmanager
+def _repeatable(device: torch.device) -> Iterator[None]:
+    """On a GPU, take the algorithms that give the same bits twice, then put the setting back."""
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.are_deterministic_algorithms_enabled()
+    warned = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=False)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warned)
+
+
+def _coverage(vectors: WordVectors | None) -> dict[str, Any] | None:
+    if vectors is None:
+        return None
+    return {
+        "found": vectors.found,
+        "words": vectors.words,
+        "occurrences": round(vectors.occurrences, 6),
+    }
+
+
+def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in config.items() if value is not None}
+
+
+def _show_options(function: Callable[..., Any], *classes: type) -> None:
+    """Let `help` and editors see the options behind `**options`."""
+    signature = inspect.signature(function)
+    keep = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    more = [
+        inspect.Parameter(
+            f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type
+        )
+        for cls in classes
+        for f in fields(cls)
+    ]
+    function.__signature__ = signature.replace(parameters=[*keep, *more])  # type: ignore[attr-defined]
+
+
+_show_options(train, ModelOptions, TrainingOptions)

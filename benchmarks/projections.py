@@ -33,10 +33,10 @@ def candidates(masks: dict[str, Tensor | None]) -> dict[str, dict[str, Projectio
     """By family, the functions to time by name; the first of a family is what ratios refer to."""
 
     def masked(function: Callable[..., Tensor], **options: float) -> dict[str, Projection]:
-        return {
-            f"verax, {label}": lambda z, mask=mask: function(z, mask, **options)
-            for label, mask in masks.items()
-        }
+        def under(mask: Tensor | None) -> Projection:
+            return lambda z: function(z, mask, **options)
+
+        return {f"verax, {label}": under(mask) for label, mask in masks.items()}
 
     return {
         "softmax": {

@@ -22,6 +22,33 @@ def replace_folder(
     on the way leaves the old folder as it was (and a hidden temporary one). A folder that exists
     already is replaced only if it is empty or `owned` recognises it as an earlier result.
     """
+    refuse_foreign(folder, owned)
+    target = Path(folder).absolute()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise VeraxError(f"cannot write {folder}: {error.strerror}") from error
+    try:
+        filling, old = scratch / "new", scratch / "old"
+        filling.mkdir()
+        write(filling)
+        if target.exists():
+            os.rename(target, old)
+        try:
+            os.rename(filling, target)
+        except OSError:
+            if old.exists():
+                os.rename(old, target)
+            raise
+    except OSError as error:
+        raise VeraxError(f"cannot write {folder}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def refuse_foreign(folder: str | Path, owned: Callable[[Path], bool]) -> None:
+    """An error where `replace_folder` would refuse: to ask before the work, not after it."""
     target = Path(folder).absolute()
     if target.exists() and not target.is_dir():
         raise VeraxError(f"cannot write {folder}: it is a file, give a folder")
@@ -29,20 +56,9 @@ def replace_folder(
         raise VeraxError(
             f"cannot write {folder}: it holds other files, give a new or an empty folder"
         )
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise VeraxError(f"cannot write {folder}: {error.strerror}") from error
-    try:
-        filling = scratch / "new"
-        filling.mkdir()
-        write(filling)
-        if target.exists():
-            os.rename(target, scratch / "old")
-        os.rename(filling, target)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    above = next(path for path in target.parents if path.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise VeraxError(f"cannot write {folder}: no folder can be made in {above}")
 
 
 def write_text(path: Path, text: str) -> None:

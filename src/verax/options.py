@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
+import os
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -86,12 +88,19 @@ def divide(values: Mapping[str, Any], *classes: type) -> list[dict[str, Any]]:
 def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
     """`value` in the kind that option `name` takes, or an error that says what it takes."""
     kind, optional = kind_of(hint)
+    if optional and isinstance(value, str) and value.lower() == "none":  # as a flag has it
+        value = None
     if value is None:
         if optional:
             return None
         raise VeraxError(f"option {name!r} cannot be none: give {_article(kind)}")
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+    if not isinstance(value, bool):  # numpy's numbers and a pathlib path are as good
+        if kind is int and isinstance(value, numbers.Integral):
+            value = int(value)
+        if kind is float and isinstance(value, numbers.Real):
+            value = float(value)
+        if kind is str and isinstance(value, os.PathLike):
+            value = os.fspath(value)
     if kind is float and isinstance(value, str):  # YAML reads 1e-3 as text
         value = parse(name, value, kind)
     if (isinstance(value, bool) and kind in (int, float)) or not isinstance(value, kind):

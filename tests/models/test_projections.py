@@ -38,7 +38,8 @@ EVERY: dict[str, Projection] = {
     **{f"sparsegen {lam}": with_lam(lam) for lam in LAMBDAS},
     **{f"entmax {alpha}": with_alpha(alpha) for alpha in ALPHAS},
 }
-SMOOTH_ENOUGH = {name: EVERY[name] for name in EVERY if name not in ("entmax 8.0",)}
+# Far above 2 a rounding of the scores can move weights and gradients by any amount.
+SMOOTH_ENOUGH = {name: EVERY[name] for name in EVERY if name != "entmax 8.0"}
 quick = settings(deadline=None, max_examples=40)
 every_projection = pytest.mark.parametrize("projection", EVERY.values(), ids=EVERY.keys())
 
@@ -148,7 +149,8 @@ def test_entmax_meets_the_optimality_conditions(alpha: float, batch: tuple[Tenso
     scores, mask = batch
     weights = entmax(scores, mask, alpha=alpha)
     for z, p in zip(scores, weights, strict=True):
-        if not (support := p > 0).any():
+        # Below about 1e-308 floats lose digits, and a power near 0 would bring them to the fore.
+        if not (support := p > 1e-290).any():
             continue
         multiplier = z[support] - p[support] ** (alpha - 1) / (alpha - 1)
         tolerance = 1e-9 * (1 + z.abs().max().item() + 1 / (alpha - 1))
@@ -462,7 +464,7 @@ def test_an_unknown_name_is_answered_with_the_nearest_one() -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@every_projection
+@pytest.mark.parametrize("projection", SMOOTH_ENOUGH.values(), ids=SMOOTH_ENOUGH.keys())
 def test_cuda_gives_what_the_cpu_gives(projection: Projection) -> None:
     for width in (5, 64, 600, 4096):
         scores, mask = torch.randn(8, width), torch.rand(8, width) < 0.7

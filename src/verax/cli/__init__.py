@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from verax.cli import corpora, demo, predict, train
 from verax.cli.parsing import Parser
+from verax.cli.terminal import printable
 from verax.errors import VeraxError
 from verax.version import __version__
 
@@ -28,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         given.run(given)
     except VeraxError as error:
-        print(f"verax: {error}", file=sys.stderr)
+        # names from a user's file may hold line breaks and worse
+        print(f"verax: {printable(' '.join(str(error).splitlines()))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("verax: stopped; what was finished is kept, nothing is half-written", file=sys.stderr)

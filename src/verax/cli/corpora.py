@@ -9,6 +9,9 @@ from typing import Any
 from verax.cli.parsing import add_options, given_options
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions, describe, known_corpora, load_corpus
+from verax.corpora.corpus import is_saved_corpus
+from verax.errors import VeraxError
+from verax.files import refuse_foreign
 from verax.progress import Progress
 
 
@@ -30,6 +33,12 @@ def add(verbs: Any) -> None:
 
 def run(given: argparse.Namespace) -> None:
     names = given.names or known_corpora()
+    if given.save:
+        if len(names) != 1:
+            raise VeraxError(
+                "--save takes one corpus: name it, as in verax corpora planted --save DIR"
+            )
+        refuse_foreign(given.save, is_saved_corpus)
     options = given_options(given, CorpusOptions)
     rows = []
     with Progress() as display:
@@ -37,12 +46,8 @@ def run(given: argparse.Namespace) -> None:
             with display.busy(f"loading {name}"):
                 corpus = load_corpus(name, **options)
             rows.append((describe(corpus, display.watching(f"tokenising {name}")), corpus))
-            if given.save and len(names) == 1:
+            if given.save:
                 corpus.save(given.save)
-    if given.save and len(names) != 1:
-        from verax.errors import VeraxError
-
-        raise VeraxError("--save takes one corpus: name it, as in verax corpora planted --save DIR")
     if given.json:
         found = [{**row, "names": c.classes, "notes": list(c.notes)} for row, c in rows]
         print(json.dumps(found, indent=2, ensure_ascii=False))

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from verax.cli.parsing import SEED
 from verax.cli.terminal import console, heat, table
 from verax.corpora import Corpus, load_corpus
 from verax.exams.dispersion import normalised_entropy, support_size
-from verax.files import replace_folder
+from verax.files import refuse_foreign, replace_folder
 from verax.models import AttentionClassifier
+from verax.options import check
 from verax.training import train
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -40,6 +42,9 @@ def add(verbs: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
+    check("seed", given.seed, int, SEED)
+    if given.out:
+        refuse_foreign(given.out, _is_demo)
     screen = console()
     started = time.monotonic()
     corpus = load_corpus("rotten_tomatoes")
@@ -137,4 +142,8 @@ def _save(out: Path, models: dict[str, AttentionClassifier], frame: pd.DataFrame
             model.save(target / name)
         frame.to_parquet(target / "demo.parquet", index=False)
 
-    replace_folder(out, write, owned=lambda folder: (folder / "demo.parquet").is_file())
+    replace_folder(out, write, owned=_is_demo)
+
+
+def _is_demo(folder: Path) -> bool:
+    return (folder / "demo.parquet").is_file()

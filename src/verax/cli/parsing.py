@@ -16,6 +16,10 @@ from verax.errors import VeraxError, nearest
 from verax.options import hints, kind_of, parse
 
 
+SEED = {"minimum": 0, "maximum": 2**32 - 1}
+"""What every generator in use can be started from."""
+
+
 class Parser(argparse.ArgumentParser):
     """argparse, with bad input as a `VeraxError` and the nearest valid name for a mistyped one."""
 
@@ -31,6 +35,7 @@ class Parser(argparse.ArgumentParser):
         if choice:
             commands = [c for a in self._subparsers_actions() for c in a.choices]
             message = f"unknown command {choice[1]!r}: {nearest(choice[1], commands)}"
+        message = re.sub(r"^argument \S+: (?=option )", "", message)
         raise VeraxError(f"{message} (see {self.prog} --help)")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
@@ -39,6 +44,11 @@ class Parser(argparse.ArgumentParser):
             parser = self
             for action in self._subparsers_actions():
                 parser = action.choices.get(getattr(given, "verb", None) or "", self)
+            # argparse takes a list of arguments for empty when options stand in front of it
+            rest = [a for a in parser._actions if a.nargs == "*" and not vars(given).get(a.dest)]
+            if rest and not any(u.startswith("-") for u in unknown):
+                setattr(given, rest[0].dest, unknown)
+                return given
             flag = next((u for u in unknown if u.startswith("-")), unknown[0])
             if not flag.startswith("-"):
                 parser.error(f"unexpected argument {flag!r}")
@@ -102,7 +112,10 @@ def _reader(name: str, kind: Any, optional: bool) -> Any:
     def read(text: str) -> Any:
         if optional and text.lower() == "none":
             return None
-        return parse(name, text, kind)
+        try:
+            return parse(name, text, kind)
+        except VeraxError as error:  # argparse would put its own words for it
+            raise argparse.ArgumentTypeError(str(error)) from None
 
     return read
 

@@ -71,7 +71,7 @@ def _texts(given: argparse.Namespace) -> list[str]:
     if given.texts:
         return list(given.texts)
     if given.file is None:
-        return [] if sys.stdin.isatty() else sys.stdin.read().splitlines()
+        return [] if sys.stdin.isatty() else _standard_input()
     frame = read_table(Path(given.file))
     column = given.text_column
     if column not in frame.columns:
@@ -86,13 +86,20 @@ def _texts(given: argparse.Namespace) -> list[str]:
     return [str(text) for text in frame[column]]
 
 
+def _standard_input() -> list[str]:
+    try:
+        return [line.removesuffix("\n") for line in sys.stdin]
+    except UnicodeDecodeError as error:
+        raise VeraxError("standard input is not UTF-8 text: convert it first") from error
+
+
 def _write(frame: pd.DataFrame, path: Path) -> None:
     scratch = path.with_name(f".{path.name}.part")
     try:
         _WRITERS[path.suffix](frame, scratch)
         scratch.replace(path)
     except OSError as error:
-        raise VeraxError(f"cannot write {path}: {error.strerror}") from error
+        raise VeraxError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         scratch.unlink(missing_ok=True)
 

@@ -10,14 +10,18 @@ from rich.text import Text
 
 
 def console() -> Console:
-    return Console(highlight=False)
+    """Standard output; a pipe or a file has no edge to wrap or crop at."""
+    made = Console(highlight=False)
+    if not made.is_terminal:
+        made.width = 10_000
+    return made
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Table:
-    """A plain table: first column to the left, numbers to the right."""
+    """A plain table: first column to the left, wrapped where space is short; numbers right."""
     made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for number, column in enumerate(columns):
-        made.add_column(column, justify="left" if number == 0 else "right", no_wrap=number == 0)
+        made.add_column(column, justify="left" if number == 0 else "right", no_wrap=number > 0)
     for row in rows:
         made.add_row(*(Text(printable(cell)) for cell in row))
     return made

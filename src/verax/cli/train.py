@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from verax.cli.parsing import add_options, given_options, read_config
+from verax.cli.parsing import SEED, add_options, given_options, read_config
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions, load_corpus
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
+from verax.files import refuse_foreign
 from verax.models import AttentionClassifier, ModelOptions
+from verax.models.saving import is_model_folder
 from verax.options import check, names
 from verax.training import TrainingOptions, train
 
 _OWN = {"corpus": str, "out": str, "seed": int, "device": str}
+_BOUNDS: dict[str, dict[str, int]] = {"seed": SEED}
 
 
 def add(verbs: Any) -> None:
@@ -43,6 +46,7 @@ def run(given: argparse.Namespace) -> None:
     for name in ("corpus", "out"):
         if name not in own:
             raise VeraxError(f"no {name} given: verax train CORPUS --out DIR, or in --config")
+    refuse_foreign(own["out"], is_model_folder)
     corpus_names = names(CorpusOptions, Planted)
     for_corpus = {n: values.pop(n) for n in list(values) if n in corpus_names}
     corpus = load_corpus(own["corpus"], **for_corpus)
@@ -62,7 +66,9 @@ def _settings(given: argparse.Namespace) -> dict[str, Any]:
             raise VeraxError(f"unknown option {name!r} in {given.config}: {nearest(name, valid)}")
     values |= given_options(given, CorpusOptions, ModelOptions, TrainingOptions)
     values |= {n: vars(given)[n] for n in _OWN if vars(given).get(n) is not None}
-    return {n: check(n, v, _OWN[n], {}) if n in _OWN else v for n, v in values.items()}
+    return {
+        n: check(n, v, _OWN[n], _BOUNDS.get(n, {})) if n in _OWN else v for n, v in values.items()
+    }
 
 
 def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> None:
@@ -80,7 +86,7 @@ def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> Non
         for row in history.itertuples()
     ]
     screen.print(table(columns, rows, title="validation (* kept)"))
-    scores = "  ".join(f"{n} {v:.4f}" for n, v in model.record["test"].items())
+    scores = "  ".join(f"{n} {v:.4f}" for n, v in model.record["test"].items() if v is not None)
     screen.print(f"\ntest: {scores}", markup=False)
     vectors = model.record.get("vectors")
     if vectors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -26,11 +27,14 @@ def assemble(
     """A corpus from one table per split; what is dropped or cut is told in its notes."""
     notes: list[str] = []
     mapping = _mapping(options.labels)
-    frames = {s: _clean(name, s, t, options, mapping, notes) for s, t in tables.items()}
+    frames = {s: _columns(f"corpus {name!r} ({s})", t, options) for s, t in tables.items()}
+    if mapping is not None:
+        _refuse_unknown(name, mapping, frames)
+    frames = {s: _clean(s, f, options, mapping, notes) for s, f in frames.items()}
     frames = _with_missing_splits(frames, options, notes)
     classes = _classes(frames, mapping, class_order)
     if options.limit is not None:
-        frames = {s: _limited(f, options.limit) for s, f in frames.items()}
+        frames = {s: _limited(s, f, options.limit, notes) for s, f in frames.items()}
     tokeniser = Tokeniser(options.tokeniser, options.lowercase)
     lexicon = Lexicon()
     index = {label: i for i, label in enumerate(classes)}
@@ -42,12 +46,15 @@ def assemble(
 
 
 def label_key(value: Any) -> str:
-    """A label as text: 1, 1.0, "1" and numpy's 1 are all "1"; booleans are "true" and "false"."""
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value)).lower()
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value).strip()
+    """A label as text, the same from every kind of file.
+
+    1, 1.0, "1", "1.0" and numpy's 1 are all "1"; booleans and their names are "true" and "false".
+    """
+    text = str(value).strip()
+    if text in ("True", "False"):
+        return text.lower()
+    whole = re.fullmatch(r"(-?[0-9]+)\.0*", text)
+    return whole[1] if whole else text
 
 
 def _mapping(labels: Mapping[Any, Any] | None) -> dict[str, str] | None:
@@ -58,16 +65,20 @@ def _mapping(labels: Mapping[Any, Any] | None) -> dict[str, str] | None:
     return {label_key(k): label_key(v) for k, v in labels.items()}
 
 
-def _clean(
-    name: str,
-    split: str,
-    table: pd.DataFrame,
-    options: CorpusOptions,
-    mapping: dict[str, str] | None,
-    notes: list[str],
-) -> pd.DataFrame:
-    """The columns in use under plain names, without documents that hold nothing."""
-    where = f"corpus {name!r} ({split})"
+def _refuse_unknown(
+    name: str, mapping: Mapping[str, str], frames: Mapping[str, pd.DataFrame]
+) -> None:
+    found: set[str] = set().union(*(set(f["label"]) for f in frames.values()))
+    for label in mapping:
+        if label not in found:
+            raise VeraxError(
+                f"option 'labels' has {label!r}, which no document of corpus {name!r} has: "
+                f"{nearest(label, found)}"
+            )
+
+
+def _columns(where: str, table: pd.DataFrame, options: CorpusOptions) -> pd.DataFrame:
+    """The columns in use, checked, under plain names."""
     given_tokens = options.tokeniser == "tokens"
     source = options.tokens_column if given_tokens else options.text_column
     for column, flag in (
@@ -80,14 +91,16 @@ def _clean(
                 f"{where} has no column {column!r} ({nearest(column, columns)}); "
                 f"name it with --{flag}-column"
             )
-        missing = np.flatnonzero(table[column].isna().to_numpy())
+        empty = table[column].isna().to_numpy()
+        if flag == "label":  # CSV knows no null
+            empty = empty | np.array([label_key(v) == "" for v in table[column]], dtype=bool)
+        missing = np.flatnonzero(empty)
         if len(missing):
             raise VeraxError(
                 f"{where} has {len(missing)} rows with null {flag} (first: row {missing[0]}): "
                 "fill or remove them"
             )
-    ids = table["id"] if _is_row_number(table) else np.arange(len(table))
-    clean = pd.DataFrame({"id": np.asarray(ids, dtype=np.int64)})
+    clean = pd.DataFrame({"id": _ids(table)})
     clean["label"] = [label_key(v) for v in table[options.label_column]]
     if given_tokens:
         clean["tokens"] = _token_lists(where, source, table)
@@ -97,6 +110,17 @@ def _clean(
             clean["rationale"] = pd.Series(marks, dtype=object)
     else:
         clean["text"] = _texts(where, source, table)
+    return clean
+
+
+def _clean(
+    split: str,
+    clean: pd.DataFrame,
+    options: CorpusOptions,
+    mapping: dict[str, str] | None,
+    notes: list[str],
+) -> pd.DataFrame:
+    """The documents with a label that was asked for and at least one token."""
     if mapping is not None:
         kept = clean["label"].isin(list(mapping))
         if dropped := int((~kept).sum()):
@@ -109,8 +133,15 @@ def _clean(
     return clean[full].reset_index(drop=True)
 
 
-def _is_row_number(table: pd.DataFrame) -> bool:
-    return "id" in table.columns and pd.api.types.is_integer_dtype(table["id"])
+def _ids(table: pd.DataFrame) -> np.ndarray:
+    """The `id` column where it holds whole numbers (CSV has them as text), else row numbers."""
+    ids = table["id"].tolist() if "id" in table.columns else []
+    try:
+        if ids and all(re.fullmatch(r"-?[0-9]+", str(i)) for i in ids):
+            return np.array([int(i) for i in ids], dtype=np.int64)
+    except OverflowError:
+        pass
+    return np.arange(len(table), dtype=np.int64)
 
 
 def _texts(where: str, column: str, table: pd.DataFrame) -> list[str]:
@@ -139,6 +170,11 @@ def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]
 def _rationales(where: str, column: pd.Series, clean: pd.DataFrame) -> list[np.ndarray]:
     marks = []
     for row, (mark, tokens) in enumerate(zip(column, clean["tokens"], strict=True)):
+        if isinstance(mark, str) or not hasattr(mark, "__len__"):
+            raise VeraxError(
+                f"{where} row {row} has {type(mark).__name__} for a rationale, not a list of 0 "
+                "and 1: give one for each document, or rename the column"
+            )
         if len(mark) != len(tokens):
             raise VeraxError(
                 f"{where} row {row} has {len(mark)} rationale marks for {len(tokens)} tokens: "
@@ -175,14 +211,16 @@ def _classes(
     found: set[str] = set().union(*(set(f["label"]) for f in frames.values()))
     if order is not None and mapping is None and found <= set(order):
         return list(order)
-    if all(label.removeprefix("-").isdigit() for label in found):
-        return sorted(found, key=int)
+    if all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", label) for label in found):
+        return sorted(found, key=float)
     if mapping is not None:
         return [label for label in dict.fromkeys(mapping.values()) if label in found]
     return sorted(found)
 
 
-def _limited(frame: pd.DataFrame, limit: int) -> pd.DataFrame:
+def _limited(split: str, frame: pd.DataFrame, limit: int, notes: list[str]) -> pd.DataFrame:
+    if len(frame) > limit:
+        notes.append(f"{split}: {len(frame) - limit:,} documents over the limit left out")
     places = stratified_order(frame["text"].tolist(), frame["label"].tolist(), seed=0)
     rows = np.sort(np.argsort(places, kind="stable")[:limit])
     return frame.iloc[rows].reset_index(drop=True)

@@ -144,7 +144,12 @@ class Corpus:
                 documents.to_frame(self.classes).to_parquet(target / f"{name}.parquet")
             write_text(target / CLASSES, json.dumps(self.classes, ensure_ascii=False))
 
-        replace_folder(folder, write, owned=lambda f: (f / CLASSES).is_file())
+        replace_folder(folder, write, owned=is_saved_corpus)
+
+
+def is_saved_corpus(folder: Path) -> bool:
+    """Whether a folder holds what `Corpus.save` writes, and nothing else."""
+    return {path.name for path in folder.iterdir()} == {CLASSES, *(f"{s}.parquet" for s in SPLITS)}
 
 
 def checked(corpus: Corpus) -> Corpus:

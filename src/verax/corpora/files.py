@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -62,7 +63,15 @@ def read_folder(folder: Path) -> dict[str, pd.DataFrame]:
 def class_order(folder: Path) -> list[str] | None:
     """The order of the classes, where a saved corpus remembers it."""
     path = folder / CLASSES
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not path.is_file():
+        return None
+    try:
+        order = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise VeraxError(f"cannot read {path}: {_first_line(error)}") from error
+    if not isinstance(order, list) or not all(isinstance(label, str) for label in order):
+        raise VeraxError(f"{path} is not a list of class names: mend or remove it")
+    return order
 
 
 def is_corpus_folder(folder: Path) -> bool:
@@ -70,9 +79,15 @@ def is_corpus_folder(folder: Path) -> bool:
 
 
 def _read_csv(path: Path, separator: str = ",") -> pd.DataFrame:
-    return pd.read_csv(
+    table = pd.read_csv(
         path, sep=separator, dtype=str, keep_default_na=False, na_filter=False, encoding="utf-8-sig"
     )
+    if not isinstance(table.index, pd.RangeIndex):  # pandas takes a cell too many for an index
+        raise VeraxError(
+            f"{path} has more cells in a row than its header names: put quotes around text that "
+            "holds the separator"
+        )
+    return table
 
 
 def _read_tsv(path: Path) -> pd.DataFrame:
@@ -91,8 +106,18 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
                 raise VeraxError(f"{path} line {number} is not JSON: {error.msg}") from error
             if not isinstance(row, dict):
                 raise VeraxError(f"{path} line {number} is not a JSON object with named fields")
+            if "\\ud" in line.lower() and not _is_unicode(row):
+                raise VeraxError(f"{path} line {number} holds half a character (a lone surrogate)")
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _is_unicode(row: dict[str, Any]) -> bool:
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 _READERS: dict[str, Callable[[Path], pd.DataFrame]] = {

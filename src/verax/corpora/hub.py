@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 
 import pandas as pd
 
@@ -23,6 +24,8 @@ def read_hub(name: str, config: str | None, label_column: str) -> dict[str, pd.D
         )
     import datasets
 
+    # its warnings about every new attempt would drown the one line that counts
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     try:
         loaded = datasets.load_dataset(name, config)
     except Exception as error:  # the hub's many ways to fail are all one to the user: not loaded
@@ -36,7 +39,8 @@ def read_hub(name: str, config: str | None, label_column: str) -> dict[str, pd.D
         feature = dataset.features.get(label_column)
         if isinstance(feature, datasets.ClassLabel):
             table = table[table[label_column] >= 0]
-            table[label_column] = [feature.names[i] for i in table[label_column]]
+            found = [feature.names[int(i)] for i in table[label_column]]
+            table = table.assign(**{label_column: found})
         if len(table):
             tables[_NAMES[split]] = table
     if "train" not in tables:

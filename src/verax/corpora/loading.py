@@ -58,12 +58,13 @@ def known_corpora() -> list[str]:
 
 def _folder(name: str) -> Path | None:
     path = Path(name).expanduser()
-    if path.is_dir():
+    if is_corpus_folder(path):
         return path
     data = _data_folder()
-    if data and not path.exists() and (data / name).is_dir():
+    # a folder that happens to share the name, such as a saved model, is not in the way
+    if data and not path.is_file() and (data / name).is_dir():
         return data / name
-    return None
+    return path if path.is_dir() else None
 
 
 def _read(name: str, settings: CorpusOptions) -> dict[str, pd.DataFrame]:
@@ -99,7 +100,7 @@ def _load_planted(name: str, options: Mapping[str, Any]) -> Corpus:
     knobs: dict[str, Any] = {}
     if ":" in name:
         for pair in name.split(":", 1)[1].split(","):
-            key, _, value = pair.partition("=")
+            key, _, value = (part.strip() for part in pair.partition("="))
             try:
                 knobs[key] = float(value) if key == "label_noise" else int(value)
             except ValueError:

@@ -49,11 +49,12 @@ class Planted:
                 f"({self.evidence}), or the label is not decided by the evidence"
             )
         shortest = _shortest(self.length)
-        needed = self.evidence + self.distractors + self.sentences
+        needed = self.sentences + max(self.evidence + self.distractors, self.sentences)
         if needed > shortest:
             raise VeraxError(
-                f"planted: evidence, distractors and full stops take {needed} words but the "
-                f"shortest document has {shortest}: raise length to at least {2 * needed}"
+                "planted: evidence, distractors and sentences of at least a word and a full stop "
+                f"take {needed} words but the shortest document has {shortest}: "
+                f"raise length to at least {2 * needed}"
             )
 
 
@@ -110,12 +111,8 @@ def _documents(knobs: Planted, size: int, random: np.random.Generator) -> pd.Dat
 
 def _sentence_stops(length: int, sentences: int, random: np.random.Generator) -> np.ndarray:
     """Where the full stops stand: the last word, and others at least two words apart."""
-    if sentences == 1:
-        return np.array([length - 1])
     # a sentence takes at least two words; the spare ones are dealt out at random
     spare = length - 2 * sentences
-    if spare < 0:
-        return np.linspace(0, length, sentences + 1).astype(int)[1:] - 1
     cuts = np.sort(random.integers(0, spare + 1, sentences - 1))
     extra = np.diff(np.concatenate([[0], cuts, [spare]]))
     return np.cumsum(extra + 2) - 1

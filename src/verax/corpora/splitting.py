@@ -16,8 +16,8 @@ def stratified_order(
 
     Documents of one label are ordered by the SHA-256 of seed and text and placed at (rank + ½)/n,
     so any cut on these places takes the same share of each label. A hash rather than a random
-    generator: the cut survives changes of library, machine and row order, and copies of one text
-    stand next to each other, hence in the same split (the rare pair at the very edge apart).
+    generator: the cut survives changes of library, machine and row order. Copies of one text, of
+    one label or several, all take the first place among them, so no cut parts them.
     """
     keys = [
         hashlib.sha256(f"{seed}:{text}".encode("utf-8", "surrogatepass")).digest() for text in texts
@@ -29,7 +29,10 @@ def stratified_order(
     for rows in by_label.values():
         rows.sort(key=lambda i: keys[i])
         places[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
-    return places
+    first: dict[bytes, float] = {}
+    for key, place in zip(keys, places.tolist(), strict=True):
+        first[key] = min(place, first.get(key, 1.0))
+    return np.array([first[key] for key in keys])
 
 
 def cut(

@@ -1,7 +1,8 @@
 """Text to words, and words to sentences.
 
 `words` (the default): lower-cased; HTML line breaks become blanks; English clitics are split off
-as in the Penn Treebank (*does n't*, *it 's*), which is how the published word vectors were made;
+as in the Penn Treebank (*does n't*, *it 's*, with a straight apostrophe however it was typed),
+which is how the published word vectors were made;
 a number keeps its inner points and commas (*3.5*, *1,000*); every other sign is a token by itself.
 `whitespace`: lower-cased and split at blanks, for text that is tokenised already.
 `tokens`: the corpus brings lists of tokens, taken as they are (lower-cased unless told otherwise).
@@ -21,10 +22,11 @@ from verax.corpora.ragged import Ragged
 TOKENISERS = ("words", "whitespace", "tokens")
 
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
+_CURLY = re.compile(r"’(?=(?:s|re|ve|ll|d|m|t)\b)", re.IGNORECASE)
+_NOT = re.compile(r"n't\b", re.IGNORECASE)
 _WORD = re.compile(
     r"\d+(?:[.,]\d+)+"  # 3.5 and 1,000
-    r"|n't\b|['’](?:s|re|ve|ll|d|m)\b"  # clitics, any case
+    r"|n't\b|'(?:s|re|ve|ll|d|m)\b"  # clitics, any case
     r"|\w+|[^\w\s]",
     re.IGNORECASE,
 )
@@ -52,7 +54,9 @@ class Tokeniser:
             return text.split()
         if "<" in text:
             text = _LINE_BREAK.sub(" ", text)
-        return _WORD.findall(_NOT.sub(" n't", text))
+        if "’" in text:
+            text = _CURLY.sub("'", text)
+        return _WORD.findall(_NOT.sub(r" \g<0>", text))
 
     def finds_nothing(self, text: str) -> bool:
         """Whether a text has no token, told without tokenising it."""
@@ -106,19 +110,17 @@ def sentence_lengths(tokens: Ragged, lexicon: Lexicon) -> Ragged:
     """How many tokens each sentence of each document has; every document has at least one sentence.
 
     A sentence ends after a run of closing signs (. ! ? … and the quotes or brackets that follow)
-    that holds at least one of . ! ? …; a full stop after an abbreviation or a single letter
-    (*dr .*, *j . r . r .*) ends nothing. Works on token numbers, so that pre-tokenised text is
-    split alike.
+    that holds at least one of . ! ? …; a full stop after an abbreviation or a single letter other
+    than the words *a* and *i* (*dr .*, *j . r . r .*) ends nothing. Works on token numbers, so that
+    pre-tokenised text is split alike.
     """
     ids = tokens.values.astype(np.int64)
     kinds = np.zeros((3, len(lexicon)), dtype=bool)
-    for row, members in enumerate((_ENDS, _CLOSERS, _ABBREVIATIONS)):
-        for token in members:
-            if token in lexicon:
-                kinds[row, lexicon[token]] = True
-    for token, number in lexicon.items():  # "..." and "?!" in text that came tokenised
-        if len(token) > 1 and token[0] in _ENDS and all(c in _ENDS for c in token):
-            kinds[0, number] = True
+    for token, number in lexicon.items():
+        # "..." and "?!" are one token in text that came tokenised
+        kinds[0, number] = token[:1] in _ENDS and all(c in _ENDS for c in token)
+        kinds[1, number] = token in _CLOSERS
+        kinds[2, number] = token.lower() in _ABBREVIATIONS
     end, closer, abbreviation = (kind[ids] for kind in kinds)
 
     first = np.zeros(len(ids), dtype=bool)

@@ -53,8 +53,10 @@ def read_vectors(
     """The rows of a vectors file that the vocabulary needs.
 
     One word and its numbers a line, blank-separated, plain or .gz; a first line of two whole
-    numbers (word2vec, fastText) is a header. A word may itself hold blanks, as some in GloVe do.
-    Where a word comes twice, the first row counts. Words the vocabulary lacks are not parsed.
+    numbers (word2vec, fastText) is a header. A word may itself hold blanks, as some in GloVe do,
+    unless all it holds after the first are numbers: that is a row too long. Empty lines are
+    skipped. Where a word comes twice, the first row counts. Words the vocabulary lacks are not
+    parsed.
     """
     path = Path(path).expanduser()
     if not path.is_file():
@@ -68,6 +70,8 @@ def read_vectors(
         raise VeraxError(f"{path} is not UTF-8 text: binary vectors are not read") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise VeraxError(f"{path} is not a whole gzip file: {error}") from error
+    except OSError as error:
+        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
     if not rows:
         raise VeraxError(f"{path} has a vector for none of the corpus's words: check its language")
     matrix = np.zeros((len(vocabulary), size), dtype=np.float32)
@@ -123,8 +127,10 @@ def _needed_rows(
     size = 0
     for number, line in enumerate(lines, start=1):
         line = line.rstrip()
+        if not line:
+            continue
         blanks = line.count(" ")
-        if number == 1 and blanks == 1 and all(part.isdigit() for part in line.split()):
+        if number == 1 and blanks == 1 and all(part.isdecimal() for part in line.split()):
             size = int(line.split()[1])
             continue
         if not size:
@@ -138,9 +144,22 @@ def _needed_rows(
         row = needed.get(word)
         if (row is not None and row not in rows) or blanks != size:
             vector = _numbers(path, number, line.rsplit(" ", size)[1:])
+            if blanks != size and all(map(_is_number, word.split(" ")[1:])):
+                raise VeraxError(
+                    f"{path} line {number} has {blanks} numbers where {size} are expected: "
+                    "every row needs a word and as many numbers as the first"
+                )
             if row is not None and row not in rows:
                 rows[row] = vector
     return rows, size
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(path: Path, number: int, fields: list[str]) -> NDArray[np.float32]:
@@ -160,6 +179,6 @@ def _with_coverage(
 ) -> WordVectors:
     tokens = vocabulary.encode(train.token_numbers, train.lexicon).values
     first = len(vocabulary) - len(vocabulary.words)
-    covered = np.isin(tokens, np.fromiter(present, dtype=np.int64))
-    words = sum(row >= first for row in present)
-    return WordVectors(matrix, words, len(vocabulary.words), float(covered.mean()))
+    words = [row for row in present if row >= first]
+    covered = np.isin(tokens, np.array(words, dtype=np.int64))
+    return WordVectors(matrix, len(words), len(vocabulary.words), float(covered.mean()))

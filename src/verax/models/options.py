@@ -45,7 +45,7 @@ class ModelOptions:
     alpha: float = option(1.5, "entmax: 1 is softmax, 2 is sparsemax", minimum=1)
     grounding: str = option("none", "what holds a state to its word", choices=GROUNDINGS)
     strength: float | None = option(
-        None, "weight of the tying (10) or masked-LM (0.3) loss", minimum=0
+        None, "weight of the tying (1) or masked-LM (0.3) loss", minimum=0
     )
     mask_probability: float = option(
         0.15, "share of words the masked LM predicts", above=0, below=1
@@ -78,7 +78,7 @@ class ModelOptions:
         """Every automatic choice made, and impossible combinations refused."""
         strength = self.strength
         if strength is None:
-            strength = {"tying": 10.0, "mlm": 0.3}.get(self.grounding, 0.0)
+            strength = {"tying": 1.0, "mlm": 0.3}.get(self.grounding, 0.0)
         options = replace(
             self,
             sentence_encoder=self.encoder

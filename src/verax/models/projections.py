@@ -33,12 +33,9 @@ from verax.errors import VeraxError, nearest
 
 # On a CPU a look at the error is nearly free; on an accelerator it stalls the queue.
 _STEPS_BETWEEN_CHECKS = 8
-
 # Torch's topk is a partial sort, several times faster, while 64 k ≤ width; below 8 or above 32
 # scores it was not worth its time (benchmarks/projections.py).
-_PARTIAL = 64
-_HIGHEST = 32
-_WIDE = 8 * _PARTIAL
+_PARTIAL, _HIGHEST, _WIDE = 64, 32, 8 * 64
 
 
 def softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -95,9 +92,12 @@ def entmax(scores: Tensor, mask: Tensor | None = None, *, alpha: float = 1.5) ->
     return _project_row_wise(scores, mask, alpha=min(float(alpha), 1e30), scale=1.0)
 
 
-PROJECTIONS: dict[str, Callable[..., Tensor]] = dict(
-    softmax=softmax, sparsemax=sparsemax, sparsegen=sparsegen, entmax=entmax
-)
+PROJECTIONS: dict[str, Callable[..., Tensor]] = {
+    "softmax": softmax,
+    "sparsemax": sparsemax,
+    "sparsegen": sparsegen,
+    "entmax": entmax,
+}
 
 
 def project(
@@ -190,14 +190,16 @@ def _newton(z: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
     Leaving scores out lowers the sum of the weights, so the root for a part of them is a safe
     start for the whole; where the part holds the support it is the root of the whole.
     """
-    width = z.shape[-1]
-    # Not on accelerators: there the kernels' number counts more than their width, and PyTorch
-    # has no deterministic running sum.
-    if alpha in (1.5, 2.0) and width >= _WIDE and z.device.type == "cpu":
-        start = _root_of_sorted(z.topk(min(width // _PARTIAL, _HIGHEST)).values, alpha)
-    else:
-        start = z.new_ones((*z.shape[:-1], 1))
-    return _descend(z, start, alpha)
+    width, on_cpu = z.shape[-1], z.device.type == "cpu"
+    if alpha in (1.5, 2.0) and on_cpu and width >= _WIDE:
+        highest = z.topk(min(width // _PARTIAL, _HIGHEST) if alpha == 2 else _HIGHEST).values
+        start = _root_of_sorted(highest, alpha)
+        return _descend(z, start, alpha, exact=not bool((highest[..., -1:] + start > 0).any()))
+    # Off the CPU a running sum is not deterministic, and PyTorch can be told to refuse it.
+    if alpha in (1.5, 2.0) and not (on_cpu or torch.are_deterministic_algorithms_enabled()):
+        start = _root_of_sorted(z.sort(descending=True).values, alpha)
+        return _descend(z, start, alpha, exact=True)
+    return _descend(z, z.new_ones((*z.shape[:-1], 1)), alpha)
 
 
 def _root_of_sorted(z: Tensor, alpha: float) -> Tensor:
@@ -214,11 +216,12 @@ def _root_of_sorted(z: Tensor, alpha: float) -> Tensor:
         return ((1 - z.cumsum(-1)) / count).amin(-1, keepdim=True)
     mean = z.cumsum(-1) / count
     deviation = (z * z).cumsum(-1) / count - mean * mean
-    theta = (1 / count - deviation).sqrt_() - mean
+    # A power, as MKL takes threads for a square root however few the numbers.
+    theta = (1 / count - deviation) ** 0.5 - mean
     return torch.where(z + theta > 0, theta, 1.0).amin(-1, keepdim=True)
 
 
-def _descend(z: Tensor, theta: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+def _descend(z: Tensor, theta: Tensor, alpha: float, exact: bool = False) -> tuple[Tensor, Tensor]:
     """Weights and slopes, by Newton's method on ‖(z + θ)₊‖_q = 1 from a θ not below the root.
 
     With W = Σp and S = Σs the step is (W - W^(2 - a)) / S.
@@ -231,9 +234,12 @@ def _descend(z: Tensor, theta: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
     precision = torch.finfo(z.dtype).eps
     most = math.log(z.shape[-1], 4) * 3 * (alpha - 1) - math.log(precision, 4)
     period = 1 if z.device.type == "cpu" else _STEPS_BETWEEN_CHECKS
-    for step in range(1, math.ceil(most) + 2):
+    most = 1 if exact else math.ceil(most) + 1
+    for step in range(1, most + 1):
         weights, slopes = weigh(z, theta, alpha)
         total = weights.sum(-1, keepdim=True)
+        if step == most:
+            break
         excess = total - (1.0 if alpha == 2 else total ** (2 - alpha))
         change = excess / _at_least_tiny(slopes.sum(-1, keepdim=True))
         if step % period == 0 and not bool((change > 8 * precision * theta).any()):

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 from safetensors import SafetensorError
@@ -47,12 +48,12 @@ def save(model: AttentionClassifier, folder: str | Path) -> None:
         "classes": model.classes,
         "tokeniser": asdict(model.tokeniser),
         **model.record,
-        "history": json.loads(model.history.to_json(orient="records", double_precision=15)),
+        "history": _rows(model.history),
     }
     weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
 
     def write(target: Path) -> None:
-        write_text(target / _CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+        write_text(target / _CONFIG, json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         words = json.dumps(list(model.vocabulary.words), ensure_ascii=False, indent=0)
         write_text(target / _VOCABULARY, words + "\n")
         save_file(weights, target / _WEIGHTS)
@@ -82,13 +83,21 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
     except (OSError, SafetensorError, RuntimeError) as error:
         first = str(error).strip().splitlines()[0]
         raise VeraxError(f"cannot load weights from {path / _WEIGHTS}: {first}") from error
-    model.history = pd.DataFrame(config["history"])
+    model.history = pd.DataFrame(config["history"]).infer_objects()
+    numbers = model.history.select_dtypes("object").columns
+    model.history[numbers] = model.history[numbers].astype(np.float64)
     model.record = {k: v for k, v in config.items() if k not in known}
     return model.to(resolve_device(device)).eval()
 
 
 def is_model_folder(folder: Path) -> bool:
     return (folder / _CONFIG).is_file() and (folder / _WEIGHTS).is_file()
+
+
+def _rows(history: pd.DataFrame) -> list[dict[str, Any]]:
+    """A table as JSON has it: no NaN, but null."""
+    rows: list[dict[Any, Any]] = history.to_dict(orient="records")
+    return [{str(k): None if v != v else v for k, v in row.items()} for row in rows]
 
 
 def _read_json(path: Path) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
@@ -85,7 +86,7 @@ def train(
         "training": {**asdict(settings), "seed": seed},
         "corpus": {**_plain(corpus.config), "fingerprint": corpus.fingerprint},
         "vectors": _coverage(vectors),
-        "test": test,
+        "test": {name: None if math.isnan(score) else score for name, score in test.items()},
     }
     return model.eval()
 

@@ -18,8 +18,9 @@ class Transformer(Encoder):
     """Post-norm self-attention layers over word vectors plus sinusoidal positions.
 
     Meister et al. give no sizes; defaults are 2 layers, 4 heads, a feed-forward layer of twice the
-    width, dropout 0.1 on each sublayer's output and inside the feed-forward. Word vectors of
-    another size go through one linear map first. Self-attention is always softmax: the projection
+    width, dropout 0.1 on each sublayer's output and inside the feed-forward. Word vectors are scaled
+    by √size, as in Vaswani et al. (2017), or the positions would drown them; those of another size
+    go through one linear map first. Self-attention is always softmax: the projection
     under study is the one that pools.
     """
 
@@ -45,7 +46,7 @@ class Transformer(Encoder):
     def forward(
         self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
     ) -> Tensor:
-        states = self.enter(inputs)
+        states = self.enter(inputs) * math.sqrt(self.output_size)
         states = states + sinusoids(inputs.shape[1], self.output_size, states.device).to(states)
         if noise is not None:
             states = noise.dropout(states, self.dropout, _PLACE - 1)

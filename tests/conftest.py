@@ -1,0 +1,57 @@
+"""What several rooms' tests share: small corpora, small models, and the settings of hypothesis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import settings
+
+import verax
+from verax.corpora.encoded import EncodedDocuments, encode
+from verax.corpora.vocabulary import Vocabulary
+from verax.models import AttentionClassifier, ModelOptions, make_classifier
+
+settings.register_profile("verax", deadline=None, derandomize=True)
+settings.load_profile("verax")
+
+
+@pytest.fixture(scope="session")
+def planted() -> verax.Corpus:
+    return verax.load_corpus("planted", documents=300, sentences=3, length=24, evidence=2)
+
+
+@pytest.fixture(scope="session")
+def make_model(planted: verax.Corpus) -> Callable[..., AttentionClassifier]:
+    """An untrained small model over `planted`, in eval mode; any model option can be given."""
+
+    def make(classes: int = 2, **options: object) -> AttentionClassifier:
+        sizes = {"hidden_size": 12, "embedding_size": 12, **options}
+        resolved = ModelOptions(**sizes).resolved(classes)  # type: ignore[arg-type]
+        vocabulary = Vocabulary.of(planted.train)
+        names = [str(i) for i in range(classes)]
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return make_classifier(resolved, vocabulary, names, planted.tokeniser).eval()
+
+    return make
+
+
+@pytest.fixture
+def encoded(planted: verax.Corpus) -> Callable[[AttentionClassifier], EncodedDocuments]:
+    def make(model: AttentionClassifier) -> EncodedDocuments:
+        return encode(
+            planted.train,
+            model.vocabulary,
+            boundaries=bool(model.options.boundaries),
+            hierarchical=model.options.hierarchical,
+        )
+
+    return make
+
+
+@pytest.fixture
+def first_rows() -> np.ndarray:
+    return np.arange(9)

@@ -1,0 +1,143 @@
+"""Each encoder against itself, one document at a time, where there is no padding to go wrong."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from verax.models import ModelOptions
+from verax.models.encoders import Recurrent, Transformer, make_encoder
+from verax.models.encoders.transformer import sinusoids
+
+LENGTHS = torch.tensor([3, 7, 1, 5])
+NAMES = ("bilstm", "bigru", "conv", "none", "transformer")
+
+
+def padded(lengths: torch.Tensor, size: int, width: int | None = None) -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(1)
+    width = width or int(lengths.max())
+    inputs = torch.randn(len(lengths), width, size, dtype=torch.float64)
+    return inputs, torch.arange(width) < lengths[:, None]
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("name", NAMES)
+def test_padding_changes_no_state(name: str, layers: int) -> None:
+    if name in ("conv", "none") and layers > 1:
+        layers = 1
+    options = ModelOptions(encoder=name, hidden_size=8, layers=layers, heads=2).resolved(2)
+    encoder = make_encoder(name, 6, options).double()
+    inputs, mask = padded(LENGTHS, 6, width=9)
+    states = encoder(inputs, mask, LENGTHS)
+    assert (states[~mask] == 0).all()
+    for row, length in enumerate(LENGTHS.tolist()):
+        alone = encoder(
+            inputs[row : row + 1, :length], torch.ones(1, length, dtype=torch.bool), LENGTHS[row : row + 1]
+        )
+        torch.testing.assert_close(states[row, :length], alone[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_flows_back_into_padding_or_another_document(name: str) -> None:
+    options = ModelOptions(encoder=name, hidden_size=8, heads=2).resolved(2)
+    encoder = make_encoder(name, 6, options).double()
+    inputs, mask = padded(LENGTHS, 6)
+    inputs.requires_grad_()
+    encoder(inputs, mask, LENGTHS)[1].square().sum().backward()
+    assert inputs.grad is not None
+    assert (inputs.grad[[0, 2, 3]] == 0).all()
+    assert (inputs.grad[1] != 0).any(-1).all()
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("cell", ["bilstm", "bigru"])
+def test_turning_documents_round_equals_packing_them(cell: str, layers: int) -> None:
+    encoder = Recurrent(cell, 6, 8, layers).double()
+    inputs, mask = padded(LENGTHS, 6)
+    packed = pack_padded_sequence(inputs, LENGTHS, batch_first=True, enforce_sorted=False)
+    expected, _ = pad_packed_sequence(encoder.rnn(packed)[0], batch_first=True)
+    torch.testing.assert_close(encoder(inputs, mask, LENGTHS), expected)
+    torch.testing.assert_close(encoder._packed(inputs, LENGTHS), expected)
+    order = torch.argsort(LENGTHS, descending=True)
+    torch.testing.assert_close(encoder._packed(inputs[order], LENGTHS[order]), expected[order])
+
+
+def test_gradients_agree_with_packing() -> None:
+    encoder = Recurrent("bilstm", 6, 8, 2).double()
+    inputs, mask = padded(LENGTHS, 6)
+    grads = []
+    for states in (encoder(inputs, mask, LENGTHS), encoder._packed(inputs, LENGTHS)):
+        encoder.zero_grad()
+        states.square().sum().backward()
+        grads.append([p.grad.clone() for p in encoder.parameters() if p.grad is not None])
+    assert len(grads[0]) == len(list(encoder.parameters()))
+    for ours, theirs in zip(*grads, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_transformer_layer_equals_torch() -> None:
+    """One post-norm ReLU layer of torch.nn with the same weights, without dropout."""
+    ours = Transformer(8, 8, layers=1, heads=2, feedforward_size=16, dropout=0.0).double()
+    theirs = nn.TransformerEncoderLayer(
+        8, 2, dim_feedforward=16, dropout=0.0, batch_first=True, dtype=torch.float64
+    )
+    layer = ours.layers[0]
+    assert isinstance(layer, nn.Module)
+    names = {
+        "self_attn.in_proj_weight": "project_in.weight",
+        "self_attn.in_proj_bias": "project_in.bias",
+        "self_attn.out_proj.weight": "project_out.weight",
+        "self_attn.out_proj.bias": "project_out.bias",
+        "linear1.weight": "widen.weight",
+        "linear1.bias": "widen.bias",
+        "linear2.weight": "narrow.weight",
+        "linear2.bias": "narrow.bias",
+        "norm1.weight": "norm_attention.weight",
+        "norm1.bias": "norm_attention.bias",
+        "norm2.weight": "norm_feedforward.weight",
+        "norm2.bias": "norm_feedforward.bias",
+    }
+    values = layer.state_dict()
+    theirs.load_state_dict({name: values[mine] for name, mine in names.items()})
+    inputs, mask = padded(LENGTHS, 8)
+    positions = sinusoids(inputs.shape[1], 8, inputs.device)
+    expected = theirs(inputs * 8**0.5 + positions, src_key_padding_mask=~mask) * mask.unsqueeze(-1)
+    torch.testing.assert_close(ours(inputs, mask, LENGTHS), expected)
+
+
+def test_sinusoids_are_the_published_ones() -> None:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same."""
+    found = sinusoids(50, 10, torch.device("cpu"))
+    for position in (0, 1, 49):
+        for i in range(5):
+            angle = torch.tensor(position / 10_000 ** (2 * i / 10))
+            torch.testing.assert_close(found[position, 2 * i], angle.sin(), atol=2e-6, rtol=0)
+            torch.testing.assert_close(found[position, 2 * i + 1], angle.cos(), atol=2e-6, rtol=0)
+
+
+def test_convolution_is_two_widths_side_by_side() -> None:
+    """By hand: with all weights one and no bias, a state is the sum of 3 (or 5) neighbours."""
+    options = ModelOptions(encoder="conv", hidden_size=2).resolved(2)
+    encoder = make_encoder("conv", 1, options)
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.fill_(1.0 if parameter.ndim > 1 else 0.0)
+    inputs = torch.tensor([[[1.0], [2.0], [3.0], [4.0], [9.0]]])
+    mask = torch.tensor([[True, True, True, True, False]])
+    states = encoder(inputs, mask, torch.tensor([4]))
+    assert states[0].tolist() == [[3, 6], [6, 10], [9, 10], [7, 9], [0, 0]]
+
+
+def test_xavier_initialisation_is_serrano_and_smiths() -> None:
+    options = ModelOptions(encoder="bigru", hidden_size=20, initialisation="xavier").resolved(2)
+    encoder = make_encoder("bigru", 12, options)
+    assert isinstance(encoder, Recurrent)
+    recurrent = encoder.rnn.weight_hh_l0
+    torch.testing.assert_close(recurrent.T @ recurrent, torch.eye(10), atol=1e-5, rtol=0)
+    assert (encoder.rnn.bias_hh_l0 == 0).all()
+    assert (encoder.rnn.bias_ih_l0_reverse == 0).all()
+    bound = (6 / (12 + 30)) ** 0.5
+    largest = encoder.rnn.weight_ih_l0.abs().max()
+    assert 0.9 * bound < largest <= bound

@@ -1,0 +1,57 @@
+"""What the documentation shows, runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from verax.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = ["README.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")])
+def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks(page, "python"):
+        exec(compile(block, page, "exec"), names)
+
+
+def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f'"a {word} film","{stars}"' for word in ("dull", "fine") for stars in "15"] * 10
+    Path("reviews.csv").write_text("body,stars\n" + "\n".join(rows) + "\n")
+    commands = [
+        shlex.split(line[2:], comments=True)
+        for block in blocks("README.md", "console")
+        for line in block.splitlines()
+    ]
+    ours = [c[1:] for c in commands if c[0] == "verax" and "--help" not in c]
+    assert len(ours) >= 4
+    for command in ours:
+        assert main(command) == 0, command
+
+
+def test_the_readmes_config_file_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (config,) = blocks("README.md", "yaml")
+    Path("my.yaml").write_text(config)
+    assert main(["train", "--config", "my.yaml", "--limit", "100", "--epochs", "1"]) == 0
+    assert Path("my-model/model.safetensors").is_file()
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [*PAGES, "benchmarks/README.md"]:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#:]+)\)", text):
+            assert (ROOT / page).parent.joinpath(target).exists(), f"{page}: {target}"

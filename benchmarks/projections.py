@@ -2,14 +2,16 @@
 
     python benchmarks/projections.py [--repeats N] [--device cpu|cuda]
 
-Every function is timed once per round, in turn, so that a noisy moment of the machine falls on
-all of them alike; the table gives the median over the rounds.  `ratio` is the time over that of
-the entmax library's own `k=` variant of the same map (below 1 is faster than it).
+Every function is timed once per round, in random order, so that neither a noisy moment of the
+machine nor what ran before falls on one of them alone; the table gives medians over the rounds.
+`ratio` is the time over that of the first implementation of the same map: torch's own, or the
+entmax library's `k=` variant where it has one (below 1 is faster than it).
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 import time
 from collections.abc import Callable
@@ -93,17 +95,23 @@ def _wait(scores: Tensor) -> None:
 def medians(
     families: dict[str, dict[str, Projection]], scores: Tensor, repeats: int
 ) -> dict[str, dict[str, float]]:
-    """Median microseconds of every candidate, the rounds interleaved."""
+    """Median microseconds of every candidate."""
     upstream = torch.randn_like(scores)
     times: dict[str, dict[str, list[float]]] = {
         family: {name: [] for name in members} for family, members in families.items()
     }
+    everything = [
+        (times[family][name], function)
+        for family, members in families.items()
+        for name, function in members.items()
+    ]
+    order = random.Random(0)
     for round_ in range(WARM_UP + repeats):
-        for family, members in families.items():
-            for name, function in members.items():
-                elapsed = seconds(function, scores, upstream)
-                if round_ >= WARM_UP:
-                    times[family][name].append(elapsed * 1e6)
+        order.shuffle(everything)
+        for collected, function in everything:
+            elapsed = seconds(function, scores, upstream)
+            if round_ >= WARM_UP:
+                collected.append(elapsed * 1e6)
     return {
         family: {name: statistics.median(values) for name, values in members.items()}
         for family, members in times.items()

@@ -29,7 +29,7 @@ def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [f'"a {word} film","{stars}"' for word in ("dull", "fine") for stars in "15"] * 10
+    rows = [f'"film {i} is {word}","{stars}"' for i in range(20) for word, stars in ("a1", "b5")]
     Path("reviews.csv").write_text("body,stars\n" + "\n".join(rows) + "\n")
     commands = [
         shlex.split(line[2:], comments=True)

@@ -9,6 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from verax.models import ModelOptions
 from verax.models.encoders import Recurrent, Transformer, make_encoder
+from verax.models.encoders.recurrent import Turn, turning_order
 from verax.models.encoders.transformer import sinusoids
 
 LENGTHS = torch.tensor([3, 7, 1, 5])
@@ -51,30 +52,52 @@ def test_nothing_flows_back_into_padding_or_another_document(name: str) -> None:
     assert (inputs.grad[1] != 0).any(-1).all()
 
 
+def torch_twin(encoder: Recurrent, cell: str, layers: int) -> nn.LSTM | nn.GRU:
+    """torch's own bidirectional module with the same weights."""
+    kind = {"bilstm": nn.LSTM, "bigru": nn.GRU}[cell]
+    twin = kind(6, 4, num_layers=layers, batch_first=True, bidirectional=True).double()
+    ways = (("", encoder.forwards), ("_reverse", encoder.backwards))
+    twin.load_state_dict(
+        {
+            f"{name.removesuffix('0')}{layer}{suffix}": value
+            for suffix, modules in ways
+            for layer, module in enumerate(modules)
+            for name, value in module.state_dict().items()
+        }
+    )
+    return twin
+
+
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("cell", ["bilstm", "bigru"])
-def test_turning_documents_round_equals_packing_them(cell: str, layers: int) -> None:
+def test_turning_documents_round_equals_torch_over_packed_sequences(cell: str, layers: int) -> None:
     encoder = Recurrent(cell, 6, 8, layers).double()
+    twin = torch_twin(encoder, cell, layers)
     inputs, mask = padded(LENGTHS, 6)
     packed = pack_padded_sequence(inputs, LENGTHS, batch_first=True, enforce_sorted=False)
-    expected, _ = pad_packed_sequence(encoder.rnn(packed)[0], batch_first=True)
-    torch.testing.assert_close(encoder(inputs, mask, LENGTHS), expected)
-    torch.testing.assert_close(encoder._packed(inputs, LENGTHS), expected)
-    order = torch.argsort(LENGTHS, descending=True)
-    torch.testing.assert_close(encoder._packed(inputs[order], LENGTHS[order]), expected[order])
+    expected, _ = pad_packed_sequence(twin(packed)[0], batch_first=True)
+    states = encoder(inputs, mask, LENGTHS)
+    torch.testing.assert_close(states, expected)
+    states.square().sum().backward()
+    expected.square().sum().backward()
+    theirs = dict(twin.named_parameters())
+    for suffix, modules in (("", encoder.forwards), ("_reverse", encoder.backwards)):
+        for layer, module in enumerate(modules):
+            for name, parameter in module.named_parameters():
+                twin_grad = theirs[f"{name.removesuffix('0')}{layer}{suffix}"].grad
+                assert twin_grad is not None
+                torch.testing.assert_close(parameter.grad, twin_grad)
 
 
-def test_gradients_agree_with_packing() -> None:
-    encoder = Recurrent("bilstm", 6, 8, 2).double()
-    inputs, mask = padded(LENGTHS, 6)
-    grads = []
-    for states in (encoder(inputs, mask, LENGTHS), encoder._packed(inputs, LENGTHS)):
-        encoder.zero_grad()
-        states.square().sum().backward()
-        grads.append([p.grad.clone() for p in encoder.parameters() if p.grad is not None])
-    assert len(grads[0]) == len(list(encoder.parameters()))
-    for ours, theirs in zip(*grads, strict=True):
-        torch.testing.assert_close(ours, theirs)
+def test_turning_has_the_gradient_of_indexing() -> None:
+    order = turning_order(LENGTHS, 7)
+    assert order[order].tolist() == list(range(28))
+    values = torch.randn(4, 7, 2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda v: Turn.apply(v, order), values)
+    assert torch.autograd.gradgradcheck(lambda v: Turn.apply(v, order), values)
+    assert Turn.apply(values, order)[1].equal(values[1].flip(0))
+    assert Turn.apply(values, order)[0, :3].equal(values[0, :3].flip(0))
+    assert Turn.apply(values, order)[0, 3:].equal(values[0, 3:])
 
 
 def test_transformer_layer_equals_torch() -> None:
@@ -134,10 +157,13 @@ def test_xavier_initialisation_is_serrano_and_smiths() -> None:
     options = ModelOptions(encoder="bigru", hidden_size=20, initialisation="xavier").resolved(2)
     encoder = make_encoder("bigru", 12, options)
     assert isinstance(encoder, Recurrent)
-    recurrent = encoder.rnn.weight_hh_l0
+    onward, back = encoder.forwards[0], encoder.backwards[0]
+    assert isinstance(onward, nn.GRU)
+    assert isinstance(back, nn.GRU)
+    recurrent = onward.weight_hh_l0
     torch.testing.assert_close(recurrent.T @ recurrent, torch.eye(10), atol=1e-5, rtol=0)
-    assert (encoder.rnn.bias_hh_l0 == 0).all()
-    assert (encoder.rnn.bias_ih_l0_reverse == 0).all()
+    assert (onward.bias_hh_l0 == 0).all()
+    assert (back.bias_ih_l0 == 0).all()
     bound = (6 / (12 + 30)) ** 0.5
-    largest = encoder.rnn.weight_ih_l0.abs().max()
+    largest = onward.weight_ih_l0.abs().max()
     assert 0.9 * bound < largest <= bound

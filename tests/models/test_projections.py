@@ -40,8 +40,13 @@ EVERY: dict[str, Projection] = {
 }
 # Far above 2 a rounding of the scores can move weights and gradients by any amount.
 SMOOTH_ENOUGH = {name: EVERY[name] for name in EVERY if name != "entmax 8.0"}
-quick = settings(deadline=None, max_examples=40)
+quick = settings(deadline=None, max_examples=15)
 every_projection = pytest.mark.parametrize("projection", EVERY.values(), ids=EVERY.keys())
+
+
+@pytest.fixture(autouse=True)
+def _the_same_numbers_every_time() -> None:
+    torch.manual_seed(0)
 
 
 @st.composite
@@ -166,6 +171,11 @@ def test_scores_that_make_newton_slow_are_still_solved_exactly() -> None:
         weights = entmax(geometric, alpha=alpha)
         expected = library.entmax_bisect(geometric, alpha, n_iter=80)
         torch.testing.assert_close(weights, expected, atol=1e-13, rtol=0)
+        crowded = torch.full((2, 3000), -0.9999 / (alpha - 1), dtype=torch.float64)
+        crowded[:, 0] = 0.0
+        weights = entmax(crowded.float(), alpha=alpha).double()
+        expected = library.entmax_bisect(crowded, alpha, n_iter=80)
+        torch.testing.assert_close(weights, expected, atol=2e-4, rtol=0)
 
 
 # Properties.
@@ -372,8 +382,9 @@ def test_gradients_are_the_same_with_and_without_a_graph_of_them(projection: Pro
 def test_one_item_gets_exactly_one_and_no_item_exactly_nothing(
     projection: Projection, dtype: torch.dtype, width: int
 ) -> None:
-    scores = torch.randn(width + 1, width, dtype=dtype).requires_grad_()
-    mask = torch.eye(width + 1, width, dtype=torch.bool)
+    scores = torch.randn(4, width, dtype=dtype).requires_grad_()
+    only = torch.tensor([[0], [width // 2], [width - 1], [-1]])
+    mask = torch.arange(width) == only
     weights = projection(scores, mask)
     assert torch.equal(weights, mask.to(dtype))
     (gradient,) = torch.autograd.grad(weights, scores, torch.randn_like(scores))

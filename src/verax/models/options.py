@@ -94,6 +94,12 @@ class ModelOptions:
         options.refuse_the_impossible(classes)
         return options
 
+    @property
+    def is_random(self) -> bool:
+        """Whether a training step draws anything: dropout, or words to mask."""
+        rates = (self.dropout_embedding, self.dropout_sentence, self.dropout_encoder, self.dropout_head)
+        return any(rates) or self.grounding == "mlm"
+
     def refuse_the_impossible(self, classes: int) -> None:
         width = self.embedding_size if self.encoder == "none" else self.hidden_size
         if self.head == "sigmoid" and classes != 2:

@@ -2,9 +2,7 @@
 
 Each of the four solves its own problem over p ≥ 0, Σp = 1, row by row over the last dimension.
 It takes `scores` of shape (..., items) and an optional boolean `mask` of the same shape, True where
-there is an attended item, and returns weights of that shape.
-
-What holds for every one of them, whatever the scores:
+there is an attended item, and returns weights of that shape.  Whatever the scores:
 
 - A masked position gets exactly 0 and no gradient, even where its score is inf or NaN.
 - An attended score of -inf is read as "no item", the same as a masked one.
@@ -33,8 +31,7 @@ from verax.errors import VeraxError, nearest
 
 # On a CPU a look at the error is nearly free; on an accelerator it stalls the queue.
 _STEPS_BETWEEN_CHECKS = 8
-# Torch's topk is a partial sort, several times faster, while 64 k ≤ width; below 8 or above 32
-# scores it was not worth its time (benchmarks/projections.py).
+# Torch's topk is a partial sort, twice as fast, while 64 k ≤ width (benchmarks/projections.py).
 _PARTIAL, _HIGHEST, _WIDE = 64, 32, 8 * 64
 
 
@@ -179,9 +176,8 @@ def _slopes(weights: Tensor, alpha: float) -> Tensor:
     support = weights > 0
     # A power of 0 has an infinite derivative, and infinity times 0 is NaN: stand in a 1 for it.
     powers = torch.where(support, weights, 1.0) ** (2 - alpha)
-    # For large alpha they overflow; this bound leaves room to multiply two of them.
-    bound = math.sqrt(torch.finfo(weights.dtype).max)
-    return torch.where(support, powers.clamp(max=bound), 0.0)
+    # For large alpha they overflow; the square root leaves room to multiply two of them.
+    return torch.where(support, powers.clamp(max=math.sqrt(torch.finfo(powers.dtype).max)), 0.0)
 
 
 def _newton(z: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
@@ -191,38 +187,43 @@ def _newton(z: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
     start for the whole; where the part holds the support it is the root of the whole.
     """
     width, on_cpu = z.shape[-1], z.device.type == "cpu"
-    if alpha in (1.5, 2.0) and on_cpu and width >= _WIDE:
-        highest = z.topk(min(width // _PARTIAL, _HIGHEST) if alpha == 2 else _HIGHEST).values
-        start = _root_of_sorted(highest, alpha)
-        return _descend(z, start, alpha, exact=not bool((highest[..., -1:] + start > 0).any()))
     # Off the CPU a running sum is not deterministic, and PyTorch can be told to refuse it.
-    if alpha in (1.5, 2.0) and not (on_cpu or torch.are_deterministic_algorithms_enabled()):
-        start = _root_of_sorted(z.sort(descending=True).values, alpha)
-        return _descend(z, start, alpha, exact=True)
-    return _descend(z, z.new_ones((*z.shape[:-1], 1)), alpha)
+    unsorted = width < _WIDE if on_cpu else torch.are_deterministic_algorithms_enabled()
+    if unsorted or alpha not in (1.5, 2.0):
+        theta = _descend(z, z.new_ones((*z.shape[:-1], 1)), alpha)
+    elif not on_cpu:
+        # Twice the digits, as over many items the terms under the root all but cancel.
+        theta = _root_of_sorted(z.sort(descending=True)[0].double(), alpha).to(z.dtype)
+    else:
+        part = z.topk(min(width // _PARTIAL, _HIGHEST) if alpha == 2 else _HIGHEST)[0]
+        theta = _root_of_sorted(part, alpha)
+        beyond = (part[..., -1:] + theta > 0).squeeze(-1)
+        if bool(beyond.any()):
+            theta[beyond] = _descend(z[beyond], theta[beyond], alpha)
+    weights, slopes = _weigh(z, theta, alpha)
+    return weights.div_(_at_least_tiny(weights.sum(-1, keepdim=True))), slopes
 
 
 def _root_of_sorted(z: Tensor, alpha: float) -> Tensor:
     """θ in closed form for a = 1.5 or 2 and scores in descending order.
 
-    If the support is the first j scores, with mean m and mean square deviation v, then θ_j is
-    1/j - m for a = 2 and √(1/j - v) - m for a = 1.5.  The first is smallest where j is the size
-    of the support; so is the second among those j with z_j + θ_j > 0.
+    Were the support the first j scores, with sum C and sum of squares Q, then θ would be
+    (1 - C) / j for a = 2 and (√(j + C² - jQ) - C) / j for a = 1.5.  The first is smallest where j
+    is the size of the support; so is the second among those j with z_j + θ > 0.
     """
-    # No score below -1 can be in the support, and clamped there it cannot overflow a square.
-    z = z.clamp(min=-1.0)
     count = torch.arange(1, z.shape[-1] + 1, dtype=z.dtype, device=z.device)
+    total = z.cumsum(-1)
     if alpha == 2:
-        return ((1 - z.cumsum(-1)) / count).amin(-1, keepdim=True)
-    mean = z.cumsum(-1) / count
-    deviation = (z * z).cumsum(-1) / count - mean * mean
-    # A power, as MKL takes threads for a square root however few the numbers.
-    theta = (1 / count - deviation) ** 0.5 - mean
+        return ((1 - total) / count).amin(-1, keepdim=True).clamp_(max=1.0)
+    squares = (z * z).cumsum(-1)
+    inside = torch.addcmul(count, total, total).addcmul_(count, squares, value=-1)
+    # Low scores may overflow or leave no root: then this is NaN, and so not above 0.
+    theta = (inside * inside.rsqrt()).sub_(total).div_(count)
     return torch.where(z + theta > 0, theta, 1.0).amin(-1, keepdim=True)
 
 
-def _descend(z: Tensor, theta: Tensor, alpha: float, exact: bool = False) -> tuple[Tensor, Tensor]:
-    """Weights and slopes, by Newton's method on ‖(z + θ)₊‖_q = 1 from a θ not below the root.
+def _descend(z: Tensor, theta: Tensor, alpha: float) -> Tensor:
+    """The root θ of ‖(z + θ)₊‖_q = 1, by Newton's method from a θ not below it.
 
     With W = Σp and S = Σs the step is (W - W^(2 - a)) / S.
 
@@ -230,47 +231,38 @@ def _descend(z: Tensor, theta: Tensor, alpha: float, exact: bool = False) -> tup
     before add up to at most 1 on a convex function.  Both start at no more than n^(a - 1), the
     derivative stays above 1 and θ above 1 / n^(a - 1), which bounds the steps that are needed.
     """
-    weigh = {2.0: _weigh_sparsemax, 1.5: _weigh_entmax15}.get(alpha, _weigh_entmax)
     precision = torch.finfo(z.dtype).eps
     most = math.log(z.shape[-1], 4) * 3 * (alpha - 1) - math.log(precision, 4)
     period = 1 if z.device.type == "cpu" else _STEPS_BETWEEN_CHECKS
-    most = 1 if exact else math.ceil(most) + 1
-    for step in range(1, most + 1):
-        weights, slopes = weigh(z, theta, alpha)
-        total = weights.sum(-1, keepdim=True)
-        if step == most:
-            break
-        excess = total - (1.0 if alpha == 2 else total ** (2 - alpha))
+    for step in range(1, math.ceil(most) + 1):
+        weights, slopes = _weigh(z, theta, alpha)
+        total = _at_least_tiny(weights.sum(-1, keepdim=True))
+        excess = total - (total * total.rsqrt() if alpha == 1.5 else total ** (2 - alpha))
         change = excess / _at_least_tiny(slopes.sum(-1, keepdim=True))
-        if step % period == 0 and not bool((change > 8 * precision * theta).any()):
-            break
         # Past the root by a rounding, Newton would turn back; staying put makes it end.
         theta = theta - change.clamp_(min=0.0)
-    return weights.div_(_at_least_tiny(total)), slopes
+        if step % period == 0 and not bool((change > 8 * precision * theta).any()):
+            break
+    return theta
 
 
-def _weigh_sparsemax(z: Tensor, theta: Tensor, _alpha: float) -> tuple[Tensor, Tensor]:
-    """a = 2: p = (z + θ)₊ and s = its support."""
-    weights = (z + theta).relu_()
-    # Several times faster than a comparison: kernels for floats use vector instructions.
-    return weights, weights.sign()
-
-
-def _weigh_entmax15(z: Tensor, theta: Tensor, _alpha: float) -> tuple[Tensor, Tensor]:
-    """a = 1.5: s = (z + θ)₊ and p = s²."""
-    slopes = (z + theta).relu_()
-    return slopes * slopes, slopes
-
-
-def _weigh_entmax(z: Tensor, theta: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
-    """1 < a < 2: p = (z + θ)₊^q = θ^q (1 + z/θ)₊^q and s = p^(2 - a) = p / (z + θ)."""
+def _weigh(z: Tensor, theta: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    """Weights p = (z + θ)₊^q and slopes s = p^(2 - a) = (z + θ)₊^(q - 1), for 1 < a ≤ 2."""
+    if alpha == 2:
+        weights = (z + theta).relu_()
+        # Several times faster than a comparison: kernels for floats use vector instructions.
+        return weights, weights.sign()
+    if alpha == 1.5:
+        slopes = (z + theta).relu_()
+        return slopes * slopes, slopes
     weights = _power(z / theta, alpha) * theta ** (1 / (alpha - 1))
     return weights, weights / _at_least_tiny(z + theta)
 
 
 def _power(x: Tensor, alpha: float) -> Tensor:
     """(1 + x)₊^q, by way of log1p because for a near 1 x is small and q large."""
-    return x.clamp(min=-1.0).log1p_().div_(alpha - 1).exp_()
+    # Neither exp here nor sqrt above: PyTorch has MKL do them, which wakes threads for a few.
+    return x.clamp(min=-1.0).log1p_().mul_(1 / (alpha - 1) / math.log(2)).exp2_()
 
 
 def _bisect(z: Tensor, alpha: float) -> tuple[Tensor, Tensor]:

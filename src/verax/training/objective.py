@@ -39,6 +39,9 @@ class Objective:
     def noise(self, batch: Batch, step: int) -> Noise:
         return Noise.of(batch.keys, batch.tokens.shape[1], self.seed, step)
 
+    def noise_if_any(self, batch: Batch, step: int) -> Noise | None:
+        return self.noise(batch, step) if self.model.options.is_random else None
+
     def counts(self, pieces: list[Batch], step: int) -> BatchCounts:
         """What the batch's means divide by."""
         documents = sum(len(piece) for piece in pieces)
@@ -52,7 +55,7 @@ class Objective:
         return BatchCounts(documents, words, selected)
 
     def __call__(self, batch: Batch, step: int, counts: BatchCounts) -> Tensor:
-        noise = self.noise(batch, step)
+        noise = self.noise_if_any(batch, step)
         trace = self.model(batch, noise)
         loss = self.classification(trace).sum() / counts.documents
         options = self.model.options
@@ -60,7 +63,7 @@ class Objective:
             words = batch.item_of_token >= 0
             tying = tying_loss(trace.states, trace.embedded, words)
             loss = loss + options.strength * tying / counts.words
-        elif counts.selected is not None and options.strength:
+        elif counts.selected is not None and noise is not None and options.strength:
             masked_lm = self.masked_lm(batch, noise)
             loss = loss + options.strength * masked_lm / counts.selected.clamp(min=1)
         return loss

@@ -15,7 +15,6 @@ import yaml
 from verax.errors import VeraxError, nearest
 from verax.options import hints, kind_of, parse
 
-
 SEED = {"minimum": 0, "maximum": 2**32 - 1}
 """What every generator in use can be started from."""
 

@@ -156,9 +156,10 @@ def checked(corpus: Corpus) -> Corpus:
     """`corpus`, or an error where a classifier could not be trained or tested on it."""
     for name, documents in corpus.splits.items():
         if len(documents) == 0:
+            missing = "text in its text column" if name == "train" else "more different texts"
             raise VeraxError(
-                f"corpus {corpus.name!r} has no documents left in {name}: give a file with text "
-                f"in its text column{_because(corpus.notes)}"
+                f"corpus {corpus.name!r} has no documents left in {name}: "
+                f"give a file with {missing}{_because(corpus.notes)}"
             )
     seen = set(np.unique(corpus.train.labels).tolist())
     if len(seen) < 2:

@@ -187,7 +187,7 @@ def _newton(z: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
     start for the whole; where the part holds the support it is the root of the whole.
     """
     width, on_cpu = z.shape[-1], z.device.type == "cpu"
-    # Off the CPU a running sum is not deterministic, and PyTorch can be told to refuse it.
+    # No running sum off the CPU where results are to be deterministic: its order may vary.
     unsorted = width < _WIDE if on_cpu else torch.are_deterministic_algorithms_enabled()
     if unsorted or alpha not in (1.5, 2.0):
         theta = _descend(z, z.new_ones((*z.shape[:-1], 1)), alpha)
@@ -261,7 +261,7 @@ def _weigh(z: Tensor, theta: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
 
 def _power(x: Tensor, alpha: float) -> Tensor:
     """(1 + x)₊^q, by way of log1p because for a near 1 x is small and q large."""
-    # Neither exp here nor sqrt above: PyTorch has MKL do them, which wakes threads for a few.
+    # exp2 here, rsqrt above: on a busy machine exp and sqrt were seen to stall for milliseconds.
     return x.clamp(min=-1.0).log1p_().mul_(1 / (alpha - 1) / math.log(2)).exp2_()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.metrics import f1_score, roc_auc_score
 from torch import Tensor
 from torch.nn import functional
 
@@ -21,6 +20,9 @@ def evaluate(logits: Tensor, labels: NDArray[np.int64]) -> dict[str, float]:
     the-rest, averaged over classes, with more than two. An area that is not defined, because a
     class is missing from `labels`, is NaN.
     """
+    # imported here because it takes as long as all the rest, and `verax --help` needs none of it
+    from sklearn.metrics import f1_score, roc_auc_score
+
     logits = logits.double()
     shares = probabilities(logits).numpy()
     decided = decisions(logits).numpy()

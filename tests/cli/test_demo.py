@@ -1,0 +1,57 @@
+"""The demo, on fewer reviews and for one epoch; everything else as a user sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import verax
+from verax.cli import demo, main
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = verax.load_corpus("rotten_tomatoes", limit=300)
+    monkeypatch.setattr(demo, "load_corpus", lambda name: corpus)
+    monkeypatch.setitem(demo.SETTINGS, "epochs", 1)
+
+
+@pytest.mark.usefixtures("small")
+def test_shows_three_models_and_saves_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "demo"
+    assert main(["demo", "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    for word in ("softmax", "sparsemax", "tied", "accuracy", "F1", "support", "entropy"):
+        assert word in shown
+    frame = pd.read_parquet(out / "demo.parquet").set_index("model")
+    assert frame.loc["softmax", "support"] == frame.loc["softmax", "items"]
+    assert frame.loc["sparsemax", "support"] < frame.loc["sparsemax", "items"]
+    for name in ("softmax", "sparsemax", "tied"):
+        model = verax.load(out / name)
+        assert model.record["test"]["accuracy"] == pytest.approx(frame.loc[name, "accuracy"])
+
+
+@pytest.mark.usefixtures("small")
+def test_examples_are_right_one_of_each_class_and_short() -> None:
+    corpus = demo.load_corpus("rotten_tomatoes")
+    model = verax.train(corpus, encoder="none", epochs=4, lr=1e-2)
+    rows = demo.example_rows({"only": model}, corpus)
+    assert 1 <= len(rows) <= 2
+    labels = model.predict([corpus.test.texts[r] for r in rows])["label"].tolist()
+    assert labels == [corpus.classes[corpus.test.labels[r]] for r in rows]
+    assert len(set(labels)) == len(labels)
+    for row in rows:
+        assert 10 <= len(corpus.test.tokens[row]) <= 16
+
+
+def test_a_foreign_out_folder_is_refused_before_anything_is_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    assert main(["demo", "--out", str(tmp_path)]) == 2
+    assert "holds other files" in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["letter.txt"]

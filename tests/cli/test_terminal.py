@@ -1,0 +1,44 @@
+"""What people see: tables that keep their numbers, words in colour, nothing that takes command."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from verax.cli.terminal import console, heat, printable, table
+
+
+@given(st.text())
+def test_printable_text_cannot_command_a_terminal(text: str) -> None:
+    shown = printable(text)
+    assert len(shown) == len(text)
+    assert all(c.isprintable() or c == "\ufffd" for c in shown)
+    assert all(a == b for a, b in zip(text, shown, strict=True) if a.isprintable())
+
+
+def test_a_narrow_terminal_wraps_words_before_it_cuts_numbers() -> None:
+    stream = io.StringIO()
+    narrow = Console(file=stream, width=40, force_terminal=True, color_system=None)
+    narrow.print(table(["text", "p_0", "p_1"], [["word " * 12, "0.5123", "0.4877"]]))
+    assert "0.5123" in stream.getvalue()
+    assert "0.4877" in stream.getvalue()
+
+
+def test_a_pipe_has_no_edge(capsys: pytest.CaptureFixture[str]) -> None:
+    console().print("word " * 100)
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_heat_colours_by_weight_and_dims_what_is_not_attended() -> None:
+    text = heat(["a", "b", "c"], [0.0, 0.25, 0.5])
+    assert text.plain == "a b c"
+    assert [str(span.style) for span in text.spans] == [
+        "dim",
+        "#000000 on rgb(242,176,128)",
+        "#000000 on rgb(230,97,0)",
+    ]
+    assert heat([], []).plain == ""

@@ -1,0 +1,178 @@
+"""Files of every kind give the same corpus, and hostile ones a plain error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from verax.corpora import Corpus, load_corpus
+from verax.corpora.files import is_corpus_folder, read_folder, read_table
+from verax.errors import VeraxError
+
+AWKWARD = [
+    "NA",
+    "null",
+    "None",
+    "nan",
+    "two\nlines",
+    'a "quote"',
+    "tab\there",
+    "comma, comma",
+    "é🎬",
+]
+ROWS = [
+    {
+        "text": f"{AWKWARD[i % len(AWKWARD)]} {i}" if i >= 9 else AWKWARD[i],
+        "label": i % 3,
+        "id": i + 7,
+    }
+    for i in range(60)
+]
+
+
+def write(rows: list[dict[str, Any]], path: Path) -> Path:
+    frame = pd.DataFrame(rows)
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    else:
+        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+def contents(corpus: Corpus) -> dict[str, Any]:
+    return {
+        name: (d.texts, d.labels.tolist(), d.ids.tolist()) for name, d in corpus.splits.items()
+    } | {"classes": corpus.classes}
+
+
+SUFFIXES = [".csv", ".tsv", ".jsonl", ".parquet"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES[1:])
+def test_every_kind_of_single_file_gives_the_same_corpus(suffix: str, tmp_path: Path) -> None:
+    reference = load_corpus(write(ROWS, tmp_path / "rows.csv"))
+    other = load_corpus(write(ROWS, tmp_path / f"rows{suffix}"))
+    assert contents(other) == contents(reference)
+    assert other.fingerprint == reference.fingerprint
+    assert other.train.ids.min() >= 7
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_kind_of_folder_gives_the_same_corpus(suffix: str, tmp_path: Path) -> None:
+    for name, rows in (("train", ROWS[:40]), ("dev", ROWS[40:50]), ("test", ROWS[50:])):
+        write(rows, tmp_path / f"{name}{suffix}")
+    corpus = load_corpus(tmp_path)
+    assert corpus.train.texts == [row["text"] for row in ROWS[:40]]
+    assert corpus.validation.labels.tolist() == [row["label"] for row in ROWS[40:50]]
+    assert corpus.test.ids.tolist() == [row["id"] for row in ROWS[50:]]
+    assert corpus.notes == ()
+
+
+@pytest.mark.parametrize("kind", [float, bool, str])
+def test_labels_of_any_type_are_the_same_in_every_kind_of_file(
+    kind: Callable[[int], Any], tmp_path: Path
+) -> None:
+    rows = [{**row, "label": kind(row["label"] % 2)} for row in ROWS]
+    corpora = [load_corpus(write(rows, tmp_path / f"rows{suffix}")) for suffix in SUFFIXES]
+    assert len({corpus.fingerprint for corpus in corpora}) == 1
+    assert corpora[0].classes == (["false", "true"] if kind is bool else ["0", "1"])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_words_that_look_like_nothing_survive(suffix: str, tmp_path: Path) -> None:
+    table = read_table(write(ROWS, tmp_path / f"rows{suffix}"))
+    assert table["text"].tolist() == [row["text"] for row in ROWS]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
+def test_a_byte_order_mark_is_no_part_of_the_first_name(suffix: str, tmp_path: Path) -> None:
+    path = write(ROWS, tmp_path / f"rows{suffix}")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_table(path).columns.tolist() == ["text", "label", "id"]
+
+
+def test_windows_line_ends_and_blank_lines_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b'text,label\r\n"two\r\nlines",1\r\n\r\nb,0\r\n')
+    assert read_table(path)["text"].tolist() == ["two\r\nlines", "b"]
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"text": "a\\u2028b"}\r\n\n{"text": "c"}')
+    assert read_table(path)["text"].tolist() == ["a\u2028b", "c"]
+
+
+def test_upper_case_suffixes_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "ROWS.CSV"
+    path.write_text("text,label\na,0\n")
+    assert len(read_table(path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("rows.csv", b"", "is empty: expected a header"),
+        ("rows.csv", b"\n\n", "is empty: expected a header"),
+        ("rows.csv", b"text,label\n", "has no rows"),
+        ("rows.jsonl", b"\n", "has no rows"),
+        ("rows.csv", b"text,label\ncaf\xe9,1\n", r"not UTF-8 \(byte 0xe9\)"),
+        ("rows.jsonl", b'{"text": "caf\xe9"}\n', r"not UTF-8 \(byte 0xe9\)"),
+        ("rows.csv", "text,label\na,1\n".encode("utf-16"), "not UTF-8"),
+        ("rows.csv", b'text,label\n"open,1\n', "check its quotes"),
+        ("rows.csv", b"text,label\na,1\nb,c,2\n", "Expected 2 fields in line 3, saw 3"),
+        ("rows.csv", b"text,label\na, b,1\nc, d,2\n", "more cells in a row than its header"),
+        ("rows.csv", b"text,label\na,1,\nb,2,\n", "more cells in a row than its header"),
+        ("rows.jsonl", b'{"text": "a"}\n{"text": \n', "line 2 is not JSON"),
+        ("rows.jsonl", b'{"text": "a"}\n["b"]\n', "line 2 is not a JSON object"),
+        ("rows.jsonl", b'{"text": "a"}\n{"text": "\\ud83d!"}\n', "line 2 holds half a character"),
+        ("rows.parquet", b"PAR1 not really", "cannot read"),
+        ("rows.txt", b"text\n", "expected a .csv, .tsv, .jsonl or .parquet file"),
+    ],
+)
+def test_broken_files_are_refused_by_name(
+    name: str, content: bytes, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(VeraxError, match=message) as error:
+        read_table(path)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_whole_characters_written_as_surrogate_pairs_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "\\ud83c\\udfac"}\n')
+    assert read_table(path)["text"].tolist() == ["🎬"]
+
+
+def test_missing_files_are_refused_with_what_is_expected(tmp_path: Path) -> None:
+    with pytest.raises(VeraxError, match="no such file"):
+        read_table(tmp_path / "none.csv")
+
+
+def test_a_folder_must_not_have_a_split_twice(tmp_path: Path) -> None:
+    for name in ("train.csv", "dev.csv", "valid.csv"):
+        write(ROWS, tmp_path / name)
+    with pytest.raises(VeraxError, match=r"valid\.csv and dev\.csv for the validation split"):
+        read_folder(tmp_path)
+
+
+def test_a_folder_needs_a_train_file(tmp_path: Path) -> None:
+    write(ROWS, tmp_path / "test.csv")
+    assert not is_corpus_folder(tmp_path)
+    with pytest.raises(VeraxError, match="holds no train file"):
+        read_folder(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["{", '{"a": 1}', "[1, 2]", "\ud800"])
+def test_a_class_order_that_is_none_is_refused(content: str, tmp_path: Path) -> None:
+    write(ROWS, tmp_path / "train.csv")
+    (tmp_path / "classes.json").write_text(content, encoding="utf-8", errors="surrogatepass")
+    with pytest.raises(VeraxError, match=r"classes\.json"):
+        load_corpus(tmp_path)

@@ -1,0 +1,120 @@
+"""Batches: what is read, what is attended, what is padding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verax.corpora.corpus import Documents
+from verax.corpora.encoded import EncodedDocuments, encode, encode_texts
+from verax.corpora.tokenising import Lexicon, Tokeniser
+from verax.corpora.vocabulary import EOS, PAD, SOS, UNK, Vocabulary
+from verax.errors import VeraxError
+
+CPU = torch.device("cpu")
+VOCABULARY = Vocabulary(["a", "b", "."])
+A, B, STOP = 4, 5, 6
+
+
+def encoded(texts: list[str], **options: bool) -> EncodedDocuments:
+    labels, ids = np.arange(len(texts)) % 2, np.arange(len(texts)) + 100
+    documents = Documents(texts, labels, ids, Tokeniser(), Lexicon())
+    return encode(documents, VOCABULARY, **{"boundaries": False, "hierarchical": False, **options})
+
+
+def rows(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.int64)
+
+
+TEXTS = ["a b unseen", "b", "a . b b ."]
+
+
+def test_without_boundaries_every_token_is_attended_and_the_rest_is_padding() -> None:
+    batch = encoded(TEXTS).batch(rows(2, 0), CPU)
+    assert batch.tokens.tolist() == [[A, STOP, B, B, STOP], [A, B, UNK, PAD, PAD]]
+    assert batch.token_mask.tolist() == [[True] * 5, [True] * 3 + [False] * 2]
+    assert torch.equal(batch.mask, batch.token_mask)
+    assert batch.item_of_token.tolist() == [[0, 1, 2, 3, 4], [0, 1, 2, -1, -1]]
+    assert batch.lengths.tolist() == [5, 3]
+    assert batch.labels is not None
+    assert batch.labels.tolist() == [0, 0]
+    assert batch.ids.tolist() == [102, 100]
+    assert batch.keys.tolist() == [2, 0]
+    assert len(batch) == 2
+
+
+def test_boundaries_are_read_and_never_attended() -> None:
+    batch = encoded(TEXTS, boundaries=True).batch(rows(0, 1), CPU)
+    assert batch.tokens.tolist() == [[SOS, A, B, UNK, EOS], [SOS, B, EOS, PAD, PAD]]
+    assert batch.token_mask.tolist() == [[True] * 5, [True] * 3 + [False] * 2]
+    assert batch.mask.tolist() == [
+        [False, True, True, True, False],
+        [False, True, False, False, False],
+    ]
+    assert batch.item_of_token.tolist() == [[-1, 1, 2, 3, -1], [-1, 1, -1, -1, -1]]
+    assert batch.lengths.tolist() == [5, 3]
+
+
+def test_hierarchical_items_are_sentences() -> None:
+    batch = encoded(TEXTS, hierarchical=True).batch(rows(2, 1), CPU)
+    assert batch.mask.tolist() == [[True, True], [True, False]]
+    assert batch.item_of_token.tolist() == [[0, 0, 1, 1, 1], [0, -1, -1, -1, -1]]
+    assert batch.layout is not None
+    assert batch.layout.counts.tolist() == [2, 1]
+
+
+DOCUMENT = st.lists(st.sampled_from(["a", "b", ".", "unseen"]), min_size=1, max_size=7)
+
+
+@given(st.lists(DOCUMENT, min_size=1, max_size=5), st.booleans(), st.data())
+def test_a_batch_holds_its_documents_and_nothing_else(
+    documents: list[list[str]], boundaries: bool, data: st.DataObject
+) -> None:
+    split = encoded([" ".join(d) for d in documents], boundaries=boundaries)
+    chosen = data.draw(st.lists(st.sampled_from(range(len(documents))), min_size=1, max_size=6))
+    batch = split.batch(rows(*chosen), CPU)
+    assert batch.tokens.shape[1] == max(len(documents[i]) for i in chosen) + 2 * boundaries
+    assert (batch.tokens[~batch.token_mask] == PAD).all()
+    for place, i in enumerate(chosen):
+        attended = batch.tokens[place][batch.mask[place]].tolist()
+        assert attended == [VOCABULARY.rows.get(word, UNK) for word in documents[i]]
+        assert int(batch.token_mask[place].sum()) == int(batch.lengths[place])
+        items = batch.item_of_token[place]
+        assert items[items >= 0].tolist() == torch.where(batch.mask[place])[0].tolist()
+
+
+@pytest.mark.parametrize("options", [{"boundaries": True}, {"hierarchical": True}, {}])
+def test_new_texts_are_read_as_a_corpus_is(options: dict[str, bool]) -> None:
+    settings: dict[str, Any] = {"boundaries": False, "hierarchical": False, **options}
+    new = encode_texts(TEXTS, Tokeniser(), VOCABULARY, **settings).batch(rows(0, 1, 2), CPU)
+    old = encoded(TEXTS, **options).batch(rows(0, 1, 2), CPU)
+    for name in ("tokens", "token_mask", "mask", "item_of_token", "lengths"):
+        assert torch.equal(getattr(new, name), getattr(old, name))
+    assert new.labels is None
+
+
+def test_token_lists_are_texts_too() -> None:
+    split = encode_texts(
+        [["a", "b"], ("b",)], Tokeniser(), VOCABULARY, boundaries=False, hierarchical=False
+    )
+    assert [row.tolist() for row in split.tokens] == [[A, B], [B]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("one text", "put it in a list"),
+        (["a", 3], "text 1 is int"),
+        (["a", None], "text 1 is NoneType"),
+        (["a", " ", ""], r"text 1 has no words \(2 such\)"),
+        (["a", []], "text 1 has no words"),
+    ],
+)
+def test_what_is_no_list_of_texts_is_refused(texts: Any, message: str) -> None:
+    with pytest.raises(VeraxError, match=message):
+        encode_texts(texts, Tokeniser(), VOCABULARY, boundaries=False, hierarchical=False)

@@ -1,0 +1,161 @@
+"""The tokeniser's rules one by one, and sentences against a plain loop."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verax.corpora.tokenising import Lexicon, Tokeniser, sentence_lengths
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("It doesn't", "it does n't"),
+        ("Can't WON'T", "ca n't wo n't"),
+        ("it's I'd we're they've he'll I'm", "it 's i 'd we 're they 've he 'll i 'm"),
+        ("don’t it’s", "do n't it 's"),
+        ("does n't it 's", "does n't it 's"),
+        ("rock 'n' roll", "rock ' n ' roll"),
+        ("the actors' o'clock", "the actors ' o ' clock"),
+        ("don'ts", "don ' ts"),
+        ("3.5 1,000 1,234,567.89", "3.5 1,000 1,234,567.89"),
+        ("in 1999. Then 5, 6", "in 1999 . then 5 , 6"),
+        ("$3.50!", "$ 3.50 !"),
+        ("one<br />two<br>three<BR/>four", "one two three four"),
+        ("a < b <b>", "a < b < b >"),
+        ("well-made (film)...?!", "well - made ( film ) . . . ? !"),
+        ("a_b good0_3", "a_b good0_3"),
+        ("ÉCOLE naïve Straße", "école naïve straße"),
+        ("日本語 фильм", "日本語 фильм"),
+        ("great🎬👍", "great 🎬 👍"),
+        ("tab\tnew\nline\u00a0nbsp\u3000wide", "tab new line nbsp wide"),
+        ("“quoted”", "“ quoted ”"),
+        ("<unk> <pad>", "< unk > < pad >"),
+    ],
+)
+def test_words_follow_the_documented_rules(text: str, tokens: str) -> None:
+    assert Tokeniser()(text) == tokens.split()
+
+
+def test_control_characters_are_signs_and_separate_nothing_silently() -> None:
+    assert Tokeniser()("a\x00b\x07c") == ["a", "\x00", "b", "\x07", "c"]
+    assert Tokeniser()("a\u200bb") == ["a", "\u200b", "b"]
+
+
+def test_half_a_character_is_a_sign() -> None:
+    assert Tokeniser()("a \ud800 b") == ["a", "\ud800", "b"]
+
+
+def test_a_very_long_word_is_one_token_in_no_time() -> None:
+    word = "x" * 50_000
+    assert Tokeniser()(f"{word} {word}!") == [word, word, "!"]
+    assert len(Tokeniser()("'" * 50_000)) == 50_000
+    assert Tokeniser()("1,000" * 10_000)[0].startswith("1,0001,000")
+
+
+def test_case_is_kept_when_asked_also_in_clitics() -> None:
+    assert Tokeniser(lowercase=False)("I DON'T, It’S") == ["I", "DO", "N'T", ",", "It", "'S"]
+
+
+def test_whitespace_splits_at_blanks_only() -> None:
+    text = "It's <br /> 3.5, OK"
+    assert Tokeniser("whitespace")(text) == ["it's", "<br", "/>", "3.5,", "ok"]
+    assert Tokeniser("whitespace", lowercase=False)("A b") == ["A", "b"]
+
+
+def test_given_tokens_are_taken_as_they_are() -> None:
+    assert Tokeniser("tokens")(["New York", "DON'T", ""]) == ["new york", "don't", ""]
+    assert Tokeniser("tokens", lowercase=False)(("New York",)) == ["New York"]
+    assert Tokeniser("tokens")("A text instead") == ["a", "text", "instead"]
+
+
+@given(st.text(), st.sampled_from(["words", "whitespace"]), st.booleans())
+def test_finds_nothing_says_what_tokenising_would(text: str, kind: str, lowercase: bool) -> None:
+    tokeniser = Tokeniser(kind, lowercase)
+    for candidate in (text, f"<br />{text}", f" <BR>\n{text.strip()}"):
+        assert tokeniser.finds_nothing(candidate) == (tokeniser(candidate) == [])
+
+
+@given(st.text())
+def test_words_loses_no_character_but_blanks_and_breaks(text: str) -> None:
+    """The tokens joined are the text without blanks; curly clitics aside, so none are drawn."""
+    text = text.replace("<", "").replace("’", "")
+    assert "".join(Tokeniser(lowercase=False)(text)) == "".join(text.split())
+
+
+@given(st.text(alphabet="abcn't's13.,-! "))
+def test_words_are_stable_when_tokenised_again(text: str) -> None:
+    once = Tokeniser()(text)
+    assert Tokeniser()(" ".join(once)) == once
+
+
+def test_the_lexicon_numbers_in_order_of_first_sight_and_grows() -> None:
+    lexicon = Lexicon()
+    assert lexicon.number([["b", "a"], [], ["b"]]).values.tolist() == [0, 1, 0]
+    assert lexicon.number([["c", "a"]]).values.tolist() == [2, 1]
+    assert list(lexicon) == ["b", "a", "c"]
+
+
+ABBREVIATED = {"mr", "dr", "vs", "j", "r", "J", "Dr"}
+CLOSERS = {'"', "'", "”", "’", ")", "]", "»", "''"}
+ALPHABET = ["word", "a", "i", *sorted(ABBREVIATED), "(", *".!?…", "...", "?!", *sorted(CLOSERS)]
+
+
+def sentences_one_token_at_a_time(tokens: list[str]) -> list[int]:
+    """The rule of `sentence_lengths`' docstring, read out word by word."""
+    lengths: list[int] = []
+    here = place = 0
+    while place < len(tokens):
+        run_holds_an_end = False
+        while place < len(tokens):
+            token = tokens[place]
+            abbreviation = token == "." and place > 0 and tokens[place - 1] in ABBREVIATED
+            end = set(token) <= set(".!?…") and not abbreviation
+            if not end and token not in CLOSERS:
+                break
+            run_holds_an_end |= end
+            here, place = here + 1, place + 1
+        if run_holds_an_end:
+            lengths.append(here)
+            here = 0
+        elif place < len(tokens):
+            here, place = here + 1, place + 1
+    return [*lengths, here] if here else lengths
+
+
+@settings(max_examples=400)
+@given(st.lists(st.lists(st.sampled_from(ALPHABET), max_size=14), min_size=1, max_size=4))
+def test_sentences_are_those_of_a_plain_loop(documents: list[list[str]]) -> None:
+    lexicon = Lexicon()
+    numbers = lexicon.number(documents)
+    made = sentence_lengths(numbers, lexicon)
+    assert [row.tolist() for row in made] == [sentences_one_token_at_a_time(d) for d in documents]
+    assert [int(row.sum()) for row in made] == [len(d) for d in documents]
+    assert all(len(row) >= 1 for row, d in zip(made, documents, strict=True) if d)
+    assert (made.values > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "lengths"),
+    [
+        ("One. Two! Three?", [2, 2, 2]),
+        ("Dr. Who met Mr. J. R. R. Tolkien. Then left", [14, 2]),
+        ('He said "no." (Twice!) and "why?!"', [6, 4, 6]),
+        ("it was I. And A.", [4, 3]),
+        ("no end at all", [4]),
+        ("...", [3]),
+        ("Wait... what", [4, 1]),
+    ],
+)
+def test_sentences_of_ordinary_text(text: str, lengths: list[int]) -> None:
+    lexicon = Lexicon()
+    made = sentence_lengths(lexicon.number([Tokeniser()(text)]), lexicon)
+    assert made.values.tolist() == lengths
+
+
+def test_no_documents_have_no_sentences() -> None:
+    lexicon = Lexicon()
+    assert len(sentence_lengths(lexicon.number([]), lexicon)) == 0
+    assert sentence_lengths(lexicon.number([[], []]), lexicon).lengths.tolist() == [0, 0]

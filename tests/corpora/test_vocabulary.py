@@ -1,0 +1,68 @@
+"""Which words are known: from train only, by document frequency, in a fixed order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from verax.corpora.corpus import Documents
+from verax.corpora.tokenising import Lexicon, Tokeniser
+from verax.corpora.vocabulary import SPECIALS, UNK, Vocabulary
+from verax.errors import VeraxError
+
+
+def documents(texts: list[str], lexicon: Lexicon | None = None) -> Documents:
+    n = len(texts)
+    lexicon = Lexicon() if lexicon is None else lexicon
+    tokeniser = Tokeniser("whitespace")
+    return Documents(texts, np.zeros(n, np.int64), np.arange(n), tokeniser, lexicon)
+
+
+TRAIN = documents(["b b b a", "a c c", "d <pad>"])
+
+
+def test_words_run_from_most_to_least_frequent_and_ties_by_the_alphabet() -> None:
+    vocabulary = Vocabulary.of(TRAIN)
+    assert vocabulary.words == ("b", "a", "c", "<pad>", "d")
+    assert len(vocabulary) == 9
+    assert [vocabulary.text(i) for i in range(6)] == [*SPECIALS, "b", "a"]
+
+
+def test_rows_do_not_depend_on_the_order_of_documents() -> None:
+    assert Vocabulary.of(documents(TRAIN.texts[::-1])).words == Vocabulary.of(TRAIN).words
+
+
+def test_min_df_counts_documents_not_occurrences() -> None:
+    assert Vocabulary.of(TRAIN, min_df=2).words == ("a",)
+
+
+def test_max_size_keeps_the_most_frequent() -> None:
+    assert Vocabulary.of(TRAIN, max_size=2).words == ("b", "a")
+    assert Vocabulary.of(TRAIN, max_size=100).words == Vocabulary.of(TRAIN).words
+
+
+def test_words_of_other_splits_stay_unknown() -> None:
+    train = documents(["a b"])
+    test = documents(["z z a"], train.lexicon)
+    numbers = test.token_numbers
+    vocabulary = Vocabulary.of(train)
+    assert vocabulary.words == ("a", "b")
+    assert vocabulary.encode(numbers, test.lexicon).values.tolist() == [UNK, UNK, 4]
+
+
+def test_a_special_token_in_a_text_is_an_ordinary_word() -> None:
+    vocabulary = Vocabulary.of(TRAIN)
+    encoded = vocabulary.encode(TRAIN.token_numbers, TRAIN.lexicon)
+    assert encoded[2].tolist() == [vocabulary.rows["d"], vocabulary.rows["<pad>"]]
+    assert vocabulary.rows["<pad>"] >= len(SPECIALS)
+
+
+def test_encoding_keeps_lengths_and_words() -> None:
+    vocabulary = Vocabulary.of(TRAIN)
+    encoded = vocabulary.encode(TRAIN.token_numbers, TRAIN.lexicon)
+    assert [" ".join(map(vocabulary.text, row)) for row in encoded] == TRAIN.texts
+
+
+def test_no_words_left_is_refused() -> None:
+    with pytest.raises(VeraxError, match="no word occurs in 4 training documents: lower --min-df"):
+        Vocabulary.of(TRAIN, min_df=4)

@@ -1,10 +1,10 @@
 """Does every allowed combination of slots learn?
 
-    python benchmarks/grid.py --corpus rotten_tomatoes --out grid.parquet [--workers 2] [--device auto]
+    python benchmarks/grid.py [--corpus rotten_tomatoes] [--workers 2] [--out grid.parquet]
 
 Trains encoder × alignment × projection × grounding, flat and hierarchical, for two epochs on 2,000
-documents (batches of 16), and writes one row each: validation loss before and after, and test accuracy. Exits with
-1 if any combination ends no better than it began.
+documents (batches of 16), and writes one row each: validation loss before and after, and test
+accuracy. Exits with 1 if any combination ends no better than it began.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from verax.models.options import ALIGNMENTS, ENCODERS, GROUNDINGS, PROJECTIONS
 
 LAM = {"sparsegen": 0.5}
 LR = {"transformer": 5e-4}
+WORKER: dict[str, Any] = {}
 
 
 def combinations() -> list[dict[str, Any]]:
@@ -40,8 +41,7 @@ def prepare(name: str, documents: int, device: str, threads: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
-    global corpus, where
-    corpus, where = verax.load_corpus(name, limit=documents), device
+    WORKER.update(corpus=verax.load_corpus(name, limit=documents), device=device)
 
 
 def run(choice: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def run(choice: dict[str, Any]) -> dict[str, Any]:
         "epochs": 2,
         "metric": "loss",
     }
-    model = verax.train(corpus, device=where, **options)
+    model = verax.train(WORKER["corpus"], device=WORKER["device"], **options)
     kept = model.history[model.history["selected"]].iloc[0]
     return {
         **choice,

@@ -1,6 +1,6 @@
 """Does the foundation reach Jain & Wallace's accuracy on SST?
 
-    VERAX_DATA=… python benchmarks/sst.py --vectors glove-100d.txt.gz [--seeds 3] [--out sst.parquet]
+    VERAX_DATA=… python benchmarks/sst.py --vectors glove-100d.txt.gz [--seeds 3]
 
 BiLSTM of 50 + 50 units with additive attention over 100-d word vectors, on their own text of SST
 (`text_jw`) with their length filter and training protocol. Published: 80.81% test accuracy,
@@ -49,7 +49,7 @@ def main() -> None:
                 device=given.device,
                 **options,
             )
-            epoch = int(model.history["selected"].idxmax())
+            epoch = int(model.history["selected"].to_numpy().argmax())
             rows.append(
                 {"protocol": protocol, "seed": seed, "epoch": epoch, **model.record["test"]}
             )

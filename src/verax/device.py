@@ -20,6 +20,8 @@ def resolve_device(name: str) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         raise VeraxError(f"unknown device {name!r}: use auto, cpu, cuda or cuda:1") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
+    if device.type not in ("cpu", "cuda"):
+        raise VeraxError(f"device {name!r} is not one Verax runs on: use auto, cpu or cuda")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise VeraxError(f"device {name!r} is not there: use --device cpu or auto")
     return device

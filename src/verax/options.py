@@ -20,6 +20,9 @@ from verax.errors import VeraxError, nearest
 
 T = TypeVar("T")
 
+SEED = {"minimum": 0, "maximum": 2**32 - 1}
+"""What every generator in use can be started from."""
+
 
 def option(
     default: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+import datasets
 import pandas as pd
 import pytest
 
@@ -12,8 +13,6 @@ from verax.corpora.assembling import assemble
 from verax.corpora.hub import read_hub
 from verax.corpora.options import CorpusOptions
 from verax.errors import VeraxError
-
-datasets = pytest.importorskip("datasets", reason="needs the hf extra")
 
 TEXTS = [f"text {i}" for i in range(20)]
 
@@ -40,8 +39,10 @@ def test_class_labels_come_by_name_and_an_unlabelled_test_is_left_out(tmp_path: 
     folder.mkdir()
     labelled([i % 2 for i in range(20)]).to_parquet(folder / "train.parquet")
     labelled([-1] * 20).to_parquet(folder / "test.parquet")
-    tables = read_hub(str(folder), None, "label")
+    tables, order = read_hub(str(folder), None, "label")
     assert list(tables) == ["train"]
+    assert order == ["up", "down"]
+    assert assemble("hub", tables, CorpusOptions(), order).classes == ["up", "down"]
     assert tables["train"]["label"].tolist() == ["up", "down"] * 10
     assert tables["train"]["text"].tolist() == TEXTS
 
@@ -51,7 +52,7 @@ def test_rows_without_a_label_are_left_out(tmp_path: Path) -> None:
     folder.mkdir()
     labelled([0, 1, -1, 1] * 5).to_parquet(folder / "train.parquet")
     assert (
-        read_hub(str(folder), None, "label")["train"]["label"].tolist()
+        read_hub(str(folder), None, "label")[0]["train"]["label"].tolist()
         == ["up", "down", "down"] * 5
     )
 
@@ -62,7 +63,8 @@ def test_plain_csv_splits_become_a_corpus(tmp_path: Path) -> None:
     for split in ("train", "dev", "test"):
         frame = pd.DataFrame({"text": TEXTS, "label": [i % 2 for i in range(20)]})
         frame.to_csv(folder / f"{split}.csv", index=False)
-    tables = read_hub(str(folder), None, "label")
+    tables, order = read_hub(str(folder), None, "label")
+    assert order is None
     assert sorted(tables) == ["test", "train", "validation"]
     corpus = assemble("hub", tables, CorpusOptions())
     assert corpus.classes == ["0", "1"]

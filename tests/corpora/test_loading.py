@@ -127,3 +127,13 @@ def test_config_is_enough_to_load_a_file_again() -> None:
     again = load_corpus(config.pop("corpus"), **config)
     assert again.fingerprint == corpus.fingerprint
     assert again.notes == corpus.notes
+
+
+def test_a_mistyped_path_in_a_folder_that_is_there_is_not_sought_on_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    for name in ("data/revews", "a/b/c", "data/revews.csv"):
+        with pytest.raises(VeraxError, match="no such file"):
+            load_corpus(name)

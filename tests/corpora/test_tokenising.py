@@ -159,3 +159,15 @@ def test_no_documents_have_no_sentences() -> None:
     lexicon = Lexicon()
     assert len(sentence_lengths(lexicon.number([]), lexicon)) == 0
     assert sentence_lengths(lexicon.number([[], []]), lexicon).lengths.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("हिन्दी भाषा।", ["हिन्दी", "भाषा", "।"]),
+        ("cafe\u0301 au lait", ["cafe\u0301", "au", "lait"]),
+        ("I ❤\ufe0f it", ["i", "❤\ufe0f", "it"]),
+    ],
+)
+def test_marks_stay_with_the_letter_or_sign_they_follow(text: str, tokens: list[str]) -> None:
+    assert Tokeniser()(text) == tokens

@@ -117,7 +117,8 @@ def test_trace_predict_and_logits_agree_in_the_order_given(
 def test_documents_and_their_texts_are_read_alike(make_model: Make, planted: verax.Corpus) -> None:
     model = make_model(hierarchical=True)
     assert torch.equal(
-        model.logits(planted.test), model.logits(planted.test.given_tokens)  # type: ignore[arg-type]
+        model.logits(planted.test),
+        model.logits(planted.test.given_tokens),  # type: ignore[arg-type]
     )
 
 

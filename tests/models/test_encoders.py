@@ -35,7 +35,9 @@ def test_padding_changes_no_state(name: str, layers: int) -> None:
     assert (states[~mask] == 0).all()
     for row, length in enumerate(LENGTHS.tolist()):
         alone = encoder(
-            inputs[row : row + 1, :length], torch.ones(1, length, dtype=torch.bool), LENGTHS[row : row + 1]
+            inputs[row : row + 1, :length],
+            torch.ones(1, length, dtype=torch.bool),
+            LENGTHS[row : row + 1],
         )
         torch.testing.assert_close(states[row, :length], alone[0])
 

@@ -73,7 +73,9 @@ def test_masked_lm_scores_states_against_the_embedding_matrix() -> None:
 
 
 def test_masked_lm_adds_the_mask_vector_and_nothing_else(make_model: Make) -> None:
-    names = [set(dict(make_model(grounding=g).named_parameters())) for g in ("none", "mlm", "tying")]
+    names = [
+        set(dict(make_model(grounding=g).named_parameters())) for g in ("none", "mlm", "tying")
+    ]
     assert names[1] - names[0] == {"mask_vector"}
     assert names[2] == names[0]
 

@@ -47,7 +47,7 @@ def test_a_trained_model_keeps_history_record_and_test_scores(
     assert loaded.history.equals(model.history.astype(loaded.history.dtypes))
     assert loaded.record == model.record
     assert loaded.record["corpus"]["fingerprint"] == planted.fingerprint
-    assert set(p.name for p in (tmp_path / "m").iterdir()) == {
+    assert {p.name for p in (tmp_path / "m").iterdir()} == {
         "config.json",
         "vocabulary.json",
         "model.safetensors",
@@ -89,6 +89,28 @@ def test_what_is_no_model_is_refused(make_model: Make, tmp_path: Path) -> None:
     config = tmp_path / "m" / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "format": 99}))
     with pytest.raises(VeraxError, match="format 99"):
+        verax.load(tmp_path / "m")
+
+
+def test_another_librarys_model_folder_is_neither_loaded_nor_overwritten(
+    make_model: Make, tmp_path: Path
+) -> None:
+    (tmp_path / "bert").mkdir()
+    (tmp_path / "bert" / "config.json").write_text('{"model_type": "bert"}')
+    (tmp_path / "bert" / "model.safetensors").write_bytes(b"weights")
+    with pytest.raises(VeraxError, match="not a saved model"):
+        verax.load(tmp_path / "bert")
+    with pytest.raises(VeraxError, match="holds other files"):
+        make_model().save(tmp_path / "bert")
+    assert (tmp_path / "bert" / "model.safetensors").read_bytes() == b"weights"
+
+
+def test_a_config_with_parts_missing_is_told(make_model: Make, tmp_path: Path) -> None:
+    make_model().save(tmp_path / "m")
+    config = tmp_path / "m" / "config.json"
+    kept = {k: v for k, v in json.loads(config.read_text()).items() if k != "tokeniser"}
+    config.write_text(json.dumps(kept))
+    with pytest.raises(VeraxError, match="lacks tokeniser"):
         verax.load(tmp_path / "m")
 
 

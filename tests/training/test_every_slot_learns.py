@@ -34,14 +34,18 @@ def reviews() -> verax.Corpus:
 def test_ends_better_than_it_began(choice: tuple[Any, ...], reviews: verax.Corpus) -> None:
     options = dict(zip(SLOTS, choice, strict=True))
     lr = 5e-4 if options["encoder"] == "transformer" else 3e-3
-    model = verax.train(
-        reviews, epochs=2, batch_size=16, lr=lr, lam=0.5, metric="loss", **options
-    )
+    model = verax.train(reviews, epochs=2, batch_size=16, lr=lr, lam=0.5, metric="loss", **options)
     history = model.history
     assert history.loc[history["selected"], "loss"].item() < history["loss"].iloc[0]
 
 
 def test_the_sample_spans_every_choice() -> None:
     seen = [set(values) for values in zip(*SAMPLE, strict=True)]
-    assert seen == [set(ENCODERS), set(ALIGNMENTS), set(PROJECTIONS), set(GROUNDINGS), {True, False}]
+    assert seen == [
+        set(ENCODERS),
+        set(ALIGNMENTS),
+        set(PROJECTIONS),
+        set(GROUNDINGS),
+        {True, False},
+    ]
     assert {(c[0], c[4]) for c in SAMPLE} == {(e, h) for e in ENCODERS for h in (True, False)}

@@ -12,7 +12,7 @@ from verax.training.metrics import better, evaluate
 
 
 def test_binary_scores_by_hand() -> None:
-    """Labels 1 1 1 0 0, decisions 1 1 0 1 0: TP 2, FN 1, FP 1; F1+ 2/3, F1− 1/2; AUC 4 of 6 pairs."""
+    """Labels 1 1 1 0 0, decisions 1 1 0 1 0: TP 2, FN 1, FP 1; F1+ 2/3, F1− 1/2; AUC 4/6."""
     logits = torch.tensor([[2.0], [1.0], [-0.5], [1.5], [-3.0]])
     found = evaluate(logits, np.array([1, 1, 1, 0, 0]))
     assert found["accuracy"] == pytest.approx(3 / 5)

@@ -29,7 +29,12 @@ def weights(model: verax.AttentionClassifier) -> dict[str, torch.Tensor]:
         {"dropout_embedding": 0.4, "dropout_head": 0.3},
         {"encoder": "conv", "grounding": "mlm", "strength": 1.0},
         {"encoder": "transformer", "grounding": "tying", "strength": 1.0, "heads": 2},
-        {"encoder": "bigru", "hierarchical": True, "dropout_embedding": 0.4, "dropout_sentence": 0.4},
+        {
+            "encoder": "bigru",
+            "hierarchical": True,
+            "dropout_embedding": 0.4,
+            "dropout_sentence": 0.4,
+        },
         {"encoder": "conv", "hierarchical": True, "grounding": "mlm"},
         {"class_weight": "balanced", "head": "softmax", "projection": "sparsemax"},
     ],
@@ -149,10 +154,14 @@ def test_every_option_is_a_keyword_and_unknown_ones_are_named(planted: verax.Cor
     assert set(names(ModelOptions, TrainingOptions)) <= set(shown)
     with pytest.raises(VeraxError, match="unknown option 'encoderr': did you mean 'encoder'"):
         verax.train(planted, encoderr="conv")
-    with pytest.raises(VeraxError, match="'lam' is 1.0: it must be below 1"):
+    with pytest.raises(VeraxError, match=r"'lam' is 1\.0: it must be below 1"):
         verax.train(planted, projection="sparsegen", lam=1)
-    with pytest.raises(VeraxError, match="'epochs' is 1.5: expected a whole number"):
+    with pytest.raises(VeraxError, match=r"'epochs' is 1\.5: expected a whole number"):
         verax.train(planted, epochs=1.5)
+    with pytest.raises(VeraxError, match="'seed' is -1: it must be at least 0"):
+        verax.train(planted, seed=-1)
+    with pytest.raises(VeraxError, match="'meta' is not one Verax runs on"):
+        verax.train(planted, device="meta")
 
 
 def test_vectors_set_the_size_and_mismatched_sizes_are_refused(

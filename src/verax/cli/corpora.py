@@ -18,6 +18,7 @@ from verax.progress import Progress
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "corpora",
+        usage="verax corpora [CORPUS ...] [options]",
         help="list corpora with their sizes, classes, words, sentences and vocabulary",
         description="List what can be loaded: the built-in corpora and the folders of "
         "$VERAX_DATA, or the corpora named.",

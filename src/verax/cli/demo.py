@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from verax.cli.parsing import SEED
 from verax.cli.terminal import console, heat, table
 from verax.corpora import Corpus, load_corpus
 from verax.exams.dispersion import normalised_entropy, support_size
 from verax.files import refuse_foreign, replace_folder
 from verax.models import AttentionClassifier
-from verax.options import check
+from verax.options import SEED, check
 from verax.training import train
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -36,8 +35,8 @@ def add(verbs: Any) -> None:
         "show how well each decides and how widely each attends.",
     )
     parser.add_argument("--out", metavar="DIR", help="save the models and the table there")
-    parser.add_argument("--seed", type=int, default=0, help="fixes everything")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes everything [0]")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
     parser.set_defaults(run=run)
 
 

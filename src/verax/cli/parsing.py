@@ -15,17 +15,12 @@ import yaml
 from verax.errors import VeraxError, nearest
 from verax.options import hints, kind_of, parse
 
-SEED = {"minimum": 0, "maximum": 2**32 - 1}
-"""What every generator in use can be started from."""
-
 
 class Parser(argparse.ArgumentParser):
     """argparse, with bad input as a `VeraxError` and the nearest valid name for a mistyped one."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(
-            allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter, **settings
-        )
+        super().__init__(allow_abbrev=False, **settings)
         # so that --lam -1e3 is a number, not an option
         self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
 

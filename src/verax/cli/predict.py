@@ -33,11 +33,17 @@ def add(verbs: Any) -> None:
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="texts to label")
     parser.add_argument("--file", metavar="FILE", help="CSV, TSV, JSONL or Parquet file of texts")
-    parser.add_argument("--text-column", default="text", metavar="NAME", help="its column of texts")
-    parser.add_argument("--out", metavar="FILE", help="write .csv, .jsonl or .parquet")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
     parser.add_argument(
-        "--max-tokens", type=int, default=MAX_TOKENS, metavar="N", help="padded tokens held at once"
+        "--text-column", default="text", metavar="NAME", help="its column of texts [text]"
+    )
+    parser.add_argument("--out", metavar="FILE", help="write .csv, .jsonl or .parquet")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
+    parser.add_argument(
+        "--max-tokens",
+        type=int,
+        default=MAX_TOKENS,
+        metavar="N",
+        help=f"padded tokens held at once [{MAX_TOKENS}]",
     )
     parser.set_defaults(run=run)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from verax.cli.parsing import SEED, add_options, given_options, read_config
+from verax.cli.parsing import add_options, given_options, read_config
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions, load_corpus
 from verax.corpora.planted import Planted
@@ -13,7 +13,7 @@ from verax.errors import VeraxError, nearest
 from verax.files import refuse_foreign
 from verax.models import AttentionClassifier, ModelOptions
 from verax.models.saving import is_model_folder
-from verax.options import check, names
+from verax.options import SEED, check, names
 from verax.training import TrainingOptions, train
 
 _OWN = {"corpus": str, "out": str, "seed": int, "device": str}
@@ -23,6 +23,7 @@ _BOUNDS: dict[str, dict[str, int]] = {"seed": SEED}
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "train",
+        usage="verax train CORPUS --out DIR [options]",
         help="train a classifier and save it",
         description="Train an attention classifier on a corpus and save it. Every option can "
         "also stand in a config file, under its Python name; a flag overrides the file.",
@@ -30,7 +31,9 @@ def add(verbs: Any) -> None:
     parser.add_argument("corpus", nargs="?", metavar="CORPUS", help="name or path of a corpus")
     parser.add_argument("--out", default=argparse.SUPPRESS, metavar="DIR", help="where to save it")
     parser.add_argument("--config", metavar="FILE", help="YAML or JSON file of options")
-    parser.add_argument("--seed", type=int, default=argparse.SUPPRESS, help="fixes everything [0]")
+    parser.add_argument(
+        "--seed", type=int, default=argparse.SUPPRESS, metavar="N", help="fixes everything [0]"
+    )
     parser.add_argument(
         "--device", default=argparse.SUPPRESS, help="auto, cpu, cuda or cuda:1 [auto]"
     )

@@ -7,13 +7,18 @@ import logging
 
 import pandas as pd
 
+from verax.corpora.assembling import label_key
 from verax.errors import VeraxError
 
 _NAMES = {"train": "train", "validation": "validation", "dev": "validation", "test": "test"}
 
 
-def read_hub(name: str, config: str | None, label_column: str) -> dict[str, pd.DataFrame]:
-    """The splits of a hub dataset as tables; class labels by name; an unlabelled test is left out.
+def read_hub(
+    name: str, config: str | None, label_column: str
+) -> tuple[dict[str, pd.DataFrame], list[str] | None]:
+    """The splits of a hub dataset as tables, and its classes in its own order where it names them.
+
+    Class labels are given by name; an unlabelled test split is left out.
 
     Data files only: a dataset that needs code of its own to load is refused by `datasets` itself.
     """
@@ -32,12 +37,14 @@ def read_hub(name: str, config: str | None, label_column: str) -> dict[str, pd.D
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise VeraxError(f"cannot load {name!r} from the hub: {reason}") from error
     tables: dict[str, pd.DataFrame] = {}
+    classes: list[str] | None = None
     for split, dataset in loaded.items():
         if split not in _NAMES:
             continue
         table = dataset.to_pandas()
         feature = dataset.features.get(label_column)
         if isinstance(feature, datasets.ClassLabel):
+            classes = [label_key(name) for name in feature.names]
             table = table[table[label_column] >= 0]
             found = [feature.names[int(i)] for i in table[label_column]]
             table = table.assign(**{label_column: found})
@@ -45,4 +52,4 @@ def read_hub(name: str, config: str | None, label_column: str) -> dict[str, pd.D
             tables[_NAMES[split]] = table
     if "train" not in tables:
         raise VeraxError(f"hub dataset {name!r} has no train split: found {', '.join(loaded)}")
-    return tables
+    return tables, classes

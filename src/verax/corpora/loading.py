@@ -46,7 +46,10 @@ def load_corpus(name_or_path: str | Path, **options: Any) -> Corpus:
     folder = _folder(name)
     if folder is not None:
         return assemble(name, read_folder(folder), settings, class_order(folder))
-    return assemble(name, _read(name, settings), settings)
+    if _is_hub_name(name):
+        splits, order = read_hub(name, settings.hub_config, settings.label_column)
+        return assemble(name, splits, settings, order)
+    return assemble(name, {"train": _read(name)}, settings)
 
 
 def known_corpora() -> list[str]:
@@ -67,12 +70,17 @@ def _folder(name: str) -> Path | None:
     return path if path.is_dir() else None
 
 
-def _read(name: str, settings: CorpusOptions) -> dict[str, pd.DataFrame]:
+def _is_hub_name(name: str) -> bool:
+    """`owner/name`, unless it looks like a path: a file or folder here is meant to be one here."""
+    owner, _, rest = name.partition("/")
+    looks_local = name.startswith(("/", ".", "~")) or Path(name).suffix.lower() in SUFFIXES
+    return bool(rest) and "/" not in rest and not looks_local and not Path(owner).exists()
+
+
+def _read(name: str) -> pd.DataFrame:
     path = Path(name).expanduser()
-    if path.is_file() or path.suffix.lower() in SUFFIXES or name.startswith(("/", ".", "~")):
-        return {"train": read_table(path)}
-    if "/" in name:
-        return read_hub(name, settings.hub_config, settings.label_column)
+    if path.is_file() or "/" in name or path.suffix.lower() in SUFFIXES or name[:1] in "~.":
+        return read_table(path)
     hint = "" if _data_folder() else "; $VERAX_DATA is not set"
     raise VeraxError(f"unknown corpus {name!r}: {nearest(name, known_corpora())}{hint}")
 

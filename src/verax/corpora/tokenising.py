@@ -3,7 +3,8 @@
 `words` (the default): lower-cased; HTML line breaks become blanks; English clitics are split off
 as in the Penn Treebank (*does n't*, *it 's*, with a straight apostrophe however it was typed),
 which is how the published word vectors were made;
-a number keeps its inner points and commas (*3.5*, *1,000*); every other sign is a token by itself.
+a number keeps its inner points and commas (*3.5*, *1,000*); every other sign is a token by itself,
+with the accents and vowel signs that Unicode writes after it.
 `whitespace`: lower-cased and split at blanks, for text that is tokenised already.
 `tokens`: the corpus brings lists of tokens, taken as they are (lower-cased unless told otherwise).
 """
@@ -11,6 +12,7 @@ a number keeps its inner points and commas (*3.5*, *1,000*); every other sign is
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,13 +23,17 @@ from verax.corpora.ragged import Ragged
 
 TOKENISERS = ("words", "whitespace", "tokens")
 
+# Vowel signs and accents that Unicode keeps apart from their letter; \w does not hold them.
+_MARKS = "".join(
+    chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c)) in ("Mn", "Mc", "Me")
+)
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _CURLY = re.compile(r"’(?=(?:s|re|ve|ll|d|m|t)\b)", re.IGNORECASE)
 _NOT = re.compile(r"n't\b", re.IGNORECASE)
 _WORD = re.compile(
     r"\d+(?:[.,]\d+)+"  # 3.5 and 1,000
     r"|n't\b|'(?:s|re|ve|ll|d|m)\b"  # clitics, any case
-    r"|\w+|[^\w\s]",
+    rf"|\w[\w{_MARKS}]*|[^\w\s][{_MARKS}]*",
     re.IGNORECASE,
 )
 

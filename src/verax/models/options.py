@@ -97,7 +97,12 @@ class ModelOptions:
     @property
     def is_random(self) -> bool:
         """Whether a training step draws anything: dropout, or words to mask."""
-        rates = (self.dropout_embedding, self.dropout_sentence, self.dropout_encoder, self.dropout_head)
+        rates = (
+            self.dropout_embedding,
+            self.dropout_sentence,
+            self.dropout_encoder,
+            self.dropout_head,
+        )
         return any(rates) or self.grounding == "mlm"
 
     def refuse_the_impossible(self, classes: int) -> None:

@@ -13,7 +13,7 @@ How they are solved.  Write a for alpha and q = 1 / (a - 1), shift z so that its
 scale it by a - 1.  The weights are then p_i = (z_i + θ)₊^q for the one θ in (0, 1] that makes them
 sum to 1.  For 1 < a ≤ 2 the norm ‖(z + θ)₊‖_q is convex and increasing in θ, so Newton's method
 on "norm = 1" comes down from θ = 1 to the root without passing it; and being nearly linear, the
-norm takes about five steps where Σp takes more.  Sparsemax is a = 2, where it ends exactly.
+norm takes five to seven steps where Σp takes seven to ten.  Sparsemax is a = 2.
 
 The Jacobian of each is diag(s) - s sᵀ / Σs with s = p^(2 - a) on the support and 0 off it.
 """
@@ -31,7 +31,7 @@ from verax.errors import VeraxError, nearest
 
 # On a CPU a look at the error is nearly free; on an accelerator it stalls the queue.
 _STEPS_BETWEEN_CHECKS = 8
-# Torch's topk is a partial sort, twice as fast, while 64 k ≤ width (benchmarks/projections.py).
+# Torch's topk is a partial sort, about twice as fast, while 64 k ≤ width.
 _PARTIAL, _HIGHEST, _WIDE = 64, 32, 8 * 64
 
 

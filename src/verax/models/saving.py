@@ -25,6 +25,7 @@ from verax.options import build
 from verax.version import __version__
 
 FORMAT = 1
+_OWN_KEYS = {"format", "verax", "model", "classes", "tokeniser", "history"}
 _CONFIG, _VOCABULARY, _WEIGHTS = "config.json", "vocabulary.json", "model.safetensors"
 
 
@@ -53,7 +54,10 @@ def save(model: AttentionClassifier, folder: str | Path) -> None:
     weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
 
     def write(target: Path) -> None:
-        write_text(target / _CONFIG, json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        write_text(
+            target / _CONFIG,
+            json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+        )
         words = json.dumps(list(model.vocabulary.words), ensure_ascii=False, indent=0)
         write_text(target / _VOCABULARY, words + "\n")
         save_file(weights, target / _WEIGHTS)
@@ -65,14 +69,16 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
     """The model saved in `folder`, in eval mode, with the same logits bit for bit."""
     path = Path(folder)
     if not is_model_folder(path):
-        raise VeraxError(f"{folder} is not a saved model: expected a folder with {_CONFIG}")
+        raise VeraxError(f"{folder} is not a saved model: expected a folder that Verax wrote")
     config = _read_json(path / _CONFIG)
-    if config.get("format") != FORMAT:
+    if config["format"] != FORMAT:
         raise VeraxError(
-            f"{folder} has format {config.get('format')!r}, this Verax reads {FORMAT}: "
-            f"load it with the Verax that made it ({config.get('verax')})"
+            f"{folder} has format {config['format']!r}, this Verax reads {FORMAT}: "
+            f"load it with the Verax that made it ({config['verax']})"
         )
-    known = {"format", "verax", "model", "classes", "tokeniser", "history"}
+    missing = _OWN_KEYS - set(config)
+    if missing:
+        raise VeraxError(f"{path / _CONFIG} lacks {', '.join(sorted(missing))}: save it again")
     options = build(ModelOptions, config["model"])
     vocabulary = Vocabulary(_read_json(path / _VOCABULARY))
     tokeniser = Tokeniser(**config["tokeniser"])
@@ -86,12 +92,16 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
     model.history = pd.DataFrame(config["history"]).infer_objects()
     numbers = model.history.select_dtypes("object").columns
     model.history[numbers] = model.history[numbers].astype(np.float64)
-    model.record = {k: v for k, v in config.items() if k not in known}
+    model.record = {k: v for k, v in config.items() if k not in _OWN_KEYS}
     return model.to(resolve_device(device)).eval()
 
 
 def is_model_folder(folder: Path) -> bool:
-    return (folder / _CONFIG).is_file() and (folder / _WEIGHTS).is_file()
+    """Whether Verax wrote it: other libraries keep a `config.json` beside their weights too."""
+    if not all((folder / name).is_file() for name in (_CONFIG, _VOCABULARY, _WEIGHTS)):
+        return False
+    config = _read_json(folder / _CONFIG)
+    return isinstance(config, dict) and {"format", "verax"} <= set(config)
 
 
 def _rows(history: pd.DataFrame) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from verax.device import resolve_device
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import ModelOptions
 from verax.models.saving import make_classifier
-from verax.options import build, divide
+from verax.options import SEED, build, check, divide
 from verax.progress import Progress
 from verax.training.loop import Loop
 from verax.training.metrics import evaluate
@@ -47,6 +47,7 @@ def train(
     >>> model.predict(["w1 w2 good0_3 ."]).columns.tolist()
     ['label', 'p_0', 'p_1']
     """
+    check("seed", seed, int, SEED)
     model_values, training_values = divide(options, ModelOptions, TrainingOptions)
     model_options = build(ModelOptions, model_values)
     settings = build(TrainingOptions, training_values)

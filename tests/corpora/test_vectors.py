@@ -133,7 +133,6 @@ def test_unit_norm_scales_rows_and_leaves_zeros(tmp_path: Path) -> None:
 
 
 def test_trained_vectors_have_length_one_and_a_seed_fixes_them() -> None:
-    pytest.importorskip("gensim", reason="needs the vectors extra")
     train = documents(["good|film|.|rare", "bad|film|."] * 20)
     first, again, other = (train_vectors(VOCABULARY, train, 8, 2, seed) for seed in (1, 1, 2))
     assert (first.matrix == again.matrix).all()

@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from verax.models import ModelOptions
 from verax.models.encoders import Recurrent, Transformer, make_encoder
-from verax.models.encoders.recurrent import Turn, turning_order
+from verax.models.encoders.recurrent import Join, Orders, Part
 from verax.models.encoders.transformer import sinusoids
 
 LENGTHS = torch.tensor([3, 7, 1, 5])
@@ -91,15 +91,19 @@ def test_turning_documents_round_equals_torch_over_packed_sequences(cell: str, l
                 torch.testing.assert_close(parameter.grad, twin_grad)
 
 
-def test_turning_has_the_gradient_of_indexing() -> None:
-    order = turning_order(LENGTHS, 7)
-    assert order[order].tolist() == list(range(28))
+def test_parting_and_joining_undo_each_other_and_have_true_gradients() -> None:
+    orders = Orders.of(LENGTHS, 7, torch.device("cpu"))
     values = torch.randn(4, 7, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda v: Turn.apply(v, order), values)
-    assert torch.autograd.gradgradcheck(lambda v: Turn.apply(v, order), values)
-    assert Turn.apply(values, order)[1].equal(values[1].flip(0))
-    assert Turn.apply(values, order)[0, :3].equal(values[0, :3].flip(0))
-    assert Turn.apply(values, order)[0, 3:].equal(values[0, 3:])
+    ahead, turned = Part.apply(values, orders)
+    assert ahead.equal(values.transpose(0, 1))
+    assert turned[:3, 0].equal(values[0, :3].flip(0))
+    assert turned[3:, 0].equal(values[0, 3:])
+    assert turned[:, 1].equal(values[1].flip(0))
+    assert Join.apply(ahead, turned, orders).equal(torch.cat([values, values], -1))
+    for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
+        assert check(lambda v: Part.apply(v, orders), values)
+        streams = [torch.randn(7, 4, 2, dtype=torch.float64, requires_grad=True) for _ in "ab"]
+        assert check(lambda a, b: Join.apply(a, b, orders), streams)
 
 
 def test_transformer_layer_equals_torch() -> None:

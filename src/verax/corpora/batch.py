@@ -19,7 +19,6 @@ class Batch:
     tokens          (batch, tokens) long    vocabulary rows, PAD beyond the end
     token_mask      (batch, tokens) bool    what is read: SOS and EOS included
     mask            (batch, items) bool     the attended items: words, or sentences if hierarchical
-    item_of_token   (batch, tokens) long    the item each token belongs to, −1 for SOS, EOS and PAD
     lengths         (batch,) long, on CPU   tokens read of each document
     labels          (batch,) long or None
     ids             (batch,) numpy          the documents' ids in their corpus
@@ -30,7 +29,6 @@ class Batch:
     tokens: Tensor
     token_mask: Tensor
     mask: Tensor
-    item_of_token: Tensor
     lengths: Tensor
     labels: Tensor | None
     ids: NDArray[np.int64]
@@ -39,6 +37,19 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    @property
+    def words(self) -> Tensor:
+        """(batch, tokens) bool: the tokens that are words of the text, not SOS, EOS or PAD."""
+        return self.mask if self.layout is None else self.token_mask
+
+    @property
+    def item_of_token(self) -> Tensor:
+        """(batch, tokens) long: the item each token belongs to, −1 for SOS, EOS and PAD."""
+        if self.layout is not None:
+            return self.layout.sentence_of_token
+        places = torch.arange(self.mask.shape[1], device=self.mask.device)
+        return torch.where(self.mask, places, -1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class Ragged:
     def __iter__(self) -> Iterator[NDArray[np.generic]]:
         return (self[row] for row in range(len(self)))
 
-    @property
+    @cached_property
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self.offsets)
 

@@ -28,8 +28,8 @@ class Attention(nn.Module):
         return project(self.projection, scores, mask, lam=self.lam, alpha=self.alpha)
 
     def forward(self, items: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """(batch, items, size) → scores and weights, both (batch, items), zero where masked."""
-        scores = self.alignment(items).masked_fill(~mask, 0.0)
+        """(batch, items, size) → scores and weights, both (batch, items)."""
+        scores = self.alignment(items)
         return scores, self.weigh(scores, mask)
 
 

@@ -94,7 +94,7 @@ class AttentionClassifier(nn.Module):
             tokens=batch.tokens,
             token_mask=batch.token_mask,
             mask=batch.mask,
-            item_of_token=batch.item_of_token,
+            batch=batch,
             embedded=embedded,
             states=states,
             items=items,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 if TYPE_CHECKING:
+    from verax.corpora.batch import Batch
     from verax.models.head import Head
 
 
@@ -25,11 +26,11 @@ class Trace:
     tokens         (batch, tokens)            vocabulary rows
     token_mask     (batch, tokens) bool       all that is read
     mask           (batch, items) bool        the attended items
-    item_of_token  (batch, tokens)            the item each token belongs to, −1 for none
+    batch          what was read
     embedded       (batch, tokens, embedding) word vectors, as the encoder got them
     states         (batch, tokens, size)      what the word encoder made of each token, grounded
     items          (batch, items, size)       what is attended: `states` itself in a flat model
-    scores         (batch, items)             before projection
+    scores         (batch, items)             before projection; meaningless where masked
     weights        (batch, items)             α: on the simplex, zero where masked
     logits         (batch, classes)           one column means one sigmoid logit
     head           the affine map from context to logits
@@ -40,7 +41,7 @@ class Trace:
     tokens: Tensor
     token_mask: Tensor
     mask: Tensor
-    item_of_token: Tensor
+    batch: Batch
     embedded: Tensor
     states: Tensor
     items: Tensor
@@ -60,6 +61,11 @@ class Trace:
         masked, so that a sum over items needs no mask.
         """
         return self.head(self.items) * self.mask.unsqueeze(-1)
+
+    @property
+    def item_of_token(self) -> Tensor:
+        """(batch, tokens): the item each token belongs to, −1 for SOS, EOS and PAD."""
+        return self.batch.item_of_token
 
     @property
     def bias(self) -> Tensor:

@@ -16,7 +16,7 @@ from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
 from verax.training.metrics import better, evaluate
 from verax.training.objective import Objective
-from verax.training.optimiser import clip_gradients, make_optimiser
+from verax.training.optimiser import Optimiser
 from verax.training.options import TrainingOptions
 
 _ASK_EVERY = 50
@@ -55,7 +55,7 @@ class Loop:
         self.options = options
         self.seed = seed
         self.report = report
-        self.optimiser = make_optimiser(model, options)
+        self.optimiser = Optimiser(model, options)
         self.score: float | None = None
 
     def run(self) -> pd.DataFrame:
@@ -66,7 +66,7 @@ class Loop:
         kept: Mapping[str, Tensor] = {}
         plateau = self._plateau()
         for epoch in range(1, options.epochs + 1):
-            lr = self.optimiser.param_groups[0]["lr"]
+            lr = self.optimiser.adam.param_groups[0]["lr"]
             loss = self.epoch(epoch)
             scores = self._validate()
             rows.append({"epoch": epoch, "train_loss": loss, **scores, "lr": lr})
@@ -82,6 +82,7 @@ class Loop:
                 since += 1
                 if options.patience is not None and since >= options.patience:
                     break
+        self.optimiser.close()
         self.model.load_state_dict(kept)
         history = pd.DataFrame(rows)
         history["selected"] = history["epoch"] == best_epoch
@@ -89,9 +90,15 @@ class Loop:
 
     def epoch(self, epoch: int) -> float:
         """One pass over the training documents; returns the mean loss over documents."""
-        self.model.train()
         lengths = self.train.lengths
         batches = training_batches(lengths, self.options.batch_size, self.seed, epoch)
+        total = self.run_through(batches, epoch)
+        return self._finite(total / len(lengths), epoch, len(batches))
+
+    def run_through(self, batches: list[Rows], epoch: int) -> Tensor:
+        """A step on each of the batches; returns the sum of the loss over documents."""
+        self.model.train()
+        lengths = self.train.lengths
         total = torch.zeros((), device=self.model.device, dtype=torch.float64)
         shown: float | None = None
         first = (epoch - 1) * (len(lengths) + 1)
@@ -104,21 +111,19 @@ class Loop:
                 Step(epoch, self.options.epochs, number + 1, len(batches), shown, self.score)
             )
         self.model.eval()
-        return self._finite(total / len(lengths), epoch, len(batches))
+        return total
 
     def step(self, pieces: list[Rows], step: int) -> Tensor:
         """One optimiser step on a batch, its pieces accumulated; returns the batch's loss."""
         device = self.model.device
         batches = [self.train.batch(rows, device) for rows in pieces]
         counts = self.objective.counts(batches, step)
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimiser.zero()
         losses = []
         for batch in batches:
             loss = self.objective(batch, step, counts)
             loss.backward()
             losses.append(loss.detach())
-        if self.options.clip is not None:
-            clip_gradients(self.model, self.options.clip)
         self.optimiser.step()
         return torch.stack(losses).sum() if len(losses) > 1 else losses[0]
 
@@ -132,7 +137,7 @@ class Loop:
         if self.options.plateau_factor is None:
             return None
         return torch.optim.lr_scheduler.ReduceLROnPlateau(
-            self.optimiser,
+            self.optimiser.adam,
             mode="min" if self.options.metric == "loss" else "max",
             factor=self.options.plateau_factor,
             patience=self.options.plateau_patience,

@@ -48,7 +48,7 @@ class Objective:
         grounding = self.model.options.grounding
         words = selected = None
         if grounding == "tying":
-            words = torch.stack([(p.item_of_token >= 0).sum() for p in pieces]).sum()
+            words = torch.stack([p.words.sum() for p in pieces]).sum()
         elif grounding == "mlm":
             maskings = [self._masking(p, self.noise(p, step)) for p in pieces]
             selected = torch.stack([m.selected.sum() for m in maskings]).sum()
@@ -60,8 +60,7 @@ class Objective:
         loss = self.classification(trace).sum() / counts.documents
         options = self.model.options
         if counts.words is not None and options.strength:
-            words = batch.item_of_token >= 0
-            tying = tying_loss(trace.states, trace.embedded, words)
+            tying = tying_loss(trace.states, trace.embedded, batch.words)
             loss = loss + options.strength * tying / counts.words
         elif counts.selected is not None and noise is not None and options.strength:
             masked_lm = self.masked_lm(batch, noise)
@@ -73,9 +72,8 @@ class Objective:
         labels = trace.labels
         assert labels is not None
         if trace.logits.shape[1] == 1:
-            losses = functional.binary_cross_entropy_with_logits(
-                trace.logits.squeeze(1), labels.to(trace.logits.dtype), reduction="none"
-            )
+            # −log σ(z) for a positive, −log σ(−z) for a negative
+            losses = functional.softplus(trace.logits.squeeze(1) * (1 - 2 * labels))
         else:
             losses = functional.cross_entropy(trace.logits, labels, reduction="none")
         return losses if self.class_weights is None else losses * self.class_weights[labels]
@@ -92,9 +90,8 @@ class Objective:
         return mlm_loss(states[masking.selected], batch.tokens[masking.selected], embedding.weight)
 
     def _masking(self, batch: Batch, noise: Noise) -> Masking:
-        words = batch.item_of_token >= 0
         size, share = len(self.model.vocabulary), self.model.options.mask_probability
-        return mask_words(batch.tokens, words, size, share, noise)
+        return mask_words(batch.tokens, batch.words, size, share, noise)
 
 
 @dataclass(frozen=True, eq=False)

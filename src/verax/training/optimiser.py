@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from verax.models.classifier import AttentionClassifier
 from verax.training.options import TrainingOptions
 
 
-def make_optimiser(model: AttentionClassifier, options: TrainingOptions) -> torch.optim.Adam:
+def make_adam(model: AttentionClassifier, options: TrainingOptions) -> torch.optim.Adam:
     """Adam with an L2 penalty; attention parameters are exempt from it unless told otherwise."""
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
     exempt = [
@@ -30,16 +30,85 @@ def make_optimiser(model: AttentionClassifier, options: TrainingOptions) -> torc
     )
 
 
-def clip_gradients(model: nn.Module, limit: float) -> None:
-    """Scale all gradients down so that their joint norm is at most `limit`.
+class Optimiser:
+    """Zeroes gradients, clips them, takes Adam's step.
 
-    On a CPU the scaling pass is left out where nothing is to be clipped; on a GPU asking would
-    cost a synchronisation, so it always runs.
+    Few of an embedding's rows occur in a batch, so on a CPU its gradient comes as those rows alone
+    (`has_sparse_gradient`), is added into one buffer that is kept, and is measured and zeroed by
+    these rows; a fresh dense gradient would be written, read and thrown away whole each time. Adam
+    sees the same dense gradient either way.
     """
-    parameters = [p for p in model.parameters() if p.grad is not None]
-    norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
-    if norm.device.type != "cpu" or norm > limit:
-        nn.utils.clip_grads_with_norm_(parameters, limit, norm)
+
+    def __init__(self, model: AttentionClassifier, options: TrainingOptions) -> None:
+        self.adam = make_adam(model, options)
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.clip = options.clip
+        self.embedding = model.embedding.weight
+        self.buffer: Tensor | None = None
+        self.rows: Tensor | None = None
+        self.model = model
+        model.embedding.sparse = has_sparse_gradient(model)
+
+    def zero(self) -> None:
+        if self.buffer is not None and self.rows is not None:
+            self.buffer.index_fill_(0, self.rows, 0.0)
+        self.rows = None
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    def close(self) -> None:
+        """Leave the model as anyone would expect it: no gradients, and none that come sparse."""
+        self.zero()
+        self.model.embedding.sparse = False
+
+    def step(self) -> None:
+        """Clip and step on the gradients that have gathered since `zero`."""
+        gradient = self.embedding.grad
+        spread: list[Tensor] = []
+        if gradient is not None and gradient.is_sparse:
+            spread = [self._spread(gradient)]
+        if self.clip is not None:
+            self._clip(self.clip, spread)
+        self.adam.step()
+
+    def _spread(self, gradient: Tensor) -> Tensor:
+        """Put the rows of a sparse gradient into the buffer; returns its squared norm.
+
+        A row may come several times: with B_r the sum of those v_i that fall on row r,
+        Σ_i v_i · B_{r_i} = Σ_r ‖B_r‖².
+        """
+        if self.buffer is None:
+            self.buffer = torch.zeros_like(self.embedding)
+        self.rows, values = gradient._indices()[0], gradient._values()
+        self.buffer.index_add_(0, self.rows, values)
+        self.embedding.grad = self.buffer
+        return _dot(values, self.buffer.index_select(0, self.rows))
+
+    def _clip(self, limit: float, squares: list[Tensor]) -> None:
+        """Scale all gradients down so that their joint norm is at most `limit`.
+
+        On a CPU the scaling pass is left out where nothing is to be clipped; on a GPU asking would
+        cost a synchronisation, so it always runs.
+        """
+        given = [p for p in self.parameters if p.grad is not None]
+        counted = [p.grad for p in given if not (squares and p is self.embedding)]
+        flat = torch.cat([g.view(-1) for g in counted if g is not None])
+        norm = torch.stack([_dot(flat, flat), *squares]).sum().sqrt()
+        if norm.device.type != "cpu" or norm > limit:
+            nn.utils.clip_grads_with_norm_(given, limit, norm)
+
+
+def _dot(left: Tensor, right: Tensor) -> Tensor:
+    return left.view(-1).dot(right.view(-1))
+
+
+def has_sparse_gradient(model: AttentionClassifier) -> bool:
+    """Whether only looked-up rows get a gradient, and a CPU adds them up.
+
+    A masked LM scores against the whole matrix, so its gradient is dense; so it stays on a GPU,
+    where adding rows up in a fixed order costs more than it saves.
+    """
+    return model.device.type == "cpu" and model.options.grounding != "mlm"
 
 
 def _is_attention(name: str) -> bool:

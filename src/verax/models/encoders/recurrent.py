@@ -2,44 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from verax.models.encoders.base import Encoder
 from verax.models.noise import Noise
-
-
-def turning_order(lengths: Tensor, width: int) -> Tensor:
-    """(batch · width,): where each position of the flattened batch goes when documents are turned
-    round in place, padding staying put. Turning twice changes nothing.
-
-    >>> turning_order(torch.tensor([3, 1]), 4).tolist()
-    [2, 1, 0, 3, 4, 5, 6, 7]
-    """
-    places = torch.arange(width, device=lengths.device)
-    ends = lengths.unsqueeze(-1)
-    within = torch.where(places < ends, ends - 1 - places, places)
-    rows = torch.arange(len(lengths), device=lengths.device).unsqueeze(-1)
-    return (within + rows * width).flatten()
-
-
-class Turn(torch.autograd.Function):
-    """(batch, positions, size) in turning order; its own inverse, so its own gradient.
-
-    Indexing would scatter the gradient into zeros, at several times the cost.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, order: Tensor) -> Tensor:
-        ctx.save_for_backward(order)
-        return values.flatten(0, 1).index_select(0, order).view_as(values)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (order,) = ctx.saved_tensors
-        return Turn.apply(gradient, order), None
 
 
 class Recurrent(Encoder):
@@ -55,25 +26,21 @@ class Recurrent(Encoder):
         super().__init__()
         kind = {"bilstm": nn.LSTM, "bigru": nn.GRU}[cell]
         sizes = [input_size] + [output_size] * (layers - 1)
-
-        def one_way() -> nn.ModuleList:
-            return nn.ModuleList(kind(size, output_size // 2, batch_first=True) for size in sizes)
-
-        self.forwards, self.backwards = one_way(), one_way()
+        self.forwards = nn.ModuleList(kind(size, output_size // 2) for size in sizes)
+        self.backwards = nn.ModuleList(kind(size, output_size // 2) for size in sizes)
         self.output_size = output_size
 
     def forward(
         self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
     ) -> Tensor:
         width = inputs.shape[1]
-        order = turning_order(lengths.to(inputs.device, non_blocking=True), width)
+        orders = Orders.of(lengths, width, inputs.device)
+        padded = bool((lengths < width).any())
         states = inputs
         for onward, back in zip(self.forwards, self.backwards, strict=True):
-            turned = back(Turn.apply(states, order))[0]
-            states = torch.cat([onward(states)[0], Turn.apply(turned, order)], dim=-1)
-        if bool((lengths < width).any()):
-            states = states.masked_fill_(~mask.unsqueeze(-1), 0.0)
-        return states
+            ahead, turned = Part.apply(states, orders)
+            states = Join.apply(onward(ahead)[0], back(turned)[0], orders)
+        return states * mask.unsqueeze(-1) if padded else states
 
     def initialise_xavier(self) -> None:
         """Input weights Xavier-uniform, recurrent ones orthogonal, biases zero.
@@ -88,3 +55,84 @@ class Recurrent(Encoder):
                 nn.init.orthogonal_(parameter)
             else:
                 nn.init.zeros_(parameter)
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """How rows of a batch, (batch · width), are dealt out to the two directions and back.
+
+    A direction reads (width · batch), step by step: `ahead` in the order of the text, `turned` with
+    each document turned round in place, its padding staying last. The inverses put them back.
+
+    >>> orders = Orders.of(torch.tensor([3, 1]), 3, torch.device("cpu"))
+    >>> orders.ahead.tolist(), orders.turned.tolist()
+    ([0, 3, 1, 4, 2, 5], [2, 3, 1, 4, 0, 5])
+    """
+
+    ahead: Tensor
+    turned: Tensor
+    ahead_inverse: Tensor
+    turned_inverse: Tensor
+
+    @classmethod
+    def of(cls, lengths: Tensor, width: int, device: torch.device) -> Orders:
+        batch = len(lengths)
+        places, rows, ends = np.arange(width), np.arange(batch)[:, None], lengths.numpy()[:, None]
+        turn = np.where(places < ends, ends - 1 - places, places)
+        orders = np.empty((4, batch * width), dtype=np.int64)
+        orders[0] = (rows * width + places).T.ravel()
+        orders[1] = (rows * width + turn).T.ravel()
+        orders[2] = (places * batch + rows).ravel()
+        orders[3] = (turn * batch + rows).ravel()
+        return cls(*torch.from_numpy(orders).to(device, non_blocking=True))
+
+
+class Part(torch.autograd.Function):
+    """(batch, width, size) → what the two directions read, each (width, batch, size).
+
+    Every row goes to one place in each, so the gradient is gathered back; indexing alone would
+    scatter it into zeros, at several times the cost.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, orders: Orders) -> tuple[Tensor, Tensor]:
+        batch, width, size = values.shape
+        ctx.orders = orders
+        flat = values.reshape(-1, size)
+        return (
+            flat.index_select(0, orders.ahead).view(width, batch, size),
+            flat.index_select(0, orders.turned).view(width, batch, size),
+        )
+
+    @staticmethod
+    def backward(ctx: Any, ahead: Tensor, turned: Tensor) -> tuple[Tensor, None]:
+        width, batch, size = ahead.shape
+        orders = ctx.orders
+        rows = ahead.reshape(-1, size).index_select(0, orders.ahead_inverse)
+        rows = rows + turned.reshape(-1, size).index_select(0, orders.turned_inverse)
+        return rows.view(batch, width, size), None
+
+
+class Join(torch.autograd.Function):
+    """The two directions' states, each (width, batch, size) → (batch, width, 2 size)."""
+
+    @staticmethod
+    def forward(ctx: Any, ahead: Tensor, turned: Tensor, orders: Orders) -> Tensor:
+        width, batch, size = ahead.shape
+        ctx.orders = orders
+        halves = [
+            ahead.reshape(-1, size).index_select(0, orders.ahead_inverse),
+            turned.reshape(-1, size).index_select(0, orders.turned_inverse),
+        ]
+        return torch.cat(halves, dim=-1).view(batch, width, 2 * size)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
+        batch, width, both = gradient.shape
+        ahead, turned = gradient.reshape(-1, both).chunk(2, dim=-1)
+        shape = (width, batch, both // 2)
+        return (
+            ahead.index_select(0, ctx.orders.ahead).view(shape),
+            turned.index_select(0, ctx.orders.turned).view(shape),
+            None,
+        )

@@ -138,3 +138,13 @@ def test_the_module_is_the_command() -> None:
         [sys.executable, "-m", "verax", "--version"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, f"verax {verax.__version__}\n", "")
+
+
+def test_planted_knobs_are_flags(tmp_path: Path) -> None:
+    out = tmp_path / "m"
+    knobs = ["--classes", "3", "--documents", "60", "--length", "12", "--label-noise", "0.1"]
+    flags = ["--encoder", "none", "--epochs", "1", "--out", str(out)]
+    assert main(["train", "planted", *knobs, *flags]) == 0
+    model = verax.load(out)
+    assert model.classes == ["0", "1", "2"]
+    assert model.record["corpus"]["label_noise"] == 0.1

@@ -31,7 +31,8 @@ def test_an_epoch_reads_every_document_once(
     batches = training_batches(lengths, size, seed, epoch)
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
     assert all(1 <= len(rows) <= size for rows in batches)
-    assert sum(len(rows) < size for rows in batches) <= 2
+    assert sum(len(rows) < size for rows in batches) <= 1
+    assert len(batches) == -(-sum(map(len, batches)) // size)
     assert all((np.diff(lengths[rows]) <= 0).all() for rows in batches)
 
 

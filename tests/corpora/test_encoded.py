@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verax.corpora import load_corpus
 from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments, encode, encode_texts
 from verax.corpora.tokenising import Lexicon, Tokeniser
@@ -118,3 +120,22 @@ def test_token_lists_are_texts_too() -> None:
 def test_what_is_no_list_of_texts_is_refused(texts: Any, message: str) -> None:
     with pytest.raises(VeraxError, match=message):
         encode_texts(texts, Tokeniser(), VOCABULARY, boundaries=False, hierarchical=False)
+
+
+@pytest.mark.parametrize("boundaries", [True, False])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_both_ways_to_build_a_batch_agree(boundaries: bool, labelled: bool) -> None:
+    corpus = load_corpus("planted", documents=60)
+    whole = encode(
+        corpus.train, Vocabulary.of(corpus.train), boundaries=boundaries, hierarchical=False
+    )
+    encoded = replace(whole, labels=whole.labels if labelled else None)
+    rows = np.array([5, 0, 17, 3])
+    lengths, cpu = encoded.lengths[rows], torch.device("cpu")
+    width = int(lengths.max())
+    pairs = zip(
+        encoded._on_cpu(rows, lengths, width, cpu),
+        encoded._on_accelerator(rows, lengths, width, cpu),
+        strict=True,
+    )
+    assert all(torch.equal(ours, theirs) for ours, theirs in pairs)

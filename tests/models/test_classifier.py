@@ -136,6 +136,26 @@ def test_texts_that_are_no_texts_are_refused(make_model: Make) -> None:
         model.predict([3])  # type: ignore[list-item]
 
 
+def test_a_label_is_the_sign_of_the_logit_however_small(make_model: Make) -> None:
+    model = make_model()
+    with torch.no_grad():
+        model.head.linear.weight.zero_()
+        for bias, label in ((1e-9, "1"), (-1e-9, "0"), (0.0, "0")):
+            model.head.linear.bias.fill_(bias)
+            assert model.predict([["w1"]])["label"].tolist() == [label]
+
+
+def test_documents_read_by_another_tokeniser_are_refused(make_model: Make) -> None:
+    foreign = verax.load_corpus("rotten_tomatoes", limit=50)
+    with pytest.raises(VeraxError, match="load the corpus with the model's tokeniser"):
+        make_model().logits(foreign.test)
+
+
+def test_tracing_nothing_is_refused(make_model: Make) -> None:
+    with pytest.raises(VeraxError, match="no text to trace"):
+        make_model().trace([])
+
+
 def test_mode_and_gradients_are_untouched_by_reading(make_model: Make) -> None:
     model = make_model().train()
     model.trace(["w1 w2"])

@@ -30,7 +30,7 @@ def test_a_loaded_model_has_the_same_logits_bit_for_bit(
 ) -> None:
     model = make_model(**options)
     model.save(tmp_path / "model")
-    loaded = verax.load(tmp_path / "model")
+    loaded = verax.load(tmp_path / "model", device="cpu")
     assert not loaded.training
     assert loaded.options == model.options
     assert loaded.classes == model.classes
@@ -66,6 +66,16 @@ def test_saving_again_replaces_and_leaves_nothing_behind(make_model: Make, tmp_p
     make_model(encoder="conv").save(tmp_path / "m")
     assert verax.load(tmp_path / "m").options.encoder == "conv"
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
+
+
+def test_saving_again_keeps_what_someone_put_beside_the_model(
+    make_model: Make, tmp_path: Path
+) -> None:
+    make_model().save(tmp_path / "m")
+    (tmp_path / "m" / "notes.txt").write_text("mine")
+    with pytest.raises(VeraxError, match="holds other files"):
+        make_model().save(tmp_path / "m")
+    assert (tmp_path / "m" / "notes.txt").read_text() == "mine"
 
 
 def test_a_foreign_folder_is_not_overwritten(make_model: Make, tmp_path: Path) -> None:

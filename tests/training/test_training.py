@@ -102,6 +102,14 @@ def test_patience_stops_and_select_from_waits(planted: verax.Corpus) -> None:
     assert waited.history["selected"].idxmax() == 3
 
 
+def test_a_metric_that_is_not_defined_is_refused() -> None:
+    corpus = verax.load_corpus("planted", classes=3, documents=60, length=12)
+    with pytest.raises(VeraxError, match="metric 'f1' is not defined"):
+        verax.train(corpus, metric="f1", **SMALL)
+    with pytest.raises(VeraxError, match=r"select_from \(3\) is beyond the last epoch"):
+        verax.train(corpus, select_from=3, **SMALL)
+
+
 def test_the_learning_rate_falls_on_a_plateau(planted: verax.Corpus) -> None:
     still = {**SMALL, "epochs": 5, "lr": 1e-6, "encoder": "none"}
     rates = verax.train(planted, plateau_factor=0.5, **still).history["lr"]

@@ -10,6 +10,7 @@ from verax.cli.parsing import add_options, given_options
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions, describe, known_corpora, load_corpus
 from verax.corpora.corpus import is_saved_corpus
+from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
 from verax.progress import Progress
@@ -29,6 +30,7 @@ def add(verbs: Any) -> None:
         "--save", metavar="DIR", help="also write the one corpus named as Parquet files into DIR"
     )
     add_options(parser, "reading a corpus", CorpusOptions)
+    add_options(parser, "the planted corpus", Planted, leave_out=("seed",))
     parser.set_defaults(run=run)
 
 
@@ -40,7 +42,7 @@ def run(given: argparse.Namespace) -> None:
                 "--save takes one corpus: name it, as in verax corpora planted --save DIR"
             )
         refuse_foreign(given.save, is_saved_corpus)
-    options = given_options(given, CorpusOptions)
+    options = given_options(given, CorpusOptions, Planted)
     rows = []
     with Progress() as display:
         for name in names:

@@ -14,7 +14,7 @@ from verax.cli.terminal import console, heat, table
 from verax.corpora import Corpus, load_corpus
 from verax.exams.dispersion import normalised_entropy, support_size
 from verax.files import refuse_foreign, replace_folder
-from verax.models import AttentionClassifier
+from verax.models import AttentionClassifier, decisions
 from verax.options import SEED, check
 from verax.training import train
 
@@ -82,10 +82,7 @@ def measure(model: AttentionClassifier, corpus: Corpus) -> dict[str, float]:
     correct, support, items, entropy = [], [], [], []
     for trace in model.traces(corpus.test):
         assert trace.labels is not None
-        decided = (
-            trace.logits.squeeze(1) > 0 if trace.logits.shape[1] == 1 else trace.logits.argmax(1)
-        )
-        correct.append((decided == trace.labels).cpu().numpy())
+        correct.append((decisions(trace.logits) == trace.labels).cpu().numpy())
         support.append(support_size(trace.weights, trace.mask).cpu().numpy())
         items.append(trace.mask.sum(-1).cpu().numpy())
         entropy.append(normalised_entropy(trace.weights, trace.mask).cpu().numpy())
@@ -145,4 +142,4 @@ def _save(out: Path, models: dict[str, AttentionClassifier], frame: pd.DataFrame
 
 
 def _is_demo(folder: Path) -> bool:
-    return (folder / "demo.parquet").is_file()
+    return {path.name for path in folder.iterdir()} == {"demo.parquet", *MODELS}

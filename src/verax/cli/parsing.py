@@ -54,11 +54,15 @@ class Parser(argparse.ArgumentParser):
         return [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
 
 
-def add_options(parser: argparse.ArgumentParser, title: str, cls: type) -> None:
+def add_options(
+    parser: argparse.ArgumentParser, title: str, cls: type, leave_out: Sequence[str] = ()
+) -> None:
     """A flag for every field of an option dataclass; a flag not given leaves no trace."""
     group = parser.add_argument_group(title)
     annotations = hints(cls)
     for field in dataclasses.fields(cls):
+        if field.name in leave_out:
+            continue
         flag = "--" + field.name.replace("_", "-")
         kind, optional = kind_of(annotations[field.name])
         text = field.metadata["help"].replace("%", "%%")

@@ -12,7 +12,7 @@ from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
 from verax.files import refuse_foreign
 from verax.models import AttentionClassifier, ModelOptions
-from verax.models.saving import is_model_folder
+from verax.models.saving import is_only_a_model
 from verax.options import SEED, check, names
 from verax.training import TrainingOptions, train
 
@@ -40,6 +40,7 @@ def add(verbs: Any) -> None:
     add_options(parser, "reading the corpus", CorpusOptions)
     add_options(parser, "the model", ModelOptions)
     add_options(parser, "training", TrainingOptions)
+    add_options(parser, "the planted corpus", Planted, leave_out=("seed",))
     parser.set_defaults(run=run)
 
 
@@ -49,7 +50,7 @@ def run(given: argparse.Namespace) -> None:
     for name in ("corpus", "out"):
         if name not in own:
             raise VeraxError(f"no {name} given: verax train CORPUS --out DIR, or in --config")
-    refuse_foreign(own["out"], is_model_folder)
+    refuse_foreign(own["out"], is_only_a_model)
     corpus_names = names(CorpusOptions, Planted)
     for_corpus = {n: values.pop(n) for n in list(values) if n in corpus_names}
     corpus = load_corpus(own["corpus"], **for_corpus)
@@ -67,7 +68,7 @@ def _settings(given: argparse.Namespace) -> dict[str, Any]:
     for name in values:
         if name not in valid:
             raise VeraxError(f"unknown option {name!r} in {given.config}: {nearest(name, valid)}")
-    values |= given_options(given, CorpusOptions, ModelOptions, TrainingOptions)
+    values |= given_options(given, CorpusOptions, ModelOptions, TrainingOptions, Planted)
     values |= {n: vars(given)[n] for n in _OWN if vars(given).get(n) is not None}
     return {
         n: check(n, v, _OWN[n], _BOUNDS.get(n, {})) if n in _OWN else v for n, v in values.items()
@@ -79,18 +80,21 @@ def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> Non
     for note in notes:
         screen.print(note, style="dim", markup=False)
     history = model.history[model.history["epoch"] > 0]
-    columns = ("epoch", "train loss", "loss", "accuracy", "f1", "macro f1", "roc auc")
+    # F1 of the positive class is not defined for more than two
+    scores = ["loss", "accuracy", "f1", "macro_f1", "roc_auc"]
+    scores = [name for name in scores if history[name].notna().any()]
     rows = [
         [
-            f"{row.epoch}{' *' if row.selected else ''}",
-            f"{row.train_loss:.4f}",
-            *(f"{getattr(row, n):.4f}" for n in ("loss", "accuracy", "f1", "macro_f1", "roc_auc")),
+            f"{row['epoch']}{' *' if row['selected'] else ''}",
+            f"{row['train_loss']:.4f}",
+            *(f"{row[name]:.4f}" for name in scores),
         ]
-        for row in history.itertuples()
+        for row in history.to_dict(orient="records")
     ]
+    columns = ["epoch", "train loss", *(name.replace("_", " ") for name in scores)]
     screen.print(table(columns, rows, title="validation (* kept)"))
-    scores = "  ".join(f"{n} {v:.4f}" for n, v in model.record["test"].items() if v is not None)
-    screen.print(f"\ntest: {scores}", markup=False)
+    test = "  ".join(f"{n} {v:.4f}" for n, v in model.record["test"].items() if v is not None)
+    screen.print(f"\ntest: {test}", markup=False)
     vectors = model.record.get("vectors")
     if vectors:
         share = vectors["found"] / vectors["words"]

@@ -25,10 +25,11 @@ def training_batches(lengths: Rows, batch_size: int, seed: int, epoch: int) -> l
         1 - _JITTER, 1 + _JITTER, len(lengths)
     )
     order = np.argsort(jittered, kind="stable")
-    # the batch that comes up short is not always the one of the longest documents
-    head = int(random.integers(0, batch_size))
-    edges = np.arange(head, len(order), batch_size)
-    batches = [_longest_first(rows, lengths) for rows in np.split(order, edges) if len(rows)]
+    # the one batch that comes up short is not always the one of the longest documents
+    sizes = np.full(len(order) // batch_size, batch_size)
+    if len(order) % batch_size:
+        sizes = np.insert(sizes, random.integers(len(sizes) + 1), len(order) % batch_size)
+    batches = [_longest_first(rows, lengths) for rows in np.split(order, np.cumsum(sizes)[:-1])]
     return [batches[i] for i in random.permutation(len(batches))]
 
 

@@ -17,10 +17,11 @@ from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments, encode, encode_texts
 from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import PAD, Vocabulary
+from verax.errors import VeraxError
 from verax.models.attention import Attention, pool
 from verax.models.encoders import make_encoder
 from verax.models.grounding import ground, grounded_size, make_mask_vector
-from verax.models.head import Head, probabilities
+from verax.models.head import Head, decisions, probabilities
 from verax.models.noise import Noise
 from verax.models.options import ModelOptions
 from verax.models.trace import Trace
@@ -133,6 +134,8 @@ class AttentionClassifier(nn.Module):
         if isinstance(texts_or_batch, Batch):
             return self(texts_or_batch)
         encoded = self.read(texts_or_batch)
+        if len(encoded) == 0:
+            raise VeraxError("no text to trace: give at least one")
         return self(encoded.batch(np.arange(len(encoded)), self.device))
 
     @torch.no_grad()
@@ -171,9 +174,10 @@ class AttentionClassifier(nn.Module):
         self, texts: Texts, max_tokens: int = MAX_TOKENS, watch: Watch = iter
     ) -> pd.DataFrame:
         """A row per text: `label`, the class decided for, and `p_<class>`, its probability."""
-        shares = probabilities(self.logits(texts, max_tokens, watch)).numpy()
+        logits = self.logits(texts, max_tokens, watch)
+        shares = probabilities(logits).numpy()
         frame = pd.DataFrame(shares, columns=[f"p_{name}" for name in self.classes])
-        labels = [self.classes[i] for i in shares.argmax(axis=1)] if len(shares) else []
+        labels = [self.classes[i] for i in decisions(logits).tolist()]
         frame.insert(0, "label", pd.Series(labels, dtype=str))
         return frame
 
@@ -186,6 +190,11 @@ class AttentionClassifier(nn.Module):
             "hierarchical": self.options.hierarchical,
         }
         if isinstance(texts, Documents):
+            if texts.tokeniser != self.tokeniser:
+                raise VeraxError(
+                    f"these documents were read by {texts.tokeniser}, the model by "
+                    f"{self.tokeniser}: load the corpus with the model's tokeniser"
+                )
             return encode(texts, self.vocabulary, **how)
         return encode_texts(texts, self.tokeniser, self.vocabulary, **how)
 

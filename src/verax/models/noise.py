@@ -35,7 +35,7 @@ class Noise:
     def of(cls, documents: Tensor, width: int, seed: int, step: int) -> Noise:
         """Keys for (batch, width) positions of the documents with the given keys."""
         places = torch.arange(width, device=documents.device)
-        return cls(_mix(documents.unsqueeze(-1) * _GOLDEN + places), _wrap(seed * 1_000_003 + step))
+        return cls(_mix(documents.unsqueeze(-1) * _GOLDEN + places), _wrap(seed * _GOLDEN + step))
 
     def rows(self) -> Noise:
         """The same, with one key per document instead of one per position."""

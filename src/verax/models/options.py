@@ -84,12 +84,10 @@ class ModelOptions:
             sentence_encoder=self.encoder
             if self.sentence_encoder == "same"
             else self.sentence_encoder,
-            layers=self.layers or (2 if self.encoder == "transformer" else 1),
             feedforward_size=self.feedforward_size or 2 * self.hidden_size,
             head=("sigmoid" if classes == 2 else "softmax") if self.head == "auto" else self.head,
             boundaries=not self.hierarchical if self.boundaries is None else self.boundaries,
             strength=strength,
-            dropout_encoder=_encoder_dropout(self),
         )
         options.refuse_the_impossible(classes)
         return options
@@ -97,13 +95,27 @@ class ModelOptions:
     @property
     def is_random(self) -> bool:
         """Whether a training step draws anything: dropout, or words to mask."""
-        rates = (
-            self.dropout_embedding,
-            self.dropout_sentence,
-            self.dropout_encoder,
-            self.dropout_head,
-        )
+        inside = [self.dropout_inside(name) for name in self.encoders]
+        rates = (self.dropout_embedding, self.dropout_sentence, self.dropout_head, *inside)
         return any(rates) or self.grounding == "mlm"
+
+    @property
+    def encoders(self) -> set[str]:
+        """The encoders of resolved options: of words, and of sentences if hierarchical."""
+        return {self.encoder, self.sentence_encoder} if self.hierarchical else {self.encoder}
+
+    def dropout_inside(self, encoder: str) -> float:
+        """Dropout inside an encoder: as chosen, else 0.3 in conv and 0.1 in transformer."""
+        if encoder not in ("conv", "transformer"):
+            return 0.0
+        default = 0.3 if encoder == "conv" else 0.1
+        return default if self.dropout_encoder is None else self.dropout_encoder
+
+    def layers_of(self, encoder: str) -> int:
+        """Layers of an encoder: as chosen where it can have several, else its default."""
+        if encoder in ("conv", "none"):
+            return 1
+        return self.layers or (2 if encoder == "transformer" else 1)
 
     def refuse_the_impossible(self, classes: int) -> None:
         width = self.embedding_size if self.encoder == "none" else self.hidden_size
@@ -121,20 +133,14 @@ class ModelOptions:
             )
         if self.hierarchical and self.boundaries:
             raise VeraxError("a hierarchical model reads no SOS and EOS: leave out boundaries")
-        halved = {"bilstm", "bigru", "conv"} & {self.encoder, self.sentence_encoder}
+        halved = {"bilstm", "bigru", "conv"} & self.encoders
         if halved and self.hidden_size % 2:
             raise VeraxError(
                 f"hidden_size is {self.hidden_size}: it must be even, for two directions or widths"
             )
-        if self.encoder in ("conv", "none") and self.layers != 1:
+        if self.encoders <= {"conv", "none"} and self.layers not in (None, 1):
             raise VeraxError(f"encoder {self.encoder!r} has one layer: leave out layers")
-        if "transformer" in (self.encoder, self.sentence_encoder) and self.hidden_size % self.heads:
+        if "transformer" in self.encoders and self.hidden_size % self.heads:
             raise VeraxError(
                 f"hidden_size ({self.hidden_size}) must be a multiple of heads ({self.heads})"
             )
-
-
-def _encoder_dropout(options: ModelOptions) -> float:
-    if options.dropout_encoder is not None:
-        return options.dropout_encoder
-    return {"conv": 0.3, "transformer": 0.1}.get(options.encoder, 0.0)

@@ -62,7 +62,7 @@ def save(model: AttentionClassifier, folder: str | Path) -> None:
         write_text(target / _VOCABULARY, words + "\n")
         save_file(weights, target / _WEIGHTS)
 
-    replace_folder(folder, write, owned=is_model_folder)
+    replace_folder(folder, write, owned=is_only_a_model)
 
 
 def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
@@ -82,7 +82,7 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
     options = build(ModelOptions, config["model"])
     vocabulary = Vocabulary(_read_json(path / _VOCABULARY))
     tokeniser = Tokeniser(**config["tokeniser"])
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         model = make_classifier(options, vocabulary, config["classes"], tokeniser)
     try:
         model.load_state_dict(load_file(path / _WEIGHTS))
@@ -102,6 +102,12 @@ def is_model_folder(folder: Path) -> bool:
         return False
     config = _read_json(folder / _CONFIG)
     return isinstance(config, dict) and {"format", "verax"} <= set(config)
+
+
+def is_only_a_model(folder: Path) -> bool:
+    """Whether a folder holds a saved model and nothing else, so that it may be replaced."""
+    names = {path.name for path in folder.iterdir()}
+    return names == {_CONFIG, _VOCABULARY, _WEIGHTS} and is_model_folder(folder)
 
 
 def _rows(history: pd.DataFrame) -> list[dict[str, Any]]:

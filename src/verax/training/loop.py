@@ -61,7 +61,13 @@ class Loop:
     def run(self) -> pd.DataFrame:
         """Train; the model is left in eval mode with its best weights. Returns the history."""
         options = self.options
-        rows = [{"epoch": 0, "train_loss": math.nan, **self._validate(), "lr": options.lr}]
+        before = self._validate()
+        if math.isnan(before[options.metric]):
+            raise VeraxError(
+                f"metric {options.metric!r} is not defined on this validation split: f1 is for two "
+                "classes, roc_auc needs documents of every class; choose accuracy or macro_f1"
+            )
+        rows = [{"epoch": 0, "train_loss": math.nan, **before, "lr": options.lr}]
         best, best_epoch, since = math.nan, 0, 0
         kept: Mapping[str, Tensor] = {}
         plateau = self._plateau()
@@ -73,7 +79,7 @@ class Loop:
             score = self.score = scores[options.metric]
             if plateau is not None:
                 plateau.step(score)
-            if epoch < options.select_from and epoch < options.epochs:
+            if epoch < options.select_from:
                 continue
             if best_epoch == 0 or better(options.metric, score, best):
                 best, best_epoch, since = score, epoch, 0

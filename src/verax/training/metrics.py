@@ -37,11 +37,14 @@ def evaluate(logits: Tensor, labels: NDArray[np.int64]) -> dict[str, float]:
     auc = float("nan")
     if all_there and finite:
         auc = float(roc_auc_score(labels, shares[:, 1] if two else shares, multi_class="ovr"))
+    every = list(range(shares.shape[1]))
     f1 = f1_score(labels, decided, zero_division=0.0) if two else float("nan")
     return {
         "accuracy": float(np.mean(decided == labels)),
         "f1": float(f1),
-        "macro_f1": float(f1_score(labels, decided, average="macro", zero_division=0.0)),
+        "macro_f1": float(
+            f1_score(labels, decided, average="macro", labels=every, zero_division=0.0)
+        ),
         "roc_auc": auc,
         "loss": float(loss),
     }

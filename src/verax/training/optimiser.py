@@ -26,7 +26,7 @@ def make_adam(model: AttentionClassifier, options: TrainingOptions) -> torch.opt
         [group for group in groups if group["params"]],
         lr=options.lr,
         amsgrad=options.amsgrad,
-        fused=model.device.type in ("cpu", "cuda"),
+        fused=True,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from verax.corpora.batching import MAX_TOKENS
+from verax.errors import VeraxError
 from verax.options import option
 from verax.training.metrics import METRICS
 
@@ -43,3 +44,10 @@ class TrainingOptions:
     max_tokens: int = option(
         MAX_TOKENS, "padded tokens held at once: memory, never the result", minimum=1
     )
+
+    def __post_init__(self) -> None:
+        if self.select_from > self.epochs:
+            raise VeraxError(
+                f"select_from ({self.select_from}) is beyond the last epoch ({self.epochs}): "
+                "lower it, or raise epochs"
+            )

@@ -11,8 +11,8 @@ from verax.models.options import ModelOptions
 
 def make_encoder(name: str, input_size: int, options: ModelOptions) -> Encoder:
     """The encoder called `name`, in the sizes of resolved options."""
-    layers, size = options.layers or 1, options.hidden_size
-    dropout = options.dropout_encoder or 0.0
+    layers, size = options.layers_of(name), options.hidden_size
+    dropout = options.dropout_inside(name)
     encoder: Encoder
     if name in ("bilstm", "bigru"):
         encoder = Recurrent(name, input_size, size, layers)

@@ -19,9 +19,9 @@ class Transformer(Encoder):
 
     Meister et al. give no sizes; defaults are 2 layers, 4 heads, a feed-forward layer of twice the
     width, dropout 0.1 on each sublayer's output and inside the feed-forward. Word vectors are
-    scaled by √size, as in Vaswani et al. (2017), or the positions would drown them; those of
-    another size go through one linear map first. Self-attention is always softmax: the projection
-    under study is the one that pools.
+    scaled by √size, as in Vaswani et al. (2017), or the positions would drown them, and so are
+    sentences, which are means of words; those of another size go through one linear map first.
+    Self-attention is always softmax: the projection under study is the one that pools.
     """
 
     def __init__(

@@ -17,12 +17,6 @@ PLANTED = "planted:documents=60,length=12"
 QUICK = ["--encoder", "none", "--epochs", "1"]
 
 
-@pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("VERAX_DATA", raising=False)
-
-
 def refusal(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
     """The one line on standard error, after checking that it is one."""
     assert main(arguments) == 2

@@ -13,12 +13,6 @@ from verax.corpora import describe, load_corpus
 PLANTED = "planted:documents=60,length=12"
 
 
-@pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("VERAX_DATA", raising=False)
-
-
 def write_rows(path: str) -> None:
     texts = ["" if i == 5 else f"text {i}, 'quoted'" for i in range(40)]
     Path(path).write_text("text,label\n" + "".join(f'"{t}",{i % 4}\n' for i, t in enumerate(texts)))

@@ -23,12 +23,6 @@ PLANTED = "planted:documents=60,length=12"
 QUICK = ["--encoder", "none", "--epochs", "1"]
 
 
-@pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("VERAX_DATA", raising=False)
-
-
 def config(folder: str) -> dict[str, Any]:
     return json.loads((Path(folder) / "config.json").read_text())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,3 +56,10 @@ def encoded(planted: verax.Corpus) -> Callable[[AttentionClassifier], EncodedDoc
 @pytest.fixture
 def first_rows() -> np.ndarray:
     return np.arange(9)
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder, on a machine without corpora of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("VERAX_DATA", raising=False)

@@ -13,6 +13,8 @@ import verax
 from verax.cli import main
 from verax.errors import VeraxError
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 PLANTED = "planted:documents=60,length=12"
 QUICK = ["--encoder", "none", "--epochs", "1"]
 

@@ -10,6 +10,8 @@ import pytest
 from verax.cli import main
 from verax.corpora import describe, load_corpus
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 PLANTED = "planted:documents=60,length=12"
 
 

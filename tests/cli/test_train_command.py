@@ -19,6 +19,8 @@ from verax.models import ModelOptions
 from verax.options import names
 from verax.training import TrainingOptions
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 PLANTED = "planted:documents=60,length=12"
 QUICK = ["--encoder", "none", "--epochs", "1"]
 

@@ -1,6 +1,6 @@
 """Does every allowed combination of slots learn?
 
-    python benchmarks/grid.py [--corpus rotten_tomatoes] [--workers 2] [--out grid.parquet]
+    python benchmarks/grid.py [--corpus rotten_tomatoes] [--vectors FILE] [--workers 2]
 
 Trains encoder × alignment × projection × grounding, flat and hierarchical, for two epochs on 2,000
 documents (batches of 16), and writes one row each: the training objective of both epochs, the
@@ -39,11 +39,11 @@ def combinations() -> list[dict[str, Any]]:
     ]
 
 
-def prepare(name: str, documents: int, device: str, threads: int) -> None:
+def prepare(name: str, documents: int, fixed: dict[str, Any], threads: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
-    WORKER.update(corpus=verax.load_corpus(name, limit=documents), device=device)
+    WORKER.update(corpus=verax.load_corpus(name, limit=documents), fixed=fixed)
 
 
 def run(choice: dict[str, Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def run(choice: dict[str, Any]) -> dict[str, Any]:
         "epochs": 2,
         "metric": "loss",
     }
-    model = verax.train(WORKER["corpus"], device=WORKER["device"], **options)
+    model = verax.train(WORKER["corpus"], **options, **WORKER["fixed"])
     kept = model.history[model.history["selected"]].iloc[0]
     return {
         **choice,
@@ -77,11 +77,14 @@ def main() -> int:
     parser.add_argument("--documents", type=int, default=2000)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--vectors", default=None, help="word vectors to start from, 100 numbers")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default="grid.parquet")
     given = parser.parse_args()
     choices = combinations()
+    fixed = {"device": given.device, "vectors": given.vectors, "seed": given.seed}
     pool = multiprocessing.get_context("spawn").Pool(
-        given.workers, prepare, (given.corpus, given.documents, given.device, 1)
+        given.workers, prepare, (given.corpus, given.documents, fixed, 1)
     )
     rows = []
     with pool:

@@ -10,6 +10,7 @@ True
 
 from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
+from verax.exams import Verdict, examine
 from verax.models import AttentionClassifier, Trace, load
 from verax.training import train
 from verax.version import __version__
@@ -20,7 +21,9 @@ __all__ = [
     "Documents",
     "Trace",
     "VeraxError",
+    "Verdict",
     "__version__",
+    "examine",
     "load",
     "load_corpus",
     "train",

@@ -13,8 +13,12 @@ _PLACE = 1
 class Head(nn.Module):
     """logits = W context + b, one a class; or a single logit whose sigmoid is P(class 1).
 
-    Because it is affine and weights sum to one, logits = Σ α_i (W h_i + b).
+    Because it is affine and weights sum to one, logits = Σ α_i (W h_i + b). A head of another kind
+    can stand in its place, `model.head = mine`; exams then go through it instead of item logits,
+    unless it has an attribute `affine` that is true.
     """
+
+    affine = True
 
     def __init__(self, size: int, classes: int, one_logit: bool, dropout: float, on: str) -> None:
         super().__init__()

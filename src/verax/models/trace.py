@@ -33,7 +33,7 @@ class Trace:
     scores         (batch, items)             before projection; meaningless where masked
     weights        (batch, items)             α: on the simplex, zero where masked
     logits         (batch, classes)           one column means one sigmoid logit
-    head           the affine map from context to logits
+    head           the map from context to logits, affine unless someone put another in its place
     """
 
     ids: NDArray[np.int64]
@@ -70,4 +70,11 @@ class Trace:
     @property
     def bias(self) -> Tensor:
         """b, (classes,): the logits left when every item is erased; ∂logits/∂α_i = ℓ_i − b."""
-        return self.head.bias
+        if self.is_affine:
+            return self.head.bias
+        return self.head(self.items.new_zeros(self.items.shape[-1]))
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether the head says it is an affine map, so that item logits tell all there is."""
+        return bool(getattr(self.head, "affine", False))

@@ -1,0 +1,136 @@
+"""`verax examine`: put a saved model on the witness stand."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import pandas as pd
+
+from verax.cli.parsing import add_options, given_options
+from verax.cli.terminal import console, table
+from verax.corpora import CorpusOptions, load_corpus
+from verax.corpora.batching import MAX_TOKENS
+from verax.corpora.corpus import SPLITS
+from verax.corpora.planted import Planted
+from verax.errors import VeraxError, nearest
+from verax.exams.examine import EXAMS, examine, reading_options
+from verax.exams.verdict import Verdict, is_only_a_verdict
+from verax.files import refuse_foreign
+from verax.models import load
+from verax.options import names
+
+
+def add(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "examine",
+        usage="verax examine MODEL [--corpus C] [--split test] [--exams erasure] [--out DIR]",
+        help="put a saved model through exams",
+        description="Put a saved model through exams on one split of a corpus: the one it was "
+        "trained on, unless another is named. Prints the summary; --out keeps every number.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
+    parser.add_argument("--corpus", metavar="C", help="name or path of a corpus [the model's own]")
+    parser.add_argument("--split", default="test", help=f"{', '.join(SPLITS)} [test]")
+    parser.add_argument(
+        "--exams",
+        default=",".join(EXAMS),
+        metavar="NAME,…",
+        help=f"which exams: {', '.join(EXAMS)} [all]",
+    )
+    parser.add_argument("--out", metavar="DIR", help="write tables, summary and manifest there")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
+    parser.add_argument(
+        "--max-tokens",
+        type=int,
+        default=MAX_TOKENS,
+        metavar="N",
+        help=f"padded tokens held at once [{MAX_TOKENS}]",
+    )
+    for name, exam in EXAMS.items():
+        add_options(parser, f"exam {name}", exam.options_class)
+    # the tokeniser is the model's
+    add_options(parser, "reading --corpus", CorpusOptions, leave_out=("tokeniser", "lowercase"))
+    add_options(parser, "a planted --corpus", Planted, leave_out=("seed",))
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    if given.out:
+        refuse_foreign(given.out, is_only_a_verdict)
+    chosen = [name.strip() for name in given.exams.split(",") if name.strip()]
+    for name in chosen:
+        if name not in EXAMS:
+            raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
+    model = load(given.model, device=given.device)
+    for_corpus = given_options(given, CorpusOptions, Planted)
+    for_corpus.pop("seed", None)  # the exams'; a planted corpus's is part of its name
+    if for_corpus and not given.corpus:
+        flags = ", ".join("--" + name.replace("_", "-") for name in for_corpus)
+        raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
+    corpus = None
+    if given.corpus:
+        reading = {} if given.corpus.startswith("planted") else reading_options(model)
+        corpus = load_corpus(given.corpus, **reading, **for_corpus)
+    valid = names(*(EXAMS[name].options_class for name in chosen))
+    verdict = examine(
+        model,
+        corpus,
+        exams=chosen,
+        split=given.split,
+        seed=given.seed,
+        max_tokens=given.max_tokens,
+        progress=True,
+        **{name: vars(given)[name] for name in valid if name in vars(given)},
+    )
+    if corpus is not None:
+        for note in corpus.notes:
+            console().print(note, style="dim", markup=False)
+    show(verdict)
+    if given.out:
+        verdict.save(given.out)
+        console().print(f"\nsaved in {given.out}", markup=False)
+
+
+TITLES = {
+    "documents": "documents",
+    "contingency": "decision flips when one item is erased: the top one by …, a random other; %",
+    "delta_js": "ΔJS: how much further the top item's erasure moves the output than a random one's",
+    "negative_delta_js": "negative ΔJS by Δα (top item by attention)",
+    "fraction": "share of items erased, in order of …, before the decision flips",
+    "mass": "attention erased by then",
+    "excess": "items erased beyond the smallest set that flips the decision",
+    "pairs": "which ranking flips with fewer items",
+}
+
+
+def show(verdict: Verdict) -> None:
+    """The summary as tables a person can read."""
+    screen = console()
+    summary = verdict.summary()
+    for name in dict.fromkeys(summary["table"]):
+        rows = summary[summary["table"] == name]
+        columns = list(dict.fromkeys(rows["column"]))
+        cells = {(r.row, r.column): _cell(r) for r in rows.itertuples()}
+        lines = [
+            [row, *(cells.get((row, column), "") for column in columns)]
+            for row in dict.fromkeys(rows["row"])
+        ]
+        screen.print()
+        screen.print(table(["", *columns], lines, title=TITLES.get(name, name)))
+    screen.print(
+        "\n95% intervals over documents, one model: verdict.summary(), or summary.parquet",
+        style="dim",
+        markup=False,
+    )
+
+
+def _cell(row: Any) -> str:
+    if pd.isna(row.value):
+        return "–"
+    if row.unit == "count":
+        return f"{row.value:,.0f}"
+    if row.unit == "percent":
+        return f"{row.value:.1f}%"
+    return f"{row.value:.3g}" if abs(row.value) < 1 else f"{row.value:.2f}"

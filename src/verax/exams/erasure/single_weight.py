@@ -1,0 +1,73 @@
+"""One item erased: the one ranked highest, against a random other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from verax.exams.erasure.states import States, overtaken
+
+RULES = ("paper", "authors")
+
+
+@dataclass(frozen=True, eq=False)
+class SingleErasures:
+    """What erasing each of some single items does, all (batch, sets).
+
+    flips  whether the decision changes
+    js     Jensen–Shannon divergence in nats between the class distributions before and after
+    """
+
+    flips: Tensor
+    js: Tensor
+
+
+def erase_each(states: States, items: Tensor) -> SingleErasures:
+    """Erase, one at a time, the items at positions `items` (batch, sets)."""
+    places = torch.arange(states.mask.shape[-1], device=items.device)
+    logits = states.after(items.unsqueeze(-1) == places)
+    decision = states.decision.unsqueeze(-1).expand(items.shape)
+    before = states.logits.softmax(-1).unsqueeze(1)
+    return SingleErasures(overtaken(logits, decision), jensen_shannon(before, logits.softmax(-1)))
+
+
+def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
+    """½ KL(p‖m) + ½ KL(q‖m) with m = (p + q) / 2, in nats, over the last dimension.
+
+    At most ln 2. Written with p/m = 1 + (p − q) / (p + q), so that small changes keep their digits;
+    rounding may leave a value a few 1e-17 below zero, which is kept as it is.
+    """
+    shift = (p - q) / (p + q).clamp(min=torch.finfo(p.dtype).tiny)
+    return (torch.special.xlog1py(p, shift) + torch.special.xlog1py(q, -shift)).sum(-1) / 2
+
+
+def top_item(importance: Tensor, mask: Tensor) -> Tensor:
+    """(batch,) position of the most important item, of equal ones the first."""
+    lowest = torch.finfo(importance.dtype).min
+    keys = importance.clamp(min=lowest).masked_fill(~mask, -torch.inf)
+    places = torch.arange(mask.shape[-1], device=mask.device)
+    best = keys == keys.amax(-1, keepdim=True)
+    return torch.where(best & mask, places, mask.shape[-1]).amin(-1).clamp(max=mask.shape[-1] - 1)
+
+
+def random_item(top: Tensor, uniform: Tensor, mask: Tensor, rule: str = "paper") -> Tensor:
+    """(batch,) position of the item to compare with, from one number in [0, 1) a row.
+
+    paper    any item other than `top`, all equally likely (Serrano & Smith 2019, section 4)
+    authors  any item other than the first; it may be `top` itself, as in their code, which draws
+             a rank among the others and then uses it as a position
+    A row of one item has no other: its only item comes back.
+    """
+    rank = mask.cumsum(-1)
+    count = rank[:, -1]
+    drawn = (uniform * (count - 1)).long() + 1
+    if rule == "paper":
+        own = rank.gather(-1, top.unsqueeze(-1)).squeeze(-1)
+        # ranks 1 to n − 1, those from the top's on moved up by one to leave it out
+        wanted = torch.where(drawn < own, drawn, drawn + 1)
+    else:
+        wanted = drawn + 1
+    wanted = torch.where(count > 1, wanted, 1)
+    return ((rank == wanted.unsqueeze(-1)) & mask).int().argmax(-1)

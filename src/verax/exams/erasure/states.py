@@ -1,0 +1,249 @@
+"""What a decision becomes when attended items are erased: an affine head, in closed form.
+
+With weights α, item logits ℓ and a set R erased, the rest is renormalised by S = Σ_{i∉R} α_i:
+
+    logits(R) = Σ_{i∉R} α_i ℓ_i / S,    or the bias alone where S = 0
+
+so class c overtakes the decision y exactly when Σ_{i∉R} α_i (ℓ_i^y − ℓ_i^c) < 0: S never matters.
+All of it is float64. A gap |logits^y − logits^c| < 1e-9 is a tie, and goes to the lower class; to
+judge it on the gap and not on the sum, which shrinks with S, the tolerance is taken off every
+item's gap first: Σ α_i (ℓ_i^y − ℓ_i^c ∓ 1e-9) < 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+TIE = 1e-9
+_ELEMENTS = 2**18
+"""Numbers of one working array: small enough to stay in a core's cache, two MiB in float64."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlipSets:
+    """The smallest set of items whose erasure changes each decision.
+
+    size       (batch,) long          −1 where none does
+    members    (batch, items) bool    one such set; where several exist, by lower rival and position
+    rival      (batch,) long          the class decided for after the erasure, −1 where none does
+    ties       (batch,) bool          the decision before or after it was a tie, settled by order
+    certified  whether nothing smaller can exist; False for the best set a search has found
+    """
+
+    size: Tensor
+    members: Tensor
+    rival: Tensor
+    ties: Tensor
+    certified: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FirstFlips:
+    """How many items go, in order of a ranking, before the decision first changes.
+
+    size  (batch,) long     −1 where it never does
+    mass  (batch,) float64  the original weight of what went, NaN where it never changes
+    """
+
+    size: Tensor
+    mass: Tensor
+
+
+def erase(weights: Tensor, removed: Tensor, mask: Tensor) -> Tensor:
+    """Weights with the removed items at zero and the rest summing to one again.
+
+    weights  (..., items)
+    removed  (..., items) bool
+    mask     (..., items) bool
+    Where nothing is left, all are zero: the context is the zero vector, the logits the bias.
+    """
+    kept = weights.masked_fill(removed | ~mask, 0.0)
+    left = kept.sum(-1, keepdim=True)
+    return torch.where(left > 0, kept / torch.where(left > 0, left, 1.0), 0.0)
+
+
+def decide(logits: Tensor) -> Tensor:
+    """(…, classes) → the class decided for: the lowest of those within a tie of the highest."""
+    classes = torch.arange(logits.shape[-1], device=logits.device)
+    tied = logits > logits.amax(-1, keepdim=True) - TIE
+    return torch.where(tied, classes, logits.shape[-1]).amin(-1)
+
+
+def overtaken(logits: Tensor, decision: Tensor) -> Tensor:
+    """Whether some class beats `decision` (…,) in `logits` (…, classes), ties by class order."""
+    classes = torch.arange(logits.shape[-1], device=logits.device)
+    own = logits.gather(-1, decision.unsqueeze(-1))
+    margin = own - logits - _tolerance(classes, decision.unsqueeze(-1))
+    return (margin < 0).any(-1)
+
+
+def two_columns(logits: Tensor) -> Tensor:
+    """One sigmoid logit z as the two it stands for, (0, z); more classes stay as they are."""
+    if logits.shape[-1] != 1:
+        return logits
+    return torch.cat([torch.zeros_like(logits), logits], dim=-1)
+
+
+def pieces(batch: int, items: int, classes: int) -> Iterator[slice]:
+    """Rows to work on at once so that a (rows, items, classes) array stays within bounds."""
+    rows = max(1, _ELEMENTS // max(1, items * classes))
+    return (slice(first, first + rows) for first in range(0, batch, rows))
+
+
+def ranks_from_below(importance: Tensor, mask: Tensor) -> Tensor:
+    """(…, items) scores → positions from least to most important, what is masked in front.
+
+    Signed; of equal scores the later position counts as less important.
+    """
+    lowest = torch.finfo(importance.dtype).min
+    keys = importance.clamp(min=lowest).masked_fill(~mask, -torch.inf)
+    return keys.sort(dim=-1, descending=True, stable=True)[1].flip(-1)
+
+
+class States(Protocol):
+    """What the exam asks of a batch, whatever its head."""
+
+    certified: bool
+    mask: Tensor
+    weights: Tensor
+    logits: Tensor
+    decision: Tensor
+
+    def after(self, removed: Tensor) -> Tensor: ...
+
+    def first_flips(self, order: Tensor) -> FirstFlips: ...
+
+    def minimal(self, orders: Sequence[Tensor] = ()) -> FlipSets: ...
+
+
+class AffineStates:
+    """The states of a batch under erasure, by item logits alone.
+
+    weights      (batch, items)           zero where masked
+    item_logits  (batch, items, classes)  one class means one sigmoid logit
+    mask         (batch, items) bool
+    bias         (classes,)               the logits once all is erased; None: that is no flip
+    """
+
+    certified = True
+
+    def __init__(
+        self, weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | None
+    ) -> None:
+        self.mask = mask
+        self.weights = weights.double().masked_fill(~mask, 0.0)
+        self.item_logits = two_columns(item_logits.double()).masked_fill(~mask.unsqueeze(-1), 0.0)
+        self.bias = None if bias is None else two_columns(bias.double())
+        self.logits = _weighted(self.weights.unsqueeze(1), self.item_logits).squeeze(1)
+        self.decision = decide(self.logits)
+        self.terms = self._terms()
+        if self.bias is None:
+            self.bias_flips = torch.zeros_like(self.decision, dtype=torch.bool)
+        else:
+            self.bias_flips = overtaken(self.bias.expand_as(self.logits), self.decision)
+
+    def _terms(self) -> Tensor:
+        """(classes, batch, items): α_i (ℓ_i^y − ℓ_i^c ∓ 1e-9), zero for the decision itself."""
+        logits = self.item_logits.permute(2, 0, 1).contiguous()
+        own = logits.gather(0, self.decision[None, :, None].expand(1, *self.mask.shape))
+        classes = torch.arange(len(logits), device=logits.device).unsqueeze(-1)
+        tolerance = _tolerance(classes, self.decision)
+        terms = (own - logits - tolerance.unsqueeze(-1)).mul_(self.weights)
+        return terms.masked_fill_((classes == self.decision).unsqueeze(-1), 0.0)
+
+    def after(self, removed: Tensor) -> Tensor:
+        """(batch, sets, items) bool → (batch, sets, classes): the logits left by each set."""
+        kept = self.weights.unsqueeze(1).masked_fill(removed, 0.0)
+        left = kept.sum(-1, keepdim=True)
+        logits = _weighted(kept, self.item_logits) / left
+        if self.bias is None:
+            return logits
+        return torch.where(left > 0, logits, self.bias)
+
+    def first_flips(self, order: Tensor) -> FirstFlips:
+        """Erase in `order` (batch, items), least important first as `ranks_from_below` has it.
+
+        Sums run from the least important on, so what is left is added up, never taken off a total.
+        """
+        width = order.shape[-1]
+        left = self.terms.gather(-1, order.expand_as(self.terms)).cumsum_(-1).amin(0)
+        kept = self.weights.gather(-1, order).cumsum_(-1)
+        places = torch.arange(1, width + 1, device=order.device)
+        # position j holds the state in which all but the first j + 1 are gone; the last, none
+        left[:, -1] = 0.0
+        last = torch.where(left < 0, places, 0).amax(-1)
+        by_rest = torch.where(last > 0, width - last, width + 1)
+        by_bias = torch.where(self.bias_flips, (kept > 0).sum(-1), width + 1)
+        size = torch.minimum(by_rest, by_bias)
+        return flips_at(size, kept, width)
+
+    def minimal(self, orders: Sequence[Tensor] = ()) -> FlipSets:
+        """For each rival, erase the terms that favour y most; the fewest over rivals is exact.
+
+        Sums of the lowest terms fall, then rise, so those below zero are a stretch from the first:
+        how many there are tells how many items may stay. `orders` are for those who must search.
+        """
+        width = self.mask.shape[-1]
+        stay = (_sorted(self.terms).cumsum_(-1) < 0).sum(-1)
+        most = stay.amax(0)
+        classes = torch.arange(len(stay), device=stay.device).unsqueeze(-1)
+        rival = torch.where(stay == most, classes, len(stay)).amin(0)
+        flips = most > 0
+        size = torch.where(flips, (width - most).clamp(min=1), -1)
+        terms = self.terms.gather(0, rival[None, :, None].expand(1, *self.mask.shape)).squeeze(0)
+        support = self.weights > 0
+        order = terms.masked_fill(~support, -torch.inf).sort(dim=-1, descending=True, stable=True)[
+            1
+        ]
+        places = torch.arange(width, device=order.device)
+        members = torch.zeros_like(self.mask).scatter_(-1, order, places < size.unsqueeze(-1))
+        by_bias = ~flips & self.bias_flips
+        size = torch.where(by_bias, support.sum(-1), size)
+        members |= by_bias.unsqueeze(-1) & support
+        return self._judged(size, members, rival)
+
+    def _judged(self, size: Tensor, members: Tensor, overtaker: Tensor) -> FlipSets:
+        logits = self.after(members.unsqueeze(1)).squeeze(1).nan_to_num()
+        after = decide(logits)
+        after = torch.where(after == self.decision, overtaker, after)
+        flips = size > 0
+        ties = tied(self.logits, self.decision) | (flips & tied(logits, self.decision))
+        return FlipSets(size, members, torch.where(flips, after, -1), ties, self.certified)
+
+
+def flips_at(size: Tensor, kept: Tensor, width: int) -> FirstFlips:
+    """`size` beyond `width` means never; `kept` (batch, items) are sums of weights from below."""
+    never = size > width
+    left = kept.gather(-1, (width - 1 - size).clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    mass = (kept[:, -1] - torch.where(size < width, left, 0.0)).clamp(0.0, 1.0)
+    return FirstFlips(torch.where(never, -1, size), mass.masked_fill(never, torch.nan))
+
+
+def _tolerance(classes: Tensor, decision: Tensor) -> Tensor:
+    """A tie lets a lower class win, and keeps a higher one from it."""
+    return torch.where(classes < decision, TIE, -TIE).double()
+
+
+def tied(logits: Tensor, decision: Tensor) -> Tensor:
+    """Whether `decision` and some other class share the highest place, within a tie."""
+    top = logits.amax(-1, keepdim=True)
+    near = (logits - top).abs() < TIE
+    return (near.sum(-1) > 1) & near.gather(-1, decision.unsqueeze(-1)).squeeze(-1)
+
+
+def _weighted(weights: Tensor, logits: Tensor) -> Tensor:
+    """(batch, sets, items) and (batch, items, classes) → (batch, sets, classes)"""
+    return weights @ logits
+
+
+def _sorted(values: Tensor) -> Tensor:
+    """Ascending along the last dimension; NumPy's vectorised sort is far faster on a CPU."""
+    if values.device.type == "cpu":
+        return torch.from_numpy(np.sort(values.numpy(), axis=-1))
+    return values.sort(dim=-1)[0]

@@ -1,0 +1,169 @@
+"""`examine`: a model on the witness stand, every exam from one reading of the split."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import torch
+
+from verax.corpora.batching import MAX_TOKENS
+from verax.corpora.corpus import SPLITS, Corpus, Documents
+from verax.corpora.loading import load_corpus
+from verax.errors import VeraxError, nearest
+from verax.exams.erasure.exam import ErasureExam
+from verax.exams.erasure.summary import summarise as summarise_erasure
+from verax.exams.verdict import FORMAT, Verdict
+from verax.importance import Importance
+from verax.models.classifier import AttentionClassifier
+from verax.models.saving import load
+from verax.models.trace import Trace
+from verax.options import SEED, build, check, divide
+from verax.progress import Progress
+from verax.version import __version__
+
+
+class Exam(Protocol):
+    """Sees every batch of a split, then gives its tables.
+
+    `options_class` is a dataclass of `verax.options.option` fields: keywords of `examine` and flags
+    of the command at once. An exam is made with (options, seed, importances).
+    """
+
+    name: str
+    options_class: type
+
+    def see(self, model: AttentionClassifier, trace: Trace) -> None: ...
+
+    def tables(self) -> dict[str, pd.DataFrame]: ...
+
+
+EXAMS: dict[str, Any] = {ErasureExam.name: ErasureExam}
+SUMMARIES = {ErasureExam.name: summarise_erasure}
+
+
+def examine(
+    model: AttentionClassifier | str | Path,
+    corpus: Corpus | str | Path | None = None,
+    exams: Sequence[str] = ("erasure",),
+    split: str = "test",
+    *,
+    seed: int = 0,
+    importances: Mapping[str, Importance] | None = None,
+    device: str = "auto",
+    max_tokens: int = MAX_TOKENS,
+    progress: bool = False,
+    **options: Any,
+) -> Verdict:
+    """Put a model through exams on one split of a corpus.
+
+    `model` is a classifier or the folder of a saved one (`device` says where to load it). `corpus`
+    is loaded by name, read as the model reads; without one it is the corpus the model was trained
+    on. `importances` adds rankings of your own by name: functions of (model, trace) that give a
+    (batch, items) tensor of scores. `options` are those of the exams, such as `draws`.
+    `max_tokens` bounds the padded tokens held at once; it changes no result.
+
+    >>> import verax
+    >>> corpus = verax.load_corpus("planted", documents=120)
+    >>> model = verax.train(corpus, encoder="none", epochs=1)
+    >>> verdict = verax.examine(model, corpus)
+    >>> verdict.summary("contingency").columns.tolist()
+    ['both', 'only top', 'only random', 'neither']
+    """
+    started = time.monotonic()
+    exams = [exams] if isinstance(exams, str) else list(exams)
+    if not exams:
+        raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}")
+    for name in exams:
+        if name not in EXAMS:
+            raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
+    if split not in SPLITS:
+        raise VeraxError(f"unknown split {split!r}: {nearest(split, SPLITS)}")
+    check("seed", seed, int, SEED)
+    check("max_tokens", max_tokens, int, {"minimum": 1})
+    classes = [EXAMS[name].options_class for name in exams]
+    settings = [build(c, v) for c, v in zip(classes, divide(options, *classes), strict=True)]
+    judges: list[Exam] = [
+        EXAMS[name](setting, seed, importances or {})
+        for name, setting in zip(exams, settings, strict=True)
+    ]
+    if not isinstance(model, AttentionClassifier):
+        model = load(model, device=device)
+    if not isinstance(corpus, Corpus):
+        corpus = _load_as_read_by(model, corpus)
+    documents = _documents(model, corpus, split)
+    with Progress(progress) as display:
+        documents.tokenise(display.watching(f"tokenising {split}"))
+        for trace in model.traces(documents, max_tokens, display.watching("examining")):
+            for judge in judges:
+                judge.see(model, trace)
+        with display.busy("gathering tables"):
+            tables = {n: t for judge in judges for n, t in judge.tables().items()}
+            summary = pd.concat([SUMMARIES[n](tables) for n in exams], ignore_index=True)
+    manifest = {
+        "format": FORMAT,
+        "verax": __version__,
+        "exams": exams,
+        "options": {n: asdict(s) for n, s in zip(exams, settings, strict=True)},
+        "importances": list(importances or {}),
+        "tables": list(tables),
+        "seed": seed,
+        "split": split,
+        "documents": len(documents),
+        "attended": "sentences" if model.options.hierarchical else "words",
+        "classes": model.classes,
+        "corpus": {
+            **{k: v for k, v in corpus.config.items() if v is not None},
+            "fingerprint": corpus.fingerprint,
+        },
+        "model": {"options": asdict(model.options), **model.record},
+        "device": str(model.device),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "seconds": round(time.monotonic() - started, 3),
+    }
+    return Verdict(tables, manifest, summary)
+
+
+def _load_as_read_by(model: AttentionClassifier, name: str | Path | None) -> Corpus:
+    """A corpus by name with the model's tokeniser; without a name, the one it was trained on."""
+    if name is not None:
+        return load_corpus(name, **reading_options(model))
+    config = dict(model.record.get("corpus", {}))
+    fingerprint = config.pop("fingerprint", None)
+    if not config:
+        raise VeraxError("the model does not say which corpus it was trained on: give one")
+    corpus = load_corpus(config.pop("corpus"), **config)
+    if fingerprint is not None and corpus.fingerprint != fingerprint:
+        raise VeraxError(
+            f"corpus {corpus.name!r} is not what the model was trained on any more (its texts or "
+            "labels differ): name the corpus to examine it on"
+        )
+    return corpus
+
+
+def reading_options(model: AttentionClassifier) -> dict[str, Any]:
+    """How a corpus is to be loaded so that the model can read it."""
+    return {"tokeniser": model.tokeniser.kind, "lowercase": model.tokeniser.lowercase}
+
+
+def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Documents:
+    """A split with labels by the model's classes, and ids of which no two are the same."""
+    for name in corpus.classes:
+        if name not in model.classes:
+            raise VeraxError(
+                f"corpus {corpus.name!r} has class {name!r}, the model knows "
+                f"{', '.join(model.classes)}: rename or leave it out with labels"
+            )
+    documents = corpus.splits[split]
+    place = np.array([model.classes.index(name) for name in corpus.classes], dtype=np.int64)
+    ids = documents.ids
+    if len(np.unique(ids)) < len(ids):
+        ids = np.arange(len(ids))
+    return replace(documents, labels=place[documents.labels], ids=ids)

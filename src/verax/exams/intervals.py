@@ -1,0 +1,63 @@
+"""95% intervals over instances, one function for each kind of number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, ndtri, stdtrit
+
+LEVEL = 0.95
+_Z = float(ndtri(0.5 + LEVEL / 2))
+
+Interval = tuple[float, float, float]
+"""The number, and the ends of its interval; NaN where there is none."""
+
+
+def proportion(successes: int, n: int) -> Interval:
+    """A share with Wilson's interval."""
+    if n == 0:
+        return math.nan, math.nan, math.nan
+    share = successes / n
+    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    spread = share * (1 - share) / n + _Z**2 / (4 * n**2)
+    half = _Z * math.sqrt(spread) / (1 + _Z**2 / n)
+    return share, max(0.0, centre - half), min(1.0, centre + half)
+
+
+def mean(values: NDArray[np.float64]) -> Interval:
+    """A mean with Student's interval."""
+    n = len(values)
+    if n == 0:
+        return math.nan, math.nan, math.nan
+    centre = float(values.mean())
+    if n == 1:
+        return centre, math.nan, math.nan
+    half = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
+    return centre, centre - half, centre + half
+
+
+def quantile(values: NDArray[np.float64], q: float) -> Interval:
+    """A quantile with its distribution-free interval, from order statistics.
+
+    The number of values below the true quantile is binomial, so its own quantiles are ranks of the
+    values between which the quantile lies. An end that would fall outside the values is NaN; so
+    are both of the minimum and the maximum.
+    """
+    n = len(values)
+    if n == 0:
+        return math.nan, math.nan, math.nan
+    ordered = np.sort(values)
+    found = float(np.quantile(ordered, q))
+    if q in (0.0, 1.0):
+        return found, math.nan, math.nan
+    below = bdtr(np.arange(n + 1), n, q)  # P(at most k of n values lie below the quantile)
+    tail = (1 - LEVEL) / 2
+    low = int(np.searchsorted(below, tail)) - 1
+    high = int(np.searchsorted(below, 1 - tail))
+    return (
+        found,
+        float(ordered[low]) if low >= 0 else math.nan,
+        float(ordered[high]) if high < n else math.nan,
+    )

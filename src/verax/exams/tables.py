@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,31 +10,39 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-Values = Tensor | NDArray[Any] | Sequence[float]
+Labels = Sequence[Mapping[str, str | int]]
 
 
-def tidy(ids: NDArray[np.int64], measures: Mapping[str, Values], **labels: Any) -> pd.DataFrame:
-    """`id`, the given labels, `measure` and `value`: all measures of a document together.
+def tidy(
+    ids: NDArray[np.int64],
+    values: NDArray[np.float64],
+    measures: Sequence[str],
+    labels: Labels = ({},),
+) -> pd.DataFrame:
+    """`id`, the labels, `measure` and `value`: one row per document, label and measure.
 
-    `measures` maps a name to one number per document. Whatever is not defined for a document is
-    NaN there, so that every table tells how many it leaves out.
+    ids     (documents,)
+    values  (labels, documents, measures); NaN where a measure is not defined for a document, so
+            that every table tells how many it leaves out
 
-    >>> tidy(np.array([7, 8]), {"size": [2.0, 3.0]}, ranking="attention").values.tolist()
-    [[7, 'attention', 'size', 2.0], [8, 'attention', 'size', 3.0]]
+    >>> tidy(np.array([7, 8]), np.array([[[2.0], [3.0]]]), ["size"], [{"by": "chance"}])
+       id      by measure  value
+    0   7  chance    size    2.0
+    1   8  chance    size    3.0
     """
-    names = list(measures)
-    columns = [as_numpy(v).astype(np.float64) for v in measures.values()]
-    values = np.stack(columns, axis=-1) if columns else np.zeros((len(ids), 0))
-    frame = pd.DataFrame({"id": np.repeat(ids, len(names))})
-    for name, label in labels.items():
-        if isinstance(label, str):
-            frame[name] = pd.Categorical.from_codes(
-                np.zeros(len(frame), np.int8), pd.Index([label])
-            )
+    groups, documents, count = values.shape
+    each = documents * count
+    frame = pd.DataFrame({"id": np.tile(np.repeat(ids, count), groups)})
+    for name in labels[0]:
+        given = [label[name] for label in labels]
+        if isinstance(given[0], str):
+            levels = list(dict.fromkeys(str(g) for g in given))
+            codes = np.array([levels.index(str(g)) for g in given], dtype=np.int8)
+            frame[name] = pd.Categorical.from_codes(np.repeat(codes, each), pd.Index(levels))
         else:
-            frame[name] = label
-    codes = np.tile(np.arange(len(names), dtype=np.int8), len(ids))
-    frame["measure"] = pd.Categorical.from_codes(codes, pd.Index(names))
+            frame[name] = np.repeat(np.array(given, dtype=np.int64), each)
+    codes = np.tile(np.arange(count, dtype=np.int8), groups * documents)
+    frame["measure"] = pd.Categorical.from_codes(codes, pd.Index(list(measures)))
     frame["value"] = values.ravel()
     return frame
 
@@ -44,55 +51,44 @@ class Ledger:
     """Gathers measures batch by batch, and gives tidy tables once all are in."""
 
     def __init__(self) -> None:
-        self._ids: dict[_Key, list[NDArray[np.int64]]] = {}
-        self._values: dict[_Key, list[NDArray[np.float64]]] = {}
-        self._names: dict[_Key, list[str]] = {}
+        self._kinds: dict[str, tuple[list[str], Labels]] = {}
+        self._ids: dict[str, list[NDArray[np.int64]]] = {}
+        self._values: dict[str, list[NDArray[np.float64]]] = {}
 
     def add(
-        self, table: str, ids: NDArray[np.int64], measures: Mapping[str, Tensor], **labels: Any
+        self,
+        table: str,
+        ids: NDArray[np.int64],
+        measures: Mapping[str, Tensor],
+        kept: Tensor,
+        labels: Labels = ({},),
     ) -> None:
-        """One number per document and measure; the same measures for the same labels each time."""
-        key = (table, tuple(labels.items()))
-        self._names.setdefault(key, list(measures))
+        """Add a batch of documents to a table.
+
+        measures  name → (labels, batch), or (batch,) where all labels share it
+        kept      (batch,) bool: the documents that belong into this table
+        labels    the same each time
+        """
+        self._kinds.setdefault(table, (list(measures), labels))
+        shape = (len(labels), len(ids))
         # one copy off the device for all of them
-        values = torch.stack([m.double() for m in measures.values()], dim=-1).cpu().numpy()
-        self._ids.setdefault(key, []).append(ids)
-        self._values.setdefault(key, []).append(values)
+        values = torch.stack([m.double().expand(shape) for m in measures.values()], dim=-1)
+        there = kept.cpu().numpy()
+        self._ids.setdefault(table, []).append(ids[there])
+        self._values.setdefault(table, []).append(values.cpu().numpy()[:, there])
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Name → table, in order of the documents' ids."""
-        frames: dict[str, list[pd.DataFrame]] = {}
-        for key, pieces in self._ids.items():
-            ids = np.concatenate(pieces)
+        found = {}
+        for name, (measures, labels) in self._kinds.items():
+            ids = np.concatenate(self._ids[name])
             order = np.argsort(ids, kind="stable")
-            values = np.concatenate(self._values[key])[order]
-            measures = dict(zip(self._names[key], values.T, strict=True))
-            frames.setdefault(key[0], []).append(tidy(ids[order], measures, **dict(key[1])))
-        return {name: join(of_one_kind) for name, of_one_kind in frames.items()}
-
-
-_Key = tuple[str, tuple[tuple[str, Any], ...]]
-
-
-def join(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Tables of one kind under each other, their labels still categories."""
-    if not frames:
-        return pd.DataFrame()
-    for name in frames[0].columns:
-        if isinstance(frames[0][name].dtype, pd.CategoricalDtype):
-            levels = list(dict.fromkeys(c for f in frames for c in f[name].cat.categories))
-            kind = pd.CategoricalDtype(levels)
-            frames = [f.assign(**{name: f[name].astype(kind)}) for f in frames]
-    return pd.concat(frames, ignore_index=True)
+            values = np.concatenate(self._values[name], axis=1)[:, order]
+            found[name] = tidy(ids[order], values, measures, labels)
+        return found
 
 
 def wide(table: pd.DataFrame, *labels: str) -> pd.DataFrame:
     """One row per document (and per label), one column per measure; in order of id."""
     index = ["id", *labels]
     return table.set_index([*index, "measure"])["value"].unstack("measure").sort_index()
-
-
-def as_numpy(values: Values) -> NDArray[Any]:
-    if isinstance(values, torch.Tensor):
-        return values.detach().cpu().numpy()
-    return np.asarray(values)

@@ -11,6 +11,7 @@ from verax.importance.items import (
     gradient,
     product,
     random,
+    random_draws,
     weight_gradient,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "gradient",
     "product",
     "random",
+    "random_draws",
     "weight_gradient",
 ]

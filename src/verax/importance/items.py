@@ -14,7 +14,7 @@ from verax.models.trace import Trace
 
 Importance = Callable[[AttentionClassifier, Trace], Tensor]
 
-_PLACE = 101
+_PLACE = 1 << 20
 
 
 def attention(model: AttentionClassifier, trace: Trace) -> Tensor:
@@ -48,10 +48,15 @@ def random(seed: int = 0, draw: int = 0) -> Importance:
     """An importance by chance; a document's scores depend on seed and draw, not on its batch."""
 
     def scores(model: AttentionClassifier, trace: Trace) -> Tensor:
-        noise = Noise.of(trace.batch.keys, trace.mask.shape[1], seed, draw)
-        return noise.uniform(_PLACE)
+        return random_draws(trace, seed, draw + 1)[draw]
 
     return scores
+
+
+def random_draws(trace: Trace, seed: int, draws: int) -> Tensor:
+    """(draws, batch, items): the first draws of `random`, all at once."""
+    noise = Noise.of(trace.batch.keys, trace.mask.shape[1], seed, 0)
+    return noise.uniforms(range(_PLACE, _PLACE + draws))
 
 
 def weight_gradient(weights: Tensor, item_logits: Tensor, bias: Tensor, mask: Tensor) -> Tensor:
@@ -63,20 +68,26 @@ def weight_gradient(weights: Tensor, item_logits: Tensor, bias: Tensor, mask: Te
 
     Logits are Σ α_i W h_i + b, so each moves with α_i by ℓ_i − b, not by ℓ_i: the bias is added
     once, whatever the weights sum to. Through the softmax,
-    g_i = p_y (m_i^y − Σ_k p_k m_i^k) with m_i = ℓ_i − b.
+    g_i = p_y ((ℓ_i^y − b^y) − Σ_k p_k (ℓ_i^k − b^k)), of which the part with b is the same for all.
     """
+    says, bias = item_logits.double(), bias.double()
     weights = weights.double().masked_fill(~mask, 0.0)
-    moves = (item_logits.double() - bias.double()).masked_fill(~mask.unsqueeze(-1), 0.0)
-    logits = (weights.unsqueeze(1) @ moves).squeeze(1) + bias.double()
+    rest = 1 - weights.sum(-1, keepdim=True)
+    logits = (weights.unsqueeze(1) @ says).squeeze(1) + rest * bias
+    if not bool(logits.isfinite().all()):  # something else than numbers where masked
+        says = says.masked_fill(~mask.unsqueeze(-1), 0.0)
+        logits = (weights.unsqueeze(1) @ says).squeeze(1) + rest * bias
     shares = probabilities(logits)
-    if moves.shape[-1] == 1:
+    if says.shape[-1] == 1:
         # p_1 rises with the logit and p_0 falls, both by p_0 p_1
-        sign = torch.where(logits > 0, 1.0, -1.0)
-        return moves.squeeze(-1) * sign * shares.prod(-1, keepdim=True)
+        slope = torch.where(logits > 0, 1.0, -1.0) * shares.prod(-1, keepdim=True)
+        return ((says.squeeze(-1) - bias) * slope).masked_fill(~mask, 0.0)
     top, decided = shares.max(-1)
-    mean = (moves @ shares.unsqueeze(-1)).squeeze(-1)
-    own = moves.gather(-1, decided[:, None, None].expand(*moves.shape[:2], 1)).squeeze(-1)
-    return (own - mean) * top.unsqueeze(-1)
+    # what each class's logit does to p_y, as one vector a document
+    slopes = -top.unsqueeze(-1) * shares
+    slopes.scatter_add_(-1, decided.unsqueeze(-1), top.unsqueeze(-1))
+    found = (says @ slopes.unsqueeze(-1)).squeeze(-1) - (slopes @ bias).unsqueeze(-1)
+    return found.masked_fill_(~mask, 0.0)
 
 
 IMPORTANCES: dict[str, Importance] = {

@@ -8,6 +8,7 @@ the same units.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import torch
@@ -52,6 +53,12 @@ class Noise:
     def uniform(self, place: int) -> Tensor:
         """One number in [0, 1) per key; `place` names where in the network it is used."""
         return _bits(self.keys + _wrap((self.seed ^ place * _A) * _GOLDEN)).double() / 2**_BITS
+
+    def uniforms(self, places: Iterable[int]) -> Tensor:
+        """(places, …): `uniform` for each of them, all at once."""
+        salts = [_wrap((self.seed ^ place * _A) * _GOLDEN) for place in places]
+        shape = (-1, *(1,) * self.keys.dim())
+        return _bits(self.keys + self.keys.new_tensor(salts).view(shape)).double() / 2**_BITS
 
     def dropout(self, values: Tensor, p: float, place: int) -> Tensor:
         """`values` (…, features), each feature zeroed with probability p, the rest scaled up."""

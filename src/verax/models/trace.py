@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,7 +54,7 @@ class Trace:
     def __len__(self) -> int:
         return len(self.logits)
 
-    @property
+    @cached_property
     def item_logits(self) -> Tensor:
         """ℓ_i = W h_i + b, (batch, items, classes): what each item alone would say.
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from verax.errors import VeraxError
-from verax.exams.erasure.flips import check_importance
+from verax.exams.erasure.flips import checked_importance
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
 from verax.exams.erasure.states import (
     AffineStates,
@@ -24,7 +21,7 @@ from verax.exams.erasure.states import (
 )
 from verax.exams.erasure.through_head import HeadStates
 from verax.exams.tables import Ledger
-from verax.importance import Importance, gradient, random, weight_gradient
+from verax.importance import Importance, gradient, random_draws
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
 from verax.models.noise import Noise
@@ -52,8 +49,8 @@ class ErasureExam:
                        delta_alpha, js_top, js_random, delta_js, flips_top, flips_random
     erasure_many       for each ranking (`draw` tells random ones apart): size, fraction, mass,
                        excess, ratio; NaN where the decision never flips
-    erasure_minimal    size, fraction, mass, rival, certified of the smallest flipping set; NaN
-                       where nothing flips the decision
+    erasure_minimal    of the smallest flipping set: size, fraction, mass, everything (1 where all
+                       weight had to go), rival, certified; NaN where nothing flips the decision
     """
 
     name = "erasure"
@@ -69,29 +66,30 @@ class ErasureExam:
         self.seed = seed
         self.importances = dict(importances)
         self.ledger = Ledger()
-        self._double: tuple[nn.Module, nn.Module] | None = None
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Examine one batch."""
+        states = self._states(trace)
+        scores = self._scores(model, trace, states)
+        chance = random_draws(trace, self.seed, self.options.draws)
+        orders = ranks_from_below(torch.cat([*scores.values(), chance]), trace.mask)
+        minimal = states.minimal(orders)
         items = trace.mask.sum(-1)
         several = items > 1
-        states = self._states(trace)
+        self._single(trace, states, scores, several)
+        self._many(trace, states, list(scores), orders, minimal, several)
         own = decisions(trace.logits)
-        correct = torch.full_like(items, -1) if trace.labels is None else own == trace.labels
-        found = self._judge(model, trace, states, several)
-        self.ledger.add(
-            "erasure_instances",
-            trace.ids,
-            {
-                "items": items,
-                "examined": several,
-                "correct": _nan_where(correct.double(), correct < 0),
-                "decision": states.decision,
-                "tied": found.ties,
-                "decision_differs": states.decision != own,
-            },
-        )
+        unknown = torch.full_like(items, torch.nan, dtype=torch.float64)
+        measures = {
+            "items": items,
+            "examined": several,
+            "correct": unknown if trace.labels is None else own == trace.labels,
+            "decision": states.decision,
+            "tied": minimal.ties,
+            "decision_differs": states.decision != own,
+        }
+        self.ledger.add("erasure_instances", trace.ids, measures, torch.ones_like(several))
 
     def tables(self) -> dict[str, pd.DataFrame]:
         return self.ledger.tables()
@@ -99,9 +97,7 @@ class ErasureExam:
     def _states(self, trace: Trace) -> States:
         if not trace.is_affine:
             return HeadStates(trace.weights, trace.items, trace.mask, trace.head)
-        head = self._in_double(trace.head)
-        item_logits = head(trace.items.double())
-        states = AffineStates(trace.weights, item_logits, trace.mask, head(_zero(trace)))
+        states = AffineStates(trace.weights, trace.item_logits, trace.mask, trace.bias)
         logits = two_columns(trace.logits.double())
         if bool((logits - states.logits).abs().amax() > _OFF * (1 + logits.abs().amax())):
             raise VeraxError(
@@ -110,18 +106,11 @@ class ErasureExam:
             )
         return states
 
-    def _in_double(self, head: nn.Module) -> nn.Module:
-        if self._double is None or self._double[0] is not head:
-            self._double = (head, copy.deepcopy(head).double())
-        return self._double[1]
-
     def _scores(
         self, model: AttentionClassifier, trace: Trace, states: States
     ) -> dict[str, Tensor]:
-        if isinstance(states, AffineStates) and states.bias is not None:
-            slopes = weight_gradient(states.weights, states.item_logits, states.bias, states.mask)
-        else:
-            slopes = gradient(model, trace).double()
+        """Name → (1, batch, items)."""
+        slopes = gradient(model, trace).double()
         scores = {
             "attention": states.weights,
             "gradient": slopes,
@@ -133,95 +122,75 @@ class ErasureExam:
             if not isinstance(given, torch.Tensor):
                 kind = type(given).__name__
                 raise VeraxError(f"importance {name!r} gave a {kind}, expected a tensor")
-            check_importance(f"importance {name!r}", given, trace.mask)
-            scores[name] = given.detach().to(trace.mask.device)
-        return scores
-
-    def _judge(
-        self, model: AttentionClassifier, trace: Trace, states: States, several: Tensor
-    ) -> FlipSets:
-        ids = trace.ids[several.cpu().numpy()]
-        scores = self._scores(model, trace, states)
-        self._single(trace, states, scores, several, ids)
-        orders = {(n, 0): ranks_from_below(s, trace.mask) for n, s in scores.items()}
-        for draw in range(self.options.draws):
-            chance = random(self.seed, draw)(model, trace)
-            orders["random", draw] = ranks_from_below(chance, trace.mask)
-        minimal = states.minimal(list(orders.values()))
-        self._many(states, orders, minimal, several, ids)
-        return minimal
+            given = given.detach().to(trace.mask.device)
+            scores[name] = checked_importance(f"importance {name!r}", given, trace.mask)
+        return {name: score.unsqueeze(0) for name, score in scores.items()}
 
     def _single(
-        self,
-        trace: Trace,
-        states: States,
-        scores: Mapping[str, Tensor],
-        several: Tensor,
-        ids: NDArray[np.int64],
+        self, trace: Trace, states: States, scores: Mapping[str, Tensor], several: Tensor
     ) -> None:
         noise = Noise.of(trace.batch.keys, 1, self.seed, 0).rows()
-        pairs: list[Tensor] = []
-        for number, importance in enumerate(scores.values()):
-            top = top_item(importance, trace.mask)
-            uniform = noise.uniform(_PLACE + number)
-            pairs += [top, *(random_item(top, uniform, trace.mask, rule) for rule in RULES)]
-        chosen = torch.stack(pairs, -1)
-        erased = erase_each(states, chosen)
-        weights = states.weights.gather(-1, chosen)
-        step = 1 + len(RULES)
-        for number, name in enumerate(scores):
-            top_at = number * step
-            for offset, rule in enumerate(RULES, start=1):
-                other = top_at + offset
-                measures = {
-                    "delta_alpha": weights[:, top_at] - weights[:, other],
-                    "js_top": erased.js[:, top_at],
-                    "js_random": erased.js[:, other],
-                    "delta_js": erased.js[:, top_at] - erased.js[:, other],
-                    "flips_top": erased.flips[:, top_at],
-                    "flips_random": erased.flips[:, other],
-                }
-                kept = {n: m[several] for n, m in measures.items()}
-                self.ledger.add("erasure_single", ids, kept, top=name, rule=rule)
+        uniform = noise.uniforms(range(_PLACE, _PLACE + len(scores)))
+        top = top_item(torch.cat([*scores.values()]), trace.mask)
+        others = [random_item(top, uniform, trace.mask, rule) for rule in RULES]
+        # (tops × (itself, one other a rule), batch), then each measure as (labels, batch)
+        chosen = torch.stack([top, *others], dim=1).flatten(0, 1)
+        erased = erase_each(states, chosen.T)
+        weights = states.weights.gather(-1, chosen.T).T
+        flips, js = erased.flips.T, erased.js.T
+        rules, tops = len(RULES), len(scores)
+
+        def split(values: Tensor) -> tuple[Tensor, Tensor]:
+            by_top = values.unflatten(0, (tops, 1 + rules))
+            first = by_top[:, :1].expand(-1, rules, -1).flatten(0, 1)
+            return first, by_top[:, 1:].flatten(0, 1)
+
+        (flips_top, flips_random), (js_top, js_random) = split(flips), split(js)
+        alpha_top, alpha_random = split(weights)
+        measures = {
+            "delta_alpha": alpha_top - alpha_random,
+            "js_top": js_top,
+            "js_random": js_random,
+            "delta_js": js_top - js_random,
+            "flips_top": flips_top,
+            "flips_random": flips_random,
+        }
+        labels = [{"top": name, "rule": rule} for name in scores for rule in RULES]
+        self.ledger.add("erasure_single", trace.ids, measures, several, labels)
 
     def _many(
         self,
+        trace: Trace,
         states: States,
-        orders: Mapping[tuple[str, int], Tensor],
+        names: list[str],
+        orders: Tensor,
         minimal: FlipSets,
         several: Tensor,
-        ids: NDArray[np.int64],
     ) -> None:
-        items = states.mask.sum(-1)[several].double()
-        least = minimal.size[several]
-        for (name, draw), order in orders.items():
-            flips = states.first_flips(order)
-            size = flips.size[several]
-            never = size < 0
-            measures = {
-                "size": size,
-                "fraction": size / items,
-                "mass": flips.mass[several],
-                "excess": size - least,
-                "ratio": size / least.double(),
-            }
-            kept = {n: _nan_where(m.double(), never) for n, m in measures.items()}
-            self.ledger.add("erasure_many", ids, kept, ranking=name, draw=draw)
-        mass = (states.weights * minimal.members).sum(-1)[several]
+        flips = states.first_flips(orders)
+        items = trace.mask.sum(-1).double()
+        size, least = flips.size.double(), minimal.size.double()
+        measures = {
+            "size": size,
+            "fraction": size / items,
+            "mass": flips.mass,
+            "excess": size - least,
+            "ratio": size / least,
+        }
+        never = flips.size < 0
+        measures = {name: m.masked_fill(never, torch.nan) for name, m in measures.items()}
+        labels: list[dict[str, str | int]] = [{"ranking": name, "draw": 0} for name in names]
+        labels += [{"ranking": "random", "draw": draw} for draw in range(self.options.draws)]
+        self.ledger.add("erasure_many", trace.ids, measures, several, labels)
+        kept = states.weights * minimal.members
         measures = {
             "size": least,
             "fraction": least / items,
-            "mass": mass,
-            "rival": minimal.rival[several],
-            "certified": torch.full_like(least, int(minimal.certified)),
+            "mass": kept.sum(-1),
+            "everything": ((kept > 0) == (states.weights > 0)).all(-1),
+            "rival": minimal.rival,
+            "certified": torch.full_like(least, float(minimal.certified)),
         }
-        kept = {n: _nan_where(m.double(), least < 0) for n, m in measures.items()}
-        self.ledger.add("erasure_minimal", ids, kept)
-
-
-def _zero(trace: Trace) -> Tensor:
-    return torch.zeros(trace.items.shape[-1], dtype=torch.float64, device=trace.items.device)
-
-
-def _nan_where(values: Tensor, undefined: Tensor) -> Tensor:
-    return values.masked_fill(undefined, torch.nan)
+        never = minimal.size < 0
+        measures = {n: m.double().masked_fill(never, torch.nan) for n, m in measures.items()}
+        self.ledger.add("erasure_minimal", trace.ids, measures, several)

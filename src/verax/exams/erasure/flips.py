@@ -68,12 +68,15 @@ def first_flips(
     The rest as in `minimal_flip_sets`, whose sizes no ranking can go below.
     """
     check(weights, item_logits, mask, bias)
-    check_importance("importance", importance, mask)
-    orders = ranks_from_below(importance, mask)
-    found = [s.first_flips(orders[r]) for r, s in _states(weights, item_logits, mask, bias)]
+    orders = ranks_from_below(checked_importance("importance", importance, mask), mask)
+    states = _states(weights, item_logits, mask, bias)
+    found = [s.first_flips(orders[rows].unsqueeze(0)) for rows, s in states]
     if not found:
-        return FirstFlips(*torch.zeros(2, 0, device=weights.device).unbind())
-    return FirstFlips(torch.cat([f.size for f in found]), torch.cat([f.mass for f in found]))
+        return FirstFlips(orders.new_zeros(0), weights.new_zeros(0, dtype=torch.float64))
+    return FirstFlips(
+        torch.cat([f.size for f in found], -1).squeeze(0),
+        torch.cat([f.mass for f in found], -1).squeeze(0),
+    )
 
 
 def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | None = None) -> None:
@@ -126,7 +129,8 @@ def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | Non
             raise VeraxError(f"{name} has NaN or infinity at an item, expected finite numbers")
 
 
-def check_importance(name: str, importance: Tensor, mask: Tensor) -> None:
+def checked_importance(name: str, importance: Tensor, mask: Tensor) -> Tensor:
+    """The scores in double precision; −∞ is a number too, if a low one."""
     if importance.shape != mask.shape or not importance.is_floating_point():
         raise VeraxError(
             f"{name} is {importance.dtype} of shape {tuple(importance.shape)}, expected "
@@ -134,6 +138,7 @@ def check_importance(name: str, importance: Tensor, mask: Tensor) -> None:
         )
     if bool((importance.isnan() & mask).any()):
         raise VeraxError(f"{name} has NaN at an item: every item needs a place in the ranking")
+    return importance.double().clamp(min=torch.finfo(torch.float64).min)
 
 
 def _states(

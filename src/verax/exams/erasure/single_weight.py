@@ -26,8 +26,7 @@ class SingleErasures:
 
 def erase_each(states: States, items: Tensor) -> SingleErasures:
     """Erase, one at a time, the items at positions `items` (batch, sets)."""
-    places = torch.arange(states.mask.shape[-1], device=items.device)
-    logits = states.after(items.unsqueeze(-1) == places)
+    logits = states.after_each(items)
     decision = states.decision.unsqueeze(-1).expand(items.shape)
     before = states.logits.softmax(-1).unsqueeze(1)
     return SingleErasures(overtaken(logits, decision), jensen_shannon(before, logits.softmax(-1)))
@@ -44,16 +43,17 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def top_item(importance: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) position of the most important item, of equal ones the first."""
-    lowest = torch.finfo(importance.dtype).min
-    keys = importance.clamp(min=lowest).masked_fill(~mask, -torch.inf)
-    places = torch.arange(mask.shape[-1], device=mask.device)
+    """(…, batch, items) scores → (…, batch) position of the highest, of equal ones the first."""
+    keys = torch.where(mask, importance, -torch.inf)
     best = keys == keys.amax(-1, keepdim=True)
-    return torch.where(best & mask, places, mask.shape[-1]).amin(-1).clamp(max=mask.shape[-1] - 1)
+    # the earlier a position the higher its mark, so that the highest mark is the first
+    width = mask.shape[-1]
+    marks = torch.arange(width, 0, -1, dtype=torch.int32, device=mask.device)
+    return width - ((best & mask) * marks).amax(-1).clamp(min=1).long()
 
 
 def random_item(top: Tensor, uniform: Tensor, mask: Tensor, rule: str = "paper") -> Tensor:
-    """(batch,) position of the item to compare with, from one number in [0, 1) a row.
+    """The item to compare `top` with, from a number in [0, 1); all (…, batch).
 
     paper    any item other than `top`, all equally likely (Serrano & Smith 2019, section 4)
     authors  any item other than the first; it may be `top` itself, as in their code, which draws
@@ -64,10 +64,12 @@ def random_item(top: Tensor, uniform: Tensor, mask: Tensor, rule: str = "paper")
     count = rank[:, -1]
     drawn = (uniform * (count - 1)).long() + 1
     if rule == "paper":
-        own = rank.gather(-1, top.unsqueeze(-1)).squeeze(-1)
+        own = rank.expand(*top.shape, -1).gather(-1, top.unsqueeze(-1)).squeeze(-1)
         # ranks 1 to n − 1, those from the top's on moved up by one to leave it out
         wanted = torch.where(drawn < own, drawn, drawn + 1)
     else:
         wanted = drawn + 1
     wanted = torch.where(count > 1, wanted, 1)
-    return ((rank == wanted.unsqueeze(-1)) & mask).int().argmax(-1)
+    # the first position by which as many items have come
+    by_row = wanted.reshape(-1, wanted.shape[-1]).T.contiguous()
+    return torch.searchsorted(rank, by_row).T.reshape(wanted.shape).clamp(max=mask.shape[-1] - 1)

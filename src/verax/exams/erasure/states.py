@@ -12,15 +12,18 @@ item's gap first: Σ α_i (ℓ_i^y − ℓ_i^c ∓ 1e-9) < 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 TIE = 1e-9
+_WORTH_SHARING = 2**15
 _ELEMENTS = 2**18
 """Numbers of one working array: small enough to stay in a core's cache, two MiB in float64."""
 
@@ -47,8 +50,8 @@ class FlipSets:
 class FirstFlips:
     """How many items go, in order of a ranking, before the decision first changes.
 
-    size  (batch,) long     −1 where it never does
-    mass  (batch,) float64  the original weight of what went, NaN where it never changes
+    size  (…, batch) long     −1 where it never does
+    mass  (…, batch) float64  the original weight of what went, NaN where it never changes
     """
 
     size: Tensor
@@ -101,8 +104,21 @@ def ranks_from_below(importance: Tensor, mask: Tensor) -> Tensor:
 
     Signed; of equal scores the later position counts as less important.
     """
-    lowest = torch.finfo(importance.dtype).min
-    keys = importance.clamp(min=lowest).masked_fill(~mask, -torch.inf)
+    keys = torch.where(mask, importance, -torch.inf)
+    if keys.device.type != "cpu":
+        return _stable_ranks(keys)
+    # NumPy's vectorised sort is several times faster, but keeps no order among equals
+    order = _on_all_cores(np.argsort, keys)
+    ordered = keys.gather(-1, order)
+    flat = ordered.view(-1)  # across the ends of rows too, where looking twice does no harm
+    if bool(((flat[1:] == flat[:-1]) & (flat[1:] > -torch.inf)).any()):
+        equal = (ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] > -torch.inf)
+        rows = equal.any(-1)
+        order[rows] = _stable_ranks(keys[rows])
+    return order
+
+
+def _stable_ranks(keys: Tensor) -> Tensor:
     return keys.sort(dim=-1, descending=True, stable=True)[1].flip(-1)
 
 
@@ -117,9 +133,11 @@ class States(Protocol):
 
     def after(self, removed: Tensor) -> Tensor: ...
 
-    def first_flips(self, order: Tensor) -> FirstFlips: ...
+    def after_each(self, items: Tensor) -> Tensor: ...
 
-    def minimal(self, orders: Sequence[Tensor] = ()) -> FlipSets: ...
+    def first_flips(self, orders: Tensor) -> FirstFlips: ...
+
+    def minimal(self, orders: Tensor | None = None) -> FlipSets: ...
 
 
 class AffineStates:
@@ -137,12 +155,17 @@ class AffineStates:
         self, weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | None
     ) -> None:
         self.mask = mask
-        self.weights = weights.double().masked_fill(~mask, 0.0)
-        self.item_logits = two_columns(item_logits.double()).masked_fill(~mask.unsqueeze(-1), 0.0)
+        self.weights = weights.double().masked_fill_(~mask, 0.0)
         self.bias = None if bias is None else two_columns(bias.double())
-        self.logits = _weighted(self.weights.unsqueeze(1), self.item_logits).squeeze(1)
+        # classes first and in one piece, so that sums run along memory
+        self.said = two_columns(item_logits).permute(2, 0, 1).contiguous() * self.weights
+        self.logits = self.said.sum(-1).T
+        if not bool(self.logits.isfinite().all()):  # something else than numbers where masked
+            self.said.masked_fill_(~mask, 0.0)
+            self.logits = self.said.sum(-1).T
         self.decision = decide(self.logits)
         self.terms = self._terms()
+        self._scratch = torch.empty_like(self.terms)
         if self.bias is None:
             self.bias_flips = torch.zeros_like(self.decision, dtype=torch.bool)
         else:
@@ -150,63 +173,94 @@ class AffineStates:
 
     def _terms(self) -> Tensor:
         """(classes, batch, items): α_i (ℓ_i^y − ℓ_i^c ∓ 1e-9), zero for the decision itself."""
-        logits = self.item_logits.permute(2, 0, 1).contiguous()
-        own = logits.gather(0, self.decision[None, :, None].expand(1, *self.mask.shape))
-        classes = torch.arange(len(logits), device=logits.device).unsqueeze(-1)
-        tolerance = _tolerance(classes, self.decision)
-        terms = (own - logits - tolerance.unsqueeze(-1)).mul_(self.weights)
-        return terms.masked_fill_((classes == self.decision).unsqueeze(-1), 0.0)
+        own = self.said.gather(0, self.decision[None, :, None].expand(1, *self.mask.shape))
+        classes = torch.arange(len(self.said), device=own.device).unsqueeze(-1)
+        tolerance = _tolerance(classes, self.decision).unsqueeze(-1)
+        terms = torch.sub(own, self.said).addcmul_(self.weights, tolerance, value=-1)
+        terms[self.decision, torch.arange(len(self.decision), device=terms.device)] = 0.0
+        return terms
 
     def after(self, removed: Tensor) -> Tensor:
         """(batch, sets, items) bool → (batch, sets, classes): the logits left by each set."""
-        kept = self.weights.unsqueeze(1).masked_fill(removed, 0.0)
-        left = kept.sum(-1, keepdim=True)
-        logits = _weighted(kept, self.item_logits) / left
-        if self.bias is None:
-            return logits
-        return torch.where(left > 0, logits, self.bias)
+        kept = (~removed).double()
+        left = (kept @ self.weights.unsqueeze(-1)).squeeze(-1)
+        return self._shared_out(kept @ self.said.permute(1, 2, 0), left)
 
-    def first_flips(self, order: Tensor) -> FirstFlips:
-        """Erase in `order` (batch, items), least important first as `ranks_from_below` has it.
+    def after_each(self, items: Tensor) -> Tensor:
+        """(batch, sets) positions, one item erased in each → (batch, sets, classes).
+
+        What stands before the item and what stands after it, added up: nothing is taken off.
+        """
+        sums = _without_each(self.said, items.expand(len(self.said), *items.shape), self._scratch)
+        return self._shared_out(sums.permute(1, 2, 0), _without_each(self.weights, items))
+
+    def _shared_out(self, sums: Tensor, left: Tensor) -> Tensor:
+        """(…, classes) sums over the weight `left` (…,); the bias where there is none."""
+        left = left.unsqueeze(-1)
+        logits = sums / left
+        return logits if self.bias is None else torch.where(left > 0, logits, self.bias)
+
+    def first_flips(self, orders: Tensor) -> FirstFlips:
+        """Erase in `orders` (rankings, batch, items), each as `ranks_from_below` has it.
 
         Sums run from the least important on, so what is left is added up, never taken off a total.
         """
-        width = order.shape[-1]
-        left = self.terms.gather(-1, order.expand_as(self.terms)).cumsum_(-1).amin(0)
-        kept = self.weights.gather(-1, order).cumsum_(-1)
-        places = torch.arange(1, width + 1, device=order.device)
+        width = orders.shape[-1]
+        left = torch.zeros(orders.shape, dtype=torch.float64, device=orders.device)
+        one = torch.empty_like(left)  # made once: making it costs as much as a class's sums
+        for terms in self.terms:
+            torch.gather(terms.expand(orders.shape), -1, orders, out=one)
+            torch.minimum(left, torch.cumsum(one, -1, out=one), out=left)
+        kept = self.weights.expand(orders.shape).gather(-1, orders).cumsum_(-1)
+        places = torch.arange(1, width + 1, dtype=torch.int32, device=orders.device)
         # position j holds the state in which all but the first j + 1 are gone; the last, none
-        left[:, -1] = 0.0
-        last = torch.where(left < 0, places, 0).amax(-1)
+        left[..., -1] = 0.0
+        last = ((left < 0) * places).amax(-1).long()
         by_rest = torch.where(last > 0, width - last, width + 1)
         by_bias = torch.where(self.bias_flips, (kept > 0).sum(-1), width + 1)
-        size = torch.minimum(by_rest, by_bias)
-        return flips_at(size, kept, width)
+        return flips_at(torch.minimum(by_rest, by_bias), kept)
 
-    def minimal(self, orders: Sequence[Tensor] = ()) -> FlipSets:
+    def minimal(self, orders: Tensor | None = None) -> FlipSets:
         """For each rival, erase the terms that favour y most; the fewest over rivals is exact.
 
         Sums of the lowest terms fall, then rise, so those below zero are a stretch from the first:
         how many there are tells how many items may stay. `orders` are for those who must search.
         """
         width = self.mask.shape[-1]
-        stay = (_sorted(self.terms).cumsum_(-1) < 0).sum(-1)
+        ordered = _sorted(self.terms)
+        torch.cumsum(ordered, -1, out=self._scratch)
+        stay = torch.lt(self._scratch, 0, out=self._scratch).sum(-1).long()
         most = stay.amax(0)
         classes = torch.arange(len(stay), device=stay.device).unsqueeze(-1)
         rival = torch.where(stay == most, classes, len(stay)).amin(0)
         flips = most > 0
         size = torch.where(flips, (width - most).clamp(min=1), -1)
-        terms = self.terms.gather(0, rival[None, :, None].expand(1, *self.mask.shape)).squeeze(0)
+        members = self._highest(rival, size, ordered)
         support = self.weights > 0
-        order = terms.masked_fill(~support, -torch.inf).sort(dim=-1, descending=True, stable=True)[
-            1
-        ]
-        places = torch.arange(width, device=order.device)
-        members = torch.zeros_like(self.mask).scatter_(-1, order, places < size.unsqueeze(-1))
         by_bias = ~flips & self.bias_flips
         size = torch.where(by_bias, support.sum(-1), size)
         members |= by_bias.unsqueeze(-1) & support
         return self._judged(size, members, rival)
+
+    def _highest(self, rival: Tensor, size: Tensor, ordered: Tensor) -> Tensor:
+        """(batch, items) bool: the `size` highest of the terms against each row's rival.
+
+        They are those from the lowest of them on, unless the next has the same value: then the
+        earlier positions.
+        """
+        index = rival[None, :, None].expand(1, *self.mask.shape)
+        terms = self.terms.gather(0, index).squeeze(0)
+        last = (self.mask.shape[-1] - size).clamp(max=self.mask.shape[-1] - 1)
+        lowest = ordered.gather(0, index).squeeze(0).gather(-1, last.unsqueeze(-1))
+        support = self.weights > 0
+        members = (terms >= lowest) & support & (size > 0).unsqueeze(-1)
+        uneven = members.sum(-1) != size.clamp(min=0)
+        if bool(uneven.any()):
+            order = ranks_from_below(terms[uneven], support[uneven])
+            places = torch.arange(order.shape[-1], 0, -1, device=order.device)
+            chosen = places <= size[uneven].unsqueeze(-1)
+            members[uneven] = torch.zeros_like(support[uneven]).scatter(-1, order, chosen)
+        return members
 
     def _judged(self, size: Tensor, members: Tensor, overtaker: Tensor) -> FlipSets:
         logits = self.after(members.unsqueeze(1)).squeeze(1).nan_to_num()
@@ -217,11 +271,12 @@ class AffineStates:
         return FlipSets(size, members, torch.where(flips, after, -1), ties, self.certified)
 
 
-def flips_at(size: Tensor, kept: Tensor, width: int) -> FirstFlips:
-    """`size` beyond `width` means never; `kept` (batch, items) are sums of weights from below."""
+def flips_at(size: Tensor, kept: Tensor) -> FirstFlips:
+    """`size` (…,) beyond the width means never; `kept` (…, items) sums the weights from below."""
+    width = kept.shape[-1]
     never = size > width
     left = kept.gather(-1, (width - 1 - size).clamp(min=0).unsqueeze(-1)).squeeze(-1)
-    mass = (kept[:, -1] - torch.where(size < width, left, 0.0)).clamp(0.0, 1.0)
+    mass = (kept[..., -1] - torch.where(size < width, left, 0.0)).clamp(0.0, 1.0)
     return FirstFlips(torch.where(never, -1, size), mass.masked_fill(never, torch.nan))
 
 
@@ -237,13 +292,29 @@ def tied(logits: Tensor, decision: Tensor) -> Tensor:
     return (near.sum(-1) > 1) & near.gather(-1, decision.unsqueeze(-1)).squeeze(-1)
 
 
-def _weighted(weights: Tensor, logits: Tensor) -> Tensor:
-    """(batch, sets, items) and (batch, items, classes) → (batch, sets, classes)"""
-    return weights @ logits
+def _without_each(values: Tensor, items: Tensor, scratch: Tensor | None = None) -> Tensor:
+    """(…, items) values summed without the one at each of `items` (…, sets) → (…, sets)"""
+    width = values.shape[-1]
+    sums = torch.cumsum(values, -1, out=scratch)
+    before = torch.where(items > 0, sums.gather(-1, (items - 1).clamp(min=0)), 0.0)
+    sums = torch.cumsum(values.flip(-1), -1, out=scratch)
+    places = width - 2 - items  # how far from the end the next item stands
+    return before + torch.where(places >= 0, sums.gather(-1, places.clamp(min=0)), 0.0)
 
 
 def _sorted(values: Tensor) -> Tensor:
     """Ascending along the last dimension; NumPy's vectorised sort is far faster on a CPU."""
     if values.device.type == "cpu":
-        return torch.from_numpy(np.sort(values.numpy(), axis=-1))
+        return _on_all_cores(np.sort, values)
     return values.sort(dim=-1)[0]
+
+
+def _on_all_cores(function: Callable[..., NDArray[Any]], values: Tensor) -> Tensor:
+    """`function` of NumPy over the last axis, its first axis shared out among threads."""
+    parts = min(torch.get_num_threads(), len(values))
+    if parts < 2 or values.numel() < _WORTH_SHARING:
+        return torch.from_numpy(function(values.numpy(), axis=-1))
+    with ThreadPoolExecutor(parts) as pool:
+        return torch.cat(
+            [torch.from_numpy(p) for p in pool.map(function, np.array_split(values.numpy(), parts))]
+        )

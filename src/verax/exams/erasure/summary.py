@@ -73,6 +73,9 @@ def _documents(
         "examined": int(examined.sum()),
         "no ranking flips it": _none_flips(rankings),
         "no erasure flips it": int(least["size"].isna().sum()) if len(least) else 0,
+        "flips only when all weight is erased": int((least["everything"] == 1).sum())
+        if len(least)
+        else 0,
         "decision tied (settled by class order)": int(instances["tied"].sum()),
         "decision differs in double precision": int(instances["decision_differs"].sum()),
         "minimal set searched for, not certified": int((least["certified"] == 0).sum())

@@ -7,7 +7,7 @@ cannot be read off any more: it is searched for, and the answer is the best foun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -59,8 +59,19 @@ class HeadStates:
         kept = self.weights.unsqueeze(1).masked_fill(removed, 0.0)
         return self._decided(kept @ self.items.double(), kept.sum(-1))
 
-    def first_flips(self, order: Tensor) -> FirstFlips:
-        """Erase in `order` (batch, items), least important first as `ranks_from_below` has it."""
+    def after_each(self, items: Tensor) -> Tensor:
+        """(batch, sets) positions, one item erased in each → (batch, sets, classes)."""
+        places = torch.arange(self.mask.shape[-1], device=items.device)
+        return self.after(items.unsqueeze(-1) == places)
+
+    def first_flips(self, orders: Tensor) -> FirstFlips:
+        """Erase in `orders` (rankings, batch, items), each as `ranks_from_below` has it."""
+        found = [self._first_flips(order) for order in orders]
+        return FirstFlips(
+            torch.stack([f.size for f in found]), torch.stack([f.mass for f in found])
+        )
+
+    def _first_flips(self, order: Tensor) -> FirstFlips:
         batch, width = order.shape
         rows = order.unsqueeze(-1).expand_as(self.sums)
         sums = self.sums.gather(1, rows).cumsum_(1)
@@ -75,15 +86,15 @@ class HeadStates:
         last = torch.where(flips & real, places, 0).amax(-1)
         size = torch.where(last > 0, width - last, width + 1)
         everything = torch.where(empty, self.mask.sum(-1), width + 1)
-        return flips_at(torch.minimum(size, everything), kept, width)
+        return flips_at(torch.minimum(size, everything), kept)
 
-    def minimal(self, orders: Sequence[Tensor] = ()) -> FlipSets:
+    def minimal(self, orders: Tensor | None = None) -> FlipSets:
         """The best flipping set found: by greedy erasure or a ranking, then by exchanges."""
         greedy = self._greedy()
         best = torch.full_like(self.decision, -1)
         members = torch.zeros_like(self.mask)
-        for order in [greedy, *orders]:
-            found = self.first_flips(order).size
+        for order in [greedy, *([] if orders is None else orders)]:
+            found = self._first_flips(order).size
             closer = (found > 0) & ((best < 0) | (found < best))
             best = torch.where(closer, found, best)
             members = torch.where(closer.unsqueeze(-1), self._prefix(order, found), members)

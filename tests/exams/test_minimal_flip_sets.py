@@ -231,6 +231,20 @@ def test_an_exact_tie_goes_to_the_lower_class_and_is_told() -> None:
     assert found.rival.tolist() == [0, 1]
 
 
+def test_inputs_are_left_alone_and_may_ask_for_gradients() -> None:
+    random = np.random.default_rng(5)
+    weights, says, mask = stack([random_row(random, "plain", 6, 3) for _ in range(4)], random)
+    weights = torch.where(mask, weights, 9.0).requires_grad_()
+    says.requires_grad_()
+    copies = [t.detach().clone() for t in (weights, says, mask)]
+    found = minimal_flip_sets(weights, says, mask)
+    ranked = first_flips(weights, says, weights, mask)
+    for tensor, copy in zip((weights, says, mask), copies, strict=True):
+        assert torch.equal(tensor.nan_to_num(), copy.nan_to_num())
+    assert not found.size.requires_grad
+    assert not ranked.mass.requires_grad
+
+
 def test_empty_batch_and_rows_without_items() -> None:
     none = minimal_flip_sets(torch.zeros(0, 3), torch.zeros(0, 3, 2), torch.zeros(0, 3).bool())
     assert none.size.shape == (0,)

@@ -95,13 +95,13 @@ def run(given: argparse.Namespace) -> None:
 
 TITLES = {
     "documents": "documents",
-    "contingency": "decision flips when one item is erased: the top one by …, a random other; %",
+    "contingency": "which single erasure flips the decision: the top item by …, a random other",
     "delta_js": "ΔJS: how much further the top item's erasure moves the output than a random one's",
-    "negative_delta_js": "negative ΔJS by Δα (top item by attention)",
-    "fraction": "share of items erased, in order of …, before the decision flips",
+    "negative_delta_js": "negative ΔJS by Δα, top item by attention",
+    "fraction": "share of the items erased, in order of …, when the decision first flips",
     "mass": "attention erased by then",
     "excess": "items erased beyond the smallest set that flips the decision",
-    "pairs": "which ranking flips with fewer items",
+    "pairs": "which of two rankings flips the decision with fewer items",
 }
 
 
@@ -112,25 +112,26 @@ def show(verdict: Verdict) -> None:
     for name in dict.fromkeys(summary["table"]):
         rows = summary[summary["table"] == name]
         columns = list(dict.fromkeys(rows["column"]))
-        cells = {(r.row, r.column): _cell(r) for r in rows.itertuples()}
+        small = {c for c in columns if rows[rows["column"] == c]["value"].abs().max() < 0.1}
+        cells = {(r.row, r.column): _cell(r, r.column in small) for r in rows.itertuples()}
         lines = [
             [row, *(cells.get((row, column), "") for column in columns)]
             for row in dict.fromkeys(rows["row"])
         ]
-        screen.print()
-        screen.print(table(["", *columns], lines, title=TITLES.get(name, name)))
+        screen.print(f"\n{TITLES.get(name, name)}", markup=False, style="italic")
+        screen.print(table(["", *columns], lines))
     screen.print(
-        "\n95% intervals over documents, one model: verdict.summary(), or summary.parquet",
+        "\n95% intervals, over documents, are in verdict.summary() and summary.parquet",
         style="dim",
         markup=False,
     )
 
 
-def _cell(row: Any) -> str:
+def _cell(row: Any, small: bool) -> str:
     if pd.isna(row.value):
         return "–"
     if row.unit == "count":
         return f"{row.value:,.0f}"
     if row.unit == "percent":
         return f"{row.value:.1f}%"
-    return f"{row.value:.3g}" if abs(row.value) < 1 else f"{row.value:.2f}"
+    return f"{row.value:.5f}" if small else f"{row.value:.3f}"

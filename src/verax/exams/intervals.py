@@ -23,7 +23,8 @@ def proportion(successes: int, n: int) -> Interval:
     centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     spread = share * (1 - share) / n + _Z**2 / (4 * n**2)
     half = _Z * math.sqrt(spread) / (1 + _Z**2 / n)
-    return share, max(0.0, centre - half), min(1.0, centre + half)
+    # at 0 and 1 one end is the share itself, but for rounding
+    return share, max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
 def mean(values: NDArray[np.float64]) -> Interval:
@@ -56,8 +57,9 @@ def quantile(values: NDArray[np.float64], q: float) -> Interval:
     tail = (1 - LEVEL) / 2
     low = int(np.searchsorted(below, tail)) - 1
     high = int(np.searchsorted(below, 1 - tail))
+    # of few values the quantile is read between two of them, and may lie beyond an end
     return (
         found,
-        float(ordered[low]) if low >= 0 else math.nan,
-        float(ordered[high]) if high < n else math.nan,
+        min(found, float(ordered[low])) if low >= 0 else math.nan,
+        max(found, float(ordered[high])) if high < n else math.nan,
     )

@@ -19,6 +19,7 @@ from verax.exams.erasure.states import (
 _SUM_TOLERANCE = 1e-4
 
 
+@torch.no_grad()
 def minimal_flip_sets(
     weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | None = None
 ) -> FlipSets:
@@ -55,6 +56,7 @@ def minimal_flip_sets(
     )
 
 
+@torch.no_grad()
 def first_flips(
     weights: Tensor,
     item_logits: Tensor,

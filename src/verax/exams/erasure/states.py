@@ -12,18 +12,15 @@ item's gap first: Σ α_i (ℓ_i^y − ℓ_i^c ∓ 1e-9) < 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 TIE = 1e-9
-_WORTH_SHARING = 2**15
 _ELEMENTS = 2**18
 """Numbers of one working array: small enough to stay in a core's cache, two MiB in float64."""
 
@@ -108,7 +105,7 @@ def ranks_from_below(importance: Tensor, mask: Tensor) -> Tensor:
     if keys.device.type != "cpu":
         return _stable_ranks(keys)
     # NumPy's vectorised sort is several times faster, but keeps no order among equals
-    order = _on_all_cores(np.argsort, keys)
+    order = torch.from_numpy(np.argsort(keys.numpy(), axis=-1))
     ordered = keys.gather(-1, order)
     flat = ordered.view(-1)  # across the ends of rows too, where looking twice does no harm
     if bool(((flat[1:] == flat[:-1]) & (flat[1:] > -torch.inf)).any()):
@@ -155,7 +152,7 @@ class AffineStates:
         self, weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | None
     ) -> None:
         self.mask = mask
-        self.weights = weights.double().masked_fill_(~mask, 0.0)
+        self.weights = weights.double().masked_fill(~mask, 0.0)
         self.bias = None if bias is None else two_columns(bias.double())
         # classes first and in one piece, so that sums run along memory
         self.said = two_columns(item_logits).permute(2, 0, 1).contiguous() * self.weights
@@ -305,16 +302,5 @@ def _without_each(values: Tensor, items: Tensor, scratch: Tensor | None = None) 
 def _sorted(values: Tensor) -> Tensor:
     """Ascending along the last dimension; NumPy's vectorised sort is far faster on a CPU."""
     if values.device.type == "cpu":
-        return _on_all_cores(np.sort, values)
+        return torch.from_numpy(np.sort(values.numpy(), axis=-1))
     return values.sort(dim=-1)[0]
-
-
-def _on_all_cores(function: Callable[..., NDArray[Any]], values: Tensor) -> Tensor:
-    """`function` of NumPy over the last axis, its first axis shared out among threads."""
-    parts = min(torch.get_num_threads(), len(values))
-    if parts < 2 or values.numel() < _WORTH_SHARING:
-        return torch.from_numpy(function(values.numpy(), axis=-1))
-    with ThreadPoolExecutor(parts) as pool:
-        return torch.cat(
-            [torch.from_numpy(p) for p in pool.map(function, np.array_split(values.numpy(), parts))]
-        )

@@ -1,0 +1,93 @@
+"""`verax examine` as people call it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import verax
+from verax.cli import main
+from verax.exams import load_verdict
+
+
+@pytest.fixture(scope="module")
+def folder(planted: verax.Corpus, tmp_path_factory: pytest.TempPathFactory) -> str:
+    model = verax.train(planted, encoder="none", epochs=3, lr=1e-2)
+    where = tmp_path_factory.mktemp("models") / "model"
+    model.save(where)
+    return str(where)
+
+
+def test_prints_the_tables_and_keeps_every_number(
+    folder: str, planted: verax.Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "verdict"
+    command = ["examine", folder, "--exams", "erasure", "--out", str(out), "--draws", "2"]
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    for word in (
+        "accuracy",
+        "only top",
+        "never flips",
+        "optimum",
+        "mean ratio",
+        "random (2 draws)",
+    ):
+        assert word in printed
+    kept = load_verdict(out)
+    same = verax.examine(folder, planted, draws=2)
+    pd.testing.assert_frame_equal(kept.summary(), same.summary())
+    assert main(command) == 0  # over its own earlier result
+
+
+def test_another_corpus_and_split(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["examine", folder, "--corpus", "planted", "--documents", "60", "--split", "train"]
+    assert main([*command, "--out", str(tmp_path / "v")]) == 0
+    assert load_verdict(tmp_path / "v").manifest["documents"] == 40
+
+
+def test_a_file_is_read_as_the_model_reads(folder: str, tmp_path: Path) -> None:
+    rows = [
+        {"tokens": [f"w{i}", f"good{i % 2}_{i % 7}", "w2"], "stars": str(i % 2)} for i in range(90)
+    ]
+    pd.DataFrame(rows).to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
+    command = ["examine", folder, "--corpus", str(tmp_path / "mine.jsonl")]
+    assert main([*command, "--label-column", "stars", "--out", str(tmp_path / "v")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--exams", "erasur"], "unknown exam 'erasur'"),
+        (["--exams", ","], "no exam given"),
+        (["--split", "dev"], "unknown split 'dev'"),
+        (["--corpus", "plantd"], "unknown corpus 'plantd'"),
+        (["--limit", "5"], "--limit without --corpus"),
+        (["--drows", "5"], "unknown option '--drows'"),
+        (["--draws", "0"], "option 'draws' is 0"),
+        (["--draws", "many"], "option 'draws' is 'many'"),
+        (["--max-tokens", "0"], "option 'max_tokens' is 0"),
+        (["--seed", "-1"], "option 'seed' is -1"),
+    ],
+)
+def test_bad_input(
+    folder: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["examine", folder, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_no_such_model_and_no_room(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["examine", str(tmp_path / "none")]) == 2
+    assert "is not a saved model" in capsys.readouterr().err
+    (tmp_path / "letter.txt").write_text("dear")
+    assert main(["examine", folder, "--out", str(tmp_path)]) == 2
+    assert "holds other files" in capsys.readouterr().err

@@ -1,0 +1,174 @@
+"""`examine` and its verdict: what goes in, what is refused, what is kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import verax
+from verax.corpora.corpus import Corpus
+from verax.exams import load_verdict
+from verax.exams.tables import Ledger, wide
+from verax.models import AttentionClassifier
+
+
+@pytest.fixture(scope="module")
+def model(planted: verax.Corpus) -> AttentionClassifier:
+    return verax.train(planted, encoder="none", epochs=3, lr=1e-2)
+
+
+@pytest.fixture(scope="module")
+def verdict(model: AttentionClassifier, planted: verax.Corpus) -> verax.Verdict:
+    return verax.examine(model, planted)
+
+
+def test_tables_are_tidy(verdict: verax.Verdict, planted: verax.Corpus) -> None:
+    assert list(verdict.tables) == [
+        "erasure_single",
+        "erasure_many",
+        "erasure_minimal",
+        "erasure_instances",
+    ]
+    for table in verdict.tables.values():
+        assert table.columns[0] == "id"
+        assert table.columns[-2:].tolist() == ["measure", "value"]
+        assert not table.drop(columns="value").duplicated().any()
+    ids = verdict.tables["erasure_instances"]["id"].unique()
+    assert sorted(ids) == sorted(planted.test.ids)
+
+
+def test_excess_is_never_negative(verdict: verax.Verdict) -> None:
+    many = verdict.tables["erasure_many"]
+    excess = many[many["measure"] == "excess"]["value"].dropna()
+    assert len(excess)
+    assert (excess >= 0).all()
+
+
+def test_a_verdict_survives_the_disk(verdict: verax.Verdict, tmp_path: Path) -> None:
+    verdict.save(tmp_path / "v")
+    verdict.save(tmp_path / "v")  # an earlier one is replaced
+    again = load_verdict(tmp_path / "v")
+    for name, table in verdict.tables.items():
+        pd.testing.assert_frame_equal(again.tables[name], table)
+    pd.testing.assert_frame_equal(again.summary(), verdict.summary())
+    assert again.manifest == json.loads(json.dumps(verdict.manifest))
+    assert again.manifest["corpus"]["fingerprint"]
+    assert "erasure" in repr(again)
+
+
+def test_a_folder_that_is_not_a_verdict_is_left_alone(
+    verdict: verax.Verdict, tmp_path: Path
+) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(verax.VeraxError, match="holds other files"):
+        verdict.save(tmp_path)
+    with pytest.raises(verax.VeraxError, match="not a saved verdict"):
+        load_verdict(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"format": 99}')
+    with pytest.raises(verax.VeraxError, match="format 99"):
+        load_verdict(tmp_path)
+
+
+def test_without_a_corpus_it_is_the_models_own(
+    model: AttentionClassifier, verdict: verax.Verdict
+) -> None:
+    again = verax.examine(model)
+    pd.testing.assert_frame_equal(again.summary(), verdict.summary())
+
+
+def test_a_model_by_folder_and_a_corpus_by_name(model: AttentionClassifier, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    found = verax.examine(tmp_path / "model", "planted", split="validation", device="cpu")
+    assert found.manifest["split"] == "validation"
+    assert found.manifest["documents"] == 500
+
+
+def test_a_corpus_that_changed_is_refused(model: AttentionClassifier) -> None:
+    record = dict(model.record)
+    try:
+        model.record = {**record, "corpus": {**record["corpus"], "fingerprint": "other"}}
+        with pytest.raises(verax.VeraxError, match="not what the model was trained on"):
+            verax.examine(model)
+        model.record = {}
+        with pytest.raises(verax.VeraxError, match="does not say which corpus"):
+            verax.examine(model)
+    finally:
+        model.record = record
+
+
+def test_classes_are_matched_by_name(
+    model: AttentionClassifier, planted: verax.Corpus, verdict: verax.Verdict
+) -> None:
+    """The same documents with classes listed the other way round are as often right."""
+    turned = replace(planted.test, labels=1 - planted.test.labels)
+    corpus = Corpus("turned", planted.classes[::-1], planted.train, planted.validation, turned)
+    found = verax.examine(model, corpus)
+    pd.testing.assert_frame_equal(found.summary("documents"), verdict.summary("documents"))
+
+
+def test_a_class_the_model_does_not_know_is_refused(
+    model: AttentionClassifier, planted: verax.Corpus
+) -> None:
+    corpus = replace(planted, classes=["0", "sport"])
+    with pytest.raises(verax.VeraxError, match="has class 'sport', the model knows 0, 1"):
+        verax.examine(model, corpus)
+
+
+def test_documents_that_share_an_id_are_told_apart(
+    model: AttentionClassifier, planted: verax.Corpus
+) -> None:
+    same = replace(planted.test, ids=np.zeros(len(planted.test), dtype=np.int64))
+    found = verax.examine(model, replace(planted, test=same))
+    assert found.summary("documents")["value"]["documents"] == len(planted.test)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"exams": ["erasur"]}, "unknown exam 'erasur': did you mean 'erasure'"),
+        ({"exams": []}, "no exam given"),
+        ({"split": "tset"}, "unknown split 'tset': did you mean 'test'"),
+        ({"draw": 3}, "unknown option 'draw': did you mean 'draws'"),
+        ({"draws": 0}, "option 'draws' is 0: it must be at least 1"),
+        ({"seed": -1}, "option 'seed' is -1"),
+        ({"max_tokens": 0}, "option 'max_tokens' is 0"),
+    ],
+)
+def test_bad_input_is_one_line(
+    model: AttentionClassifier,
+    planted: verax.Corpus,
+    arguments: dict[str, object],
+    message: str,
+) -> None:
+    with pytest.raises(verax.VeraxError, match=message) as error:
+        verax.examine(model, planted, **arguments)  # type: ignore[arg-type]
+    assert "\n" not in str(error.value)
+
+
+def test_an_exam_may_be_named_by_itself(
+    model: AttentionClassifier, planted: verax.Corpus, verdict: verax.Verdict
+) -> None:
+    found = verax.examine(model, planted, exams="erasure")
+    pd.testing.assert_frame_equal(found.summary(), verdict.summary())
+
+
+def test_the_ledger_puts_batches_back_in_order() -> None:
+    ledger = Ledger()
+    labels = [{"by": "a", "draw": 0}, {"by": "b", "draw": 1}]
+    kept = torch.tensor([True, True, False])
+    for ids in ([5, 3, 9], [1, 2, 8]):
+        numbers = torch.tensor(ids).double()
+        measures = {"twice": torch.stack([numbers, 2 * numbers]), "shared": numbers}
+        ledger.add("t", np.array(ids), measures, kept, labels)
+    table = ledger.tables()["t"]
+    assert table.columns.tolist() == ["id", "by", "draw", "measure", "value"]
+    found = wide(table[table["by"] == "b"].drop(columns=["by", "draw"]))
+    assert found.index.tolist() == [1, 2, 3, 5]
+    assert found["twice"].tolist() == [2, 4, 6, 10]
+    assert found["shared"].tolist() == [1, 2, 3, 5]

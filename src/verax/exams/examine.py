@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -98,7 +99,7 @@ def examine(
     if not isinstance(corpus, Corpus):
         corpus = _load_as_read_by(model, corpus)
     documents = _documents(model, corpus, split)
-    with Progress(progress) as display:
+    with Progress(progress) as display, _full_precision():
         documents.tokenise(display.watching(f"tokenising {split}"))
         for trace in model.traces(documents, max_tokens, display.watching("examining")):
             for judge in judges:
@@ -129,6 +130,19 @@ def examine(
         "seconds": round(time.monotonic() - started, 3),
     }
     return Verdict(tables, manifest, summary)
+
+
+@contextmanager
+def _full_precision() -> Iterator[None]:
+    """On a GPU, single precision as the CPU has it: cuDNN would cut it to TF32's three digits."""
+    flags = torch.backends.cudnn
+    with flags.flags(
+        enabled=flags.enabled,
+        benchmark=flags.benchmark,
+        deterministic=flags.deterministic,
+        allow_tf32=False,
+    ):
+        yield
 
 
 def _load_as_read_by(model: AttentionClassifier, name: str | Path | None) -> Corpus:

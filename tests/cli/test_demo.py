@@ -9,6 +9,7 @@ import pytest
 
 import verax
 from verax.cli import demo, main
+from verax.exams import load_verdict
 
 
 @pytest.fixture
@@ -25,12 +26,24 @@ def test_shows_three_models_and_saves_them(
     out = tmp_path / "demo"
     assert main(["demo", "--out", str(out)]) == 0
     shown = capsys.readouterr().out
-    for word in ("softmax", "sparsemax", "tied", "accuracy", "F1", "support", "entropy"):
+    for word in (
+        "softmax",
+        "sparsemax",
+        "tied",
+        "accuracy",
+        "F1",
+        "support",
+        "entropy",
+        "at least",
+    ):
         assert word in shown
     frame = pd.read_parquet(out / "demo.parquet").set_index("model")
     assert frame.loc["softmax", "support"] == frame.loc["softmax", "items"]
     assert frame.loc["sparsemax", "support"] < frame.loc["sparsemax", "items"]
+    flipped = frame[frame["flipped"] > 0]  # one epoch on so few may leave none
+    assert (flipped["erased_optimum"] <= flipped["erased_product"] + 1e-12).all()
     for name in ("softmax", "sparsemax", "tied"):
+        assert load_verdict(out / f"{name}-verdict").manifest["exams"] == ["erasure"]
         model = verax.load(out / name)
         assert model.record["test"]["accuracy"] == pytest.approx(frame.loc[name, "accuracy"])
 

@@ -1,4 +1,4 @@
-"""`verax demo`: three classifiers on a built-in corpus, and how each spreads its attention."""
+"""`verax demo`: three classifiers on a built-in corpus, and whether attention tells the truth."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from verax.cli.terminal import console, heat, table
 from verax.corpora import Corpus, load_corpus
+from verax.exams import Verdict, examine
 from verax.exams.dispersion import normalised_entropy, support_size
 from verax.files import refuse_foreign, replace_folder
 from verax.models import AttentionClassifier, decisions
@@ -25,14 +26,16 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 SETTINGS: dict[str, Any] = {"epochs": 5, "min_df": 2, "metric": "accuracy"}
 EXAMPLES = 2
+_RANKINGS = ("attention", "product", "random", "optimum")
 
 
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "demo",
-        help="train three classifiers on a built-in corpus and look at their attention",
+        help="train three classifiers on a built-in corpus and examine their attention",
         description="Train a softmax, a sparsemax and a tied classifier on rotten_tomatoes and "
-        "show how well each decides and how widely each attends.",
+        "show how well each decides, how widely each attends, and how far its attention is from "
+        "the fewest words a decision hangs on.",
     )
     parser.add_argument("--out", metavar="DIR", help="save the models and the table there")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes everything [0]")
@@ -51,12 +54,14 @@ def run(given: argparse.Namespace) -> None:
         f"rotten_tomatoes: {len(corpus.train):,} reviews to train on, {len(corpus.test):,} to test"
     )
     models: dict[str, AttentionClassifier] = {}
+    verdicts: dict[str, Verdict] = {}
     rows = []
     for name, options in MODELS.items():
         model = models[name] = train(
             corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **options
         )
-        rows.append({"model": name, **measure(model, corpus)})
+        verdict = verdicts[name] = examine(model, corpus, seed=given.seed, progress=True)
+        rows.append({"model": name, **measure(model, corpus), **erased(verdict)})
         scores = model.record["test"]
         screen.print(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
     frame = pd.DataFrame(rows)
@@ -67,12 +72,29 @@ def run(given: argparse.Namespace) -> None:
         "support: items with a weight above zero; entropy: of the weights, 1 is uniform",
         style="dim",
     )
+    erasure_columns = (
+        "model",
+        "by attention",
+        "by product",
+        "at random",
+        "at least",
+        "attention optimal",
+        "reviews",
+    )
+    title = (
+        "\nmean share of the words erased when the decision first flips, where all rankings flip it"
+    )
+    screen.print(table(columns, [_erasure_cells(row) for row in rows], title=title))
+    screen.print(
+        "at least: the smallest set of words that flips it; product: attention × its gradient",
+        style="dim",
+    )
     for row in example_rows(models, corpus):
         screen.print(f"\n[{corpus.classes[corpus.test.labels[row]]}]", markup=False, style="bold")
         for name, model in models.items():
             _show(screen, name, model, corpus.test.texts[row])
     if given.out:
-        _save(Path(given.out), models, frame)
+        _save(Path(given.out), models, verdicts, frame)
         screen.print(f"\nsaved in {given.out}", markup=False)
     screen.print(f"\n{time.monotonic() - started:.0f} s", style="dim")
 
@@ -98,6 +120,19 @@ def measure(model: AttentionClassifier, corpus: Corpus) -> dict[str, float]:
         made[name] = float(joined.mean())
         made[f"{name}_half"] = float(1.96 * joined.std(ddof=1) / np.sqrt(len(joined)))
     return made
+
+
+def erased(verdict: Verdict) -> dict[str, float]:
+    """The mean share of words that go before a decision flips, where all rankings flip it."""
+    many = verdict.tables["erasure_many"]
+    first = many[(many["measure"] == "fraction") & (many["draw"] == 0)]
+    shares = first.pivot(index="id", columns="ranking", values="value")
+    least = verdict.tables["erasure_minimal"]
+    shares["optimum"] = least[least["measure"] == "fraction"].set_index("id")["value"]
+    shares = shares[list(_RANKINGS)].dropna()
+    optimal = (shares["attention"] == shares["optimum"]).mean()
+    means = {f"erased_{name}": float(shares[name].mean()) for name in _RANKINGS}
+    return {**means, "flipped": len(shares), "attention_optimal": float(optimal)}
 
 
 def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list[int]:
@@ -132,14 +167,27 @@ def _cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _save(out: Path, models: dict[str, AttentionClassifier], frame: pd.DataFrame) -> None:
+def _erasure_cells(row: dict[str, Any]) -> list[str]:
+    shares = [row[f"erased_{name}"] for name in _RANKINGS]
+    cells = ["–" if np.isnan(s) else f"{s:.1%}" for s in (*shares, row["attention_optimal"])]
+    return [row["model"], *cells, f"{row['flipped']:,}"]
+
+
+def _save(
+    out: Path,
+    models: dict[str, AttentionClassifier],
+    verdicts: dict[str, Verdict],
+    frame: pd.DataFrame,
+) -> None:
     def write(target: Path) -> None:
         for name, model in models.items():
             model.save(target / name)
+            verdicts[name].save(target / f"{name}-verdict")
         frame.to_parquet(target / "demo.parquet", index=False)
 
     replace_folder(out, write, owned=_is_demo)
 
 
 def _is_demo(folder: Path) -> bool:
-    return {path.name for path in folder.iterdir()} == {"demo.parquet", *MODELS}
+    names = {path.name for path in folder.iterdir()}
+    return names == {"demo.parquet", *MODELS, *(f"{name}-verdict" for name in MODELS)}

@@ -81,10 +81,8 @@ def run(given: argparse.Namespace) -> None:
         "attention optimal",
         "reviews",
     )
-    title = (
-        "\nmean share of the words erased when the decision first flips, where all rankings flip it"
-    )
-    screen.print(table(columns, [_erasure_cells(row) for row in rows], title=title))
+    title = "\nmean share of words erased at the first flip, where every ranking flips it"
+    screen.print(table(erasure_columns, [_erasure_cells(row) for row in rows], title=title))
     screen.print(
         "at least: the smallest set of words that flips it; product: attention × its gradient",
         style="dim",

@@ -1,6 +1,6 @@
 """The erasure exam against what it costs without item logits.
 
-    python benchmarks/erasure.py [--repeats 3]
+    python benchmarks/erasure.py [--repeats 9]
 
 On made-up documents of 100-dimensional items and 10 classes, in one run:
 
@@ -12,8 +12,8 @@ authors     as Serrano & Smith's code goes: per document, one removal after anot
 vectorised  the same, all modified attention vectors of a batch through the head at once
 encoder     one forward pass of FLANrnn's BiGRU over as many words
 
-All sides must agree on every first flip. Then the peak memory of minimal sets and one ranking at
-2,000 documents × 2,000 items, over what the inputs take.
+All sides must agree on the first flips, but for one in a thousand. Then the peak memory of minimal
+sets and one ranking at 2,000 documents × 2,000 items, over what the inputs take.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def main() -> None:
         for work in (authors, vectorised):
             # in single precision a near-tie may fall the other way
             share = (exact != work(traces)).mean()
-            print(f"{'':10} {work.__name__}: {share:.1e} of first flips differ")
+            assert share < 1e-3, f"{work.__name__}: {share:.1e} of first flips differ"
     print(f"2000×2000: inputs {taken:.0f} MiB, the work {added:.0f} MiB more (budget {BUDGET})")
     assert added <= BUDGET
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -70,9 +71,16 @@ def test_a_folder_that_is_not_a_verdict_is_left_alone(
         verdict.save(tmp_path)
     with pytest.raises(verax.VeraxError, match="not a saved verdict"):
         load_verdict(tmp_path)
-    (tmp_path / "manifest.json").write_text('{"format": 99}')
-    with pytest.raises(verax.VeraxError, match="format 99"):
-        load_verdict(tmp_path)
+    for manifest in ('{"format": 99}', "[]", '{"format": 1}', "{", '{"format": 1, "exams": 3}'):
+        (tmp_path / "manifest.json").write_text(manifest)
+        with pytest.raises(verax.VeraxError, match=r"has format|cannot read"):
+            load_verdict(tmp_path)
+    verdict.save(tmp_path / "v")
+    (tmp_path / "outside.parquet").write_bytes((tmp_path / "v" / "summary.parquet").read_bytes())
+    text = (tmp_path / "v" / "manifest.json").read_text().replace('"erasure_many"', '"../outside"')
+    (tmp_path / "v" / "manifest.json").write_text(text)
+    with pytest.raises(verax.VeraxError, match="cannot read"):
+        load_verdict(tmp_path / "v")
 
 
 def test_without_a_corpus_it_is_the_models_own(
@@ -149,6 +157,28 @@ def test_bad_input_is_one_line(
     with pytest.raises(verax.VeraxError, match=message) as error:
         verax.examine(model, planted, **arguments)  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
+
+
+def test_numbers_of_numpy_are_numbers_and_an_exam_named_twice_is_one(
+    model: AttentionClassifier, planted: verax.Corpus, verdict: verax.Verdict
+) -> None:
+    found = verax.examine(
+        model, planted, exams=["erasure", "erasure"], seed=np.int64(0), max_tokens=np.int32(9999)
+    )
+    pd.testing.assert_frame_equal(found.summary(), verdict.summary())
+
+
+def test_a_model_gone_wrong_and_an_empty_split_are_told(
+    model: AttentionClassifier, planted: verax.Corpus
+) -> None:
+    nothing = planted.test.take(np.zeros(0, dtype=np.int64))
+    with pytest.raises(verax.VeraxError, match="has no documents in test"):
+        verax.examine(model, replace(planted, test=nothing))
+    wrong = copy.deepcopy(model)
+    with torch.no_grad():
+        wrong.head.linear.weight.fill_(torch.nan)
+    with pytest.raises(verax.VeraxError, match="logits are NaN"):
+        verax.examine(wrong, planted)
 
 
 def test_an_exam_may_be_named_by_itself(

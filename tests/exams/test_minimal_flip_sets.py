@@ -250,6 +250,16 @@ def test_empty_batch_and_rows_without_items() -> None:
     assert none.size.shape == (0,)
     row = minimal_flip_sets(torch.zeros(1, 3), torch.zeros(1, 3, 2), torch.zeros(1, 3).bool())
     assert row.size.tolist() == [-1]
+    bias = torch.tensor([0.0, 1.0])
+    row = minimal_flip_sets(torch.zeros(1, 3), torch.zeros(1, 3, 2), torch.zeros(1, 3).bool(), bias)
+    assert row.size.tolist() == [-1]
+
+
+@pytest.mark.parametrize("scale", [1e7, 1e10, 1e15])
+def test_very_large_logits_are_decided_too(scale: float) -> None:
+    weights = torch.tensor([[0.5, 0.3, 0.2]], dtype=torch.float64)
+    says = torch.tensor([[[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]]], dtype=torch.float64) * scale
+    assert minimal_flip_sets(weights, says, weights > 0).size.tolist() == [1]
 
 
 def good() -> dict[str, torch.Tensor]:
@@ -268,6 +278,9 @@ def good() -> dict[str, torch.Tensor]:
         ("weights", torch.tensor([[0.5, 0.6, -0.1, 0.0]] * 2)),
         ("weights", torch.full((2, 4), torch.nan)),
         ("weights", torch.full((4,), 0.25)),
+        ("weights", np.full((2, 4), 0.25)),
+        ("weights", torch.zeros(2, 0)),
+        ("bias", [0.0, 0.0, 0.0]),
         ("weights", torch.ones(2, 4, dtype=torch.long)),
         ("item_logits", torch.full((2, 4, 3), torch.nan)),
         ("item_logits", torch.full((2, 4, 3), torch.inf)),

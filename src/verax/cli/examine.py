@@ -71,7 +71,8 @@ def run(given: argparse.Namespace) -> None:
         raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
     corpus = None
     if given.corpus:
-        reading = {} if given.corpus.startswith("planted") else reading_options(model)
+        is_planted = given.corpus == "planted" or given.corpus.startswith("planted:")
+        reading = {} if is_planted else reading_options(model)
         corpus = load_corpus(given.corpus, **reading, **for_corpus)
     valid = names(*(EXAMS[name].options_class for name in chosen))
     verdict = examine(
@@ -134,4 +135,4 @@ def _cell(row: Any, small: bool) -> str:
         return f"{row.value:,.0f}"
     if row.unit == "percent":
         return f"{row.value:.1f}%"
-    return f"{row.value:.5f}" if small else f"{row.value:.3f}"
+    return f"{row.value:.2g}" if small else f"{row.value:.3f}"

@@ -78,7 +78,7 @@ def examine(
     ['both', 'only top', 'only random', 'neither']
     """
     started = time.monotonic()
-    exams = [exams] if isinstance(exams, str) else list(exams)
+    exams = list(dict.fromkeys([exams] if isinstance(exams, str) else exams))
     if not exams:
         raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}")
     for name in exams:
@@ -86,8 +86,8 @@ def examine(
             raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
     if split not in SPLITS:
         raise VeraxError(f"unknown split {split!r}: {nearest(split, SPLITS)}")
-    check("seed", seed, int, SEED)
-    check("max_tokens", max_tokens, int, {"minimum": 1})
+    seed = check("seed", seed, int, SEED)
+    max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     classes = [EXAMS[name].options_class for name in exams]
     settings = [build(c, v) for c, v in zip(classes, divide(options, *classes), strict=True)]
     judges: list[Exam] = [
@@ -176,6 +176,10 @@ def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Docume
                 f"{', '.join(model.classes)}: rename or leave it out with labels"
             )
     documents = corpus.splits[split]
+    if len(documents) == 0:
+        raise VeraxError(
+            f"corpus {corpus.name!r} has no documents in {split}: choose another split"
+        )
     place = np.array([model.classes.index(name) for name in corpus.classes], dtype=np.int64)
     ids = documents.ids
     if len(np.unique(ids)) < len(ids):

@@ -74,12 +74,13 @@ def load_verdict(folder: str | Path) -> Verdict:
         raise VeraxError(f"{folder} is not a saved verdict: expected a folder that examine wrote")
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        if manifest.get("format") != FORMAT or "exams" not in manifest:
+        found = manifest.get("format") if isinstance(manifest, dict) else None
+        if found != FORMAT or not {"exams", "tables"} <= set(manifest):
             raise VeraxError(
-                f"{folder} has format {manifest.get('format')!r}, this Verax reads {FORMAT}: "
-                "examine the model again"
+                f"{folder} has format {found!r}, this Verax reads {FORMAT}: examine the model again"
             )
-        tables = {n: pd.read_parquet(path / f"{n}.parquet") for n in manifest["tables"]}
+        names = [Path(str(name)).name for name in manifest["tables"]]  # of this folder only
+        tables = {name: pd.read_parquet(path / f"{name}.parquet") for name in names}
         return Verdict(tables, manifest, pd.read_parquet(path / SUMMARY))
     except (OSError, ValueError) as error:
         raise VeraxError(f"cannot read {folder}: {error}") from error

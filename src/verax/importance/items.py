@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import probabilities
 from verax.models.noise import Noise
 from verax.models.trace import Trace
 
@@ -34,9 +33,9 @@ def gradient(model: AttentionClassifier, trace: Trace) -> Tensor:
     with torch.enable_grad():
         weights = trace.weights.detach().requires_grad_()
         context = (weights.unsqueeze(-2) @ trace.items.detach()).squeeze(-2)
-        top = probabilities(trace.head(context)).amax(-1).sum()
-        (found,) = torch.autograd.grad(top, weights)
-    return found.masked_fill(~trace.mask, 0.0)
+        lead, slope = _lead(trace.head(context))
+        (found,) = torch.autograd.grad(lead.sum(), weights)
+    return (found.double() * slope.detach().unsqueeze(-1)).masked_fill(~trace.mask, 0.0)
 
 
 def product(model: AttentionClassifier, trace: Trace) -> Tensor:
@@ -77,17 +76,41 @@ def weight_gradient(weights: Tensor, item_logits: Tensor, bias: Tensor, mask: Te
     if not bool(logits.isfinite().all()):  # something else than numbers where masked
         says = says.masked_fill(~mask.unsqueeze(-1), 0.0)
         logits = (weights.unsqueeze(1) @ says).squeeze(1) + rest * bias
-    shares = probabilities(logits)
-    if says.shape[-1] == 1:
-        # p_1 rises with the logit and p_0 falls, both by p_0 p_1
-        slope = torch.where(logits > 0, 1.0, -1.0) * shares.prod(-1, keepdim=True)
-        return ((says.squeeze(-1) - bias) * slope).masked_fill(~mask, 0.0)
-    top, decided = shares.max(-1)
-    # what each class's logit does to p_y, as one vector a document
-    slopes = -top.unsqueeze(-1) * shares
-    slopes.scatter_add_(-1, decided.unsqueeze(-1), top.unsqueeze(-1))
+    slopes = _slopes(logits)
     found = (says @ slopes.unsqueeze(-1)).squeeze(-1) - (slopes @ bias).unsqueeze(-1)
     return found.masked_fill_(~mask, 0.0)
+
+
+def _slopes(logits: Tensor) -> Tensor:
+    """∂p_y/∂logits, (batch, classes): p_y (1 − p_y) for y, and less its share for each other.
+
+    The shares are a softmax over the others and 1 − p_y is a sum of theirs: nothing is taken off a
+    probability near one, so that a confident decision's items keep their order.
+    """
+    if logits.shape[-1] == 1:
+        return torch.where(logits > 0, 1.0, -1.0) * _both_sides(logits.abs().squeeze(-1))[:, None]
+    decided = logits.argmax(-1, keepdim=True)
+    others = logits.scatter(-1, decided, -torch.inf)
+    lead = logits.gather(-1, decided) - others.logsumexp(-1, keepdim=True)
+    shares = others.softmax(-1).neg().scatter(-1, decided, 1.0)
+    return shares * _both_sides(lead.squeeze(-1)).unsqueeze(-1)
+
+
+def _lead(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """How far the decision's logit is ahead of all others together, and what p_y gains by it."""
+    if logits.shape[-1] == 1:
+        lead = logits.squeeze(-1).abs()
+    else:
+        decided = logits.argmax(-1, keepdim=True)
+        others = logits.scatter(-1, decided, -torch.inf)
+        lead = logits.gather(-1, decided).squeeze(-1) - others.logsumexp(-1)
+    return lead, _both_sides(lead.double())
+
+
+def _both_sides(lead: Tensor) -> Tensor:
+    """σ(lead) σ(−lead) = p_y (1 − p_y), never quite zero, which would make all items equal."""
+    product = torch.sigmoid(lead) * torch.sigmoid(-lead)
+    return product.clamp(min=torch.finfo(product.dtype).tiny)
 
 
 IMPORTANCES: dict[str, Importance] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -59,9 +60,13 @@ class ErasureExam:
     def __init__(
         self, options: ErasureOptions, seed: int, importances: Mapping[str, Importance]
     ) -> None:
-        for name in importances:
-            if name in (*BUILT_IN, "random"):
+        for name, importance in importances.items():
+            if name in (*BUILT_IN, "random", "optimum"):
                 raise VeraxError(f"importance {name!r} is built in: give yours another name")
+            if not re.fullmatch(r"[\w.+-]+", str(name)):
+                raise VeraxError(f"importance {name!r}: name it with letters, digits, _ . + or -")
+            if not callable(importance):
+                raise VeraxError(f"importance {name!r} is not a function of (model, trace)")
         self.options = options
         self.seed = seed
         self.importances = dict(importances)
@@ -95,6 +100,8 @@ class ErasureExam:
         return self.ledger.tables()
 
     def _states(self, trace: Trace) -> States:
+        if not bool(trace.logits.isfinite().all()):
+            raise VeraxError("the model's logits are NaN or infinite: train it again, more gently")
         if not trace.is_affine:
             return HeadStates(trace.weights, trace.items, trace.mask, trace.head)
         states = AffineStates(trace.weights, trace.item_logits, trace.mask, trace.bias)

@@ -83,10 +83,14 @@ def first_flips(
 
 def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | None = None) -> None:
     """An error that names the argument which is not what erasure is defined for."""
-    if weights.dim() != 2 or not weights.is_floating_point():
+    given = {"weights": weights, "item_logits": item_logits, "mask": mask, "bias": bias}
+    for name, value in given.items():
+        if not isinstance(value, torch.Tensor) and not (name == "bias" and value is None):
+            raise VeraxError(f"{name} is a {type(value).__name__}, expected a torch.Tensor")
+    if weights.dim() != 2 or weights.shape[1] == 0 or not weights.is_floating_point():
         raise VeraxError(
             f"weights is {weights.dtype} of shape {tuple(weights.shape)}, expected floating-point "
-            "numbers of shape (batch, items)"
+            "numbers of shape (batch, items), at least one item wide"
         )
     if mask.shape != weights.shape or mask.dtype != torch.bool:
         raise VeraxError(

@@ -20,6 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from verax.errors import VeraxError
+
 TIE = 1e-9
 _ELEMENTS = 2**18
 """Numbers of one working array: small enough to stay in a core's cache, two MiB in float64."""
@@ -63,6 +65,12 @@ def erase(weights: Tensor, removed: Tensor, mask: Tensor) -> Tensor:
     mask     (..., items) bool
     Where nothing is left, all are zero: the context is the zero vector, the logits the bias.
     """
+    for name, given in (("removed", removed), ("mask", mask)):
+        if given.dtype != torch.bool or given.shape != weights.shape:
+            raise VeraxError(
+                f"{name} is {given.dtype} of shape {tuple(given.shape)}, expected torch.bool of "
+                f"shape {tuple(weights.shape)} as weights"
+            )
     kept = weights.masked_fill(removed | ~mask, 0.0)
     left = kept.sum(-1, keepdim=True)
     return torch.where(left > 0, kept / torch.where(left > 0, left, 1.0), 0.0)
@@ -71,7 +79,7 @@ def erase(weights: Tensor, removed: Tensor, mask: Tensor) -> Tensor:
 def decide(logits: Tensor) -> Tensor:
     """(…, classes) → the class decided for: the lowest of those within a tie of the highest."""
     classes = torch.arange(logits.shape[-1], device=logits.device)
-    tied = logits > logits.amax(-1, keepdim=True) - TIE
+    tied = logits >= logits.amax(-1, keepdim=True) - TIE
     return torch.where(tied, classes, logits.shape[-1]).amin(-1)
 
 
@@ -214,7 +222,8 @@ class AffineStates:
         left[..., -1] = 0.0
         last = ((left < 0) * places).amax(-1).long()
         by_rest = torch.where(last > 0, width - last, width + 1)
-        by_bias = torch.where(self.bias_flips, (kept > 0).sum(-1), width + 1)
+        weighty = (kept > 0).sum(-1)
+        by_bias = torch.where(self.bias_flips & (weighty > 0), weighty, width + 1)
         return flips_at(torch.minimum(by_rest, by_bias), kept)
 
     def minimal(self, orders: Tensor | None = None) -> FlipSets:
@@ -234,7 +243,7 @@ class AffineStates:
         size = torch.where(flips, (width - most).clamp(min=1), -1)
         members = self._highest(rival, size, ordered)
         support = self.weights > 0
-        by_bias = ~flips & self.bias_flips
+        by_bias = ~flips & self.bias_flips & support.any(-1)
         size = torch.where(by_bias, support.sum(-1), size)
         members |= by_bias.unsqueeze(-1) & support
         return self._judged(size, members, rival)

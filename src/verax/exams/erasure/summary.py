@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -40,26 +40,24 @@ def _parts(table: pd.DataFrame, *labels: str) -> Iterator[tuple[tuple[Any, ...],
         yield key, part.drop(columns=list(labels))
 
 
-def _rankings(many: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Each ranking's measures; random ones by their first draw, and all draws averaged."""
+def _rankings(many: pd.DataFrame) -> dict[str, list[pd.DataFrame]]:
+    """Each ranking's measures: one frame, but for random ones.
+
+    `random` is the first draw; `random (n draws)` has them all, and its numbers are averages of
+    each draw's.
+    """
     if not len(many):
         return {}
     found = {key: wide(part) for key, part in _parts(many, "ranking", "draw")}
-    rankings = {name: frame for (name, draw), frame in found.items() if draw == 0}
+    rankings = {name: [frame] for (name, draw), frame in found.items() if draw == 0}
     draws = [frame for (name, _), frame in found.items() if name == "random"]
     if len(draws) > 1:
-        stacked = np.stack([d.to_numpy() for d in draws])
-        there = ~np.isnan(stacked)
-        total = np.where(there, stacked, 0.0).sum(0)
-        count = there.sum(0)
-        average = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-        first = draws[0]
-        rankings[f"random ({len(draws)} draws)"] = pd.DataFrame(average, first.index, first.columns)
+        rankings[f"random ({len(draws)} draws)"] = draws
     return rankings
 
 
 def _documents(
-    instances: pd.DataFrame, rankings: Mapping[str, pd.DataFrame], least: pd.DataFrame
+    instances: pd.DataFrame, rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame
 ) -> Iterator[Row]:
     n = len(instances)
     examined = instances["examined"] == 1
@@ -67,30 +65,39 @@ def _documents(
     if len(correct):
         share = proportion(int(correct.sum()), len(correct))
         yield _percent("documents", "accuracy", "value", share, len(correct))
+    searched = len(least) and bool((least["certified"] == 0).any())
     counts = {
         "documents": n,
         "set aside: one item": int((~examined).sum()),
         "examined": int(examined.sum()),
-        "no ranking flips it": _none_flips(rankings),
-        "no erasure flips it": int(least["size"].isna().sum()) if len(least) else 0,
-        "flips only when all weight is erased": int((least["everything"] == 1).sum())
-        if len(least)
-        else 0,
-        "decision tied (settled by class order)": int(instances["tied"].sum()),
+        "no ranking flips it": int(_never(rankings).sum()),
+        "no erasure was found to flip it" if searched else "no erasure flips it": _count_of(
+            least, lambda frame: frame["size"].isna()
+        ),
+        "flips only when all weight is erased": _count_of(
+            least, lambda frame: frame["everything"] == 1
+        ),
+        "a tie, before or after the minimal erasure": int(instances["tied"].sum()),
         "decision differs in double precision": int(instances["decision_differs"].sum()),
-        "minimal set searched for, not certified": int((least["certified"] == 0).sum())
-        if len(least)
-        else 0,
+        "minimal set searched for, not certified": _count_of(
+            least, lambda frame: frame["certified"] == 0
+        ),
     }
     for row, count in counts.items():
         yield _count("documents", row, "value", count, n)
 
 
-def _none_flips(rankings: Mapping[str, pd.DataFrame]) -> int:
-    if not rankings:
-        return 0
-    never = np.stack([frame["size"].isna().to_numpy() for frame in rankings.values()])
-    return int(never.all(0).sum())
+def _count_of(least: pd.DataFrame, which: Callable[[pd.DataFrame], pd.Series]) -> int:
+    return int(which(least).sum()) if len(least) else 0
+
+
+def _never(rankings: Mapping[str, list[pd.DataFrame]]) -> NDArray[np.bool_]:
+    """Which documents no ranking flips, in any draw."""
+    frames = [frame for draws in rankings.values() for frame in draws]
+    if not frames:
+        return np.zeros(0, dtype=bool)
+    never = np.stack([frame["size"].isna().to_numpy() for frame in frames])
+    return np.asarray(never.all(axis=0))
 
 
 def _contingency(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
@@ -136,40 +143,63 @@ def _negatives(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
 
 
 def _numbers(
-    measure: str, rankings: Mapping[str, pd.DataFrame], least: pd.DataFrame
+    measure: str, rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame
 ) -> Iterator[Row]:
-    """Five numbers, mean, share above a half and never-flips of each ranking and the optimum."""
-    for name, frame in {**rankings, "optimum": least}.items():
-        values, n = _there(frame[measure])
+    """Five numbers and mean of each ranking and the optimum, over the documents it flips.
+
+    Each leaves out what it never flips, so that rows are over different documents; `flips` says
+    how many. `common mean` is over those that all of them flip (random ones by the first draw):
+    there rows can be compared.
+    """
+    every = {**rankings, "optimum": [least]}
+    first = np.stack([frames[0]["size"].notna().to_numpy() for frames in every.values()])
+    common = first.all(0)
+    for name, frames in every.items():
+        columns = [frame[measure].to_numpy(dtype=np.float64) for frame in frames]
+        flipped = [values[~np.isnan(values)] for values in columns]
+        n = round(float(np.mean([len(values) for values in flipped])))
         for column, q in _FIVE:
-            yield _number(measure, name, column, quantile(values, q), len(values))
-        yield _number(measure, name, "mean", mean(values), len(values))
-        share = proportion(int((values > 0.5).sum()), len(values))
-        yield _percent(measure, name, "above ½", share, len(values))
-        yield _count(measure, name, "never flips", n - len(values), n)
+            found = _average([quantile(values, q) for values in flipped])
+            yield _number(measure, name, column, found, n)
+        yield _number(measure, name, "mean", _average([mean(v) for v in flipped]), n)
+        shares = [proportion(int((v > 0.5).sum()), len(v)) for v in flipped]
+        yield _percent(measure, name, "above ½", _average(shares), n)
+        yield _count(measure, name, "flips", n, len(least))
+        yield _count(measure, name, "never flips", len(least) - n, len(least))
+        shared = columns[0][common]
+        yield _number(measure, name, "common mean", mean(shared), len(shared))
 
 
-def _excess(rankings: Mapping[str, pd.DataFrame], least: pd.DataFrame) -> Iterator[Row]:
-    """How many more items than the optimum a ranking takes, where it flips the decision at all."""
-    for name, frame in rankings.items():
-        excess, _ = _there(frame["excess"])
-        ratio, _ = _there(frame["ratio"])
-        n = len(excess)
-        yield _number("excess", name, "mean", mean(excess), n)
+def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> Iterator[Row]:
+    """How many more items than the optimum a ranking takes.
+
+    Numbers are over the documents it flips. `optimal` is of all documents that can be flipped: one
+    that a ranking fails to flip is not optimal, and is counted under `never, though possible`.
+    """
+    possible = int(least["size"].notna().sum())
+    for name, frames in rankings.items():
+        flipped = [_there(frame["excess"])[0] for frame in frames]
+        ratios = [_there(frame["ratio"])[0] for frame in frames]
+        n = round(float(np.mean([len(values) for values in flipped])))
+        yield _number("excess", name, "mean", _average([mean(v) for v in flipped]), n)
         for column, q in _FIVE[1:]:
-            yield _number("excess", name, column, quantile(excess, q), n)
-        yield _percent("excess", name, "optimal", proportion(int((excess == 0).sum()), n), n)
-        yield _number("excess", name, "mean ratio", mean(ratio), n)
-        yield _number("excess", name, "median ratio", quantile(ratio, 0.5), n)
+            found = _average([quantile(v, q) for v in flipped])
+            yield _number("excess", name, column, found, n)
+        yield _number("excess", name, "mean ratio", _average([mean(v) for v in ratios]), n)
+        found = _average([quantile(v, 0.5) for v in ratios])
+        yield _number("excess", name, "median ratio", found, n)
+        shares = [proportion(int((v == 0).sum()), possible) for v in flipped]
+        yield _percent("excess", name, "optimal", _average(shares), possible)
+        yield _count("excess", name, "never, though possible", possible - n, possible)
 
 
-def _pairs(rankings: Mapping[str, pd.DataFrame]) -> Iterator[Row]:
+def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:
     """Which of two rankings flips with fewer items, where at least one of them does.
 
     One that flips beats one that does not. Shares are of those documents ("of flips", the authors'
     code) and of all examined ("of all", as the paper words it).
     """
-    single = {name: frame for name, frame in rankings.items() if "draws)" not in name}
+    single = {name: frames[0] for name, frames in rankings.items() if len(frames) == 1}
     for one, other in itertools.combinations(single, 2):
         left, right = (single[n]["size"].fillna(np.inf).to_numpy() for n in (one, other))
         n = len(left)
@@ -182,6 +212,12 @@ def _pairs(rankings: Mapping[str, pd.DataFrame]) -> Iterator[Row]:
         for column, count in (("fewer", fewer), ("more", more)):
             yield _percent("pairs", row, f"{column}, of flips", proportion(count, of), of)
             yield _percent("pairs", row, f"{column}, of all", proportion(count, n), n)
+
+
+def _average(intervals: list[Interval]) -> Interval:
+    """The mean of several draws' numbers, and of the ends of their intervals."""
+    value, low, high = (float(x) for x in np.mean(np.array(intervals), axis=0))
+    return value, low, high
 
 
 def _there(column: pd.Series) -> tuple[NDArray[np.float64], int]:

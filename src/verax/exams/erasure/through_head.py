@@ -99,6 +99,7 @@ class HeadStates:
             best = torch.where(closer, found, best)
             members = torch.where(closer.unsqueeze(-1), self._prefix(order, found), members)
         best, members = self._exchange(best, members, greedy)
+        best, members = self._without_idle(best, members)
         logits = self.after(members.unsqueeze(1)).squeeze(1)
         flips = best > 0
         ties = tied(self.logits, self.decision) | (flips & tied(logits, self.decision))
@@ -153,6 +154,20 @@ class HeadStates:
             active = (better | won) & (size > 1)
         return size, members
 
+    def _without_idle(self, size: Tensor, members: Tensor) -> tuple[Tensor, Tensor]:
+        """Put back, one at a time, members without which the decision flips as well."""
+        while True:
+            returned = self._with_one_back(members)
+            flips = overtaken(returned, self._decision(self.mask.shape[-1])) & members
+            flips &= (size > 1).unsqueeze(-1)
+            idle = flips.any(-1)
+            if not bool(idle.any()):
+                return size, members
+            leads = self._lead(returned, self._decision(self.mask.shape[-1]))
+            back = leads.masked_fill(~flips, torch.inf).argmin(-1, keepdim=True)
+            members = members.scatter(-1, back, False) * idle[:, None] | members * ~idle[:, None]
+            size = size - idle.long()
+
     def _margins_without_one_more(self, erased: Tensor) -> Tensor:
         """(batch, items): y's lead once each item goes too, after what is `erased` already."""
         sums, left = self._rest(erased)
@@ -161,9 +176,12 @@ class HeadStates:
 
     def _margins_with_one_back(self, erased: Tensor) -> Tensor:
         """(batch, items): y's lead once each item comes back, after what is `erased` already."""
+        return self._lead(self._with_one_back(erased), self._decision(self.mask.shape[-1]))
+
+    def _with_one_back(self, erased: Tensor) -> Tensor:
+        """(batch, items, classes): the logits once each item comes back."""
         sums, left = self._rest(erased)
-        returned = self._decided(sums.unsqueeze(1) + self.sums, left.unsqueeze(1) + self.weights)
-        return self._lead(returned, self._decision(self.mask.shape[-1]))
+        return self._decided(sums.unsqueeze(1) + self.sums, left.unsqueeze(1) + self.weights)
 
     def _margin(self, erased: Tensor) -> Tensor:
         return self._lead(self.after(erased.unsqueeze(1)).squeeze(1), self.decision)

@@ -14,6 +14,7 @@ from verax.cli.terminal import console, heat, table
 from verax.corpora import Corpus, load_corpus
 from verax.exams import Verdict, examine
 from verax.exams.dispersion import normalised_entropy, support_size
+from verax.exams.intervals import mean
 from verax.files import refuse_foreign, replace_folder
 from verax.models import AttentionClassifier, decisions
 from verax.options import SEED, check
@@ -115,22 +116,22 @@ def measure(model: AttentionClassifier, corpus: Corpus) -> dict[str, float]:
     ):
         joined = np.concatenate(values).astype(np.float64)
         joined = joined[~np.isnan(joined)]
-        made[name] = float(joined.mean())
-        made[f"{name}_half"] = float(1.96 * joined.std(ddof=1) / np.sqrt(len(joined)))
+        made[name], low, _ = mean(joined)
+        made[f"{name}_half"] = made[name] - low
     return made
 
 
 def erased(verdict: Verdict) -> dict[str, float]:
     """The mean share of words that go before a decision flips, where all rankings flip it."""
-    many = verdict.tables["erasure_many"]
-    first = many[(many["measure"] == "fraction") & (many["draw"] == 0)]
-    shares = first.pivot(index="id", columns="ranking", values="value")
-    least = verdict.tables["erasure_minimal"]
-    shares["optimum"] = least[least["measure"] == "fraction"].set_index("id")["value"]
-    shares = shares[list(_RANKINGS)].dropna()
-    optimal = (shares["attention"] == shares["optimum"]).mean()
-    means = {f"erased_{name}": float(shares[name].mean()) for name in _RANKINGS}
-    return {**means, "flipped": len(shares), "attention_optimal": float(optimal)}
+    shares = verdict.summary("fraction")["common mean"].to_dict()
+    optimal = verdict.summary("excess")["optimal"].to_dict()
+    rows = verdict.summary()
+    common = rows[(rows["table"] == "fraction") & (rows["column"] == "common mean")]
+    return {
+        **{f"erased_{name}": float(shares[name]) for name in _RANKINGS},
+        "flipped": int(common["n"].iloc[0]),
+        "attention_optimal": float(optimal["attention"]) / 100,
+    }
 
 
 def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list[int]:

@@ -7,14 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.parsing import add_options, given_options
+from verax.cli.parsing import add_options, add_reading, given_options
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions, load_corpus
-from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import SPLITS
 from verax.corpora.planted import Planted
-from verax.errors import VeraxError, nearest
-from verax.exams.examine import EXAMS, examine, reading_options
+from verax.errors import VeraxError
+from verax.exams.examine import EXAMS, chosen_exams, examine, reading_options
 from verax.exams.verdict import Verdict, is_only_a_verdict
 from verax.files import refuse_foreign
 from verax.models import load
@@ -40,14 +39,7 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--out", metavar="DIR", help="write tables, summary and manifest there")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
-    parser.add_argument(
-        "--max-tokens",
-        type=int,
-        default=MAX_TOKENS,
-        metavar="N",
-        help=f"padded tokens held at once [{MAX_TOKENS}]",
-    )
+    add_reading(parser)
     for name, exam in EXAMS.items():
         add_options(parser, f"exam {name}", exam.options_class)
     # the tokeniser is the model's
@@ -59,10 +51,7 @@ def add(verbs: Any) -> None:
 def run(given: argparse.Namespace) -> None:
     if given.out:
         refuse_foreign(given.out, is_only_a_verdict)
-    chosen = [name.strip() for name in given.exams.split(",") if name.strip()]
-    for name in chosen:
-        if name not in EXAMS:
-            raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
+    chosen = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
     model = load(given.model, device=given.device)
     for_corpus = given_options(given, CorpusOptions, Planted)
     for_corpus.pop("seed", None)  # the exams'; a planted corpus's is part of its name
@@ -71,9 +60,7 @@ def run(given: argparse.Namespace) -> None:
         raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
     corpus = None
     if given.corpus:
-        is_planted = given.corpus == "planted" or given.corpus.startswith("planted:")
-        reading = {} if is_planted else reading_options(model)
-        corpus = load_corpus(given.corpus, **reading, **for_corpus)
+        corpus = load_corpus(given.corpus, **reading_options(model), **for_corpus)
     valid = names(*(EXAMS[name].options_class for name in chosen))
     verdict = examine(
         model,

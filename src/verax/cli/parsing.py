@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import yaml
 
+from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
 from verax.options import hints, kind_of, parse
 
@@ -75,6 +76,18 @@ def add_options(
         choices = field.metadata["choices"]
         settings["metavar"] = "{" + ",".join(choices) + "}" if choices else _METAVARS[kind]
         group.add_argument(flag, type=_reader(field.name, kind, optional), **settings)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Where a saved model reads texts, and how many at once."""
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
+    parser.add_argument(
+        "--max-tokens",
+        type=int,
+        default=MAX_TOKENS,
+        metavar="N",
+        help=f"padded tokens held at once [{MAX_TOKENS}]",
+    )
 
 
 def given_options(given: argparse.Namespace, *classes: type) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from verax.cli.parsing import add_reading
 from verax.cli.terminal import console, table
-from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.files import read_table
 from verax.errors import VeraxError, nearest
 from verax.models import load
@@ -37,14 +37,7 @@ def add(verbs: Any) -> None:
         "--text-column", default="text", metavar="NAME", help="its column of texts [text]"
     )
     parser.add_argument("--out", metavar="FILE", help="write .csv, .jsonl or .parquet")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
-    parser.add_argument(
-        "--max-tokens",
-        type=int,
-        default=MAX_TOKENS,
-        metavar="N",
-        help=f"padded tokens held at once [{MAX_TOKENS}]",
-    )
+    add_reading(parser)
     parser.set_defaults(run=run)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -78,12 +78,7 @@ def examine(
     ['both', 'only top', 'only random', 'neither']
     """
     started = time.monotonic()
-    exams = list(dict.fromkeys([exams] if isinstance(exams, str) else exams))
-    if not exams:
-        raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}")
-    for name in exams:
-        if name not in EXAMS:
-            raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
+    exams = chosen_exams([exams] if isinstance(exams, str) else exams)
     if split not in SPLITS:
         raise VeraxError(f"unknown split {split!r}: {nearest(split, SPLITS)}")
     seed = check("seed", seed, int, SEED)
@@ -130,6 +125,17 @@ def examine(
         "seconds": round(time.monotonic() - started, 3),
     }
     return Verdict(tables, manifest, summary)
+
+
+def chosen_exams(names: Iterable[str]) -> list[str]:
+    """The exams of these names, each once; an error for one there is not, or for none."""
+    chosen = list(dict.fromkeys(names))
+    if not chosen:
+        raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}")
+    for name in chosen:
+        if name not in EXAMS:
+            raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
+    return chosen
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from verax.models.classifier import AttentionClassifier
+from verax.models.head import two_columns
 from verax.models.noise import Noise
 from verax.models.trace import Trace
 
@@ -87,24 +88,24 @@ def _slopes(logits: Tensor) -> Tensor:
     The shares are a softmax over the others and 1 − p_y is a sum of theirs: nothing is taken off a
     probability near one, so that a confident decision's items keep their order.
     """
-    if logits.shape[-1] == 1:
-        return torch.where(logits > 0, 1.0, -1.0) * _both_sides(logits.abs().squeeze(-1))[:, None]
-    decided = logits.argmax(-1, keepdim=True)
-    others = logits.scatter(-1, decided, -torch.inf)
-    lead = logits.gather(-1, decided) - others.logsumexp(-1, keepdim=True)
+    decided, others = _split(logits)
     shares = others.softmax(-1).neg().scatter(-1, decided, 1.0)
-    return shares * _both_sides(lead.squeeze(-1)).unsqueeze(-1)
+    slopes = shares * _lead(logits)[1].unsqueeze(-1)
+    return slopes[:, -logits.shape[-1] :]  # of the two that one logit stands for, its own
 
 
 def _lead(logits: Tensor) -> tuple[Tensor, Tensor]:
     """How far the decision's logit is ahead of all others together, and what p_y gains by it."""
-    if logits.shape[-1] == 1:
-        lead = logits.squeeze(-1).abs()
-    else:
-        decided = logits.argmax(-1, keepdim=True)
-        others = logits.scatter(-1, decided, -torch.inf)
-        lead = logits.gather(-1, decided).squeeze(-1) - others.logsumexp(-1)
+    decided, others = _split(logits)
+    lead = two_columns(logits).gather(-1, decided).squeeze(-1) - others.logsumexp(-1)
     return lead, _both_sides(lead.double())
+
+
+def _split(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """The class decided for, (batch, 1), and the logits with −∞ in its place."""
+    both = two_columns(logits)
+    decided = both.argmax(-1, keepdim=True)
+    return decided, both.scatter(-1, decided, -torch.inf)
 
 
 def _both_sides(lead: Tensor) -> Tensor:

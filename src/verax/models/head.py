@@ -45,6 +45,13 @@ class Head(nn.Module):
         nn.init.zeros_(self.linear.bias)
 
 
+def two_columns(logits: Tensor) -> Tensor:
+    """One sigmoid logit z as the two it stands for, (0, z); more classes stay as they are."""
+    if logits.shape[-1] != 1:
+        return logits
+    return torch.cat([torch.zeros_like(logits), logits], dim=-1)
+
+
 def probabilities(logits: Tensor) -> Tensor:
     """(…, classes) logits → probabilities of every class; one logit gives two columns.
 

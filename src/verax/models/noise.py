@@ -52,11 +52,11 @@ class Noise:
 
     def uniform(self, place: int) -> Tensor:
         """One number in [0, 1) per key; `place` names where in the network it is used."""
-        return _bits(self.keys + _wrap((self.seed ^ place * _A) * _GOLDEN)).double() / 2**_BITS
+        return _bits(self.keys + self._salt(place)).double() / 2**_BITS
 
     def uniforms(self, places: Iterable[int]) -> Tensor:
         """(places, …): `uniform` for each of them, all at once."""
-        salts = [_wrap((self.seed ^ place * _A) * _GOLDEN) for place in places]
+        salts = [self._salt(place) for place in places]
         shape = (-1, *(1,) * self.keys.dim())
         return _bits(self.keys + self.keys.new_tensor(salts).view(shape)).double() / 2**_BITS
 
@@ -65,9 +65,11 @@ class Noise:
         if p == 0:
             return values
         features = torch.arange(values.shape[-1], device=values.device) * _B
-        salt = _wrap((self.seed ^ place * _A) * _GOLDEN)
-        kept = _bits(self.keys.unsqueeze(-1) + (features + salt)) >= int(p * 2**_BITS)
+        kept = _bits(self.keys.unsqueeze(-1) + (features + self._salt(place))) >= int(p * 2**_BITS)
         return values * kept.to(values.dtype).mul_(1 / (1 - p))
+
+    def _salt(self, place: int) -> int:
+        return _wrap((self.seed ^ place * _A) * _GOLDEN)
 
 
 def _wrap(number: int) -> int:

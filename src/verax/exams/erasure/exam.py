@@ -13,23 +13,16 @@ from torch import Tensor
 from verax.errors import VeraxError
 from verax.exams.erasure.flips import checked_importance
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
-from verax.exams.erasure.states import (
-    AffineStates,
-    FlipSets,
-    States,
-    ranks_from_below,
-    two_columns,
-)
+from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
 from verax.exams.erasure.through_head import HeadStates
 from verax.exams.tables import Ledger
-from verax.importance import Importance, gradient, random_draws
+from verax.importance import IMPORTANCES, Importance, gradient, random_draws
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import decisions
+from verax.models.head import decisions, two_columns
 from verax.models.noise import Noise
 from verax.models.trace import Trace
 from verax.options import option
 
-BUILT_IN = ("attention", "gradient", "product")
 _PLACE = 201
 _OFF = 1e-3
 
@@ -61,7 +54,7 @@ class ErasureExam:
         self, options: ErasureOptions, seed: int, importances: Mapping[str, Importance]
     ) -> None:
         for name, importance in importances.items():
-            if name in (*BUILT_IN, "random", "optimum"):
+            if name in (*IMPORTANCES, "optimum"):
                 raise VeraxError(f"importance {name!r} is built in: give yours another name")
             if not re.fullmatch(r"[\w.+-]+", str(name)):
                 raise VeraxError(f"importance {name!r}: name it with letters, digits, _ . + or -")

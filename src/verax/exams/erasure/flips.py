@@ -119,7 +119,7 @@ def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | Non
     if bool((off > _SUM_TOLERANCE).any()):
         row = int(off.argmax())
         raise VeraxError(
-            f"weights of row {row} sum to {1 + float(inside[row].double().sum() - 1):.6g} over "
+            f"weights of row {row} sum to {float(inside[row].double().sum()):.6g} over "
             "its items, expected 1: pass them as they are after the projection"
         )
     for name, values in (("item_logits", item_logits), ("bias", bias)):

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from verax.errors import VeraxError
+from verax.models.head import two_columns
 
 TIE = 1e-9
 _ELEMENTS = 2**18
@@ -89,13 +90,6 @@ def overtaken(logits: Tensor, decision: Tensor) -> Tensor:
     own = logits.gather(-1, decision.unsqueeze(-1))
     margin = own - logits - _tolerance(classes, decision.unsqueeze(-1))
     return (margin < 0).any(-1)
-
-
-def two_columns(logits: Tensor) -> Tensor:
-    """One sigmoid logit z as the two it stands for, (0, z); more classes stay as they are."""
-    if logits.shape[-1] != 1:
-        return logits
-    return torch.cat([torch.zeros_like(logits), logits], dim=-1)
 
 
 def pieces(batch: int, items: int, classes: int) -> Iterator[slice]:

@@ -19,8 +19,8 @@ from verax.exams.erasure.states import (
     flips_at,
     overtaken,
     tied,
-    two_columns,
 )
+from verax.models.head import two_columns
 
 _EXCHANGES = 50
 

@@ -1,0 +1,187 @@
+"""The erasure exam on models that were trained, and on heads and importances of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+import verax
+from verax.corpora.corpus import Corpus
+from verax.exams.erasure import minimal_flip_sets
+from verax.exams.tables import wide
+from verax.models import AttentionClassifier
+
+
+@pytest.fixture(scope="module")
+def train(planted: verax.Corpus) -> Callable[..., AttentionClassifier]:
+    def make(**options: object) -> AttentionClassifier:
+        sizes = {"hidden_size": 12, "embedding_size": 12, "epochs": 6, "lr": 1e-2}
+        return verax.train(planted, **{**sizes, **options})
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "options", [{"encoder": "conv"}, {"projection": "sparsemax"}, {"hierarchical": True}]
+)
+def test_results_do_not_depend_on_the_token_budget(
+    train: Callable[..., AttentionClassifier], planted: verax.Corpus, options: dict[str, object]
+) -> None:
+    model = train(**options)
+    whole = verax.examine(model, planted, max_tokens=100_000)
+    cut = verax.examine(model, planted, max_tokens=60)
+    assert whole.tables["erasure_many"]["value"].notna().any()
+    for name, table in whole.tables.items():
+        other = cut.tables[name]
+        assert table.drop(columns="value").equals(other.drop(columns="value"))
+        assert np.allclose(table["value"], other["value"], atol=1e-5, equal_nan=True), name
+
+
+def _named(corpus: verax.Corpus, model: AttentionClassifier) -> verax.Corpus:
+    """The corpus under the class names of an untrained test model."""
+    return Corpus(
+        corpus.name, model.classes, corpus.train, corpus.validation, corpus.test, corpus.config
+    )
+
+
+def test_the_same_seed_gives_the_same_tables_and_another_does_not(
+    train: Callable[..., AttentionClassifier], planted: verax.Corpus
+) -> None:
+    model = train()
+    one, two, other = (verax.examine(model, planted, seed=s) for s in (0, 0, 1))
+    for name, table in one.tables.items():
+        pd.testing.assert_frame_equal(table, two.tables[name])
+    assert not one.tables["erasure_many"].equals(other.tables["erasure_many"])
+    assert one.tables["erasure_minimal"].equals(other.tables["erasure_minimal"])
+
+
+def test_hierarchical_models_are_examined_at_their_sentences(
+    make_model: Callable[..., AttentionClassifier], planted: verax.Corpus
+) -> None:
+    model = make_model(hierarchical=True)
+    verdict = verax.examine(model, _named(planted, model))
+    items = wide(verdict.tables["erasure_instances"])["items"]
+    assert verdict.manifest["attended"] == "sentences"
+    assert items.max() <= planted.test.sentences.lengths.max()
+
+
+@pytest.mark.parametrize(
+    ("distractors", "training"),
+    [(1, {"epochs": 8}), (0, {"epochs": 20, "lr": 5e-3, "weight_decay": 1e-3})],
+)
+def test_without_an_encoder_the_minimal_set_lies_inside_the_planted_evidence(
+    distractors: int, training: dict[str, float]
+) -> None:
+    """What must go to change a decision is what was planted.
+
+    With a word of the other class in the text there is something left to decide otherwise. Without
+    one, noise words decide once the evidence is gone; only where training has shrunk their say
+    below the bias's does a decision hang on the evidence alone.
+    """
+    corpus = verax.load_corpus("planted", distractors=distractors)
+    model = verax.train(corpus, encoder="none", boundaries=False, seed=0, **training)
+    assert model.record["test"]["accuracy"] > 0.95
+    inside = flips = 0
+    rationales = corpus.test.rationales
+    assert rationales is not None
+    place = {int(i): n for n, i in enumerate(corpus.test.ids)}
+    for trace in model.traces(corpus.test):
+        found = minimal_flip_sets(trace.weights, trace.item_logits, trace.mask, trace.bias)
+        for row in torch.nonzero(found.size > 0).flatten().tolist():
+            evidence = rationales[place[int(trace.ids[row])]].astype(bool)
+            members = found.members[row, : len(evidence)].numpy()
+            inside += not (members & ~evidence).any()
+            flips += 1
+    assert flips > 100
+    assert inside / flips >= 0.95
+
+
+class Curved(nn.Module):
+    """A head with a hidden layer."""
+
+    def __init__(self, size: int, classes: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(size, 7), nn.Tanh(), nn.Linear(7, classes))
+
+    def forward(self, context: torch.Tensor, noise: object = None) -> torch.Tensor:
+        made: torch.Tensor = self.layers(context)
+        return made
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_head_that_is_not_affine_is_searched_and_said_to_be(
+    make_model: Callable[..., AttentionClassifier], planted: verax.Corpus, classes: int
+) -> None:
+    model = make_model(classes, head="softmax")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        model.head = Curved(model.head.linear.in_features, classes)  # type: ignore[assignment]
+    corpus = _named(planted, model)
+    verdict = verax.examine(model, corpus)
+    minimal = wide(verdict.tables["erasure_minimal"])
+    there = minimal["size"].notna()
+    assert (minimal.loc[there, "certified"] == 0).all()
+    excess = verdict.tables["erasure_many"].query("measure == 'excess'")["value"].dropna()
+    assert (excess >= 0).all()
+    counts = verdict.summary("documents")["value"]
+    assert counts["minimal set searched for, not certified"] == there.sum()
+
+
+def test_a_head_that_only_says_it_is_affine_is_found_out(
+    make_model: Callable[..., AttentionClassifier], planted: verax.Corpus
+) -> None:
+    model = make_model(2, head="softmax")
+    liar = Curved(model.head.linear.in_features, 2)
+    with torch.no_grad():
+        for parameter in liar.parameters():
+            parameter.mul_(20)
+    liar.affine = True  # type: ignore[assignment]
+    liar.bias = torch.zeros(2)  # type: ignore[assignment]
+    model.head = liar  # type: ignore[assignment]
+    with pytest.raises(verax.VeraxError, match="says it is affine"):
+        verax.examine(model, _named(planted, model))
+
+
+def test_an_importance_of_ones_own_is_ranked_too(
+    make_model: Callable[..., AttentionClassifier], planted: verax.Corpus
+) -> None:
+    model = make_model()
+
+    def position(model: AttentionClassifier, trace: verax.Trace) -> torch.Tensor:
+        places = torch.arange(trace.mask.shape[1]).float()
+        return -places.expand(trace.mask.shape)
+
+    verdict = verax.examine(model, _named(planted, model), importances={"position": position})
+    assert "position" in verdict.summary("excess").index
+    assert "position" in verdict.summary("contingency").index
+    assert verdict.manifest["importances"] == ["position"]
+
+
+@pytest.mark.parametrize(
+    ("name", "importance", "message"),
+    [
+        ("mine", lambda m, t: t.weights[:, :-1], "importance 'mine' is torch.float32 of shape"),
+        ("mine", lambda m, t: t.weights * math.nan, "importance 'mine' has NaN"),
+        ("mine", lambda m, t: [1.0], "importance 'mine' gave a list"),
+        ("attention", lambda m, t: t.weights, "importance 'attention' is built in"),
+        ("optimum", lambda m, t: t.weights, "importance 'optimum' is built in"),
+        ("mine (2 draws)", lambda m, t: t.weights, "name it with letters"),
+        ("mine", 3, "importance 'mine' is not a function"),
+    ],
+)
+def test_a_bad_importance_is_named(
+    make_model: Callable[..., AttentionClassifier],
+    planted: verax.Corpus,
+    name: str,
+    importance: Callable[..., torch.Tensor],
+    message: str,
+) -> None:
+    model = make_model()
+    with pytest.raises(verax.VeraxError, match=message):
+        verax.examine(model, _named(planted, model), importances={name: importance})

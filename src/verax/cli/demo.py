@@ -85,7 +85,8 @@ def run(given: argparse.Namespace) -> None:
     title = "\nmean share of words erased at the first flip, where every ranking flips it"
     screen.print(table(erasure_columns, [_erasure_cells(row) for row in rows], title=title))
     screen.print(
-        "at least: the smallest set of words that flips it; product: attention × its gradient",
+        "at least: the smallest set of words that flips it; product: attention × its gradient;\n"
+        "optimal: attention needs no more than that, of all reviews that can be flipped",
         style="dim",
     )
     for row in example_rows(models, corpus):

@@ -14,7 +14,7 @@ from verax.cli.terminal import console, heat, table
 from verax.corpora import Corpus, load_corpus
 from verax.exams import Verdict, examine
 from verax.exams.dispersion import normalised_entropy, support_size
-from verax.exams.intervals import mean
+from verax.statistics import mean
 from verax.files import refuse_foreign, replace_folder
 from verax.models import AttentionClassifier, decisions
 from verax.options import SEED, check

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from verax.exams.intervals import Interval, mean, proportion, quantile
 from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
+from verax.statistics.intervals import Interval, mean, proportion, quantile
 
 BIN = 0.1
 _FIVE = (("min", 0.0), ("q1", 0.25), ("median", 0.5), ("q3", 0.75), ("max", 1.0))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from verax.exams.intervals import mean, proportion, quantile
+from verax.statistics.intervals import mean, proportion, quantile
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 10), (3, 10), (10, 10), (500, 1234)])

@@ -1,0 +1,51 @@
+"""What is there and what is not: NaN is left out, and counted."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from verax.errors import VeraxError
+
+Values = NDArray[np.float64]
+
+
+def numbers(values: ArrayLike, what: str = "values") -> Values:
+    """(n,) float64, each finite or NaN. An infinite one is refused: it has no mean."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise VeraxError(f"{what} must be numbers, NaN where there is none: {error}") from error
+    if found.ndim != 1:
+        raise VeraxError(f"{what} must be one list of numbers, not of shape {found.shape}")
+    if np.isinf(found).any():
+        raise VeraxError(f"{what} must be finite, or NaN to be left out and counted: found ±inf")
+    return found
+
+
+def there(values: ArrayLike) -> tuple[Values, int]:
+    """The values that are there, and how many are not.
+
+    >>> there([1.0, float("nan"), 3.0])
+    (array([1., 3.]), 1)
+    """
+    given = numbers(values)
+    kept = given[~np.isnan(given)]
+    return kept, len(given) - len(kept)
+
+
+def both_there(a: ArrayLike, b: ArrayLike) -> tuple[Values, Values, int]:
+    """The pairs of which both are there, and how many are not."""
+    left, right = numbers(a, "the first values"), numbers(b, "the second values")
+    if len(left) != len(right):
+        raise VeraxError(
+            f"pairs need as many values on each side, got {len(left)} and {len(right)}: "
+            "align them, with NaN where one is missing"
+        )
+    kept = ~(np.isnan(left) | np.isnan(right))
+    return left[kept], right[kept], int((~kept).sum())
+
+
+def is_constant(values: Values) -> bool:
+    """Whether values differ by nothing, or by rounding alone (1e-12 of the largest)."""
+    return bool(np.ptp(values) <= 1e-12 * np.abs(values).max()) if len(values) else True

@@ -1,15 +1,21 @@
-"""What could explain a decision: a score for every attended item.
+"""What could explain a decision: a score for every word, or for every attended item.
 
-An importance is a function of (model, trace) that gives (batch, items) scores, the higher the more
-important, with their signs; what it says where `trace.mask` is False is not looked at.
+An importance is a function of (model, batch), or (model, trace) where there is one already. `on`
+says where the scores are: "inputs" gives (batch, tokens), zero at SOS, EOS and PAD; "items" gives
+(batch, items), zero where there is none. They are about the class decided for, the higher the more
+important, and take no side unless `signed` is asked for. The model is left as it was: mode,
+parameters and their `.grad`.
 """
 
-from verax.importance.items import (
-    IMPORTANCES,
-    Importance,
+from verax.importance.explain import explain
+from verax.importance.gradients import gradient, gradients, integrated_gradients
+from verax.importance.influence import Influence, influence, influences
+from verax.importance.leave_one_out import leave_one_out
+from verax.importance.registry import IMPORTANCES, Importance, names_of, score
+from verax.importance.weights import (
     attention,
-    gradient,
-    product,
+    attention_gradient,
+    attention_product,
     random,
     random_draws,
     weight_gradient,
@@ -18,10 +24,20 @@ from verax.importance.items import (
 __all__ = [
     "IMPORTANCES",
     "Importance",
+    "Influence",
     "attention",
+    "attention_gradient",
+    "attention_product",
+    "explain",
     "gradient",
-    "product",
+    "gradients",
+    "influence",
+    "influences",
+    "integrated_gradients",
+    "leave_one_out",
+    "names_of",
     "random",
     "random_draws",
+    "score",
     "weight_gradient",
 ]

@@ -1,60 +1,72 @@
-"""Importance of attended items: attention, its gradient, their product, and chance."""
+"""Importance that attention itself gives: its weights, their gradient, the product, and chance."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
+from verax.importance.decision import lead, split
+from verax.importance.given import Given, check_level, traced
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import two_columns
+from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.noise import Noise
 from verax.models.trace import Trace
 
-Importance = Callable[[AttentionClassifier, Trace], Tensor]
-
-_PLACE = 1 << 20
+_PLACE, _WORDS = 1 << 20, 1 << 21
 
 
-def attention(model: AttentionClassifier, trace: Trace) -> Tensor:
-    """α_i, the weight itself."""
-    return trace.weights
+def attention(model: AttentionClassifier, given: Given, on: str = "items") -> Tensor:
+    """α: the weight of each item, (batch, items), or of each word, (batch, tokens).
+
+    In a hierarchical model a word's weight is its own within its sentence times the sentence's, so
+    that words sum to one as well.
+    """
+    check_level(on)
+    trace = traced(model, given)
+    if on == "items" or not isinstance(model, HierarchicalClassifier):
+        return trace.weights
+    with torch.no_grad():
+        within = model.word_weights(trace.batch, trace.states)
+        return within * trace.weights.gather(-1, trace.item_of_token.clamp(min=0))
 
 
-def gradient(model: AttentionClassifier, trace: Trace) -> Tensor:
-    """∂p_y/∂α_i, of the probability of the class decided for.
+def attention_gradient(model: AttentionClassifier, given: Given) -> Tensor:
+    """∂p_y/∂α_i, of the probability of the class decided for, (batch, items).
 
     α is a free variable here: items stay as they are, α's own projection is not differentiated, and
     the rest is not renormalised (Serrano & Smith 2019, section 5.1). Closed form where the head is
     affine, through the head by autograd where it is not.
     """
+    trace = traced(model, given)
     if trace.is_affine:
         return weight_gradient(trace.weights, trace.item_logits, trace.bias, trace.mask)
     with torch.enable_grad():
         weights = trace.weights.detach().requires_grad_()
         context = (weights.unsqueeze(-2) @ trace.items.detach()).squeeze(-2)
-        lead, slope = _lead(trace.head(context))
-        (found,) = torch.autograd.grad(lead.sum(), weights)
-    return (found.double() * slope.detach().unsqueeze(-1)).masked_fill(~trace.mask, 0.0)
+        ahead, slope = lead(trace.head(context))
+        (found,) = torch.autograd.grad(ahead.sum(), weights)
+    return (found.double() * slope.unsqueeze(-1)).masked_fill(~trace.mask, 0.0)
 
 
-def product(model: AttentionClassifier, trace: Trace) -> Tensor:
-    """α_i ∂p_y/∂α_i, attention times its gradient."""
-    return trace.weights * gradient(model, trace)
+def attention_product(model: AttentionClassifier, given: Given) -> Tensor:
+    """α_i ∂p_y/∂α_i, attention times its gradient, (batch, items)."""
+    trace = traced(model, given)
+    return trace.weights * attention_gradient(model, trace)
 
 
-def random(seed: int = 0, draw: int = 0) -> Importance:
-    """An importance by chance; a document's scores depend on seed and draw, not on its batch."""
-
-    def scores(model: AttentionClassifier, trace: Trace) -> Tensor:
-        return random_draws(trace, seed, draw + 1)[draw]
-
-    return scores
+def random(model: AttentionClassifier, given: Given, on: str = "items", *, seed: int = 0) -> Tensor:
+    """Scores by chance; a document's depend on the seed and on nothing else in its batch."""
+    check_level(on)
+    trace = traced(model, given)
+    if on == "items":
+        return random_draws(trace, seed, 1)[0].masked_fill(~trace.mask, 0.0)
+    words = trace.batch.words
+    noise = Noise.of(trace.batch.keys, words.shape[1], seed, 0)
+    return noise.uniform(_WORDS).masked_fill(~words, 0.0)
 
 
 def random_draws(trace: Trace, seed: int, draws: int) -> Tensor:
-    """(draws, batch, items): the first draws of `random`, all at once."""
+    """(draws, batch, items): several random scores at once, `random` on items being the first."""
     noise = Noise.of(trace.batch.keys, trace.mask.shape[1], seed, 0)
     return noise.uniforms(range(_PLACE, _PLACE + draws))
 
@@ -88,36 +100,7 @@ def _slopes(logits: Tensor) -> Tensor:
     The shares are a softmax over the others and 1 − p_y is a sum of theirs: nothing is taken off a
     probability near one, so that a confident decision's items keep their order.
     """
-    decided, others = _split(logits)
+    decided, others = split(logits)
     shares = others.softmax(-1).neg().scatter(-1, decided, 1.0)
-    slopes = shares * _lead(logits)[1].unsqueeze(-1)
+    slopes = shares * lead(logits)[1].unsqueeze(-1)
     return slopes[:, -logits.shape[-1] :]  # of the two that one logit stands for, its own
-
-
-def _lead(logits: Tensor) -> tuple[Tensor, Tensor]:
-    """How far the decision's logit is ahead of all others together, and what p_y gains by it."""
-    decided, others = _split(logits)
-    lead = two_columns(logits).gather(-1, decided).squeeze(-1) - others.logsumexp(-1)
-    return lead, _both_sides(lead.double())
-
-
-def _split(logits: Tensor) -> tuple[Tensor, Tensor]:
-    """The class decided for, (batch, 1), and the logits with −∞ in its place."""
-    both = two_columns(logits)
-    decided = both.argmax(-1, keepdim=True)
-    return decided, both.scatter(-1, decided, -torch.inf)
-
-
-def _both_sides(lead: Tensor) -> Tensor:
-    """σ(lead) σ(−lead) = p_y (1 − p_y), never quite zero, which would make all items equal."""
-    product = torch.sigmoid(lead) * torch.sigmoid(-lead)
-    return product.clamp(min=torch.finfo(product.dtype).tiny)
-
-
-IMPORTANCES: dict[str, Importance] = {
-    "attention": attention,
-    "gradient": gradient,
-    "product": product,
-    "random": random(),
-}
-"""By name, for options and flags; `random` here is its first draw."""

@@ -181,6 +181,23 @@ class AttentionClassifier(nn.Module):
         frame.insert(0, "label", pd.Series(labels, dtype=str))
         return frame
 
+    def explain(
+        self,
+        texts: Texts,
+        by: str | Sequence[str] = ("attention", "gradient", "leave-one-out"),
+        *,
+        seed: int = 0,
+        max_tokens: int = MAX_TOKENS,
+        watch: Watch = iter,
+    ) -> pd.DataFrame:
+        """A row per word of each text: the decision, and the word's score by each importance.
+
+        See `verax.importance.explain`; `verax.importance.IMPORTANCES` has the names for `by`.
+        """
+        from verax.importance.explain import explain
+
+        return explain(self, texts, by, seed=seed, max_tokens=max_tokens, watch=watch)
+
     def read(self, texts: Texts | Documents | EncodedDocuments) -> EncodedDocuments:
         """Texts as this model's numbers."""
         if isinstance(texts, EncodedDocuments):

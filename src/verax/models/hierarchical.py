@@ -35,17 +35,34 @@ class HierarchicalClassifier(AttentionClassifier):
         """Word vectors → states of words, (batch, tokens, size), and of sentences."""
         layout = _layout(batch)
         states = self._encode_groups(layout, embedded, noise)
-        contexts = []
-        for words, group in zip(states, layout.groups, strict=True):
-            _, weights = self.word_attention(words, group.mask)
-            contexts.append(pool(weights, words))
-        sentences = layout.join_sentences(contexts)
+        sentences = self._sentences(layout, states)
         if noise is not None:
             noise = noise.columns(sentences.shape[1])
             sentences = noise.dropout(sentences, self.options.dropout_sentence, _SENTENCE_PLACE)
         counts = torch.from_numpy(layout.counts)
         items = self.sentence_encoder(sentences, layout.mask, counts, noise)
         return layout.join_words(states), items
+
+    def sentences(self, batch: Batch, states: Tensor) -> Tensor:
+        """States of words, (batch, tokens, size) → what the sentence encoder reads of them."""
+        layout = _layout(batch)
+        return self._sentences(layout, layout.split(states))
+
+    def word_weights(self, batch: Batch, states: Tensor) -> Tensor:
+        """(batch, tokens): the weight of each word within its sentence, zero at PAD."""
+        layout = _layout(batch)
+        groups = [
+            self.word_attention(words, group.mask)[1].unsqueeze(-1)
+            for words, group in zip(layout.split(states), layout.groups, strict=True)
+        ]
+        return layout.join_words(groups).squeeze(-1)
+
+    def _sentences(self, layout: SentenceLayout, states: list[Tensor]) -> Tensor:
+        contexts = []
+        for words, group in zip(states, layout.groups, strict=True):
+            _, weights = self.word_attention(words, group.mask)
+            contexts.append(pool(weights, words))
+        return layout.join_sentences(contexts)
 
     def encode_words(self, batch: Batch, embedded: Tensor, noise: Noise | None = None) -> Tensor:
         layout = _layout(batch)

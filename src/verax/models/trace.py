@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ class Trace:
     weights        (batch, items)             α: on the simplex, zero where masked
     logits         (batch, classes)           one column means one sigmoid logit
     head           the map from context to logits, affine unless someone put another in its place
+    found          what was worked out of this trace already, kept by whoever worked it out
     """
 
     ids: NDArray[np.int64]
@@ -50,6 +51,7 @@ class Trace:
     weights: Tensor
     logits: Tensor
     head: Head
+    found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.logits)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,8 +14,9 @@ from verax.exams.erasure.flips import checked_importance
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
 from verax.exams.erasure.through_head import HeadStates
+from verax.exams.own_importances import ask, named
 from verax.exams.tables import Ledger
-from verax.importance import IMPORTANCES, Importance, gradient, random_draws
+from verax.importance import Importance, attention_gradient, random_draws
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, two_columns
 from verax.models.noise import Noise
@@ -53,16 +53,9 @@ class ErasureExam:
     def __init__(
         self, options: ErasureOptions, seed: int, importances: Mapping[str, Importance]
     ) -> None:
-        for name, importance in importances.items():
-            if name in (*IMPORTANCES, "optimum"):
-                raise VeraxError(f"importance {name!r} is built in: give yours another name")
-            if not re.fullmatch(r"[\w.+-]+", str(name)):
-                raise VeraxError(f"importance {name!r}: name it with letters, digits, _ . + or -")
-            if not callable(importance):
-                raise VeraxError(f"importance {name!r} is not a function of (model, trace)")
         self.options = options
         self.seed = seed
-        self.importances = dict(importances)
+        self.importances = named(importances)
         self.ledger = Ledger()
 
     @torch.no_grad()
@@ -110,19 +103,14 @@ class ErasureExam:
         self, model: AttentionClassifier, trace: Trace, states: States
     ) -> dict[str, Tensor]:
         """Name → (1, batch, items)."""
-        slopes = gradient(model, trace).double()
+        slopes = attention_gradient(model, trace).double()
         scores = {
             "attention": states.weights,
             "gradient": slopes,
             "product": states.weights * slopes,
         }
         for name, importance in self.importances.items():
-            with torch.enable_grad():
-                given: object = importance(model, trace)
-            if not isinstance(given, torch.Tensor):
-                kind = type(given).__name__
-                raise VeraxError(f"importance {name!r} gave a {kind}, expected a tensor")
-            given = given.detach().to(trace.mask.device)
+            given = ask(name, importance, model, trace)
             scores[name] = checked_importance(f"importance {name!r}", given, trace.mask)
         return {name: score.unsqueeze(0) for name, score in scores.items()}
 

@@ -1,0 +1,64 @@
+"""What every importance starts from: a model held still, and a trace of what it read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from verax.corpora.batch import Batch
+from verax.errors import VeraxError, nearest
+from verax.models.classifier import AttentionClassifier
+from verax.models.trace import Trace
+
+Given = Batch | Trace
+"""What is explained: a batch, or the trace of one, which saves reading it again."""
+
+LEVELS = ("inputs", "items")
+T = TypeVar("T")
+
+
+def traced(model: AttentionClassifier, given: Given) -> Trace:
+    """The trace of what is given; a batch is read now."""
+    if isinstance(given, Trace):
+        return given
+    with held(model), torch.no_grad():
+        return model(given)
+
+
+def check_level(on: str) -> None:
+    if on not in LEVELS:
+        raise VeraxError(f"on is {on!r}: {nearest(on, LEVELS)}")
+
+
+@contextmanager
+def held(model: AttentionClassifier) -> Iterator[None]:
+    """The model as it predicts, ready to be differentiated; afterwards as it was.
+
+    Nothing is dropped, and no parameter asks for a gradient: a quarter of a backward pass would go
+    into gradients of weights that nobody reads. Recurrent modules are put in training mode, without
+    which a GPU cannot go back through them; they have no dropout of their own.
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    wanted = [p for p in model.parameters() if p.requires_grad]
+    try:
+        for module, _ in modes:
+            module.training = isinstance(module, nn.RNNBase)
+        for parameter in wanted:
+            parameter.requires_grad_(False)
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+        for parameter in wanted:
+            parameter.requires_grad_(True)
+
+
+def once(trace: Trace, key: tuple[Any, ...], work: Callable[[], T]) -> T:
+    """What `work` gives, worked out once for a trace: several exams may ask for the same."""
+    if key not in trace.found:
+        trace.found[key] = work()
+    return trace.found[key]

@@ -1,0 +1,140 @@
+"""Importance by gradient: how the decision moves with each input, or with each item."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from verax.corpora.batching import MAX_TOKENS
+from verax.errors import VeraxError, nearest
+from verax.importance.copies import copies_within, repeated
+from verax.importance.decision import lead
+from verax.importance.given import Given, check_level, held, once, traced
+from verax.models.attention import pool
+from verax.models.classifier import AttentionClassifier
+from verax.models.head import decisions
+from verax.models.trace import Trace
+
+THROUGH = ("all", "values")
+SCORES = ("norm", "product")
+
+
+def gradient(
+    model: AttentionClassifier,
+    given: Given,
+    on: str = "inputs",
+    *,
+    through: str = "all",
+    score: str = "norm",
+    signed: bool = False,
+    boundaries: bool = False,
+) -> Tensor:
+    """How p_y moves with each word's vector, (batch, tokens), or with each item, (batch, items).
+
+    through     "all": the full gradient, through the weights as well; "values": attention detached,
+                its weights taken for constants (Jain & Wallace's code)
+    score       "norm": ‖g_i‖₂ (Meister et al., eq. 4); "product": |g_i · x_i|, gradient × input
+    signed      keep the sign of a product
+    boundaries  keep the scores of SOS and EOS, which else are zero as padding is
+
+    float64, not normalised. With attention detached and an affine head ∂p_y/∂h_i = α_i · (the same
+    vector for all), so the norm on items *is* attention: agreement with it is a tautology.
+    """
+    check_level(on)
+    _check("through", through, THROUGH)
+    _check("score", score, SCORES)
+    trace = traced(model, given)
+    found = gradients(model, trace, through)[on]
+    values = (trace.embedded if on == "inputs" else trace.items).double()
+    if score == "norm":
+        scores = torch.linalg.vector_norm(found, dim=-1)
+    else:
+        scores = (found * values).sum(-1)
+        scores = scores if signed else scores.abs()
+    return scores.masked_fill(~_shown(trace, on, boundaries), 0.0)
+
+
+def gradients(model: AttentionClassifier, trace: Trace, through: str = "all") -> dict[str, Tensor]:
+    """∂p_y/∂ word vectors and ∂p_y/∂ items in full, (batch, tokens or items, size) in float64.
+
+    One pass forward and one back for both, kept with the trace.
+    """
+    return once(trace, ("gradients", model, through), lambda: _gradients(model, trace, through))
+
+
+def _gradients(model: AttentionClassifier, trace: Trace, through: str) -> dict[str, Tensor]:
+    with held(model), torch.enable_grad():
+        embedded = trace.embedded.detach().requires_grad_()
+        _, items = model.encode(trace.batch, embedded)
+        if not items.requires_grad:  # cannot depend on any word
+            items.requires_grad_()
+        ahead, slope = lead(_logits(model, items, trace.mask, through))
+        back = torch.autograd.grad(ahead.sum(), (embedded, items), allow_unused=True)
+    slope = slope.view(-1, 1, 1)
+    inputs = torch.zeros_like(embedded) if back[0] is None else back[0]
+    return {"inputs": inputs.double() * slope, "items": back[1].double() * slope}
+
+
+def _logits(model: AttentionClassifier, items: Tensor, mask: Tensor, through: str) -> Tensor:
+    """From items on, with the weights as they follow from the items or held constant."""
+    _, weights = model.attention(items, mask)
+    return model.head(pool(weights if through == "all" else weights.detach(), items))
+
+
+def integrated_gradients(
+    model: AttentionClassifier,
+    given: Given,
+    on: str = "inputs",
+    *,
+    steps: int = 50,
+    through: str = "all",
+    signed: bool = False,
+    max_tokens: int = MAX_TOKENS,
+) -> Tensor:
+    """∫ ∂p_y/∂x_i · (x_i − x⁰_i) along the straight path from x⁰ to x (Sundararajan et al. 2017).
+
+    x⁰ has zero vectors in place of words; SOS and EOS stay, so that the words' signed scores alone
+    sum to p_y(x) − p_y(x⁰), up to the error of Gauss–Legendre quadrature in `steps` points. On
+    items the path runs from zero items to the items as they are. float64.
+    """
+    check_level(on)
+    _check("through", through, THROUGH)
+    trace = traced(model, given)
+    target = trace.embedded if on == "inputs" else trace.items
+    shown = _shown(trace, on, boundaries=False)
+    start = torch.zeros_like(target)
+    if on == "inputs":
+        start = torch.where((trace.token_mask & ~shown).unsqueeze(-1), target, start)
+    places, shares = np.polynomial.legendre.leggauss(steps)
+    places, shares = (places + 1) / 2, shares / 2
+    decided = decisions(trace.logits)
+    total = torch.zeros_like(target, dtype=torch.float64)
+    many = copies_within(trace.batch, max_tokens)
+    with held(model), torch.enable_grad():
+        for first in range(0, steps, many):
+            part = torch.from_numpy(places[first : first + many]).to(target)
+            share = torch.from_numpy(shares[first : first + many]).to(total)
+            way = start + part.view(-1, 1, 1, 1) * (target - start)
+            way = way.flatten(0, 1).detach().requires_grad_()
+            batch = repeated(trace.batch, len(part))
+            items = model.encode(batch, way)[1] if on == "inputs" else way
+            logits = _logits(model, items, batch.mask, through)
+            ahead, slope = lead(logits, decided.repeat(len(part)))
+            (back,) = torch.autograd.grad(ahead.sum(), way)
+            back = back.double() * slope.view(-1, 1, 1)
+            total += torch.einsum("s,s...->...", share, back.unflatten(0, (len(part), -1)))
+    scores = (total * (target - start).double()).sum(-1)
+    scores = scores if signed else scores.abs()
+    return scores.masked_fill(~shown, 0.0)
+
+
+def _shown(trace: Trace, on: str, boundaries: bool) -> Tensor:
+    if on == "items":
+        return trace.mask
+    return trace.token_mask if boundaries else trace.batch.words
+
+
+def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise VeraxError(f"{name} is {value!r}: {nearest(value, choices)}")

@@ -1,0 +1,94 @@
+"""The influence matrix: how much each item depends on each input.
+
+One file for each way to it; all give the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from verax.corpora.batching import MAX_TOKENS
+from verax.errors import VeraxError, nearest
+from verax.importance.given import Given, held, traced
+from verax.importance.influence import backward, local, recurrent
+from verax.importance.influence.targets import Piece, Targets
+from verax.models.classifier import AttentionClassifier
+from verax.models.trace import Trace
+
+KINDS = ("norm", "frobenius")
+
+__all__ = ["Influence", "Piece", "Targets", "influence", "influences"]
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """How much each input moves each item.
+
+    matrix     (batch, positions, tokens): row r is about item positions[:, r]
+    positions  (batch, positions) long
+    mask       (batch, positions) bool: where there is such an item
+    """
+
+    matrix: Tensor
+    positions: Tensor
+    mask: Tensor
+
+
+def influence(
+    model: AttentionClassifier,
+    given: Given,
+    *,
+    kind: str = "norm",
+    positions: int | None = None,
+    seed: int = 0,
+    boundaries: bool = False,
+    max_tokens: int = MAX_TOKENS,
+) -> Influence:
+    """The influence of every word on every item.
+
+    kind        "norm": ‖∂‖h_p‖₂/∂x_i‖₂, the influence on the item's magnitude (Meister et al.,
+                eq. 5); "frobenius": ‖∂h_p/∂x_i‖_F, on the item itself
+    positions   of each document at most so many items, drawn by `seed`
+    boundaries  keep the columns of SOS and EOS, which else are zero as padding is
+
+    The matrix is held whole, items × tokens of every document; `influences` gives it in pieces.
+    """
+    trace = traced(model, given)
+    targets = Targets.of(trace, positions, seed)
+    matrix = trace.items.new_zeros(*targets.items.shape, trace.tokens.shape[1])
+    for rows, block, part in influences(model, trace, targets, kind, max_tokens):
+        matrix[rows.unsqueeze(-1), block, : part.shape[-1]] = part
+    shown = trace.token_mask if boundaries else trace.batch.words
+    matrix *= targets.mask.unsqueeze(-1) & shown.unsqueeze(1)
+    return Influence(matrix, targets.items, targets.mask)
+
+
+def influences(
+    model: AttentionClassifier,
+    trace: Trace,
+    targets: Targets,
+    kind: str = "norm",
+    max_tokens: int = MAX_TOKENS,
+) -> Iterator[Piece]:
+    """The same in pieces, for some documents and items at a time; see `Piece`.
+
+    SOS and EOS have their columns. Rows of items that are not there mean nothing.
+    """
+    if kind not in KINDS:
+        raise VeraxError(f"kind is {kind!r}: {nearest(kind, KINDS)}")
+    if not bool(targets.mask.any()):
+        return
+    with held(model):
+        if trace.batch.layout is not None:
+            yield from backward.pieces(model, trace, targets, kind, max_tokens)
+            return
+        for way in (local, recurrent):
+            if way.fits(model):
+                with torch.no_grad():
+                    yield from way.pieces(model, trace, targets, kind, max_tokens)
+                return
+        yield from backward.pieces(model, trace, targets, kind, max_tokens)

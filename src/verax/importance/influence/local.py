@@ -1,0 +1,94 @@
+"""Influence where a state sees no further than its neighbours: convolution, or no encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from verax.importance.influence.targets import Piece, Targets
+from verax.models.classifier import AttentionClassifier
+from verax.models.encoders import Convolution, Identity
+from verax.models.trace import Trace
+
+_REACH = 2
+_TOKENS_PER_ROW = 4
+_SCALARS_PER_TOKEN = 32
+
+
+def fits(model: AttentionClassifier) -> bool:
+    return isinstance(model.encoder, (Convolution, Identity))
+
+
+def pieces(
+    model: AttentionClassifier, trace: Trace, targets: Targets, kind: str, max_tokens: int
+) -> Iterator[Piece]:
+    """See `Piece`. h_p is a ReLU of taps of x_{p−2} … x_{p+2}, each a matrix: no walk is needed."""
+    width = trace.tokens.shape[1]
+    most = max(1, min(max_tokens // _TOKENS_PER_ROW, _SCALARS_PER_TOKEN * max_tokens // width))
+    count = targets.items.shape[1]
+    for rows in torch.arange(len(trace), device=trace.tokens.device).split(max(1, most // count)):
+        for block in torch.arange(count, device=rows.device).split(most):
+            places = targets.items[rows][:, block]
+            states = _at(trace.states[rows], places)
+            near = (_norms if kind == "norm" else _frobenius)(
+                model, states, _at(trace.embedded[rows], places)
+            )
+            # as wide as the reach on either side, then cut to the text
+            matrix = states.new_zeros(*places.shape, width + 2 * _REACH)
+            reach = (near.shape[-1] - 1) // 2
+            columns = torch.arange(-reach, reach + 1, device=rows.device) + _REACH
+            matrix.scatter_(-1, places.unsqueeze(-1) + columns, near)
+            matrix = matrix[..., _REACH : _REACH + width]
+            yield Piece(rows, block, matrix * trace.token_mask[rows].unsqueeze(1))
+
+
+def _taps(model: AttentionClassifier) -> Tensor:
+    """(offsets, size, embedding): ∂(before ReLU)/∂x_{p+o}, narrow filters first."""
+    encoder = model.encoder
+    if isinstance(encoder, Convolution):
+        narrow = encoder.narrow.weight.permute(2, 0, 1)
+        wide = encoder.wide.weight.permute(2, 0, 1)
+        none = torch.zeros_like(narrow[:1])
+        return torch.cat([torch.cat([none, narrow, none]), wide], dim=1)
+    size = model.options.embedding_size
+    return torch.eye(size, device=model.device, dtype=model.embedding.weight.dtype)[None]
+
+
+def _moving(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tensor:
+    """(…, size): 1 where the encoder's output moves with its input, 0 below a ReLU's corner."""
+    size = model.encoder.output_size
+    if not isinstance(model.encoder, Convolution):
+        return torch.ones_like(states[..., :size])
+    encoded = states - embedded if model.options.grounding == "residual" else states[..., :size]
+    return (encoded > 0).to(states)
+
+
+def _norms(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tensor:
+    """‖∂‖h_p‖/∂x_{p+o}‖, (…, offsets)."""
+    size = model.encoder.output_size
+    units = states / torch.linalg.vector_norm(states, dim=-1, keepdim=True).clamp(min=1e-30)
+    taps = _taps(model)
+    moved = units[..., :size] * _moving(model, states, embedded)
+    vectors = torch.einsum("...s,ose->...oe", moved, taps)
+    grounding = model.options.grounding
+    if grounding != "none" and grounding in ("concat", "residual"):
+        vectors[..., len(taps) // 2, :] += units[..., size:] if grounding == "concat" else units
+    return torch.linalg.vector_norm(vectors, dim=-1)
+
+
+def _frobenius(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tensor:
+    """‖∂h_p/∂x_{p+o}‖_F, (…, offsets)."""
+    taps = _taps(model)
+    moving, middle = _moving(model, states, embedded), len(taps) // 2
+    squares = moving @ taps.square().sum(-1).T
+    if model.options.grounding == "concat":
+        squares[..., middle] += embedded.shape[-1]
+    elif model.options.grounding == "residual":  # ‖J + 1‖² = ‖J‖² + 2 tr J + size
+        squares[..., middle] += 2 * (moving @ taps[middle].diagonal()) + embedded.shape[-1]
+    return squares.clamp(min=0).sqrt()
+
+
+def _at(values: Tensor, places: Tensor) -> Tensor:
+    return values.gather(1, places.unsqueeze(-1).expand(-1, -1, values.shape[-1]))

@@ -1,0 +1,133 @@
+"""Influence through one recurrent layer: all targets walk back together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from verax.importance.influence.adjoint import adjoint_of
+from verax.importance.influence.targets import Piece, Targets
+from verax.importance.same_length import Alike, alike
+from verax.models.classifier import AttentionClassifier
+from verax.models.encoders import Recurrent
+from verax.models.trace import Trace
+
+_TOKENS_PER_ROW = 8
+_SCALARS_PER_TOKEN = 32
+
+
+def fits(model: AttentionClassifier) -> bool:
+    return isinstance(model.encoder, Recurrent) and len(model.encoder.forwards) == 1
+
+
+def pieces(
+    model: AttentionClassifier, trace: Trace, targets: Targets, kind: str, max_tokens: int
+) -> Iterator[Piece]:
+    """See `Piece`. Of the Frobenius norm, a target has a row for each dimension."""
+    encoder = model.encoder
+    assert isinstance(encoder, Recurrent)
+    longest = max(1, int(trace.batch.lengths.max()))
+    most = max(1, min(max_tokens // _TOKENS_PER_ROW, _SCALARS_PER_TOKEN * max_tokens // longest))
+    each = 1 if kind == "norm" else encoder.output_size // 2
+    for group in alike(model, trace, max(1, most // each)):
+        mask = targets.mask[group.rows]
+        wanted = mask.any(0).nonzero().squeeze(-1)
+        for block in wanted.split(max(1, most // (each * len(group.rows)))):
+            places = targets.items[group.rows][:, block]
+            find = _norms if kind == "norm" else _frobenius
+            squares = find(model, group, places)
+            yield Piece(group.rows, block, squares.clamp(min=0).sqrt())
+
+
+def _norms(model: AttentionClassifier, group: Alike, places: Tensor) -> Tensor:
+    """Squares of ‖∂‖h_p‖/∂x_t‖, (documents, targets, length)."""
+    encoder = model.encoder
+    assert isinstance(encoder, Recurrent)
+    size = encoder.output_size // 2
+    states = _at(group.states, places)
+    units = states / torch.linalg.vector_norm(states, dim=-1, keepdim=True).clamp(min=1e-30)
+    own = {"concat": units[..., 2 * size :], "residual": units}.get(model.options.grounding)
+    total = group.states.new_zeros(*places.shape, group.length)
+    vectors = torch.zeros_like(_at(group.embedded, places)) if own is None else own
+    for turned, module in enumerate((encoder.forwards[0], encoder.backwards[0])):
+        half = units[..., turned * size : (turned + 1) * size]
+        squares, here = _walk(module, group, places, half, bool(turned))
+        total += squares
+        vectors = vectors + here
+    return total.scatter(-1, places.unsqueeze(-1), vectors.square().sum(-1, keepdim=True))
+
+
+def _frobenius(model: AttentionClassifier, group: Alike, places: Tensor) -> Tensor:
+    """Squares of ‖∂h_p/∂x_t‖_F, (documents, targets, length)."""
+    encoder = model.encoder
+    assert isinstance(encoder, Recurrent)
+    size = encoder.output_size // 2
+    grounding = model.options.grounding
+    every = torch.eye(size, device=places.device, dtype=group.states.dtype)
+    rows = places.repeat_interleave(size, dim=1)
+    units = every.repeat(places.shape[1], 1).expand(len(places), -1, -1)
+    total = group.states.new_zeros(*places.shape, group.length)
+    diagonal = group.states.new_zeros(*places.shape, 1)
+    for turned, module in enumerate((encoder.forwards[0], encoder.backwards[0])):
+        squares, here = _walk(module, group, rows, units, bool(turned))
+        total += squares.unflatten(1, (-1, size)).sum(2)
+        here = here.unflatten(1, (-1, size))
+        if grounding == "residual":
+            here[..., turned * size : (turned + 1) * size] += every
+        diagonal += here.square().sum((-1, -2)).unsqueeze(-1)
+    if grounding == "concat":
+        diagonal += group.embedded.shape[-1]
+    return total.scatter(-1, places.unsqueeze(-1), diagonal)
+
+
+def _walk(
+    module: nn.Module, group: Alike, places: Tensor, units: Tensor, turned: bool
+) -> tuple[Tensor, Tensor]:
+    """Gradients of u · h_p through one direction.
+
+    places  (documents, rows) long: p
+    units   (documents, rows, size): u
+    Gives squared norms at every t, (documents, rows, length), and at t = p the gradient itself,
+    (documents, rows, input size).
+    """
+    inputs = group.embedded.transpose(0, 1)
+    if turned:
+        inputs, places = inputs.flip(0), group.length - 1 - places
+    order = places.argsort(dim=1, descending=True, stable=True)
+    sorted_places = places.gather(1, order).T
+    sorted_units = units.gather(1, order.unsqueeze(-1).expand_as(units)).transpose(0, 1)
+    rows, documents = sorted_places.shape
+    adjoint = adjoint_of(module, inputs, rows)
+    squares = inputs.new_zeros(group.length, rows, documents)
+    here = inputs.new_zeros(rows, documents, inputs.shape[-1])
+    # how many rows of any document, and of all, have begun by each step
+    begun = (sorted_places.unsqueeze(0) >= _steps(group.length + 1, places)).sum(1)
+    most, least = begun.amax(-1).tolist(), begun.amin(-1).tolist()
+    for t in reversed(range(group.length)):
+        k, first = most[t], least[t + 1]
+        if not k:
+            continue
+        if first < k:
+            now = (sorted_places[first:k] == t).unsqueeze(-1)
+            fresh = torch.where(now, sorted_units[first:k], adjoint.hidden[first:k])
+            adjoint.hidden[first:k] = fresh
+        vectors = adjoint.back(k, t)
+        squares[t, :k] = torch.linalg.vector_norm(vectors, dim=-1)
+        if first < k:
+            here[first:k] = torch.where(now, vectors[first:k], here[first:k])
+    found = squares.square_().permute(2, 1, 0)
+    back = order.argsort(dim=1).unsqueeze(-1)
+    found = found.flip(-1) if turned else found
+    here = here.transpose(0, 1)
+    return found.gather(1, back.expand_as(found)), here.gather(1, back.expand_as(here))
+
+
+def _steps(many: int, like: Tensor) -> Tensor:
+    return torch.arange(many, device=like.device).view(-1, 1, 1)
+
+
+def _at(values: Tensor, places: Tensor) -> Tensor:
+    """(documents, length, size) at (documents, targets) places."""
+    return values.gather(1, places.unsqueeze(-1).expand(-1, -1, values.shape[-1]))

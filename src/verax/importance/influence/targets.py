@@ -1,0 +1,53 @@
+"""Which items' dependence on the inputs is asked for, and pieces of the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from verax.models.noise import Noise
+from verax.models.trace import Trace
+
+_PLACE = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Items of each document, in order.
+
+    items  (batch, targets) long; 0 where there is none
+    mask   (batch, targets) bool
+    """
+
+    items: Tensor
+    mask: Tensor
+
+    @classmethod
+    def of(cls, trace: Trace, positions: int | None, seed: int) -> Targets:
+        """All items, or at most `positions` of them, drawn for each document by itself."""
+        mask, n = trace.mask, trace.mask.shape[1]
+        if positions is None or positions >= n:
+            return cls(torch.arange(n, device=mask.device).expand(mask.shape), mask)
+        chance = Noise.of(trace.batch.keys, n, seed, 0).uniform(_PLACE).masked_fill(~mask, 2.0)
+        # of equal draws the earlier: a stable order is the same on every machine
+        drawn = chance.sort(dim=-1, stable=True)[1][:, :positions]
+        there = mask.gather(-1, drawn)
+        items, order = drawn.masked_fill(~there, n).sort(dim=-1)
+        there = there.gather(-1, order)
+        return cls(items.masked_fill(~there, 0), there)
+
+
+class Piece(NamedTuple):
+    """The influence of all tokens on some targets of some documents.
+
+    rows     (documents,) long: where they stand in the batch
+    targets  (targets,) long: which of their targets
+    matrix   (documents, targets, tokens), tokens as many as the longest of these documents has
+    """
+
+    rows: Tensor
+    targets: Tensor
+    matrix: Tensor

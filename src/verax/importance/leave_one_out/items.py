@@ -1,0 +1,77 @@
+"""Leave-one-out on items: scores stay, and the weights are shared out again."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from verax.models.classifier import AttentionClassifier
+from verax.models.trace import Trace
+
+_SCALARS_PER_TOKEN = 32
+
+
+def logits_without_items(
+    model: AttentionClassifier, trace: Trace, weights: str, max_tokens: int
+) -> tuple[Tensor, Tensor]:
+    """Logits with all items, (batch, classes), and without each, (batch, items, classes); float64.
+
+    The first are worked out as the second are, so that their difference is no rounding.
+    """
+    if weights == "renormalised":
+        return _renormalised(trace)
+    scores, mask = trace.scores.double(), trace.mask
+    n = max(1, mask.shape[1])
+    whole = model.attention.weigh(scores, mask)
+    found = []
+    budget = max(1, _SCALARS_PER_TOKEN * max_tokens // (n * n))
+    together = max(1, min(n, _SCALARS_PER_TOKEN * max_tokens // n))
+    for rows in torch.arange(len(trace), device=mask.device).split(budget):
+        parts = []
+        for places in torch.arange(n, device=mask.device).split(together):
+            kept = torch.arange(n, device=mask.device) != places.unsqueeze(-1)
+            left = (mask[rows].unsqueeze(1) & kept).flatten(0, 1)
+            each = scores[rows].unsqueeze(1).expand(-1, len(places), -1).reshape(-1, n)
+            shared = model.attention.weigh(each, left).view(len(rows), len(places), n)
+            parts.append(_say(trace, shared, rows))
+        found.append(torch.cat(parts, dim=1))
+    every = torch.arange(len(trace), device=mask.device)
+    return _say(trace, whole.unsqueeze(1), every).squeeze(1), torch.cat(found)
+
+
+def _say(trace: Trace, weights: Tensor, rows: Tensor) -> Tensor:
+    """(rows, n, items) weights → (rows, n, classes) logits; a row of zeros leaves the bias."""
+    if trace.is_affine:
+        rest = 1 - weights.sum(-1, keepdim=True).round()
+        return weights @ trace.item_logits[rows].double() + rest * trace.bias.double()
+    return trace.head((weights @ trace.items[rows].double()).to(trace.items)).double()
+
+
+def _renormalised(trace: Trace) -> tuple[Tensor, Tensor]:
+    """Zero α_i and scale the rest to sum to one, in closed form.
+
+    Σ_{j≠i} α_j ℓ_j and Σ_{j≠i} α_j are sums of what comes before and after i: nothing is taken off
+    a total, which α_i near one would leave without digits. With no weight left the bias decides.
+    """
+    weights = trace.weights.double().unsqueeze(-1)
+    rest = _others(weights)
+    total = weights.sum(1, keepdim=True)
+    if trace.is_affine:
+        parts = weights * trace.item_logits.double()
+        bias = trace.bias.double()
+        without = torch.where(rest > 0, _others(parts) / rest, bias)
+        return (parts.sum(1, keepdim=True) / total).squeeze(1), without
+    parts = weights * trace.items.double()
+    contexts = torch.where(rest > 0, _others(parts) / rest, 0.0)
+    whole = parts.sum(1, keepdim=True) / total
+    said = trace.head(torch.cat([whole, contexts], dim=1).to(trace.items)).double()
+    return said[:, 0], said[:, 1:]
+
+
+def _others(values: Tensor) -> Tensor:
+    """Σ_{j≠i} over dimension 1, for every i."""
+    before = values.cumsum(1).roll(1, 1)
+    after = values.flip(1).cumsum(1).flip(1).roll(-1, 1)
+    before[:, :1] = 0
+    after[:, -1:] = 0
+    return before + after

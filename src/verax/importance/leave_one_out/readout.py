@@ -1,0 +1,59 @@
+"""What a state is read for once the encoder is done: a score, and item logits.
+
+Both begin with linear maps of the state, so a state of which one half is new costs that half.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from verax.models.alignment import Additive, Dot
+from verax.models.classifier import AttentionClassifier
+from verax.models.head import Head
+
+
+class Readout:
+    """state ↦ features = state · weight + bias ↦ (score, item logits).
+
+    weight  (size, features): the alignment's map, then the head's
+    bias    (features,)
+    Additive attention's tanh is 2σ(2x) − 1, the 2 inside being folded into the weights.
+    """
+
+    def __init__(self, model: AttentionClassifier) -> None:
+        alignment, head = model.attention.alignment, model.head
+        assert isinstance(head, Head)
+        linear = head.linear
+        self._query: Tensor | None = None
+        if isinstance(alignment, Additive):
+            transform = alignment.transform
+            score, offset = 2 * transform.weight.T, 2 * transform.bias
+            self._query = alignment.query.weight.squeeze(0)
+        else:
+            assert isinstance(alignment, Dot)
+            score = (alignment.query / math.sqrt(len(alignment.query))).unsqueeze(-1)
+            offset = score.new_zeros(1)
+        self.weight = torch.cat([score, linear.weight.T], dim=1)
+        self.bias = torch.cat([offset, linear.bias])
+        self._width = score.shape[1]
+        self.classes = len(linear.bias)
+
+    @staticmethod
+    def fits(model: AttentionClassifier) -> bool:
+        """Whether a model is read out by linear maps that are known."""
+        return isinstance(model.head, Head) and isinstance(
+            model.attention.alignment, (Additive, Dot)
+        )
+
+    def features(self, states: Tensor) -> Tensor:
+        return states @ self.weight + self.bias
+
+    def finish(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """(…, features) → scores (…) and item logits (…, classes)."""
+        scores, says = features[..., : self._width], features[..., self._width :]
+        if self._query is None:
+            return scores.squeeze(-1), says
+        return 2 * (torch.sigmoid(scores) @ self._query) - self._query.sum(), says

@@ -1,0 +1,122 @@
+"""Leave-one-out through one recurrent layer, without reading the text again for every word.
+
+Deleting word i changes the forward states of t > i and the backward states of t < i, nothing else.
+What a word gives the gates is worked out once. Going through the text, every deletion branches off
+the original reading at its word and advances with all the others: n²/2 steps in each direction,
+where reading every shortened text takes n².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from verax.importance.leave_one_out.found import Found
+from verax.importance.leave_one_out.projecting import decide
+from verax.importance.leave_one_out.readout import Readout
+from verax.importance.recurrence import steps_of
+from verax.importance.same_length import Alike, alike
+from verax.models.classifier import AttentionClassifier
+from verax.models.encoders import Recurrent
+from verax.models.trace import Trace
+
+_TOKENS_PER_ROW = 8
+_SCALARS_PER_TOKEN = 32
+
+Block = tuple[int, int]
+
+
+def fits(model: AttentionClassifier) -> bool:
+    encoder = model.encoder
+    return isinstance(encoder, Recurrent) and len(encoder.forwards) == 1 and Readout.fits(model)
+
+
+def logits_without_words(
+    model: AttentionClassifier, trace: Trace, max_tokens: int
+) -> Iterator[Found]:
+    """See `Found`.
+
+    A row of states stands for some tokens in the budget, and so do the scores and logits that each
+    deletion has for every word left.
+    """
+    longest = max(1, int(trace.batch.lengths.max()))
+    most = max(1, min(max_tokens // _TOKENS_PER_ROW, _SCALARS_PER_TOKEN * max_tokens // longest))
+    readout = Readout(model)
+    for group in alike(model, trace, most):
+        yield from _group(model, group, readout, most)
+
+
+def _group(
+    model: AttentionClassifier, group: Alike, readout: Readout, most: int
+) -> Iterator[Found]:
+    encoder, n = model.encoder, group.words
+    assert isinstance(encoder, Recurrent)
+    together = max(1, min(n, most // len(group.rows)))
+    blocks = [(start, min(n, start + together)) for start in range(0, n, together)]
+    # turned round, what was deleted last is deleted first
+    turned_blocks = [(n - last, n - first) for first, last in blocks]
+    ahead = _Direction(encoder.forwards[0], group, readout, blocks, turned=False)
+    back = _Direction(encoder.backwards[0], group, readout, turned_blocks, turned=True)
+    place = group.places - group.first
+    for block, turned_block in zip(blocks, turned_blocks, strict=True):
+        deleted = place[slice(*block)]
+        after = (place > deleted.unsqueeze(-1)).unsqueeze(0)
+        left = (place != deleted.unsqueeze(-1)).expand(len(group.rows), -1, -1)
+        later, earlier = ahead.run(block), [v.flip(1, 2) for v in back.run(turned_block)]
+        scores = torch.where(after, later[0], earlier[0])
+        says = torch.where(after.unsqueeze(-1), later[1], earlier[1])
+        yield Found(group.rows, deleted + group.first, decide(model, scores, says, left))
+
+
+class _Direction:
+    """One direction of the layer, its words numbered in the order it reads them."""
+
+    def __init__(
+        self, module: nn.Module, group: Alike, readout: Readout, blocks: list[Block], turned: bool
+    ) -> None:
+        size = int(module.hidden_size)  # type: ignore[arg-type]
+        half = slice(size, 2 * size) if turned else slice(0, size)
+        rest = group.states.clone()
+        rest[..., half] -= group.encoded[..., half]
+        self.readout, self.first, self.n = readout, group.first, group.words
+        self.weight = readout.weight[half].contiguous()
+        # what a state is read for, but for the part that this direction makes of it
+        self.rest = readout.features(rest[:, group.columns]).transpose(0, 1)
+        inputs = group.embedded.transpose(0, 1)
+        if turned:
+            self.rest, inputs = self.rest.flip(0), inputs.flip(0)
+        longest = max(last - first for first, last in blocks)
+        self.steps = steps_of(module, longest + 1, len(group.rows))
+        self.reads = self.steps.read(inputs[: self.first + self.n])
+        self.starts = self._starts({first for first, _ in blocks})
+
+    def _starts(self, firsts: set[int]) -> dict[int, tuple[Tensor, ...]]:
+        """The original reading as it stands before each block."""
+        found = {}
+        for t, read in enumerate(self.reads[: self.first + max(firsts)]):
+            if t - self.first in firsts:
+                found[t - self.first] = self.steps.snapshot()
+            self.steps.advance(1, read)
+        return {**found, max(firsts): self.steps.snapshot()}
+
+    def run(self, block: Block) -> tuple[Tensor, Tensor]:
+        """Scores (documents, deletions, words) and item logits (…, classes) after each deletion.
+
+        What is said of words that this direction reads before the deleted one means nothing.
+        """
+        first, last = block
+        steps, rest = self.steps, self.rest
+        steps.restore(self.starts[first])
+        scores = rest.new_zeros(self.n, last - first, rest.shape[1])
+        says = rest.new_zeros(*scores.shape, self.readout.classes)
+        for t in range(first, self.n):
+            k = 1 + min(t, last) - first
+            if t < last:
+                steps.branch(k)
+            steps.advance(k, self.reads[self.first + t])
+            if k > 1:
+                features = (steps.hidden[1:k] @ self.weight).add_(rest[t])
+                scores[t, : k - 1], says[t, : k - 1] = self.readout.finish(features)
+        return scores.permute(2, 1, 0), says.permute(2, 1, 0, 3)

@@ -14,10 +14,10 @@ from verax.cli.terminal import console, heat, table
 from verax.corpora import Corpus, load_corpus
 from verax.exams import Verdict, examine
 from verax.exams.dispersion import normalised_entropy, support_size
-from verax.statistics import mean
 from verax.files import refuse_foreign, replace_folder
 from verax.models import AttentionClassifier, decisions
 from verax.options import SEED, check
+from verax.statistics import mean
 from verax.training import train
 
 MODELS: dict[str, dict[str, Any]] = {

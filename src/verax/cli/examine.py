@@ -23,7 +23,7 @@ from verax.options import names
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "examine",
-        usage="verax examine MODEL [--corpus C] [--split test] [--exams erasure] [--out DIR]",
+        usage="verax examine MODEL [--corpus C] [--split test] [--exams NAME,…] [--out DIR]",
         help="put a saved model through exams",
         description="Put a saved model through exams on one split of a corpus: the one it was "
         "trained on, unless another is named. Prints the summary; --out keeps every number.",
@@ -36,6 +36,9 @@ def add(verbs: Any) -> None:
         default=",".join(EXAMS),
         metavar="NAME,…",
         help=f"which exams: {', '.join(EXAMS)} [all]",
+    )
+    parser.add_argument(
+        "--sample", type=int, metavar="N", help="examine N documents of the split, drawn by --seed"
     )
     parser.add_argument("--out", metavar="DIR", help="write tables, summary and manifest there")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
@@ -68,6 +71,7 @@ def run(given: argparse.Namespace) -> None:
         exams=chosen,
         split=given.split,
         seed=given.seed,
+        sample=given.sample,
         max_tokens=given.max_tokens,
         progress=True,
         **{name: vars(given)[name] for name in valid if name in vars(given)},
@@ -90,6 +94,11 @@ TITLES = {
     "mass": "attention erased by then",
     "excess": "items erased beyond the smallest set that flips the decision",
     "pairs": "which of two rankings flips the decision with fewer items",
+    "agreement_documents": "documents",
+    "agreement": "Kendall's τ-b between two importances, a document at a time",
+    "agreement_on_support": "the same among the items that attention gives weight",
+    "dispersion_documents": "documents",
+    "entropy": "normalised entropy: 0 where one position has all, 1 where all have the same",
 }
 
 
@@ -99,7 +108,13 @@ def show(verdict: Verdict) -> None:
     summary = verdict.summary()
     for name in dict.fromkeys(summary["table"]):
         rows = summary[summary["table"] == name]
-        columns = list(dict.fromkeys(rows["column"]))
+        counts = rows.groupby("column")["value"].max()
+        # nothing left out for a reason needs no column to say so
+        columns = [
+            column
+            for column in dict.fromkeys(rows["column"])
+            if not (column.startswith("out: ") and counts[column] == 0)
+        ]
         small = {c for c in columns if rows[rows["column"] == c]["value"].abs().max() < 0.1}
         cells = {(r.row, r.column): _cell(r, r.column in small) for r in rows.itertuples()}
         lines = [

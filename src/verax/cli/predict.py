@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from verax.cli.parsing import add_reading
 from verax.cli.terminal import console, table
-from verax.corpora.files import read_table
-from verax.errors import VeraxError, nearest
+from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.models import load
 from verax.progress import Progress
-
-_WRITERS = {
-    ".csv": lambda frame, path: frame.to_csv(path, index=False),
-    ".jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
-    ".parquet": lambda frame, path: frame.to_parquet(path, index=False),
-}
 
 
 def add(verbs: Any) -> None:
@@ -30,77 +20,22 @@ def add(verbs: Any) -> None:
         help="label new texts with a saved model",
         description="Label texts given as arguments, in a file, or one per line on standard input.",
     )
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("texts", nargs="*", metavar="TEXT", help="texts to label")
-    parser.add_argument("--file", metavar="FILE", help="CSV, TSV, JSONL or Parquet file of texts")
-    parser.add_argument(
-        "--text-column", default="text", metavar="NAME", help="its column of texts [text]"
-    )
-    parser.add_argument("--out", metavar="FILE", help="write .csv, .jsonl or .parquet")
-    add_reading(parser)
+    add_texts(parser, "texts to label")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
-    if given.out and Path(given.out).suffix not in _WRITERS:
-        raise VeraxError(f"cannot write {given.out}: end it in {', '.join(_WRITERS)}")
-    if given.max_tokens < 1:
-        raise VeraxError(f"--max-tokens is {given.max_tokens}: it must be at least 1")
+    check_texts(given)
     model = load(given.model, device=given.device)
-    texts = _texts(given)
-    full = np.array([not model.tokeniser.finds_nothing(t) for t in texts], dtype=bool)
-    kept = [text for text, there in zip(texts, full, strict=True) if there]
-    if not kept:
-        raise VeraxError("no text to label: give texts as arguments, with --file, or on stdin")
+    texts, rows = full_texts(given, model, "label")
     with Progress() as display:
-        frame = model.predict(kept, given.max_tokens, display.watching("labelling"))
-    frame.insert(0, "row", np.flatnonzero(full))
-    if not full.all():
-        print(f"{int((~full).sum())} empty texts left out", file=sys.stderr)
+        frame = model.predict(texts, given.max_tokens, display.watching("labelling"))
+    frame.insert(0, "row", rows)
     if given.out:
-        _write(frame, Path(given.out))
+        write(frame, Path(given.out))
         console().print(f"{len(frame):,} texts labelled in {given.out}", markup=False)
     else:
-        _print(frame, kept)
-
-
-def _texts(given: argparse.Namespace) -> list[str]:
-    if given.texts and given.file:
-        raise VeraxError("give texts as arguments or with --file, not both")
-    if given.texts:
-        return list(given.texts)
-    if given.file is None:
-        return [] if sys.stdin.isatty() else _standard_input()
-    frame = read_table(Path(given.file))
-    column = given.text_column
-    if column not in frame.columns:
-        columns = [str(c) for c in frame.columns]
-        raise VeraxError(
-            f"{given.file} has no column {column!r} ({nearest(column, columns)}); "
-            "name it with --text-column"
-        )
-    if frame[column].isna().any():
-        row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
-        raise VeraxError(f"{given.file} row {row} has null text: fill or remove it")
-    return [str(text) for text in frame[column]]
-
-
-def _standard_input() -> list[str]:
-    try:
-        return [line.removesuffix("\n") for line in sys.stdin]
-    except UnicodeDecodeError as error:
-        raise VeraxError("standard input is not UTF-8 text: convert it first") from error
-
-
-def _write(frame: pd.DataFrame, path: Path) -> None:
-    scratch = path.with_name(f".{path.name}.part")
-    try:
-        _WRITERS[path.suffix](frame, scratch)
-        scratch.replace(path)
-    except OSError as error:
-        raise VeraxError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        scratch.unlink(missing_ok=True)
+        _print(frame, texts)
 
 
 def _print(frame: pd.DataFrame, texts: list[str]) -> None:

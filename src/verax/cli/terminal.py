@@ -34,7 +34,7 @@ def heat(words: Sequence[str], weights: Sequence[float]) -> Text:
     for word, weight in zip(words, weights, strict=True):
         if len(text):
             text.append(" ")
-        text.append(printable(word), style=_style(weight / top) if weight > 0 else "dim")
+        text.append(printable(word), style=shade(weight / top))
     return text
 
 
@@ -43,8 +43,14 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
-def _style(strength: float) -> str:
-    """White to strong orange, dark letters on it: readable, and told apart by the colour-blind."""
-    share = max(0.0, min(1.0, strength))
-    red, green, blue = (round(255 + share * (end - 255)) for end in (230, 97, 0))
-    return f"#000000 on rgb({red},{green},{blue})"
+def shade(strength: float) -> str:
+    """A background from white to strong orange at 1, or to strong blue at −1; dim at 0.
+
+    Dark letters on either: readable, and told apart by the colour-blind.
+    """
+    if strength == 0 or strength != strength:
+        return "dim"
+    share = min(1.0, abs(strength))
+    full = (230, 97, 0) if strength > 0 else (70, 150, 240)
+    red, green, blue = (round(255 + share * (end - 255)) for end in full)
+    return f"not dim #000000 on rgb({red},{green},{blue})"

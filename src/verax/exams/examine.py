@@ -18,6 +18,10 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import SPLITS, Corpus, Documents
 from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError, nearest
+from verax.exams.agreement.exam import AgreementExam
+from verax.exams.agreement.summary import summarise as summarise_agreement
+from verax.exams.dispersion.exam import DispersionExam
+from verax.exams.dispersion.summary import summarise as summarise_dispersion
 from verax.exams.erasure.exam import ErasureExam
 from verax.exams.erasure.summary import summarise as summarise_erasure
 from verax.exams.verdict import FORMAT, Verdict
@@ -34,7 +38,8 @@ class Exam(Protocol):
     """Sees every batch of a split, then gives its tables.
 
     `options_class` is a dataclass of `verax.options.option` fields: keywords of `examine` and flags
-    of the command at once. An exam is made with (options, seed, importances).
+    of the command at once, so no two exams may call an option the same. An exam is made with
+    (options, seed, importances, max_tokens).
     """
 
     name: str
@@ -45,29 +50,35 @@ class Exam(Protocol):
     def tables(self) -> dict[str, pd.DataFrame]: ...
 
 
-EXAMS: dict[str, Any] = {ErasureExam.name: ErasureExam}
-SUMMARIES = {ErasureExam.name: summarise_erasure}
+EXAMS: dict[str, Any] = {e.name: e for e in (ErasureExam, AgreementExam, DispersionExam)}
+SUMMARIES = {
+    ErasureExam.name: summarise_erasure,
+    AgreementExam.name: summarise_agreement,
+    DispersionExam.name: summarise_dispersion,
+}
 
 
 def examine(
     model: AttentionClassifier | str | Path,
     corpus: Corpus | str | Path | None = None,
-    exams: Sequence[str] = ("erasure",),
+    exams: str | Sequence[str] | None = None,
     split: str = "test",
     *,
     seed: int = 0,
+    sample: int | None = None,
     importances: Mapping[str, Importance] | None = None,
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
     progress: bool = False,
     **options: Any,
 ) -> Verdict:
-    """Put a model through exams on one split of a corpus.
+    """Put a model through exams on one split of a corpus: all of them, unless some are named.
 
     `model` is a classifier or the folder of a saved one (`device` says where to load it). `corpus`
     is loaded by name, read as the model reads; without one it is the corpus the model was trained
-    on. `importances` adds rankings of your own by name: functions of (model, trace) that give a
-    (batch, items) tensor of scores. `options` are those of the exams, such as `draws`.
+    on. `sample` examines at most so many documents of the split, drawn by the seed. `importances`
+    adds rankings of your own by name: functions of (model, trace) that give a (batch, items)
+    tensor of scores. `options` are those of the exams, such as `draws`.
     `max_tokens` bounds the padded tokens held at once; it changes no result.
 
     >>> import verax
@@ -78,15 +89,19 @@ def examine(
     ['both', 'only top', 'only random', 'neither']
     """
     started = time.monotonic()
+    if exams is None:
+        exams = list(EXAMS)
     exams = chosen_exams([exams] if isinstance(exams, str) else exams)
     if split not in SPLITS:
         raise VeraxError(f"unknown split {split!r}: {nearest(split, SPLITS)}")
     seed = check("seed", seed, int, SEED)
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
+    if sample is not None:
+        sample = check("sample", sample, int, {"minimum": 1})
     classes = [EXAMS[name].options_class for name in exams]
     settings = [build(c, v) for c, v in zip(classes, divide(options, *classes), strict=True)]
     judges: list[Exam] = [
-        EXAMS[name](setting, seed, importances or {})
+        EXAMS[name](setting, seed, importances or {}, max_tokens)
         for name, setting in zip(exams, settings, strict=True)
     ]
     if not isinstance(model, AttentionClassifier):
@@ -94,6 +109,10 @@ def examine(
     if not isinstance(corpus, Corpus):
         corpus = _load_as_read_by(model, corpus)
     documents = _documents(model, corpus, split)
+    whole = len(documents)
+    if sample is not None and sample < whole:
+        drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
+        documents = documents.take(np.sort(drawn))
     with Progress(progress) as display, _full_precision():
         documents.tokenise(display.watching(f"tokenising {split}"))
         for trace in model.traces(documents, max_tokens, display.watching("examining")):
@@ -112,6 +131,7 @@ def examine(
         "seed": seed,
         "split": split,
         "documents": len(documents),
+        "sampled_from": whole,
         "attended": "sentences" if model.options.hierarchical else "words",
         "classes": model.classes,
         "corpus": {

@@ -38,8 +38,9 @@ def gradient(
     signed      keep the sign of a product
     boundaries  keep the scores of SOS and EOS, which else are zero as padding is
 
-    float64, not normalised. With attention detached and an affine head ∂p_y/∂h_i = α_i · (the same
-    vector for all), so the norm on items *is* attention: agreement with it is a tautology.
+    float64, not normalised. With attention detached p_y is a function of Σ α_i h_i alone, so that
+    ∂p_y/∂h_i is α_i times a vector that all items share: the norm on items *is* attention, and its
+    agreement with attention a tautology.
     """
     check_level(on)
     _check("through", through, THROUGH)
@@ -67,19 +68,28 @@ def _gradients(model: AttentionClassifier, trace: Trace, through: str) -> dict[s
     with held(model), torch.enable_grad():
         embedded = trace.embedded.detach().requires_grad_()
         _, items = model.encode(trace.batch, embedded)
-        if not items.requires_grad:  # cannot depend on any word
+        if not items.requires_grad:  # no word has a say
             items.requires_grad_()
-        ahead, slope = lead(_logits(model, items, trace.mask, through))
-        back = torch.autograd.grad(ahead.sum(), (embedded, items), allow_unused=True)
+        weights, context = _pooled(model, items, trace.mask, through)
+        ahead, slope = lead(model.head(context))
+        wanted = (embedded, items, context)
+        inputs, of_items, of_context = torch.autograd.grad(
+            ahead.sum(), wanted, allow_unused=True, materialize_grads=True
+        )
+    of_items = of_items.double()
+    if through == "values":  # α_i times what all items share, to the last digit
+        of_items = weights.detach().double().unsqueeze(-1) * of_context.double().unsqueeze(1)
     slope = slope.view(-1, 1, 1)
-    inputs = torch.zeros_like(embedded) if back[0] is None else back[0]
-    return {"inputs": inputs.double() * slope, "items": back[1].double() * slope}
+    return {"inputs": inputs.double() * slope, "items": of_items * slope}
 
 
-def _logits(model: AttentionClassifier, items: Tensor, mask: Tensor, through: str) -> Tensor:
-    """From items on, with the weights as they follow from the items or held constant."""
+def _pooled(
+    model: AttentionClassifier, items: Tensor, mask: Tensor, through: str
+) -> tuple[Tensor, Tensor]:
+    """Weights and context, the weights as they follow from the items or held constant."""
     _, weights = model.attention(items, mask)
-    return model.head(pool(weights if through == "all" else weights.detach(), items))
+    weights = weights if through == "all" else weights.detach()
+    return weights, pool(weights, items)
 
 
 def integrated_gradients(
@@ -119,8 +129,8 @@ def integrated_gradients(
             way = way.flatten(0, 1).detach().requires_grad_()
             batch = repeated(trace.batch, len(part))
             items = model.encode(batch, way)[1] if on == "inputs" else way
-            logits = _logits(model, items, batch.mask, through)
-            ahead, slope = lead(logits, decided.repeat(len(part)))
+            _, context = _pooled(model, items, batch.mask, through)
+            ahead, slope = lead(model.head(context), decided.repeat(len(part)))
             (back,) = torch.autograd.grad(ahead.sum(), way)
             back = back.double() * slope.view(-1, 1, 1)
             total += torch.einsum("s,s...->...", share, back.unflatten(0, (len(part), -1)))

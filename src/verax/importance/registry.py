@@ -58,7 +58,7 @@ IMPORTANCES: dict[str, Kind] = {
     ),
     "leave-one-out": Kind(leave_one_out, "|p − p without it|", LEVELS, ("signed", "max_tokens")),
     "leave-one-out-renormalised": Kind(
-        partial(leave_one_out, weights="renormalised"),
+        partial(leave_one_out, on="items", weights="renormalised"),
         "|p − p without it|, the other weights scaled up",
         ("items",),
         ("signed", "max_tokens"),

@@ -9,6 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
 from verax.exams.erasure.flips import checked_importance
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
@@ -51,7 +52,11 @@ class ErasureExam:
     options_class = ErasureOptions
 
     def __init__(
-        self, options: ErasureOptions, seed: int, importances: Mapping[str, Importance]
+        self,
+        options: ErasureOptions,
+        seed: int,
+        importances: Mapping[str, Importance],
+        max_tokens: int = MAX_TOKENS,
     ) -> None:
         self.options = options
         self.seed = seed

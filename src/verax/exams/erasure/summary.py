@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from verax.exams.tables import wide
-from verax.exams.verdict import summary_frame
+from verax.exams.verdict import count_cell, number_cell, percent_cell, summary_frame
 from verax.statistics.intervals import Interval, mean, proportion, quantile
 
 BIN = 0.1
@@ -64,7 +64,7 @@ def _documents(
     correct = instances["correct"].dropna().to_numpy()
     if len(correct):
         share = proportion(int(correct.sum()), len(correct))
-        yield _percent("documents", "accuracy", "value", share, len(correct))
+        yield percent_cell("documents", "accuracy", "value", share, len(correct))
     searched = len(least) and bool((least["certified"] == 0).any())
     counts = {
         "documents": n,
@@ -84,7 +84,7 @@ def _documents(
         ),
     }
     for row, count in counts.items():
-        yield _count("documents", row, "value", count, n)
+        yield count_cell("documents", row, "value", count, n)
 
 
 def _count_of(least: pd.DataFrame, which: Callable[[pd.DataFrame], pd.Series]) -> int:
@@ -112,19 +112,19 @@ def _contingency(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
         }
         for column, cell in cells.items():
             share = proportion(int(cell.sum()), len(frame))
-            yield _percent("contingency", _by(top, rule), column, share, len(frame))
+            yield percent_cell("contingency", _by(top, rule), column, share, len(frame))
 
 
 def _delta_js(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
     for (top, rule), frame in tops.items():
         values, n = frame["delta_js"].to_numpy(), len(frame)
         row = _by(top, rule)
-        yield _number("delta_js", row, "mean", mean(values), n)
+        yield number_cell("delta_js", row, "mean", mean(values), n)
         for column, q in _FIVE:
-            yield _number("delta_js", row, column, quantile(values, q), n)
+            yield number_cell("delta_js", row, column, quantile(values, q), n)
         share = proportion(int((values < 0).sum()), n)
-        yield _percent("delta_js", row, "negative", share, n)
-        yield _number("delta_js", row, "mean Δα", mean(frame["delta_alpha"].to_numpy()), n)
+        yield percent_cell("delta_js", row, "negative", share, n)
+        yield number_cell("delta_js", row, "mean Δα", mean(frame["delta_alpha"].to_numpy()), n)
 
 
 def _negatives(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
@@ -137,9 +137,9 @@ def _negatives(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
         there = place == number
         negative = int((frame["delta_js"].to_numpy()[there] < 0).sum())
         row, n = f"Δα {low:.1f} to {high:.1f}", int(there.sum())
-        yield _count("negative_delta_js", row, "documents", n, n)
-        yield _count("negative_delta_js", row, "negative", negative, n)
-        yield _percent("negative_delta_js", row, "share", proportion(negative, n), n)
+        yield count_cell("negative_delta_js", row, "documents", n, n)
+        yield count_cell("negative_delta_js", row, "negative", negative, n)
+        yield percent_cell("negative_delta_js", row, "share", proportion(negative, n), n)
 
 
 def _numbers(
@@ -160,14 +160,14 @@ def _numbers(
         n = round(float(np.mean([len(values) for values in flipped])))
         for column, q in _FIVE:
             found = _average([quantile(values, q) for values in flipped])
-            yield _number(measure, name, column, found, n)
-        yield _number(measure, name, "mean", _average([mean(v) for v in flipped]), n)
+            yield number_cell(measure, name, column, found, n)
+        yield number_cell(measure, name, "mean", _average([mean(v) for v in flipped]), n)
         shares = [proportion(int((v > 0.5).sum()), len(v)) for v in flipped]
-        yield _percent(measure, name, "above ½", _average(shares), n)
-        yield _count(measure, name, "flips", n, len(least))
-        yield _count(measure, name, "never flips", len(least) - n, len(least))
+        yield percent_cell(measure, name, "above ½", _average(shares), n)
+        yield count_cell(measure, name, "flips", n, len(least))
+        yield count_cell(measure, name, "never flips", len(least) - n, len(least))
         shared = columns[0][common]
-        yield _number(measure, name, "common mean", mean(shared), len(shared))
+        yield number_cell(measure, name, "common mean", mean(shared), len(shared))
 
 
 def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> Iterator[Row]:
@@ -181,16 +181,16 @@ def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> 
         flipped = [_there(frame["excess"])[0] for frame in frames]
         ratios = [_there(frame["ratio"])[0] for frame in frames]
         n = round(float(np.mean([len(values) for values in flipped])))
-        yield _number("excess", name, "mean", _average([mean(v) for v in flipped]), n)
+        yield number_cell("excess", name, "mean", _average([mean(v) for v in flipped]), n)
         for column, q in _FIVE[1:]:
             found = _average([quantile(v, q) for v in flipped])
-            yield _number("excess", name, column, found, n)
-        yield _number("excess", name, "mean ratio", _average([mean(v) for v in ratios]), n)
+            yield number_cell("excess", name, column, found, n)
+        yield number_cell("excess", name, "mean ratio", _average([mean(v) for v in ratios]), n)
         found = _average([quantile(v, 0.5) for v in ratios])
-        yield _number("excess", name, "median ratio", found, n)
+        yield number_cell("excess", name, "median ratio", found, n)
         shares = [proportion(int((v == 0).sum()), possible) for v in flipped]
-        yield _percent("excess", name, "optimal", _average(shares), possible)
-        yield _count("excess", name, "never, though possible", possible - n, possible)
+        yield percent_cell("excess", name, "optimal", _average(shares), possible)
+        yield count_cell("excess", name, "never, though possible", possible - n, possible)
 
 
 def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:
@@ -206,12 +206,12 @@ def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:
         flips = np.isfinite(left) | np.isfinite(right)
         fewer, more = int((left < right).sum()), int((left > right).sum())
         row, of = f"{one} : {other}", int(flips.sum())
-        yield _count("pairs", row, "fewer", fewer, of)
-        yield _count("pairs", row, "same", of - fewer - more, of)
-        yield _count("pairs", row, "more", more, of)
+        yield count_cell("pairs", row, "fewer", fewer, of)
+        yield count_cell("pairs", row, "same", of - fewer - more, of)
+        yield count_cell("pairs", row, "more", more, of)
         for column, count in (("fewer", fewer), ("more", more)):
-            yield _percent("pairs", row, f"{column}, of flips", proportion(count, of), of)
-            yield _percent("pairs", row, f"{column}, of all", proportion(count, n), n)
+            yield percent_cell("pairs", row, f"{column}, of flips", proportion(count, of), of)
+            yield percent_cell("pairs", row, f"{column}, of all", proportion(count, n), n)
 
 
 def _average(intervals: list[Interval]) -> Interval:
@@ -228,19 +228,3 @@ def _there(column: pd.Series) -> tuple[NDArray[np.float64], int]:
 
 def _by(top: str, rule: str) -> str:
     return top if rule == "paper" else f"{top} ({rule}' rule)"
-
-
-def _number(table: str, row: str, column: str, interval: Interval, n: int) -> Row:
-    value, low, high = interval
-    cell = {"table": table, "row": row, "column": column, "n": n, "unit": "number"}
-    return {**cell, "value": value, "low": low, "high": high}
-
-
-def _percent(table: str, row: str, column: str, interval: Interval, n: int) -> Row:
-    value, low, high = (100 * x for x in interval)
-    return {**_number(table, row, column, (value, low, high), n), "unit": "percent"}
-
-
-def _count(table: str, row: str, column: str, count: int, n: int) -> Row:
-    nothing = float("nan")
-    return {**_number(table, row, column, (count, nothing, nothing), n), "unit": "count"}

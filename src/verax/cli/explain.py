@@ -1,0 +1,100 @@
+"""`verax explain`: a saved model's decision about a text, and each word's part in it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.table import Table
+from rich.text import Text
+
+from verax.cli.terminal import console, printable, shade
+from verax.cli.texts import add_texts, check_texts, full_texts, write
+from verax.errors import VeraxError
+from verax.importance import IMPORTANCES, names_of
+from verax.importance.explain import BY
+from verax.models import load
+from verax.options import SEED, check
+from verax.progress import Progress
+
+_ON_INPUTS = [name for name, kind in IMPORTANCES.items() if "inputs" in kind.levels]
+
+
+def add(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "explain",
+        usage='verax explain MODEL "some text" [--by attention,gradient,…] [--out FILE]',
+        help="show what each word had to do with a decision",
+        description="The decision about texts given as arguments, in a file, or one per line on "
+        "standard input, and the words in colour by one or more importances: orange for the "
+        "decision, blue against it where the importance tells.",
+        epilog="importances: "
+        + "; ".join(f"{name} ({IMPORTANCES[name].about})" for name in _ON_INPUTS),
+    )
+    add_texts(parser, "texts to explain")
+    parser.add_argument(
+        "--by",
+        default=",".join(BY),
+        metavar="NAME,…",
+        help=f"which importances, of {', '.join(_ON_INPUTS)} [{','.join(BY)}]",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of `random` [0]")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    check_texts(given)
+    names = names_of(given.by, "inputs")
+    if not names:
+        raise VeraxError(f"--by names no importance: choose from {', '.join(_ON_INPUTS)}")
+    seed = check("seed", given.seed, int, SEED)
+    model = load(given.model, device=given.device)
+    texts, rows = full_texts(given, model, "explain")
+    with Progress() as display:
+        frame = model.explain(
+            texts,
+            names,
+            seed=seed,
+            max_tokens=given.max_tokens,
+            watch=display.watching("explaining"),
+        )
+    frame["text"] = rows[frame["text"].to_numpy()]
+    if given.out:
+        write(frame, Path(given.out))
+        console().print(f"{len(rows):,} texts explained in {given.out}", markup=False)
+        return
+    for number, (_, words) in enumerate(frame.groupby("text", sort=False)):
+        if number:
+            console().print()
+        _print(words, names)
+
+
+def _print(words: pd.DataFrame, names: list[str]) -> None:
+    screen = console()
+    label, share = words["label"].iloc[0], words["probability"].iloc[0]
+    screen.print(Text(f"{printable(label)} ({share:.1%})", style="bold"))
+    # the same scale down a column, so that a word's colours can be compared with its neighbours'
+    strongest = {name: words[name].abs().max() or 1.0 for name in names}
+    width = max(len(name) for name in names)
+    for name in names:
+        line = Text(f"{name:{width}}  ", style="dim")
+        for place, (word, value) in enumerate(zip(words["word"], words[name], strict=True)):
+            line.append(" " if place else "", style="not dim")
+            line.append(printable(word), style=shade(value / strongest[name]))
+        screen.print(line)
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    made.add_column("word")
+    for name in names:
+        made.add_column(name, justify="right", no_wrap=True)
+    for row in words.to_dict("records"):
+        cells = [Text(_number(row[n]), style=shade(row[n] / strongest[n])) for n in names]
+        made.add_row(Text(printable(row["word"])), *cells)
+    screen.print()
+    screen.print(made)
+
+
+def _number(value: float) -> str:
+    """Four decimals where they say something, else as few digits as will do."""
+    return f"{value:.4f}" if value == 0 or abs(value) >= 0.0005 else f"{value:.1e}"

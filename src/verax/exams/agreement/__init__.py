@@ -1,0 +1,11 @@
+"""Agreement: do attention and other importances rank the same positions high?"""
+
+from verax.exams.agreement.ranks import (
+    REASONS,
+    kendall_tau_b,
+    spearman,
+    top_k_overlap,
+    undefined,
+)
+
+__all__ = ["REASONS", "kendall_tau_b", "spearman", "top_k_overlap", "undefined"]

@@ -1,0 +1,161 @@
+"""The agreement exam: does attention rank inputs and items as other importances do?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from verax.corpora.batching import MAX_TOKENS
+from verax.errors import VeraxError
+from verax.exams.agreement.ranks import kendall_tau_b, spearman, top_k_overlap, undefined
+from verax.exams.dispersion.entropy import support_size
+from verax.exams.own_importances import ask, named
+from verax.exams.tables import Ledger
+from verax.importance import Importance, names_of, score
+from verax.models.classifier import AttentionClassifier
+from verax.models.head import decisions
+from verax.models.trace import Trace
+from verax.options import option
+
+ATTENTION, DELETION = "attention", "leave-one-out"
+
+
+@dataclass(frozen=True)
+class AgreementOptions:
+    inputs: str = option(
+        "gradient,gradient-detached,gradient-input-detached,leave-one-out",
+        "importances of inputs to compare with attention",
+    )
+    items: str = option(
+        "gradient,gradient-detached,leave-one-out,leave-one-out-renormalised",
+        "importances of items to compare with attention",
+    )
+    spearman: bool = option(False, "also Spearman's correlation")
+    top_k: int | None = option(None, "also the overlap of the k highest", minimum=1)
+
+
+class AgreementExam:
+    """Rank agreement of attention with each importance, and of these with leave-one-out.
+
+    Inputs are compared where items are: in a flat model these are the words, in a hierarchical one
+    a sentence gets the sum over its words. Gives two tables:
+
+    agreement_instances  words, items, support, correct
+    agreement            for each pair of importances (`first`, `second`) on inputs or items, over
+                         all items or the support of attention: kendall, reason (why there is none:
+                         an index of `ranks.REASONS`), and where asked for spearman, overlap
+    """
+
+    name = "agreement"
+    options_class = AgreementOptions
+
+    def __init__(
+        self,
+        options: AgreementOptions,
+        seed: int,
+        importances: Mapping[str, Importance],
+        max_tokens: int = MAX_TOKENS,
+    ) -> None:
+        self.options = options
+        self.seed = seed
+        self.max_tokens = max_tokens
+        self.own = named(importances)
+        self.names = {on: names_of(getattr(options, on), on) for on in ("inputs", "items")}
+        for on in self.names:
+            self.names[on] = [name for name in self.names[on] if name != ATTENTION]
+        if not any(self.names.values()) and not self.own:
+            raise VeraxError("nothing to compare attention with: name importances of inputs, items")
+        self.ledger = Ledger()
+
+    @torch.no_grad()
+    def see(self, model: AttentionClassifier, trace: Trace) -> None:
+        """Examine one batch."""
+        scores = self._scores(model, trace)
+        mask = trace.mask
+        support = mask & (trace.weights > 0)
+        labels, firsts, seconds, masks = [], [], [], []
+        for on, found in scores.items():
+            for first, second in pairs(found):
+                over = {"all": mask}
+                if first == ATTENTION:
+                    over["support"] = support
+                for part, where in over.items():
+                    labels.append({"on": on, "first": first, "second": second, "over": part})
+                    firsts.append(trace.weights.double() if first == ATTENTION else found[first])
+                    seconds.append(found[second])
+                    masks.append(where)
+        shape = (len(labels), len(trace))
+        a, b, where = torch.cat(firsts), torch.cat(seconds), torch.cat(masks)
+        measures = {"kendall": kendall_tau_b(a, b, where), "reason": undefined(a, b, where)}
+        if self.options.spearman:
+            measures["spearman"] = spearman(a, b, where)
+        if self.options.top_k is not None:
+            measures["overlap"] = top_k_overlap(a, b, self.options.top_k, where)
+        measures = {name: values.view(shape) for name, values in measures.items()}
+        everyone = torch.ones(len(trace), dtype=torch.bool)
+        self.ledger.add("agreement", trace.ids, measures, everyone, labels)
+        unknown = torch.full((len(trace),), torch.nan)
+        measures = {
+            "words": trace.batch.words.sum(-1),
+            "items": mask.sum(-1),
+            "support": support_size(trace.weights, mask),
+            "correct": unknown if trace.labels is None else decisions(trace.logits) == trace.labels,
+        }
+        self.ledger.add("agreement_instances", trace.ids, measures, everyone)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        return self.ledger.tables()
+
+    def _scores(self, model: AttentionClassifier, trace: Trace) -> dict[str, dict[str, Tensor]]:
+        """inputs, items → name → (batch, items) scores."""
+        told: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
+        found = {
+            on: {name: score(name, model, trace, on, **told) for name in names}
+            for on, names in self.names.items()
+        }
+        for name, importance in self.own.items():
+            given = ask(name, importance, model, trace)
+            if not given.is_floating_point() or given.shape not in (
+                trace.mask.shape,
+                trace.tokens.shape,
+            ):
+                raise VeraxError(
+                    f"importance {name!r} is {given.dtype} of shape {tuple(given.shape)}, expected "
+                    f"floating-point numbers of shape {tuple(trace.mask.shape)}, one for each "
+                    f"item, or {tuple(trace.tokens.shape)}, one for each token"
+                )
+            on = "items" if given.shape == trace.mask.shape else "inputs"
+            found[on][name] = given.double()
+        inputs = {name: sum_by_item(scores, trace) for name, scores in found["inputs"].items()}
+        return {"inputs": inputs, "items": found["items"]}
+
+
+def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Attention with each, then each with leave-one-out: what gradients and deletion share.
+
+    >>> pairs(["gradient", "leave-one-out"])
+    [('attention', 'gradient'), ('attention', 'leave-one-out'), ('gradient', 'leave-one-out')]
+    """
+    names = list(names)
+    found = [(ATTENTION, name) for name in names]
+    if DELETION in names:
+        found += [(name, DELETION) for name in names if not name.startswith(DELETION)]
+    return found
+
+
+def sum_by_item(scores: Tensor, trace: Trace) -> Tensor:
+    """(batch, tokens) scores of words → (batch, items), each item the sum of its words.
+
+    In a flat model an item is a word, and SOS and EOS are none.
+    """
+    if trace.batch.layout is None:
+        return scores
+    words = trace.batch.words
+    total = scores.new_zeros(trace.mask.shape)
+    place = trace.item_of_token.clamp(min=0)
+    return total.scatter_add(-1, place, scores.masked_fill(~words, 0.0))

@@ -1,0 +1,176 @@
+"""The dispersion exam: how spread is influence, on an item, on the output, and attention itself?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from verax.corpora.batching import MAX_TOKENS
+from verax.exams.dispersion.entropy import normalised_entropy, support_size
+from verax.exams.own_importances import named
+from verax.exams.tables import Ledger
+from verax.importance import Importance, gradient, influences, names_of, score
+from verax.importance.influence import Targets
+from verax.models.classifier import AttentionClassifier
+from verax.models.head import decisions
+from verax.models.trace import Trace
+from verax.options import option
+
+REASONS = ("defined", "one position", "all zero", "not a number")
+KINDS = {
+    "none": (),
+    "norm": ("norm",),
+    "frobenius": ("frobenius",),
+    "both": ("norm", "frobenius"),
+}
+
+
+@dataclass(frozen=True)
+class DispersionOptions:
+    spread: str = option(
+        "gradient,leave-one-out", "importances of inputs whose entropy is taken, beside attention's"
+    )
+    influence: str = option(
+        "norm",
+        "influence of inputs on items: on an item's magnitude, or on the item (frobenius)",
+        choices=tuple(KINDS),
+    )
+    positions: int | None = option(
+        None,
+        "items of a document whose influences are looked at, drawn by the seed (all)",
+        minimum=1,
+    )
+
+
+class DispersionExam:
+    """Normalised entropies: 0 where one position has all, 1 where all have the same.
+
+    Gives three tables:
+
+    dispersion_instances  words, items, support, support_share, correct
+    dispersion            of attention (over items) and each importance (over words): entropy,
+                          reason (why there is none: an index of `REASONS`), boundaries (the share
+                          of the gradient's norm at SOS and EOS, which the entropy leaves out)
+    dispersion_influence  of the influence of words on an item, by `kind`: entropy and its square,
+                          means over the items looked at; positions, how many; zero, how many were
+                          left out because nothing moves them
+    """
+
+    name = "dispersion"
+    options_class = DispersionOptions
+
+    def __init__(
+        self,
+        options: DispersionOptions,
+        seed: int,
+        importances: Mapping[str, Importance],
+        max_tokens: int = MAX_TOKENS,
+    ) -> None:
+        self.options = options
+        self.seed = seed
+        self.max_tokens = max_tokens
+        named(importances)  # rankings may be negative: there is no entropy of them
+        self.names = [n for n in names_of(options.spread, "inputs") if n != "attention"]
+        self.ledger = Ledger()
+
+    @torch.no_grad()
+    def see(self, model: AttentionClassifier, trace: Trace) -> None:
+        """Examine one batch."""
+        words, mask = trace.batch.words, trace.mask
+        device = mask.device
+        everyone = torch.ones(len(trace), dtype=torch.bool)
+        unknown = torch.full((len(trace),), torch.nan, dtype=torch.float64, device=device)
+        support = support_size(trace.weights, mask).double()
+        measures = {
+            "words": words.sum(-1),
+            "items": mask.sum(-1),
+            "support": support,
+            "support_share": support / mask.sum(-1),
+            "correct": unknown if trace.labels is None else decisions(trace.logits) == trace.labels,
+        }
+        self.ledger.add("dispersion_instances", trace.ids, measures, everyone)
+        entropies, reasons, boundaries = [], [], []
+        for name in ["attention", *self.names]:
+            if name == "attention":
+                found, where = trace.weights, mask
+            else:
+                told: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
+                found, where = score(name, model, trace, **told), words
+            entropy, reason = spread(found, where)
+            entropies.append(entropy)
+            reasons.append(reason)
+            boundaries.append(_boundaries(model, trace) if name == "gradient" else unknown)
+        measures = {
+            "entropy": torch.stack(entropies),
+            "reason": torch.stack(reasons),
+            "boundaries": torch.stack(boundaries),
+        }
+        labels = [{"of": name} for name in ["attention", *self.names]]
+        self.ledger.add("dispersion", trace.ids, measures, everyone, labels)
+        for kind in KINDS[self.options.influence]:
+            self._influence(model, trace, kind, everyone)
+
+    def _influence(
+        self, model: AttentionClassifier, trace: Trace, kind: str, everyone: Tensor
+    ) -> None:
+        targets = Targets.of(trace, self.options.positions, self.seed)
+        shape = (4, len(trace))
+        total = torch.zeros(shape, dtype=torch.float64, device=trace.mask.device)
+        for rows, block, matrix in influences(model, trace, targets, kind, self.max_tokens):
+            width = matrix.shape[-1]
+            words = trace.batch.words[rows, :width].unsqueeze(1).expand(matrix.shape)
+            there = targets.mask[rows][:, block]
+            entropy, reason = spread(matrix.flatten(0, 1), words.flatten(0, 1))
+            entropy, reason = entropy.view(there.shape), reason.view(there.shape)
+            counted = there & (reason == 0)
+            kept = entropy.masked_fill(~counted, 0.0)
+            zero = (there & (reason > 1)).sum(-1)
+            sums = [kept.sum(-1), kept.square().sum(-1), counted.sum(-1), zero]
+            total.index_add_(1, rows, torch.stack([s.double() for s in sums]))
+        entropy, square, positions, zero = total
+        measures = {
+            "entropy": entropy / positions,
+            "entropy_square": square / positions,
+            "positions": positions,
+            "zero": zero,
+        }
+        # a table a kind would be as many files; one label tells them apart
+        self.ledger.add(
+            f"dispersion_influence_{kind}", trace.ids, measures, everyone, [{"kind": kind}]
+        )
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        tables = self.ledger.tables()
+        kinds = [tables.pop(f"dispersion_influence_{k}") for k in KINDS[self.options.influence]]
+        if kinds:
+            joined = pd.concat(kinds, ignore_index=True)
+            joined["kind"] = joined["kind"].astype("category")
+            tables["dispersion_influence"] = joined
+        return tables
+
+
+def spread(scores: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The normalised entropy of scores ≥ 0 once they sum to one, and why there is none; (batch,).
+
+    Undefined, and NaN, with fewer than two positions, where all scores are zero, or one is NaN.
+    """
+    scores = scores.double().masked_fill(~mask, 0.0)
+    total = scores.sum(-1, keepdim=True)
+    entropy = normalised_entropy(scores / total, mask)
+    reason = torch.zeros(len(scores), dtype=torch.int8, device=scores.device)
+    reason[total.squeeze(-1) == 0] = 2
+    reason[~total.squeeze(-1).isfinite()] = 3
+    reason[mask.sum(-1) < 2] = 1
+    return entropy.masked_fill(reason > 0, torch.nan), reason
+
+
+def _boundaries(model: AttentionClassifier, trace: Trace) -> Tensor:
+    """The share of the gradient's norm that falls on SOS and EOS."""
+    every = gradient(model, trace, boundaries=True)
+    outside = every.masked_fill(trace.batch.words, 0.0).sum(-1)
+    return outside / every.sum(-1)

@@ -12,6 +12,8 @@ from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import Verdict, examine
 from verax.models import AttentionClassifier, Trace, load
+from verax.studies import Sweep
+from verax.studies import run_sweep as sweep
 from verax.training import train
 from verax.version import __version__
 
@@ -19,6 +21,7 @@ __all__ = [
     "AttentionClassifier",
     "Corpus",
     "Documents",
+    "Sweep",
     "Trace",
     "VeraxError",
     "Verdict",
@@ -26,5 +29,6 @@ __all__ = [
     "examine",
     "load",
     "load_corpus",
+    "sweep",
     "train",
 ]

@@ -14,7 +14,7 @@ from verax.cli.terminal import console, printable, shade
 from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.errors import VeraxError
 from verax.importance import IMPORTANCES, names_of
-from verax.importance.explain import BY
+from verax.importance.explanation import BY
 from verax.models import load
 from verax.options import SEED, check
 from verax.progress import Progress

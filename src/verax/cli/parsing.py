@@ -22,8 +22,9 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, **settings)
-        # so that --lam -1e3 is a number, not an option
-        self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
+        # so that --lam -1e3 is a number, not an option, and --lams -3,0 a list
+        number = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
+        self._negative_number_matcher = re.compile(rf"^-{number}(,-?{number})*$")
 
     def error(self, message: str) -> NoReturn:
         choice = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)

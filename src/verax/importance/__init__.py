@@ -7,10 +7,10 @@ important, and take no side unless `signed` is asked for. The model is left as i
 parameters and their `.grad`.
 """
 
-from verax.importance.explain import explain
+from verax.importance.deletion import leave_one_out
+from verax.importance.explanation import explain
 from verax.importance.gradients import gradient, gradients, integrated_gradients
-from verax.importance.influence import Influence, influence, influences
-from verax.importance.leave_one_out import leave_one_out
+from verax.importance.jacobian import Influence, influence, influences
 from verax.importance.registry import IMPORTANCES, Importance, names_of, score
 from verax.importance.weights import (
     attention,

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
+from verax.importance.deletion import leave_one_out
 from verax.importance.given import LEVELS, Given, check_level, traced
 from verax.importance.gradients import gradient, integrated_gradients
-from verax.importance.leave_one_out import leave_one_out
 from verax.importance.weights import attention, attention_gradient, attention_product, random
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from verax.importance.decision import lead, split
-from verax.importance.given import Given, check_level, traced
+from verax.importance.given import Given, check_level, held, traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.noise import Noise
@@ -39,8 +39,9 @@ def attention_gradient(model: AttentionClassifier, given: Given) -> Tensor:
     """
     trace = traced(model, given)
     if trace.is_affine:
-        return weight_gradient(trace.weights, trace.item_logits, trace.bias, trace.mask)
-    with torch.enable_grad():
+        with torch.no_grad():
+            return weight_gradient(trace.weights, trace.item_logits, trace.bias, trace.mask)
+    with held(model), torch.enable_grad():
         weights = trace.weights.detach().requires_grad_()
         context = (weights.unsqueeze(-2) @ trace.items.detach()).squeeze(-2)
         ahead, slope = lead(trace.head(context))

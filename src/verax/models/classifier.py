@@ -88,7 +88,9 @@ class AttentionClassifier(nn.Module):
         """The pass from word vectors on, (batch, tokens, embedding), which may be anyone's."""
         states, items = self.encode(batch, embedded, noise)
         scores, weights = self.attention(items, batch.mask)
-        logits = self.head(pool(weights, items), None if noise is None else noise.rows())
+        context = pool(weights, items)
+        # a head of someone's own need not know of noise
+        logits = self.head(context) if noise is None else self.head(context, noise.rows())
         return Trace(
             ids=batch.ids,
             labels=batch.labels,
@@ -194,7 +196,7 @@ class AttentionClassifier(nn.Module):
 
         See `verax.importance.explain`; `verax.importance.IMPORTANCES` has the names for `by`.
         """
-        from verax.importance.explain import explain
+        from verax.importance.explanation import explain
 
         return explain(self, texts, by, seed=seed, max_tokens=max_tokens, watch=watch)
 

@@ -13,7 +13,6 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
 from verax.exams.agreement.ranks import kendall_tau_b, spearman, top_k_overlap, undefined
-from verax.exams.dispersion.entropy import support_size
 from verax.exams.own_importances import ask, named
 from verax.exams.tables import Ledger
 from verax.importance import Importance, names_of, score
@@ -45,7 +44,7 @@ class AgreementExam:
     Inputs are compared where items are: in a flat model these are the words, in a hierarchical one
     a sentence gets the sum over its words. Gives two tables:
 
-    agreement_instances  words, items, support, correct
+    agreement_instances  words, items, support, support_share, correct
     agreement            for each pair of importances (`first`, `second`) on inputs or items, over
                          all items or the support of attention: kendall, reason (why there is none:
                          an index of `ranks.REASONS`), and where asked for spearman, overlap
@@ -103,7 +102,8 @@ class AgreementExam:
         measures = {
             "words": trace.batch.words.sum(-1),
             "items": mask.sum(-1),
-            "support": support_size(trace.weights, mask),
+            "support": support.sum(-1),
+            "support_share": support.sum(-1) / mask.sum(-1),
             "correct": unknown if trace.labels is None else decisions(trace.logits) == trace.labels,
         }
         self.ledger.add("agreement_instances", trace.ids, measures, everyone)

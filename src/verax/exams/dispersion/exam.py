@@ -15,7 +15,7 @@ from verax.exams.dispersion.entropy import normalised_entropy, support_size
 from verax.exams.own_importances import named
 from verax.exams.tables import Ledger
 from verax.importance import Importance, gradient, influences, names_of, score
-from verax.importance.influence import Targets
+from verax.importance.jacobian import Targets
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
 from verax.models.trace import Trace

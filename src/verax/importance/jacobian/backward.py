@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from verax.importance.copies import copies_within, repeated
-from verax.importance.influence.targets import Piece, Targets
+from verax.importance.jacobian.targets import Piece, Targets
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 

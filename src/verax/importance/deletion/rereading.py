@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from verax.importance.leave_one_out.found import Found
+from verax.importance.deletion.found import Found
 from verax.importance.same_length import Alike, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace

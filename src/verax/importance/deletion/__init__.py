@@ -11,9 +11,9 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
 from verax.importance.decision import lost
+from verax.importance.deletion import local, recurrent, rereading, sentences
+from verax.importance.deletion.items import logits_without_items
 from verax.importance.given import Given, check_level, held, once, traced
-from verax.importance.leave_one_out import local, recurrent, rereading, sentences
-from verax.importance.leave_one_out.items import logits_without_items
 from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.trace import Trace

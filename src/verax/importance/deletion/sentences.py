@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from verax.importance.leave_one_out.rereading import without_each
+from verax.importance.deletion.rereading import without_each
 from verax.models.attention import pool
 from verax.models.grounding import ground
 from verax.models.hierarchical import HierarchicalClassifier

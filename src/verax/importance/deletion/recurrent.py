@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from verax.importance.leave_one_out.found import Found
-from verax.importance.leave_one_out.projecting import decide
-from verax.importance.leave_one_out.readout import Readout
+from verax.importance.deletion.found import Found
+from verax.importance.deletion.projecting import decide
+from verax.importance.deletion.readout import Readout
 from verax.importance.recurrence import steps_of
 from verax.importance.same_length import Alike, alike
 from verax.models.classifier import AttentionClassifier

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from verax.importance.influence.targets import Piece, Targets
+from verax.importance.jacobian.targets import Piece, Targets
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Convolution, Identity
 from verax.models.trace import Trace

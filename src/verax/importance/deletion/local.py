@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from verax.importance.leave_one_out.found import Found
-from verax.importance.leave_one_out.readout import Readout
+from verax.importance.deletion.found import Found
+from verax.importance.deletion.readout import Readout
 from verax.importance.same_length import Alike, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Convolution, Identity

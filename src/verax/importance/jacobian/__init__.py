@@ -14,8 +14,8 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
 from verax.importance.given import Given, held, traced
-from verax.importance.influence import backward, local, recurrent
-from verax.importance.influence.targets import Piece, Targets
+from verax.importance.jacobian import backward, local, recurrent
+from verax.importance.jacobian.targets import Piece, Targets
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from verax.importance.influence.adjoint import adjoint_of
-from verax.importance.influence.targets import Piece, Targets
+from verax.importance.jacobian.adjoint import adjoint_of
+from verax.importance.jacobian.targets import Piece, Targets
 from verax.importance.same_length import Alike, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Recurrent

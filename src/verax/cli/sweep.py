@@ -1,0 +1,131 @@
+"""`verax sweep`: train and examine a model for every λ of sparsegen."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import pandas as pd
+
+from verax.cli.parsing import add_options, given_options
+from verax.cli.terminal import console, table
+from verax.corpora import CorpusOptions, load_corpus
+from verax.corpora.corpus import SPLITS
+from verax.corpora.planted import Planted
+from verax.errors import VeraxError
+from verax.exams.agreement.exam import AgreementOptions
+from verax.exams.dispersion.exam import DispersionOptions
+from verax.exams.verdict import Verdict
+from verax.files import refuse_foreign
+from verax.models import ModelOptions
+from verax.options import parse
+from verax.studies import LAMS, Sweep, run_sweep
+from verax.studies.sweep import is_only_a_sweep
+from verax.training import TrainingOptions
+
+_SHOWN = ("accuracy", "support_share", "entropy", "tau")
+
+
+def add(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "sweep",
+        usage="verax sweep CORPUS [--lams -10,-1,0,0.5] [--seeds 0,1,2] [--out DIR] [options]",
+        help="train and examine a model for every λ of sparsegen",
+        description="Train a sparsegen model for every λ and seed, put each through the agreement "
+        "and dispersion exams, and show how entropy and agreement move with λ, accuracy and "
+        "support beside them. Larger λ is sparser. An interrupted sweep with --out goes on where "
+        "it stopped.",
+    )
+    parser.add_argument("corpus", metavar="CORPUS", help="name or path of a corpus")
+    parser.add_argument(
+        "--lams",
+        default=",".join(f"{lam:g}" for lam in LAMS),
+        metavar="λ,…",
+        help="values of λ, below 1 [%(default)s]",
+    )
+    parser.add_argument("--seeds", default="0", metavar="N,…", help="seeds of training [0]")
+    parser.add_argument("--split", default="test", help=f"{', '.join(SPLITS)} [test]")
+    parser.add_argument("--sample", type=int, metavar="N", help="examine N documents of the split")
+    parser.add_argument("--out", metavar="DIR", help="write tables there, each λ's to DIR.points")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
+    add_options(parser, "reading the corpus", CorpusOptions)
+    add_options(parser, "the model", ModelOptions, leave_out=("projection", "lam"))
+    add_options(parser, "training", TrainingOptions)
+    add_options(parser, "exam agreement", AgreementOptions)
+    add_options(parser, "exam dispersion", DispersionOptions)
+    add_options(parser, "the planted corpus", Planted, leave_out=("seed",))
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    lams = [parse("lams", part, float) for part in _parts(given.lams)]
+    seeds = [parse("seeds", part, int) for part in _parts(given.seeds)]
+    if given.out:
+        refuse_foreign(given.out, is_only_a_sweep)
+    corpus = load_corpus(given.corpus, **given_options(given, CorpusOptions, Planted))
+    screen = console()
+
+    def done(lam: float, seed: int, verdict: Verdict) -> None:
+        numbers = verdict.summary()
+        accuracy = numbers[numbers["row"] == "accuracy"]["value"].iloc[0]
+        support = numbers[numbers["row"] == "share in the support"]["value"].iloc[0]
+        screen.print(
+            f"λ {lam:g}, seed {seed}: accuracy {accuracy:.1f}%, {support:.0%} of items with weight",
+            style="dim",
+            markup=False,
+        )
+
+    found = run_sweep(
+        corpus,
+        lams,
+        seeds,
+        split=given.split,
+        sample=given.sample,
+        device=given.device,
+        progress=True,
+        keep=f"{given.out}.points" if given.out else None,
+        done=done,
+        **given_options(given, ModelOptions, TrainingOptions, AgreementOptions, DispersionOptions),
+    )
+    for note in corpus.notes:
+        screen.print(note, style="dim", markup=False)
+    show(found)
+    if given.out:
+        found.save(given.out)
+        screen.print(f"\nsaved in {given.out}", markup=False)
+
+
+def show(sweep: Sweep) -> None:
+    """Points as one table, λ by measure, then correlations."""
+    screen = console()
+    points = sweep.points()
+    chosen = [m for m in dict.fromkeys(points["measure"]) if m.startswith(_SHOWN)]
+    lams = sorted(set(points["lam"]))
+    means = points.pivot(index="measure", columns="lam", values="mean")
+    rows = [[m, *(_number(means.loc[m, lam]) for lam in lams)] for m in chosen]
+    over = points["over"].iloc[0]
+    screen.print("\nmeans at each λ, larger being sparser", style="italic", markup=False)
+    screen.print(table(["", *(f"{lam:g}" for lam in lams)], rows))
+    moves = sweep.correlations().set_index("measure")
+    moves = moves.loc[[m for m in chosen if m.startswith(("entropy", "tau"))]]
+    columns = ["tau", "spearman", "pearson", "pooled_tau", "support_tau"]
+    rows = [[str(m), *(_number(row[c]) for c in columns)] for m, row in moves.iterrows()]
+    screen.print("\ncorrelation with λ", style="italic", markup=False)
+    heads = ["", "τ-b", "Spearman", "Pearson", "pooled τ-b", "τ-b with support"]
+    screen.print(table(heads, rows))
+    screen.print(
+        f"\nsd and 95% intervals, over {over}, are in sweep.points() and points.parquet",
+        style="dim",
+        markup=False,
+    )
+
+
+def _number(value: float) -> str:
+    return "–" if pd.isna(value) else f"{value:.3f}"
+
+
+def _parts(text: str) -> list[str]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise VeraxError("an empty list: give numbers with commas between them, such as -1,0,0.5")
+    return parts

@@ -45,7 +45,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "feedforward_size": 512,
         "lr": 3e-4,
     },
-    "BiLSTM (dot)": {"encoder": "bilstm", "attention": "dot"},
+    "BiLSTM (dot)": {"encoder": "bilstm", "attention": "dot", "query_init": "default"},
 }
 LAMS = (-10.0, -3.0, -1.0, 0.5, 0.75, 0.9)
 PROJECTIONS: dict[str, dict[str, Any]] = {

@@ -127,3 +127,17 @@ def test_pieces_cover_everything_once(make_model: Make, encoder: str) -> None:
     for rows, block, _ in influences(model, trace, targets, "norm", max_tokens=40):
         seen[rows.unsqueeze(-1), block] += 1
     assert (seen[targets.mask] == 1).all()
+
+
+@pytest.mark.parametrize("many", [1, 10**9])
+@pytest.mark.parametrize("kind", ["norm", "frobenius"])
+@pytest.mark.parametrize("encoder", ["bilstm", "bigru"])
+def test_a_document_alone_goes_through_weights_of_its_own(
+    make_model: Make, monkeypatch: pytest.MonkeyPatch, encoder: str, kind: str, many: int
+) -> None:
+    monkeypatch.setattr("verax.importance.jacobian.adjoint.MANY", many)
+    model = make_model(encoder=encoder)
+    trace = model.trace(TEXTS)  # of two of them one length, the others alone
+    found = influence(model, trace, kind=kind, boundaries=True)
+    expected = _expected(model, trace, kind)
+    torch.testing.assert_close(found.matrix, expected, rtol=1e-4, atol=2e-6)

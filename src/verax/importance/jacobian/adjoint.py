@@ -13,6 +13,10 @@ from torch import Tensor, nn
 from verax.importance.recurrence import CellWeights
 
 
+MANY = 48
+"""From so many rows on it pays to make one document a matrix of its own."""
+
+
 class LstmAdjoint:
     """∂target/∂(hidden, cell), (rows, documents, size) each, moved back one step at a time.
 
@@ -49,12 +53,27 @@ class LstmAdjoint:
         """Move the first k rows from after step t to before it; (k, documents, input size)."""
         hidden, cell, delta = self.hidden[:k], self._cell[:k], self._delta[:k]
         cell.addcmul_(hidden, self._through[t, 0])
+        if hidden.shape[1] == 1 and k >= MANY:
+            return self._back_alone(hidden, cell, t)
         torch.mul(cell.unsqueeze(2), self._factors[t, :, :3], out=delta[:, :, :3])
         torch.mul(hidden, self._factors[t, :, 3], out=delta[:, :, 3])
         cell.mul_(self._through[t, 1])
         out = delta.flatten(2) @ self._weight
         hidden.copy_(out[..., : self.size])
         return out[..., self.size :]
+
+    def _back_alone(self, hidden: Tensor, cell: Tensor, t: int) -> Tensor:
+        """The same for one document: its factors go into the weights, which are then half as many.
+
+        (dc · Q_i, dc · Q_f, dc · Q_g, dh · Q_o) W = dc (Q_i W_i + Q_f W_f + Q_g W_g) + dh Q_o W_o
+        """
+        gates = self._weight.unflatten(0, (4, -1))
+        factors = self._factors[t, 0].unsqueeze(-1)
+        by_cell = (factors[:3] * gates[:3]).sum(0)
+        out = torch.mm(cell[:, 0], by_cell).addmm_(hidden[:, 0], factors[3] * gates[3])
+        cell.mul_(self._through[t, 1])
+        hidden[:, 0] = out[:, : self.size]
+        return out[:, self.size :].unsqueeze(1)
 
 
 class GruAdjoint:
@@ -91,11 +110,25 @@ class GruAdjoint:
     def back(self, k: int, t: int) -> Tensor:
         """Move the first k rows from after step t to before it; (k, documents, input size)."""
         hidden, delta = self.hidden[:k], self._delta[:k]
+        if hidden.shape[1] == 1 and k >= MANY:
+            return self._back_alone(hidden, t)
         torch.mul(hidden.unsqueeze(2), self._factors[t], out=delta)
         out = delta.flatten(2) @ self._input
         delta[:, :, 2] *= self._reset[t]
         hidden.mul_(self._keep[t]).add_(delta.flatten(2) @ self._inner)
         return out
+
+
+    def _back_alone(self, hidden: Tensor, t: int) -> Tensor:
+        """The same for one document: its factors go into the weights, a third as many."""
+        factors = self._factors[t, 0].unsqueeze(-1)
+        by_input = (factors * self._input.unflatten(0, (3, -1))).sum(0)
+        out = hidden[:, 0] @ by_input
+        factors = torch.stack([*factors[:2], factors[2] * self._reset[t, 0].unsqueeze(-1)])
+        by_state = (factors * self._inner.unflatten(0, (3, -1))).sum(0)
+        by_state.diagonal().add_(self._keep[t, 0])
+        hidden[:, 0] = hidden[:, 0] @ by_state
+        return out.unsqueeze(1)
 
 
 def adjoint_of(module: nn.Module, inputs: Tensor, rows: int) -> LstmAdjoint | GruAdjoint:

@@ -1,0 +1,527 @@
+"""The agreement exam: by hand where a model is looked up, against SciPy where it is not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from looked_up import corpus_of, look_up_model
+from scipy import stats
+
+import verax
+from verax.exams.agreement import REASONS
+from verax.exams.agreement.exam import AgreementExam, AgreementOptions, pairs
+from verax.exams.tables import wide
+from verax.importance import score
+from verax.models import AttentionClassifier
+
+Make = Callable[..., AttentionClassifier]
+LABELS = ["on", "first", "second", "over"]
+SLOTS = [
+    {"encoder": "bilstm"},
+    {"encoder": "conv", "projection": "sparsemax"},
+    {"encoder": "transformer", "projection": "sparsegen", "lam": 0.9},
+    {"hierarchical": True, "projection": "sparsemax"},
+]
+
+
+def _names(slot: dict[str, object]) -> str:
+    return "-".join(str(value) for value in slot.values())
+
+
+def values(verdict: verax.Verdict, measure: str = "kendall") -> pd.DataFrame:
+    """A row per document, a column per (on, first, second, over)."""
+    table = verdict.tables["agreement"]
+    own = table[table["measure"] == measure]
+    return own.pivot(index="id", columns=LABELS, values="value")
+
+
+def scipys(a: np.ndarray, b: np.ndarray, rank: Callable[..., object]) -> float:
+    """SciPy's correlation, NaN where it has none: it warns of constants, and of one position."""
+    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return math.nan
+    return float(rank(a, b).statistic)  # type: ignore[attr-defined]
+
+
+# -- by hand
+
+# A word's weight before normalising, and what it says.
+WORDS = {
+    "a": (4, -2.0),
+    "b": (2, -5.0),
+    "c": (1, 6.0),
+    "d": (4, -1.0),
+    "e": (2, 5.0),
+    "f": (1, 5.0),
+    "k": (1, 1.0),
+    "l": (1, 3.0),
+    "o": (4, 0.0),
+    "n": (1, 0.0),
+}
+TEXTS = ["a b c", "d e f", "a", "k l", "o n"]
+
+
+@pytest.fixture(scope="module")
+def by_hand() -> verax.Verdict:
+    scores = {word: (math.log(weight), say) for word, (weight, say) in WORDS.items()}
+    corpus = corpus_of(TEXTS, labels=[0, 0, 1, 1, 0])
+    return verax.examine(look_up_model(scores), corpus, "agreement")
+
+
+def test_agreement_by_hand(by_hand: verax.Verdict) -> None:
+    """With softmax, ∂z/∂h_i = α_i (head + (ℓ_i − z) query / √3), so that in units of σ′(z)
+
+    gradient         α_i √(1 + (ℓ_i − z)² / 3)
+    gradient-input   α_i |ℓ_i| with attention detached; its norm is α_i
+    leave-one-out    |σ(z) − σ(z − α_i (ℓ_i − z) / (1 − α_i))|
+
+    "a b c"  α 4, 2, 1 sevenths, z = −12/7: gradient .58 .61 .65, product 1.14 1.43 .86,
+             deletion .06 .25 .10. Attention agrees with these on none, two and one of three pairs.
+    "d e f"  the same α, z = 11/7: gradient 1.02 .63 .32, product .57 1.43 .71, deletion .17 .28 .10.
+    "a"      one word.
+    "k l"    attention is constant.
+    "o n"    neither says anything: deletion and product are constantly zero, the gradient is α.
+    """
+    nan, third = math.nan, 1 / 3
+    expected = {
+        "gradient": [-1, 1, nan, nan, 1],
+        "gradient-detached": [1, 1, nan, nan, 1],
+        "gradient-input-detached": [third, -third, nan, nan, nan],
+        "leave-one-out": [-third, third, nan, nan, nan],
+        "leave-one-out-renormalised": [-third, third, nan, nan, nan],
+    }
+    found, why = values(by_hand), values(by_hand, "reason")
+    assert found.index.tolist() == [10, 11, 12, 13, 14]
+    assert {second for _, first, second, _ in found if first == "attention"} == set(expected)
+    for on, first, second, over in found:
+        if first == "attention":  # all weights are positive: the support is everything
+            column = found[on, first, second, over]
+            np.testing.assert_allclose(column, expected[second], atol=1e-12)
+            reasons = [REASONS[int(code)] for code in why[on, first, second, over]]
+            assert reasons[2:4] == ["one position", "first constant"]
+            assert reasons[4] == ("second constant" if math.isnan(column[14]) else "defined")
+
+
+def test_gradients_and_deletion_by_hand(by_hand: verax.Verdict) -> None:
+    """Orders of "a b c": gradient c b a, product b a c, deletion b c a; of "d e f": def, efd, edf."""
+    found, third = values(by_hand), 1 / 3
+    columns = [key for key in found if key[1] != "attention"]
+    assert {over for _, _, _, over in columns} == {"all"}
+    assert [key[:3] for key in columns] == [
+        ("inputs", "gradient", "leave-one-out"),
+        ("inputs", "gradient-detached", "leave-one-out"),
+        ("inputs", "gradient-input-detached", "leave-one-out"),
+        ("items", "gradient", "leave-one-out"),
+        ("items", "gradient-detached", "leave-one-out"),
+    ]
+    for key in columns:
+        expected = [-third, third] if key[1] == "gradient-detached" else [third, third]
+        np.testing.assert_allclose(found[key].iloc[:2], expected, atol=1e-12)
+
+
+def test_the_summary_counts_what_it_leaves_out(by_hand: verax.Verdict) -> None:
+    found = by_hand.summary("agreement")
+    assert found.columns.tolist() == [
+        "τ-b",
+        "sd",
+        "median",
+        "documents",
+        *(f"out: {reason}" for reason in REASONS[1:]),
+    ]
+    gradient = found.loc["inputs: attention : gradient"]
+    assert gradient.tolist()[:4] == pytest.approx([1 / 3, 2 / math.sqrt(3), 1, 3])
+    assert gradient.tolist()[4:] == [1, 1, 0, 0]
+    deletion = found.loc["items: attention : leave-one-out"]
+    assert deletion.tolist() == pytest.approx([0, math.sqrt(2) / 3, 0, 2, 1, 1, 1, 0])
+    # of gradient and deletion, "k l" has neither: its two words move alike
+    assert found.loc["items: gradient : leave-one-out", "documents"] == 2
+    documents = by_hand.summary("agreement_documents")["value"]
+    assert documents["documents"] == 5
+    assert documents["items of a document"] == documents["of these in the support"] == 11 / 5
+    # decisions are no, yes, no, yes, and no for a tie; labels no, no, yes, yes, no
+    assert documents["accuracy"] == pytest.approx(60)
+
+
+def test_agreement_on_the_support_by_hand() -> None:
+    """Sparsemax of 1.6, 1.3, 1.1 and less is α = .6, .3, .1, 0 …; on the support
+    ∂z/∂h_i = α_i head + (ℓ_i − mean ℓ) query / √3, elsewhere nothing.
+
+    "p q r s"    ℓ = 0, 0, 9: gradient norms √(.36 + 3), √(.09 + 3), √(.01 + 12), 0. On the support
+                 one pair of three agrees: −⅓; with s, below all by both, four of six: ⅓.
+    "p q r s t"  s and t tie by both: seven agree, two do not, of nine that are untied: 5/9.
+    "u s"        one word has all: one position in the support, two in all, which agree.
+    """
+    words = {"p": (1.6, 0), "q": (1.3, 0), "r": (1.1, 9), "s": (-1, 4), "t": (-2, -3), "u": (4, 1)}
+    model = look_up_model(words, "sparsemax")
+    verdict = verax.examine(model, corpus_of(["p q r s", "p q r s t", "u s"]), "agreement")
+    found, why = values(verdict), values(verdict, "reason")
+    for on in ("inputs", "items"):
+        whole = found[on, "attention", "gradient", "all"]
+        np.testing.assert_allclose(whole, [1 / 3, 5 / 9, 1], atol=1e-12)
+        inside = found[on, "attention", "gradient", "support"]
+        np.testing.assert_allclose(inside, [-1 / 3, -1 / 3, math.nan], atol=1e-12)
+        assert why[on, "attention", "gradient", "support"].tolist() == [0, 0, 1]
+    instances = wide(verdict.tables["agreement_instances"])
+    assert instances["words"].tolist() == instances["items"].tolist() == [4, 5, 2]
+    assert instances["support"].tolist() == [3, 3, 1]
+    assert instances["support_share"].tolist() == pytest.approx([3 / 4, 3 / 5, 1 / 2])
+    assert verdict.summary("agreement_on_support")["out: one position"].eq(1).all()
+
+
+# -- against SciPy
+
+
+def by_sentence(scores: torch.Tensor, trace: verax.Trace) -> torch.Tensor:
+    """The sum over each item's words, one word after the other."""
+    if trace.batch.layout is None:
+        return scores
+    total = torch.zeros(trace.mask.shape, dtype=torch.float64)
+    for row in range(len(trace)):
+        for token in range(trace.tokens.shape[1]):
+            item = int(trace.item_of_token[row, token])
+            if item >= 0:
+                total[row, item] += scores[row, token]
+    return total
+
+
+def expected_agreement(
+    model: AttentionClassifier, corpus: verax.Corpus, rank: Callable[[np.ndarray, np.ndarray], float]
+) -> pd.DataFrame:
+    """What `values` must give, for the default options, a document and a pair at a time."""
+    options = AgreementOptions()
+    rows = []
+    for trace in model.traces(corpus.test):
+        for on in ("inputs", "items"):
+            found = {name: score(name, model, trace, on) for name in getattr(options, on).split(",")}
+            if on == "inputs":
+                found = {name: by_sentence(scores, trace) for name, scores in found.items()}
+            found["attention"] = trace.weights.double()
+            for first, second in pairs([name for name in found if name != "attention"]):
+                for over in ("all", "support") if first == "attention" else ("all",):
+                    where = trace.mask & (trace.weights > 0) if over == "support" else trace.mask
+                    for row, identity in enumerate(trace.ids):
+                        a, b = (found[n][row][where[row]].numpy() for n in (first, second))
+                        labels = (on, first, second, over)
+                        rows.append((identity, *labels, rank(a, b)))
+    frame = pd.DataFrame(rows, columns=["id", *LABELS, "value"])
+    return frame.pivot(index="id", columns=LABELS, values="value")
+
+
+@pytest.mark.parametrize("slot", SLOTS, ids=_names)
+def test_kendall_is_scipys(make_model: Make, planted: verax.Corpus, slot: dict[str, object]) -> None:
+    model = make_model(**slot)
+    found = values(verax.examine(model, planted, "agreement"))
+    expected = expected_agreement(model, planted, lambda a, b: scipys(a, b, stats.kendalltau))
+    assert found.notna().to_numpy().any()
+    assert found.index.equals(expected.index)
+    np.testing.assert_allclose(found, expected[list(found)], atol=1e-12)
+
+
+def overlap(a: np.ndarray, b: np.ndarray, k: int = 3) -> float:
+    """Shared among the k highest, of equals the earlier."""
+    tops = [set(sorted(range(len(x)), key=lambda i: (-x[i], i))[:k]) for x in (a, b)]
+    return len(tops[0] & tops[1]) / min(k, len(a))
+
+
+def test_spearman_and_the_top_where_asked_for(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model(encoder="conv", projection="sparsemax")
+    verdict = verax.examine(model, planted, "agreement", spearman=True, top_k=3)
+    rank = {"spearman": lambda a, b: scipys(a, b, stats.spearmanr), "overlap": overlap}
+    for measure, by in rank.items():
+        found = values(verdict, measure)
+        expected = expected_agreement(model, planted, by)
+        np.testing.assert_allclose(found, expected[list(found)], atol=1e-12)
+        for table, over in (("agreement", "all"), ("agreement_on_support", "support")):
+            shown = verdict.summary(table)[measure]
+            for on, first, second, part in found:
+                if part == over:
+                    row = f"{on}: {first} : {second}"
+                    (value,) = (v for name, v in shown.items() if name.split(" (")[0] == row)
+                    assert value == pytest.approx(found[on, first, second, part].mean())
+    plain = verax.examine(model, planted, "agreement")
+    assert set(plain.tables["agreement"]["measure"]) == {"kendall", "reason"}
+
+
+@pytest.mark.parametrize("slot", SLOTS, ids=_names)
+def test_detached_gradients_of_items_are_attention(
+    make_model: Make, planted: verax.Corpus, slot: dict[str, object]
+) -> None:
+    """∂p/∂h_i is α_i times what all items share: no tie is lost and no order changed."""
+    verdict = verax.examine(make_model(**slot), planted, "agreement", inputs="", spearman=True)
+    row = "items: attention : gradient-detached (attention itself)"
+    for over, table in (("all", "agreement"), ("support", "agreement_on_support")):
+        key = ("items", "attention", "gradient-detached", over)
+        for measure in ("kendall", "spearman"):
+            assert set(values(verdict, measure)[key].dropna()) <= {1.0}
+        assert verdict.summary(table).loc[row, "τ-b"] == 1
+        assert verdict.summary(table).loc[row, "sd"] == 0
+
+
+def test_a_value_or_a_reason(make_model: Make, planted: verax.Corpus) -> None:
+    verdict = verax.examine(make_model(projection="sparsegen", lam=0.99), planted, "agreement")
+    found, why = values(verdict), values(verdict, "reason")
+    assert found.isna().to_numpy().any()
+    assert (found.isna() == (why != 0)).to_numpy().all()
+    assert found.stack(LABELS, future_stack=True).dropna().between(-1, 1).all()
+
+
+# -- what must not matter
+
+
+@pytest.mark.parametrize("slot", SLOTS, ids=_names)
+def test_the_token_budget_changes_no_number(
+    make_model: Make, planted: verax.Corpus, slot: dict[str, object]
+) -> None:
+    """But for rounding, which can turn round two scores that nearly tie."""
+    model = make_model(**slot)
+    whole, cut = (verax.examine(model, planted, "agreement", max_tokens=n) for n in (10**5, 60))
+    one, other = values(whole), values(cut)
+    assert one.index.equals(other.index)
+    assert one.columns.equals(other.columns)
+    difference = (one - other).abs().to_numpy()
+    assert np.nanmax(difference) < 0.1
+    assert np.nanmean(difference) < 1e-3
+    for name in ("words", "items", "support", "correct"):
+        instances = [wide(v.tables["agreement_instances"])[name] for v in (whole, cut)]
+        assert instances[0].equals(instances[1])
+
+
+def test_the_order_of_documents_does_not_matter(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model(encoder="conv")
+    turned = planted.test.take(np.arange(len(planted.test))[::-1])
+    one = verax.examine(model, planted, "agreement")
+    other = verax.examine(model, replace(planted, test=turned), "agreement")
+    for name, table in one.tables.items():
+        assert table.drop(columns="value").equals(other.tables[name].drop(columns="value"))
+        np.testing.assert_allclose(table["value"], other.tables[name]["value"], atol=0.05)
+
+
+def test_without_an_encoder_an_input_is_its_item(make_model: Make, planted: verax.Corpus) -> None:
+    """Deleting a word is then deleting its item: without weight it has no part, to the last digit.
+
+    Else rounding would rank what attention ties. Scores that nearly tie may yet change places.
+    """
+    model = make_model(encoder="none", projection="sparsemax")
+    with torch.no_grad():
+        model.embedding.weight.mul_(20)  # spread the scores: many words get no weight
+    verdict = verax.examine(model, planted, "agreement")
+    assert verdict.summary("agreement_documents")["value"]["of these in the support"] < 10
+    found = values(verdict)
+    for name in ("gradient", "gradient-detached", "leave-one-out"):
+        on_inputs = found["inputs", "attention", name, "all"]
+        np.testing.assert_allclose(on_inputs, found["items", "attention", name, "all"], atol=0.01)
+    for trace in model.traces(planted.test):
+        unattended = trace.mask & (trace.weights == 0)
+        assert (score("leave-one-out", model, trace)[unattended] == 0).all()
+
+
+# -- the summary
+
+
+def test_summaries_are_numpys_over_the_tables(make_model: Make, planted: verax.Corpus) -> None:
+    verdict = verax.examine(make_model(projection="sparsemax"), planted, "agreement")
+    found, why = values(verdict), values(verdict, "reason")
+    summary = verdict.summary()
+    assert set(summary["exam"]) == {"agreement"}
+    for key in found:
+        on, first, second, over = key
+        table = "agreement" if over == "all" else "agreement_on_support"
+        rows = summary[summary["table"] == table]
+        rows = rows[rows["row"].str.split(" (", regex=False).str[0] == f"{on}: {first} : {second}"]
+        cells = rows.set_index("column")
+        there = found[key].dropna().to_numpy()
+        assert cells.loc["τ-b", "value"] == pytest.approx(np.mean(there))
+        if np.ptp(there):
+            ends = stats.t.interval(0.95, len(there) - 1, np.mean(there), stats.sem(there))
+            assert cells.loc["τ-b", ["low", "high"]].tolist() == pytest.approx(ends)
+        assert cells.loc["sd", "value"] == pytest.approx(np.std(there, ddof=1))
+        assert cells.loc["median", "value"] == pytest.approx(np.median(there))
+        assert (cells.loc[["τ-b", "sd", "median"], "n"] == len(there)).all()
+        assert cells.loc["documents", "value"] == len(there)
+        for code, reason in enumerate(REASONS[1:], start=1):
+            assert cells.loc[f"out: {reason}", "value"] == (why[key] == code).sum()
+        out = cells.index.str.startswith("out: ")
+        assert cells.loc[out, "value"].sum() + len(there) == len(planted.test)
+    instances = wide(verdict.tables["agreement_instances"])
+    documents = verdict.summary("agreement_documents")["value"]
+    assert documents["items of a document"] == pytest.approx(instances["items"].mean())
+    assert documents["of these in the support"] == pytest.approx(instances["support"].mean())
+    assert documents["accuracy"] == pytest.approx(100 * instances["correct"].mean())
+
+
+def test_a_share_is_its_count_over_all(make_model: Make, planted: verax.Corpus) -> None:
+    """To the last digit, so that the two exams that measure it say the same."""
+    model = make_model(projection="sparsegen", lam=0.99)
+    verdict = verax.examine(model, planted, ["agreement", "dispersion"], influence="none")
+    found = wide(verdict.tables["agreement_instances"])
+    assert found["support_share"].tolist() == (found["support"] / found["items"]).tolist()
+    assert found.equals(wide(verdict.tables["dispersion_instances"]))
+
+
+def test_no_labels_means_no_accuracy(make_model: Make) -> None:
+    model = make_model()
+    exam = AgreementExam(AgreementOptions(), 0, {})
+    exam.see(model, model.trace(["w1 w2 w3", "w4 w5"]))
+    assert wide(exam.tables()["agreement_instances"])["correct"].isna().all()
+
+
+# -- which pairs, and importances of one's own
+
+
+def test_pairs() -> None:
+    assert pairs(["gradient"]) == [("attention", "gradient")]
+    assert pairs(["leave-one-out"]) == [("attention", "leave-one-out")]
+    assert pairs(["leave-one-out", "random", "leave-one-out-renormalised"]) == [
+        ("attention", "leave-one-out"),
+        ("attention", "random"),
+        ("attention", "leave-one-out-renormalised"),
+        ("random", "leave-one-out"),
+    ]
+    assert pairs([]) == []
+
+
+def test_ones_own_is_compared_with_deletion_whatever_its_name() -> None:
+    assert ("leave-one-outside", "leave-one-out") in pairs(["leave-one-out", "leave-one-outside"])
+
+
+def words_from_the_left(model: AttentionClassifier, trace: verax.Trace) -> torch.Tensor:
+    """−place of each word: (batch, tokens)."""
+    return -torch.arange(trace.tokens.shape[1]).float().expand(trace.tokens.shape)
+
+
+def items_from_the_left(model: AttentionClassifier, trace: verax.Trace) -> torch.Tensor:
+    """−place of each item: (batch, items)."""
+    return -torch.arange(trace.mask.shape[1]).float().expand(trace.mask.shape)
+
+
+def test_ones_own_of_items(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model()
+    verdict = verax.examine(
+        model,
+        planted,
+        "agreement",
+        inputs="",
+        items="leave-one-out",
+        importances={"left": items_from_the_left},
+    )
+    found = values(verdict)
+    assert list(found) == [
+        ("items", "attention", "leave-one-out", "all"),
+        ("items", "attention", "leave-one-out", "support"),
+        ("items", "attention", "left", "all"),
+        ("items", "attention", "left", "support"),
+        ("items", "left", "leave-one-out", "all"),
+    ]
+    for trace in model.traces(planted.test):
+        for row, identity in enumerate(trace.ids):
+            weights = trace.weights[row][trace.mask[row]].numpy()
+            expected = stats.kendalltau(weights, -np.arange(len(weights))).statistic
+            assert found.loc[identity, ("items", "attention", "left", "all")] == pytest.approx(
+                expected, abs=1e-12
+            )
+    assert verdict.manifest["importances"] == ["left"]
+
+
+def test_ones_own_of_words_is_summed_by_sentence(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model(hierarchical=True)
+    mine = {"words": words_from_the_left, "items": items_from_the_left}
+    found = values(verax.examine(model, planted, "agreement", importances=mine))
+    assert ("inputs", "attention", "words", "all") in found
+    assert ("items", "attention", "items", "all") in found
+    for trace in model.traces(planted.test):
+        sums = by_sentence(words_from_the_left(model, trace).double(), trace)
+        for row, identity in enumerate(trace.ids):
+            own = trace.mask[row]
+            expected = stats.kendalltau(trace.weights[row][own], sums[row][own]).statistic
+            assert found.loc[identity, ("inputs", "attention", "words", "all")] == pytest.approx(
+                expected, abs=1e-12
+            )
+
+
+def test_words_and_sentences_as_many_are_not_mistaken_for_each_other(make_model: Make) -> None:
+    """ ". w1" has two words and two sentences. Read by itself, scores of its words have the shape
+    of its items; they are scores of words all the same, and no other number takes their place.
+    """
+    model = make_model(hierarchical=True)
+    texts = ["w1 w2 . w3 w4 w5 .", ". w1", "w3 ! w4 w5 . w6 ."]
+    corpus = corpus_of(texts, model=model)
+    mine = {"mine": words_from_the_left}
+    whole, cut = (
+        values(verax.examine(model, corpus, "agreement", importances=mine, max_tokens=n))
+        for n in (1000, 2)
+    )
+    pd.testing.assert_frame_equal(whole, cut)
+
+
+def test_nan_of_ones_own_is_told(make_model: Make, planted: verax.Corpus) -> None:
+    def holes(model: AttentionClassifier, trace: verax.Trace) -> torch.Tensor:
+        scores = items_from_the_left(model, trace).clone()
+        scores[:, 3] = torch.nan
+        return scores
+
+    importances = {"holes": holes}
+    verdict = verax.examine(make_model(), planted, "agreement", importances=importances)
+    found = verdict.summary("agreement").loc["items: attention : holes"]
+    assert found["documents"] == 0
+    assert found["out: not a number"] == len(planted.test)
+    assert math.isnan(found["τ-b"])
+
+
+@pytest.mark.parametrize(
+    ("name", "importance", "message"),
+    [
+        ("mine", lambda m, t: t.weights[:, :-1], r"'mine' is torch.float32 of shape \(\d+, \d+\)"),
+        ("mine", lambda m, t: t.weights[0], r"'mine' is torch.float32 of shape \(\d+,\), expected"),
+        ("mine", lambda m, t: t.mask, "'mine' is torch.bool of shape"),
+        ("mine", lambda m, t: None, "'mine' gave a NoneType, expected a tensor"),
+        ("gradient", lambda m, t: t.weights, "'gradient' is built in: give yours another name"),
+        ("leave-one-out", lambda m, t: t.weights, "'leave-one-out' is built in"),
+        ("my own", lambda m, t: t.weights, "name it with letters"),
+        ("mine", "gradient", "'mine' is not a function"),
+    ],
+)
+def test_a_bad_importance_is_named(
+    make_model: Make,
+    planted: verax.Corpus,
+    name: str,
+    importance: Callable[..., torch.Tensor],
+    message: str,
+) -> None:
+    with pytest.raises(verax.VeraxError, match=message) as error:
+        verax.examine(make_model(), planted, "agreement", importances={name: importance})
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"inputs": "gradeint"}, "unknown importance 'gradeint' on inputs: did you mean 'gradient'"),
+        ({"inputs": "attention-gradient"}, "unknown importance 'attention-gradient' on inputs"),
+        ({"inputs": "", "items": " , attention"}, "nothing to compare attention with"),
+        ({"top_k": 0}, "option 'top_k' is 0: it must be at least 1"),
+        ({"spearman": "yes"}, "option 'spearman' is 'yes'"),
+        ({"spread": "gradient"}, "unknown option 'spread'"),
+    ],
+)
+def test_bad_options_are_one_line(
+    make_model: Make, planted: verax.Corpus, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(verax.VeraxError, match=message) as error:
+        verax.examine(make_model(), planted, "agreement", **options)  # type: ignore[arg-type]
+    assert "\n" not in str(error.value)
+
+
+def test_chance_is_by_the_seed(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model(encoder="none")
+    one, two, other = (
+        values(verax.examine(model, planted, "agreement", seed=s, inputs="random", items="random"))
+        for s in (0, 0, 1)
+    )
+    pd.testing.assert_frame_equal(one, two)
+    assert not one.equals(other)
+    assert abs(one.to_numpy().mean()) < 0.1

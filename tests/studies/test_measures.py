@@ -1,0 +1,121 @@
+"""What a study takes out of a verdict, over verdicts whose every number was chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import verdict_of
+
+import verax
+from verax.corpora.corpus import Corpus, Documents
+from verax.corpora.tokenising import Lexicon
+from verax.exams.tables import wide
+from verax.models import AttentionClassifier
+from verax.studies.measures import measures_of
+
+Make = Callable[..., AttentionClassifier]
+
+
+def column(found: pd.DataFrame, measure: str) -> pd.DataFrame:
+    return found[found["measure"] == measure].set_index("id")
+
+
+def test_every_measure_of_every_document() -> None:
+    nan = math.nan
+    verdict = verdict_of(
+        [0.8, nan, 0.4],
+        [0.1, 0.3, nan],
+        support=[1, 2, 4],
+        correct=[1, 0, 1],
+        influence=[0.9, 0.7, nan],
+    )
+    found = measures_of(verdict)
+    assert found.columns.tolist() == ["id", "measure", "value", "reason"]
+    expected = {
+        "accuracy": [1, 0, 1],
+        "support": [1, 2, 4],
+        "support_share": [0.1, 0.2, 0.4],
+        "entropy: attention": [0.4, nan, 0.2],
+        "entropy: gradient": [0.8, nan, 0.4],
+        "entropy: influence (norm)": [0.9, 0.7, nan],
+        "tau: inputs attention : gradient": [0.1, 0.3, nan],
+        "tau on support: inputs attention : gradient": [-0.1, -0.3, nan],
+    }
+    assert list(dict.fromkeys(found["measure"])) == list(expected)
+    for measure, values in expected.items():
+        own = column(found, measure)
+        assert own.index.tolist() == [0, 1, 2]
+        assert own["value"].tolist() == pytest.approx(values, nan_ok=True)
+
+
+def test_a_value_or_a_reason() -> None:
+    nan = math.nan
+    found = measures_of(verdict_of([0.8, nan], [nan, 0.3], influence=[nan, 0.5]))
+    assert (found["value"].isna() == found["reason"].notna()).all()
+    assert column(found, "entropy: gradient")["reason"][1] == "all zero"
+    assert column(found, "tau: inputs attention : gradient")["reason"][0] == "second constant"
+    assert column(found, "entropy: influence (norm)")["reason"][0] == "nothing moves an item"
+
+
+def test_one_exam_is_enough() -> None:
+    verdict = verdict_of([0.8, 0.6], [0.1, 0.2])
+    for exam, start in (("agreement", "tau"), ("dispersion", "entropy")):
+        tables = {name: t for name, t in verdict.tables.items() if name.startswith(exam)}
+        found = measures_of(verax.Verdict(tables, {"exams": [exam]}))
+        names = list(dict.fromkeys(found["measure"]))
+        assert names[:3] == ["accuracy", "support", "support_share"]
+        assert all(name.startswith(start) for name in names[3:])
+        assert len(names) > 3
+
+
+def test_no_labels_means_no_accuracy() -> None:
+    found = measures_of(verdict_of([0.8, 0.6], [0.1, 0.2], correct=[math.nan, math.nan]))
+    assert "accuracy" not in set(found["measure"])
+
+
+def test_an_exam_without_measures_is_told() -> None:
+    with pytest.raises(verax.VeraxError, match=r"\(erasure\) has nothing to sweep") as error:
+        measures_of(verax.Verdict({}, {"exams": ["erasure"]}))
+    assert "\n" not in str(error.value)
+    with pytest.raises(verax.VeraxError, match=r"\(none\) has nothing to sweep"):
+        measures_of(verax.Verdict({}))
+
+
+def test_of_a_model_they_are_the_tables_numbers(make_model: Make, planted: verax.Corpus) -> None:
+    verdict = verax.examine(
+        make_model(projection="sparsemax"), planted, ["agreement", "dispersion"], influence="both"
+    )
+    found = measures_of(verdict)
+    tables = verdict.tables
+    instances = wide(tables["dispersion_instances"])
+    assert column(found, "accuracy")["value"].tolist() == instances["correct"].tolist()
+    for of, table in tables["dispersion"].groupby("of", observed=True):
+        own = wide(table.drop(columns="of"))["entropy"]
+        assert column(found, f"entropy: {of}")["value"].equals(own.rename("value"))
+    for kind, table in tables["dispersion_influence"].groupby("kind", observed=True):
+        own = wide(table.drop(columns="kind"))["entropy"]
+        assert column(found, f"entropy: influence ({kind})")["value"].equals(own.rename("value"))
+    labels = ["on", "first", "second", "over"]
+    for (on, first, second, over), table in tables["agreement"].groupby(labels, observed=True):
+        own = wide(table.drop(columns=labels))["kendall"].rename("value")
+        start = "tau" if over == "all" else "tau on support"
+        assert column(found, f"{start}: {on} {first} : {second}")["value"].equals(own)
+    assert len(found) == found["measure"].nunique() * len(planted.test)
+
+
+def test_one_word_is_the_reason_where_it_is_the_reason(make_model: Make) -> None:
+    """A document of one word has no entropy of inputs, though its item is moved by its word."""
+    model = make_model()
+    texts = ["w1 w2 w3", "w4"]
+    split = Documents(texts, np.zeros(2, np.int64), np.arange(2), model.tokeniser, Lexicon())
+    corpus = Corpus("two", model.classes, split, split, split)
+    found = measures_of(verax.examine(model, corpus, ["agreement", "dispersion"]))
+    missing = found[found["value"].isna()]
+    assert set(missing["id"]) == {1}
+    for measure in ("entropy: gradient", "entropy: attention", "tau: items attention : gradient"):
+        assert column(missing, measure)["reason"].tolist() == ["one position"]
+    assert column(missing, "entropy: influence (norm)")["reason"].tolist() == ["one position"]

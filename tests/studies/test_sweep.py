@@ -1,0 +1,462 @@
+"""The λ sweep: statistics over verdicts that were made up, and small sweeps that are run."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import verdict_of
+from scipy import stats
+
+import verax
+from verax.exams import load_verdict
+from verax.studies import LAMS, Sweep, sweep_of
+from verax.studies.measures import measures_of
+
+ENTROPY, TAU = "entropy: gradient", "tau: inputs attention : gradient"
+TINY: dict[str, Any] = {
+    "encoder": "none",
+    "embedding_size": 8,
+    "epochs": 1,
+    "device": "cpu",
+}
+
+
+def row(table: pd.DataFrame, measure: str, lam: float | None = None) -> pd.Series:
+    own = table[table["measure"] == measure]
+    own = own if lam is None else own[own["lam"] == lam]
+    assert len(own) == 1
+    return own.iloc[0]
+
+
+# -- statistics, by hand and by SciPy
+
+
+def falling() -> dict[tuple[float, int], verax.Verdict]:
+    """Mean entropies .9, .7, .5 and agreements .1, .4, .2 as λ and sparsity rise; one seed."""
+    nan = math.nan
+    return {
+        (0.5, 7): verdict_of([0.4, 0.6, nan], [0.3, 0.1, nan], support=[1, 2, 3]),
+        (-1.0, 7): verdict_of([0.8, 1.0, nan], [0.2, 0.0, nan], support=[9, 9, 9]),
+        (0.0, 7): verdict_of([0.6, 0.7, 0.8], [0.4, 0.5, 0.3], support=[5, 6, 7]),
+    }
+
+
+def test_points_of_one_seed_are_over_documents() -> None:
+    points = sweep_of(falling()).points()
+    assert set(points["over"]) == {"documents"}
+    assert points["measure"].nunique() * 3 == len(points)
+    for lam, values, excluded in ((-1, [0.8, 1.0], 1), (0, [0.6, 0.7, 0.8], 0), (0.5, [0.4, 0.6], 1)):
+        found = row(points, ENTROPY, lam)
+        assert found["mean"] == pytest.approx(np.mean(values))
+        assert found["sd"] == pytest.approx(np.std(values, ddof=1))
+        ends = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
+        assert found[["low", "high"]].tolist() == pytest.approx(ends)
+        assert found[["n", "excluded", "seeds"]].tolist() == [len(values), excluded, 1]
+        assert found["excluded: all zero"] == excluded
+        assert row(points, TAU, lam)["excluded: second constant"] == excluded
+        assert row(points, TAU, lam)["excluded: all zero"] == 0
+    assert row(points, "support_share", 0)["mean"] == pytest.approx(0.6)
+
+
+def test_points_of_several_seeds_are_over_seeds() -> None:
+    """Each seed weighs alike, however many documents it has a value for."""
+    nan = math.nan
+    verdicts = {
+        (0.0, 1): verdict_of([0.2, 0.4], [0.1, 0.1]),
+        (0.0, 2): verdict_of([0.9, nan], [0.3, 0.3]),
+        (0.0, 3): verdict_of([nan, nan], [0.5, 0.5]),
+    }
+    points = sweep_of(verdicts).points()
+    assert set(points["over"]) == {"seeds"}
+    found = row(points, ENTROPY)
+    assert found["mean"] == pytest.approx((0.3 + 0.9) / 2)
+    assert found["sd"] == pytest.approx(np.std([0.3, 0.9], ddof=1))
+    ends = stats.t.interval(0.95, 1, 0.6, stats.sem([0.3, 0.9]))
+    assert found[["low", "high"]].tolist() == pytest.approx(ends)
+    assert found[["seeds", "seeds_excluded", "n", "excluded"]].tolist() == [2, 1, 3, 3]
+    agreement = row(points, TAU)
+    assert agreement["mean"] == pytest.approx(0.3)
+    assert agreement["sd"] == pytest.approx(0.2)
+
+
+def test_correlations_by_hand() -> None:
+    """Entropy falls at every step, agreement rises at one and falls at one; support falls with λ.
+
+    Of the seven entropies 1, .8 | .8, .7, .6 | .6, .4, sixteen pairs have different λ; in two of
+    them the entropies are the same, in the others they fall.
+    """
+    found = sweep_of(falling()).correlations()
+    entropy, agreement = row(found, ENTROPY), row(found, TAU)
+    assert entropy[["tau", "spearman"]].tolist() == [-1, -1]
+    assert entropy["tau_p"] == entropy["spearman_p"] == pytest.approx(1 / 3)
+    assert entropy["support_tau"] == entropy["support_spearman"] == 1
+    assert entropy[["points", "pooled"]].tolist() == [3, 7]
+    assert entropy["pooled_tau"] == pytest.approx(-14 / math.sqrt(16 * 19))
+    assert agreement["tau"] == pytest.approx(1 / 3)
+    assert agreement["spearman"] == pytest.approx(0.5)
+    assert agreement["support_tau"] == pytest.approx(-1 / 3)
+    share = row(found, "support_share")
+    assert share[["tau", "support_tau"]].tolist() == [-1, 1]
+    assert row(found, "accuracy")[["tau", "pearson", "pooled_tau"]].isna().all()  # constant
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_correlations_are_scipys(seed: int, seeds: int) -> None:
+    """Over means of seeds' means for λ and support, over documents of all seeds where pooled."""
+    random = np.random.default_rng(seed)
+    verdicts, means, values = {}, [], []
+    for lam in LAMS[3:9]:
+        each = []
+        for s in range(seeds):
+            entropies, taus = random.random(6), random.random(6)
+            entropies[random.integers(6)] = math.nan
+            support = random.integers(1, 11, 6).astype(float)
+            verdicts[lam, s] = verdict_of(list(entropies), list(taus), support=list(support))
+            each.append((np.nanmean(entropies), support.mean() / 10))
+            values += [(lam, e) for e in entropies if not math.isnan(e)]
+        means.append((lam, *np.mean(each, axis=0)))
+    lams, entropy, share = np.array(means).T
+    found = row(sweep_of(verdicts).correlations(), ENTROPY)
+    for name, other in (("tau", stats.kendalltau), ("spearman", stats.spearmanr)):
+        assert found[name] == pytest.approx(other(lams, entropy).statistic)
+        assert found[f"support_{name}"] == pytest.approx(other(share, entropy).statistic)
+    assert found["tau_p"] == pytest.approx(stats.kendalltau(lams, entropy).pvalue)
+    pearson = stats.pearsonr(lams, entropy)
+    assert found[["pearson", "pearson_p"]].tolist() == pytest.approx([*pearson])
+    assert found["pooled_tau"] == pytest.approx(stats.kendalltau(*np.array(values).T).statistic)
+    assert found[["points", "pooled"]].tolist() == [6, 6 * seeds * 5]
+
+
+def test_a_point_without_a_value_is_no_point() -> None:
+    nan = math.nan
+    verdicts = falling()
+    verdicts[0.9, 7] = verdict_of([nan] * 3, [0.1] * 3)
+    found = sweep_of(verdicts)
+    assert row(found.correlations(), ENTROPY)["points"] == 3
+    assert row(found.correlations(), TAU)["points"] == 4
+    assert math.isnan(row(found.points(), ENTROPY, 0.9)["mean"])
+    assert row(found.points(), ENTROPY, 0.9)[["n", "excluded"]].tolist() == [0, 3]
+
+
+def test_one_point_has_no_correlation() -> None:
+    found = sweep_of({(0.5, 0): verdict_of([0.4, 0.6], [0.3, 0.1])}).correlations()
+    assert found[["tau", "spearman", "pearson", "pooled_tau", "support_tau"]].isna().all(axis=None)
+    assert (found["points"] == 1).all()
+
+
+def test_the_order_in_which_verdicts_come_does_not_matter() -> None:
+    one = sweep_of(falling())
+    other = sweep_of(dict(sorted(falling().items(), reverse=True)))
+    pd.testing.assert_frame_equal(one.instances, other.instances)
+    assert one.instances.columns.tolist() == ["lam", "seed", "id", "measure", "value", "reason"]
+    assert one.manifest["lams"] == [-1.0, 0.0, 0.5]
+    assert one.manifest["seeds"] == [7]
+    assert one.manifest["points"] == 3
+
+
+def test_no_verdict_and_verdicts_without_measures_are_told() -> None:
+    with pytest.raises(verax.VeraxError, match="no verdict to make a sweep of"):
+        sweep_of({})
+    with pytest.raises(verax.VeraxError, match=r"\(erasure\) has nothing to sweep"):
+        sweep_of({(0.0, 0): verax.Verdict({}, {"exams": ["erasure"]})})
+
+
+# -- sweeps that are run
+
+
+@pytest.fixture(scope="module")
+def corpus() -> verax.Corpus:
+    return verax.load_corpus("planted", documents=60, length=12)
+
+
+@pytest.fixture(scope="module")
+def swept(corpus: verax.Corpus) -> Sweep:
+    return verax.sweep(corpus, [-1, 0.5], [0, 3], **TINY)
+
+
+@pytest.fixture
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: object, **options: object) -> None:
+        raise AssertionError("a model was trained")
+
+    monkeypatch.setattr("verax.studies.sweep.train", never)
+
+
+def test_every_point_is_a_model_trained_and_examined(swept: Sweep, corpus: verax.Corpus) -> None:
+    parts = []
+    for lam in (-1.0, 0.5):
+        for seed in (0, 3):
+            model = verax.train(corpus, projection="sparsegen", lam=lam, seed=seed, **TINY)
+            verdict = verax.examine(model, corpus, ["agreement", "dispersion"], seed=seed)
+            parts.append(measures_of(verdict).assign(lam=lam, seed=seed))
+    expected = pd.concat(parts, ignore_index=True)[swept.instances.columns]
+    pd.testing.assert_frame_equal(swept.instances, expected)
+    share = swept.points().query("measure == 'support_share'").set_index("lam")["mean"]
+    assert share[-1.0] > share[0.5]
+    manifest = swept.manifest
+    assert (manifest["lams"], manifest["seeds"], manifest["points"]) == ([-1.0, 0.5], [0, 3], 4)
+    assert manifest["options"] == {k: v for k, v in TINY.items() if k != "device"}
+    assert manifest["corpus"]["corpus"] == "planted"
+    assert manifest["exams"] == ["agreement", "dispersion"]
+
+
+def test_options_reach_whom_they_are_for(corpus: verax.Corpus) -> None:
+    seen = []
+    found = verax.sweep(
+        corpus,
+        [0.5],
+        exams="dispersion",
+        split="validation",
+        sample=4,
+        max_tokens=50,
+        spread="gradient-detached",
+        influence="frobenius",
+        done=lambda lam, seed, verdict: seen.append((lam, seed, verdict)),
+        **TINY,
+    )
+    ((lam, seed, verdict),) = seen
+    assert (lam, seed) == (0.5, 0)
+    assert verdict.manifest["split"] == "validation"
+    assert verdict.manifest["documents"] == 4
+    assert verdict.manifest["model"]["options"]["lam"] == 0.5
+    assert verdict.manifest["model"]["options"]["projection"] == "sparsegen"
+    assert found.manifest["sample"] == 4
+    assert set(found.instances["measure"]) == {
+        "accuracy",
+        "support",
+        "support_share",
+        "entropy: attention",
+        "entropy: gradient-detached",
+        "entropy: influence (frobenius)",
+    }
+
+
+def test_a_lam_or_seed_named_twice_is_one(corpus: verax.Corpus) -> None:
+    found = verax.sweep(corpus, [0, 0.0], [1, 1], exams="agreement", inputs="gradient", **TINY)
+    assert found.manifest["points"] == 1
+    assert row(found.points(), "accuracy")["n"] == len(corpus.test)
+
+
+def test_what_was_kept_is_not_done_again(
+    corpus: verax.Corpus, swept: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = tmp_path / "points"
+    settings: dict[str, Any] = {"lams": [-1, 0.5], "seeds": [0, 3], "keep": keep, **TINY}
+    first = verax.sweep(corpus, **settings)
+    pd.testing.assert_frame_equal(first.instances, swept.instances)
+    assert sorted(p.name for p in keep.iterdir()) == [
+        "lam-1-seed0",
+        "lam-1-seed3",
+        "lam0.5-seed0",
+        "lam0.5-seed3",
+    ]
+    assert load_verdict(keep / "lam0.5-seed3").manifest["model"]["options"]["lam"] == 0.5
+
+    def never(*given: object, **options: object) -> None:
+        raise AssertionError("a model was trained")
+
+    monkeypatch.setattr("verax.studies.sweep.train", never)
+    again = verax.sweep(corpus, **settings)
+    pd.testing.assert_frame_equal(again.instances, first.instances)
+    assert again.manifest == first.manifest
+    part = verax.sweep(corpus, **{**settings, "lams": [0.5], "seeds": [3]})
+    assert part.manifest["points"] == 1
+    for other in (
+        {"lams": [0.25]},
+        {"seeds": [1]},
+        {"epochs": 2},
+        {"split": "train"},
+        {"sample": 5},
+        {"exams": ["dispersion"]},
+        {"spread": "gradient"},
+        {"corpus": verax.load_corpus("planted", documents=60, length=12, seed=1)},
+    ):
+        asked = {"corpus": corpus, **settings, **other}
+        with pytest.raises(AssertionError, match="a model was trained"):
+            verax.sweep(**asked)
+
+
+def test_what_was_finished_before_an_interruption_is_kept(
+    corpus: verax.Corpus, swept: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[float] = []
+    train = verax.train
+
+    def stopped_at_the_last(corpus: verax.Corpus, **options: Any) -> verax.AttentionClassifier:
+        if (options["lam"], options["seed"]) == (0.5, 3) and len(trained) < 4:
+            trained.append(math.nan)
+            raise KeyboardInterrupt
+        trained.append(options["lam"])
+        return train(corpus, **options)
+
+    monkeypatch.setattr("verax.studies.sweep.train", stopped_at_the_last)
+    settings: dict[str, Any] = {"lams": [-1, 0.5], "seeds": [0, 3], "keep": tmp_path, **TINY}
+    with pytest.raises(KeyboardInterrupt):
+        verax.sweep(corpus, **settings)
+    assert len(list(tmp_path.iterdir())) == 3
+    found = verax.sweep(corpus, **settings)
+    assert len(trained) == 5
+    pd.testing.assert_frame_equal(found.instances, swept.instances)
+
+
+def test_lams_that_print_alike_are_kept_apart(
+    corpus: verax.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {"lams": [0.9, 0.90000001], "keep": tmp_path, **TINY}
+    settings |= {"exams": "dispersion", "influence": "none"}
+    verax.sweep(corpus, **settings)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_kept_folder_that_is_someone_elses_is_left_alone(
+    corpus: verax.Corpus, tmp_path: Path, no_training: None
+) -> None:
+    place = tmp_path / "lam0.5-seed0"
+    place.mkdir()
+    (place / "letter.txt").write_text("dear")
+    with pytest.raises(verax.VeraxError, match="holds other files"):
+        verax.sweep(corpus, [0.5], keep=tmp_path, **TINY)
+    assert (place / "letter.txt").read_text() == "dear"
+
+
+def test_numbers_of_numpy_are_numbers(corpus: verax.Corpus, tmp_path: Path) -> None:
+    numbers = {**TINY, "epochs": np.int64(1), "lr": np.float32(0.001), "sample": np.int64(4)}
+    found = verax.sweep(
+        corpus,
+        np.array([0.5]),
+        np.arange(1),
+        exams="agreement",
+        inputs="gradient",
+        keep=tmp_path / "points",
+        **numbers,
+    )
+    found.save(tmp_path / "sweep")
+    assert json.loads((tmp_path / "sweep" / "sweep.json").read_text())["lams"] == [0.5]
+
+
+# -- on the disk
+
+
+def test_a_sweep_is_written_as_a_whole(swept: Sweep, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "sweep"
+    swept.save(out)
+    swept.save(out)  # over its own earlier result
+    names = ["correlations.parquet", "instances.parquet", "points.parquet", "sweep.json"]
+    assert sorted(p.name for p in out.iterdir()) == names
+    assert [p.name for p in out.parent.iterdir()] == ["sweep"]
+    tables = {"instances": swept.instances, "points": swept.points()}
+    tables["correlations"] = swept.correlations()
+    for name, table in tables.items():
+        pd.testing.assert_frame_equal(pd.read_parquet(out / f"{name}.parquet"), table)
+    assert json.loads((out / "sweep.json").read_text()) == swept.manifest
+
+
+def test_a_failure_on_the_way_leaves_the_old_one(
+    swept: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "sweep"
+    swept.save(out)
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("verax.studies.sweep.write_text", full)
+    with pytest.raises(verax.VeraxError, match="No space left"):
+        swept.save(out)
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before
+    assert [p.name for p in tmp_path.iterdir()] == ["sweep"]
+
+
+@pytest.mark.parametrize("name", ["letter.txt", "manifest.json"])
+def test_a_folder_that_is_not_a_sweep_is_left_alone(
+    swept: Sweep, tmp_path: Path, name: str
+) -> None:
+    swept.save(tmp_path / "sweep")
+    (tmp_path / "sweep" / name).write_text("dear")
+    with pytest.raises(verax.VeraxError, match="holds other files"):
+        swept.save(tmp_path / "sweep")
+    assert (tmp_path / "sweep" / name).read_text() == "dear"
+
+
+# -- bad input, told before anything is trained
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lams": [0, 1]}, "option 'lam' is 1.0: it must be below 1"),
+        ({"lams": [math.nan]}, "option 'lam' is nan: it must be a finite number"),
+        ({"lams": [-math.inf]}, "option 'lam' is -inf: it must be a finite number"),
+        ({"lams": ["many"]}, "option 'lam' is 'many': expected a number"),
+        ({"lams": []}, "nothing to sweep"),
+        ({"seeds": []}, "nothing to sweep"),
+        ({"seeds": [-1]}, "option 'seed' is -1: it must be at least 0"),
+        ({"seeds": [0.5]}, "option 'seed' is 0.5: expected a whole number"),
+        ({"exams": []}, "no exam given"),
+        ({"exams": ["agreemnt"]}, "unknown exam 'agreemnt': did you mean 'agreement'"),
+        ({"projection": "softmax"}, "option 'projection' is what a sweep sets"),
+        ({"lam": 0.5}, "option 'lam' is what a sweep sets"),
+        ({"epoch": 3}, "unknown option 'epoch': did you mean 'epochs'"),
+        ({"draws": 3}, "unknown option 'draws'"),
+        ({"top_k": 0}, "option 'top_k' is 0"),
+        ({"influence": "nrom"}, "option 'influence' is 'nrom': did you mean 'norm'"),
+        ({"corpus": "plantd"}, "unknown corpus 'plantd'"),
+    ],
+)
+def test_bad_input_is_one_line(
+    corpus: verax.Corpus, no_training: None, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(verax.VeraxError, match=message) as error:
+        verax.sweep(**{"corpus": corpus, "lams": [0.5], **TINY, **given})
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"exams": ["erasure"]}, "nothing to sweep"),
+        ({"split": "tset"}, "unknown split 'tset': did you mean 'test'"),
+        ({"sample": 0}, "option 'sample' is 0: it must be at least 1"),
+        ({"inputs": "gradeint"}, "unknown importance 'gradeint' on inputs"),
+        ({"spread": "gradeint"}, "unknown importance 'gradeint' on inputs"),
+    ],
+)
+def test_what_the_exams_refuse_is_told_before_training(
+    corpus: verax.Corpus, no_training: None, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(verax.VeraxError, match=message) as error:
+        verax.sweep(corpus, [0.5], **{**TINY, **given})
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("given", [{"lams": 0.5}, {"seeds": 3}])
+def test_one_number_is_not_a_list_and_is_told(
+    corpus: verax.Corpus, no_training: None, given: dict[str, Any]
+) -> None:
+    with pytest.raises(verax.VeraxError):
+        verax.sweep(**{"corpus": corpus, "lams": [0.5], **TINY, **given})
+
+
+def test_the_default_lams_go_from_flat_to_sparse() -> None:
+    assert list(LAMS) == sorted(set(LAMS))
+    assert LAMS[0] < 0 in LAMS
+    assert all(lam < 1 for lam in LAMS)
+
+
+def test_every_call_that_is_done_is_told(corpus: verax.Corpus, tmp_path: Path) -> None:
+    """Points that were kept too, so that a display shows all of them."""
+    told: list[tuple[float, int]] = []
+    done: Callable[[float, int, verax.Verdict], None] = lambda lam, seed, _: told.append((lam, seed))  # noqa: E731
+    settings: dict[str, Any] = {"exams": "dispersion", "influence": "none", "spread": ""}
+    for _ in range(2):
+        verax.sweep(corpus, [0.5, -1], [1, 0], keep=tmp_path, done=done, **settings, **TINY)
+    assert told == [(0.5, 1), (0.5, 0), (-1.0, 1), (-1.0, 0)] * 2

@@ -28,6 +28,12 @@ MODELS: dict[str, dict[str, Any]] = {
 SETTINGS: dict[str, Any] = {"epochs": 5, "min_df": 2, "metric": "accuracy"}
 EXAMPLES = 2
 _RANKINGS = ("attention", "product", "random", "optimum")
+_AGREED = {
+    "gradient, inputs": "inputs: attention : gradient",
+    "leave-one-out, inputs": "inputs: attention : leave-one-out",
+    "gradient, items": "items: attention : gradient",
+    "leave-one-out, items": "items: attention : leave-one-out",
+}
 
 
 def add(verbs: Any) -> None:
@@ -61,8 +67,10 @@ def run(given: argparse.Namespace) -> None:
         model = models[name] = train(
             corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **options
         )
-        verdict = verdicts[name] = examine(model, corpus, seed=given.seed, progress=True)
-        rows.append({"model": name, **measure(model, corpus), **erased(verdict)})
+        verdict = verdicts[name] = examine(
+            model, corpus, ("erasure", "agreement"), seed=given.seed, progress=True
+        )
+        rows.append({"model": name, **measure(model, corpus), **erased(verdict), **agreed(verdict)})
         scores = model.record["test"]
         screen.print(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
     frame = pd.DataFrame(rows)
@@ -87,6 +95,12 @@ def run(given: argparse.Namespace) -> None:
     screen.print(
         "at least: the smallest set of words that flips it; product: attention × its gradient;\n"
         "optimal: attention needs no more than that, of all reviews that can be flipped",
+        style="dim",
+    )
+    title = "\nτ-b of attention with other importances; 1 is the same order, 0 none"
+    screen.print(table(("model", *_AGREED), [_agreement_cells(row) for row in rows], title=title))
+    screen.print(
+        "inputs: the words; items: what attention weighs, here a state for each word",
         style="dim",
     )
     for row in example_rows(models, corpus):
@@ -135,6 +149,12 @@ def erased(verdict: Verdict) -> dict[str, float]:
     }
 
 
+def agreed(verdict: Verdict) -> dict[str, float]:
+    """How far attention ranks words and items as gradients and leave-one-out do."""
+    found = verdict.summary("agreement")["τ-b"]
+    return {name: float(found[row]) for name, row in _AGREED.items()}
+
+
 def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list[int]:
     """One review of each class, of ten to sixteen words, that every model gets right."""
     right = np.ones(len(corpus.test), dtype=bool)
@@ -171,6 +191,10 @@ def _erasure_cells(row: dict[str, Any]) -> list[str]:
     shares = [row[f"erased_{name}"] for name in _RANKINGS]
     cells = ["–" if np.isnan(s) else f"{s:.1%}" for s in (*shares, row["attention_optimal"])]
     return [row["model"], *cells, f"{row['flipped']:,}"]
+
+
+def _agreement_cells(row: dict[str, Any]) -> list[str]:
+    return [row["model"], *(f"{row[name]:.3f}" for name in _AGREED)]
 
 
 def _save(

@@ -24,6 +24,8 @@ from verax.studies.sweep import is_only_a_sweep
 from verax.training import TrainingOptions
 
 _SHOWN = ("accuracy", "support_share", "entropy", "tau")
+_TAUTOLOGY = "items attention : gradient-detached"
+"""Attention itself: one at every λ."""
 
 
 def add(verbs: Any) -> None:
@@ -99,7 +101,11 @@ def show(sweep: Sweep) -> None:
     """Points as one table, λ by measure, then correlations."""
     screen = console()
     points = sweep.points()
-    chosen = [m for m in dict.fromkeys(points["measure"]) if m.startswith(_SHOWN)]
+    chosen = [
+        m
+        for m in dict.fromkeys(points["measure"])
+        if m.startswith(_SHOWN) and not m.endswith(_TAUTOLOGY)
+    ]
     lams = sorted(set(points["lam"]))
     means = points.pivot(index="measure", columns="lam", values="mean")
     rows = [[m, *(_number(means.loc[m, lam]) for lam in lams)] for m in chosen]

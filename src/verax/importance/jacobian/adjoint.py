@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from verax.importance.recurrence import CellWeights
 
-
 MANY = 48
 """From so many rows on it pays to make one document a matrix of its own."""
 
@@ -117,7 +116,6 @@ class GruAdjoint:
         delta[:, :, 2] *= self._reset[t]
         hidden.mul_(self._keep[t]).add_(delta.flatten(2) @ self._inner)
         return out
-
 
     def _back_alone(self, hidden: Tensor, t: int) -> Tensor:
         """The same for one document: its factors go into the weights, a third as many."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -25,3 +27,16 @@ def resolve_device(name: str) -> torch.device:
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise VeraxError(f"device {name!r} is not there: use --device cpu or auto")
     return device
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """On a GPU, single precision as the CPU has it: cuDNN would cut it to TF32's three digits."""
+    flags = torch.backends.cudnn
+    with flags.flags(
+        enabled=flags.enabled,
+        benchmark=flags.benchmark,
+        deterministic=flags.deterministic,
+        allow_tf32=False,
+    ):
+        yield

@@ -37,7 +37,7 @@ def test_prints_the_tables_and_keeps_every_number(
     ):
         assert word in printed
     kept = load_verdict(out)
-    same = verax.examine(folder, planted, draws=2)
+    same = verax.examine(folder, planted, "erasure", draws=2)
     pd.testing.assert_frame_equal(kept.summary(), same.summary())
     assert main(command) == 0  # over its own earlier result
 

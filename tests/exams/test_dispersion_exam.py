@@ -92,7 +92,9 @@ def test_entropies_by_hand() -> None:
     alpha, say = np.array([4, 2, 1]) / 7, np.array([-2, -5, 6])
     first = entropy(alpha * np.sqrt(1 + (say + 12 / 7) ** 2 / 3))
     last = entropy(np.array([0.8, 0.2]))
-    gradient, deletion, attention = (of(verdict, n) for n in ("gradient", "leave-one-out", "attention"))
+    gradient, deletion, attention = (
+        of(verdict, n) for n in ("gradient", "leave-one-out", "attention")
+    )
     assert gradient["entropy"].tolist() == pytest.approx([first, 1, nan, last], nan_ok=True)
     assert gradient["reason"].tolist() == [0, 0, 1, 0]
     expected = [entropy(alpha), 1, nan, last]
@@ -112,7 +114,11 @@ def test_entropies_by_hand() -> None:
     assert summary.loc[ON_OUTPUT, "mean"] == pytest.approx((first + 1 + last) / 3)
     assert summary.loc[ON_OUTPUT, ["documents", "out: one position"]].tolist() == [3, 1]
     row = "leave-one-out, of inputs on the output"
-    assert summary.loc[row, ["documents", "out: one position", "out: all zero"]].tolist() == [2, 1, 1]
+    assert summary.loc[row, ["documents", "out: one position", "out: all zero"]].tolist() == [
+        2,
+        1,
+        1,
+    ]
     assert verdict.summary("dispersion_documents")["value"]["accuracy"] == 75
 
 
@@ -152,9 +158,7 @@ def test_a_head_that_hears_nothing_leaves_no_deletion_to_spread(
 
 
 @pytest.mark.parametrize("slot", SLOTS, ids=_names)
-def test_entropies_are_scipys(
-    make: Make, planted: verax.Corpus, slot: dict[str, object]
-) -> None:
+def test_entropies_are_scipys(make: Make, planted: verax.Corpus, slot: dict[str, object]) -> None:
     model = make(**slot)
     names = ("gradient", "gradient-input-detached", "leave-one-out", "random")
     verdict = verax.examine(model, planted, "dispersion", spread=",".join(names), seed=3)
@@ -176,14 +180,15 @@ def test_influence_is_averaged_over_items_then_documents(
 ) -> None:
     """The pooled sd is over every item of every document, as if no document held it."""
     model = make(**slot)
-    corpus = replace(planted, test=planted.test.take(np.arange(5)))
-    verdict = verax.examine(model, corpus, "dispersion", spread="", influence="both")
+    corpus = replace(planted, test=planted.test.take(np.arange(3)))
+    options = {"spread": "", "influence": "both", "max_tokens": 1500}
+    verdict = verax.examine(model, corpus, "dispersion", **options)  # type: ignore[arg-type]
     summary = verdict.summary("entropy")
     for kind, row in (("norm", ON_MAGNITUDE), ("frobenius", ON_ITEM)):
         means: dict[int, float] = {}
         pooled: list[float] = []
-        for trace in model.traces(corpus.test):
-            matrix = influence(model, trace, kind=kind).matrix.double().numpy()
+        for trace in model.traces(corpus.test, max_tokens=1500):
+            matrix = influence(model, trace, kind=kind, max_tokens=1500).matrix.double().numpy()
             for place, identity in enumerate(trace.ids):
                 words, items = trace.batch.words[place].numpy(), trace.mask[place].numpy()
                 own = [entropy(scores[words]) for scores in matrix[place][items]]
@@ -199,7 +204,7 @@ def test_influence_is_averaged_over_items_then_documents(
         assert cells["sd"] == pytest.approx(np.std(expected, ddof=1), rel=1e-3, abs=1e-5)
         assert cells["median"] == pytest.approx(np.median(expected), rel=1e-4)
         assert cells["pooled sd"] == pytest.approx(np.std(pooled, ddof=1), rel=1e-3, abs=1e-5)
-        assert cells[["documents", "items left out: zero"]].tolist() == [5, 0]
+        assert cells[["documents", "items out: all zero"]].tolist() == [3, 0]
     everything = verdict.summary()
     own = everything[(everything["row"] == ON_MAGNITUDE) & (everything["column"] == "pooled sd")]
     assert own["n"].tolist() == [len(pooled)]
@@ -209,7 +214,7 @@ def test_influence_is_averaged_over_items_then_documents(
 def test_the_share_of_boundaries_is_the_gradients(
     make_model: Make, planted: verax.Corpus, encoder: str
 ) -> None:
-    """SOS is the first token that is read and EOS the last; p's own gradient tells what they hold."""
+    """SOS is the first token that is read and EOS the last; autograd tells what they hold."""
     model = make_model(encoder=encoder)
     verdict = verax.examine(model, planted, "dispersion", influence="none")
     found = of(verdict, "gradient")["boundaries"]
@@ -338,9 +343,15 @@ def test_the_support_is_what_has_weight(make_model: Make, planted: verax.Corpus)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"spread": "gradeint"}, "unknown importance 'gradeint' on inputs: did you mean 'gradient'"),
+        (
+            {"spread": "gradeint"},
+            "unknown importance 'gradeint' on inputs: did you mean 'gradient'",
+        ),
         ({"spread": "attention-gradient"}, "unknown importance 'attention-gradient' on inputs"),
-        ({"influence": "frobenious"}, "option 'influence' is 'frobenious': did you mean 'frobenius'"),
+        (
+            {"influence": "frobenious"},
+            "option 'influence' is 'frobenious': did you mean 'frobenius'",
+        ),
         ({"positions": 0}, "option 'positions' is 0: it must be at least 1"),
         ({"sample": 0}, "option 'sample' is 0: it must be at least 1"),
         ({"sample": 1.5}, "option 'sample' is 1.5: expected a whole number"),
@@ -379,7 +390,7 @@ def test_a_word_alone_is_not_one_that_nothing_moves(make_model: Make) -> None:
     assert found["positions"].tolist() == [3, 0]
     assert found["zero"].tolist() == [0, 0]
     assert found["entropy"].isna().tolist() == [False, True]
-    assert verdict.summary("entropy").loc[ON_MAGNITUDE, "items left out: zero"] == 0
+    assert verdict.summary("entropy").loc[ON_MAGNITUDE, "items out: all zero"] == 0
 
 
 def test_items_that_nothing_moves_are_counted(make_model: Make, planted: verax.Corpus) -> None:
@@ -397,7 +408,7 @@ def test_items_that_nothing_moves_are_counted(make_model: Make, planted: verax.C
         assert found[["entropy", "entropy_square"]].isna().all(axis=None)
         cells = verdict.summary("entropy").loc[row]
         assert cells["documents"] == 0
-        assert cells["items left out: zero"] == words.sum()
+        assert cells["items out: all zero"] == words.sum()
 
 
 # -- what must not matter

@@ -34,8 +34,8 @@ def test_results_do_not_depend_on_the_token_budget(
     train: Callable[..., AttentionClassifier], planted: verax.Corpus, options: dict[str, object]
 ) -> None:
     model = train(**options)
-    whole = verax.examine(model, planted, max_tokens=100_000)
-    cut = verax.examine(model, planted, max_tokens=60)
+    whole = verax.examine(model, planted, "erasure", max_tokens=100_000)
+    cut = verax.examine(model, planted, "erasure", max_tokens=60)
     assert whole.tables["erasure_many"]["value"].notna().any()
     for name, table in whole.tables.items():
         other = cut.tables[name]
@@ -65,7 +65,7 @@ def test_hierarchical_models_are_examined_at_their_sentences(
     make_model: Callable[..., AttentionClassifier], planted: verax.Corpus
 ) -> None:
     model = make_model(hierarchical=True)
-    verdict = verax.examine(model, _named(planted, model))
+    verdict = verax.examine(model, _named(planted, model), "erasure")
     items = wide(verdict.tables["erasure_instances"])["items"]
     assert verdict.manifest["attended"] == "sentences"
     assert items.max() <= planted.test.sentences.lengths.max()
@@ -123,7 +123,7 @@ def test_a_head_that_is_not_affine_is_searched_and_said_to_be(
         torch.manual_seed(1)
         model.head = Curved(model.head.linear.in_features, classes)  # type: ignore[assignment]
     corpus = _named(planted, model)
-    verdict = verax.examine(model, corpus)
+    verdict = verax.examine(model, corpus, "erasure")
     minimal = wide(verdict.tables["erasure_minimal"])
     there = minimal["size"].notna()
     assert (minimal.loc[there, "certified"] == 0).all()
@@ -137,15 +137,16 @@ def test_a_head_that_only_says_it_is_affine_is_found_out(
     make_model: Callable[..., AttentionClassifier], planted: verax.Corpus
 ) -> None:
     model = make_model(2, head="softmax")
-    liar = Curved(model.head.linear.in_features, 2)
-    with torch.no_grad():
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(1)
+        liar = Curved(model.head.linear.in_features, 2)
         for parameter in liar.parameters():
             parameter.mul_(20)
     liar.affine = True  # type: ignore[assignment]
     liar.bias = torch.zeros(2)  # type: ignore[assignment]
     model.head = liar  # type: ignore[assignment]
     with pytest.raises(verax.VeraxError, match="says it is affine"):
-        verax.examine(model, _named(planted, model))
+        verax.examine(model, _named(planted, model), "erasure")
 
 
 def test_an_importance_of_ones_own_is_ranked_too(
@@ -157,7 +158,9 @@ def test_an_importance_of_ones_own_is_ranked_too(
         places = torch.arange(trace.mask.shape[1]).float()
         return -places.expand(trace.mask.shape)
 
-    verdict = verax.examine(model, _named(planted, model), importances={"position": position})
+    verdict = verax.examine(
+        model, _named(planted, model), "erasure", importances={"position": position}
+    )
     assert "position" in verdict.summary("excess").index
     assert "position" in verdict.summary("contingency").index
     assert verdict.manifest["importances"] == ["position"]
@@ -184,4 +187,4 @@ def test_a_bad_importance_is_named(
 ) -> None:
     model = make_model()
     with pytest.raises(verax.VeraxError, match=message):
-        verax.examine(model, _named(planted, model), importances={name: importance})
+        verax.examine(model, _named(planted, model), "erasure", importances={name: importance})

@@ -26,7 +26,7 @@ def model(planted: verax.Corpus) -> AttentionClassifier:
 
 @pytest.fixture(scope="module")
 def verdict(model: AttentionClassifier, planted: verax.Corpus) -> verax.Verdict:
-    return verax.examine(model, planted)
+    return verax.examine(model, planted, "erasure")
 
 
 def test_tables_are_tidy(verdict: verax.Verdict, planted: verax.Corpus) -> None:
@@ -86,7 +86,7 @@ def test_a_folder_that_is_not_a_verdict_is_left_alone(
 def test_without_a_corpus_it_is_the_models_own(
     model: AttentionClassifier, verdict: verax.Verdict
 ) -> None:
-    again = verax.examine(model)
+    again = verax.examine(model, exams="erasure")
     pd.testing.assert_frame_equal(again.summary(), verdict.summary())
 
 

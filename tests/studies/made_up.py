@@ -58,11 +58,12 @@ def verdict_of(
     if influence is not None:
         given = np.array(influence, dtype=float)
         there = np.where(np.isnan(given), 0, 10.0)
-        values = np.stack([given, given**2, there, 10 - there], axis=-1)
+        why = np.where(np.isnan(given), 2.0, 0.0)
+        values = np.stack([given, why, given**2, there, 10 - there, 0 * there], axis=-1)
         tables["dispersion_influence"] = tidy(
             ids,
             values[None],
-            ["entropy", "entropy_square", "positions", "zero"],
+            ["entropy", "reason", "entropy_square", "positions", "zero", "nan"],
             [{"kind": "norm"}],
         )
     return verax.Verdict(tables, {"exams": ["agreement", "dispersion"]})

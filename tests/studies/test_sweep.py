@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,11 @@ def test_points_of_one_seed_are_over_documents() -> None:
     points = sweep_of(falling()).points()
     assert set(points["over"]) == {"documents"}
     assert points["measure"].nunique() * 3 == len(points)
-    for lam, values, excluded in ((-1, [0.8, 1.0], 1), (0, [0.6, 0.7, 0.8], 0), (0.5, [0.4, 0.6], 1)):
+    for lam, values, excluded in (
+        (-1, [0.8, 1.0], 1),
+        (0, [0.6, 0.7, 0.8], 0),
+        (0.5, [0.4, 0.6], 1),
+    ):
         found = row(points, ENTROPY, lam)
         assert found["mean"] == pytest.approx(np.mean(values))
         assert found["sd"] == pytest.approx(np.std(values, ddof=1))
@@ -118,7 +121,7 @@ def test_correlations_are_scipys(seed: int, seeds: int) -> None:
         for s in range(seeds):
             entropies, taus = random.random(6), random.random(6)
             entropies[random.integers(6)] = math.nan
-            support = random.integers(1, 11, 6).astype(float)
+            support = random.uniform(1, 10, 6)
             verdicts[lam, s] = verdict_of(list(entropies), list(taus), support=list(support))
             each.append((np.nanmean(entropies), support.mean() / 10))
             values += [(lam, e) for e in entropies if not math.isnan(e)]
@@ -307,9 +310,7 @@ def test_what_was_finished_before_an_interruption_is_kept(
     pd.testing.assert_frame_equal(found.instances, swept.instances)
 
 
-def test_lams_that_print_alike_are_kept_apart(
-    corpus: verax.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lams_that_print_alike_are_kept_apart(corpus: verax.Corpus, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"lams": [0.9, 0.90000001], "keep": tmp_path, **TINY}
     settings |= {"exams": "dispersion", "influence": "none"}
     verax.sweep(corpus, **settings)
@@ -423,7 +424,7 @@ def test_bad_input_is_one_line(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"exams": ["erasure"]}, "nothing to sweep"),
+        ({"exams": ["erasure"]}, "a sweep needs measures"),
         ({"split": "tset"}, "unknown split 'tset': did you mean 'test'"),
         ({"sample": 0}, "option 'sample' is 0: it must be at least 1"),
         ({"inputs": "gradeint"}, "unknown importance 'gradeint' on inputs"),
@@ -455,7 +456,10 @@ def test_the_default_lams_go_from_flat_to_sparse() -> None:
 def test_every_call_that_is_done_is_told(corpus: verax.Corpus, tmp_path: Path) -> None:
     """Points that were kept too, so that a display shows all of them."""
     told: list[tuple[float, int]] = []
-    done: Callable[[float, int, verax.Verdict], None] = lambda lam, seed, _: told.append((lam, seed))  # noqa: E731
+
+    def done(lam: float, seed: int, verdict: verax.Verdict) -> None:
+        told.append((lam, seed))
+
     settings: dict[str, Any] = {"exams": "dispersion", "influence": "none", "spread": ""}
     for _ in range(2):
         verax.sweep(corpus, [0.5, -1], [1, 0], keep=tmp_path, done=done, **settings, **TINY)

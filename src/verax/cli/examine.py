@@ -113,7 +113,7 @@ def show(verdict: Verdict) -> None:
         columns = [
             column
             for column in dict.fromkeys(rows["column"])
-            if not (column.startswith("out: ") and counts[column] == 0)
+            if not (column.startswith(("out: ", "items out: ")) and counts[column] == 0)
         ]
         small = {c for c in columns if rows[rows["column"] == c]["value"].abs().max() < 0.1}
         cells = {(r.row, r.column): _cell(r, r.column in small) for r in rows.itertuples()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -85,7 +86,7 @@ def run(given: argparse.Namespace) -> None:
         sample=given.sample,
         device=given.device,
         progress=True,
-        keep=f"{given.out}.points" if given.out else None,
+        keep=f"{Path(given.out)}.points" if given.out else None,
         done=done,
         **given_options(given, ModelOptions, TrainingOptions, AgreementOptions, DispersionOptions),
     )

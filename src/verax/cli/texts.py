@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from verax.models import AttentionClassifier
 
 _WRITERS = {
     ".csv": lambda frame, path: frame.to_csv(path, index=False),
-    ".jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
+    ".jsonl": lambda frame, path: path.write_text(_lines(frame), encoding="utf-8"),
     ".parquet": lambda frame, path: frame.to_parquet(path, index=False),
 }
 
@@ -61,10 +62,18 @@ def write(frame: pd.DataFrame, path: Path) -> None:
     try:
         _WRITERS[path.suffix](frame, scratch)
         scratch.replace(path)
+    except UnicodeEncodeError as error:
+        raise VeraxError(f"cannot write {path}: a text is not UTF-8, convert it first") from error
     except OSError as error:
         raise VeraxError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def _lines(frame: pd.DataFrame) -> str:
+    """A JSON object a row, with every digit; NaN is null."""
+    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in records)
 
 
 def _texts(given: argparse.Namespace) -> list[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +16,7 @@ import torch
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import SPLITS, Corpus, Documents
 from verax.corpora.loading import load_corpus
+from verax.device import full_precision
 from verax.errors import VeraxError, nearest
 from verax.exams.agreement.exam import AgreementExam
 from verax.exams.agreement.summary import summarise as summarise_agreement
@@ -79,7 +79,7 @@ def examine(
     on. `sample` examines at most so many documents of the split, drawn by the seed. `importances`
     adds rankings of your own by name: functions of (model, trace) that give a (batch, items)
     tensor of scores. `options` are those of the exams, such as `draws`.
-    `max_tokens` bounds the padded tokens held at once; it changes no result.
+    `max_tokens` bounds the padded tokens held at once; it changes no result beyond rounding.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -92,8 +92,7 @@ def examine(
     if exams is None:
         exams = list(EXAMS)
     exams = chosen_exams([exams] if isinstance(exams, str) else exams)
-    if split not in SPLITS:
-        raise VeraxError(f"unknown split {split!r}: {nearest(split, SPLITS)}")
+    check_split(split)
     seed = check("seed", seed, int, SEED)
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     if sample is not None:
@@ -113,7 +112,7 @@ def examine(
     if sample is not None and sample < whole:
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
         documents = documents.take(np.sort(drawn))
-    with Progress(progress) as display, _full_precision():
+    with Progress(progress) as display, full_precision():
         documents.tokenise(display.watching(f"tokenising {split}"))
         for trace in model.traces(documents, max_tokens, display.watching("examining")):
             for judge in judges:
@@ -147,6 +146,11 @@ def examine(
     return Verdict(tables, manifest, summary)
 
 
+def check_split(split: str) -> None:
+    if split not in SPLITS:
+        raise VeraxError(f"unknown split {split!r}: {nearest(split, SPLITS)}")
+
+
 def chosen_exams(names: Iterable[str]) -> list[str]:
     """The exams of these names, each once; an error for one there is not, or for none."""
     chosen = list(dict.fromkeys(names))
@@ -156,19 +160,6 @@ def chosen_exams(names: Iterable[str]) -> list[str]:
         if name not in EXAMS:
             raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
     return chosen
-
-
-@contextmanager
-def _full_precision() -> Iterator[None]:
-    """On a GPU, single precision as the CPU has it: cuDNN would cut it to TF32's three digits."""
-    flags = torch.backends.cudnn
-    with flags.flags(
-        enabled=flags.enabled,
-        benchmark=flags.benchmark,
-        deterministic=flags.deterministic,
-        allow_tf32=False,
-    ):
-        yield
 
 
 def _load_as_read_by(model: AttentionClassifier, name: str | Path | None) -> Corpus:

@@ -69,7 +69,9 @@ class Ledger:
         kept      (batch,) bool: the documents that belong into this table
         labels    the same each time
         """
-        self._kinds.setdefault(table, (list(measures), labels))
+        kind = self._kinds.setdefault(table, (list(measures), labels))
+        if kind != (list(measures), labels):
+            raise ValueError(f"table {table!r} has other labels or measures in this batch")
         shape = (len(labels), len(ids))
         # one copy off the device for all of them
         values = torch.stack([m.double().expand(shape) for m in measures.values()], dim=-1)

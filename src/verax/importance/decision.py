@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from verax.models.head import decisions, probabilities, two_columns
+from verax.models.head import probabilities, two_columns
 
 
 def lead(logits: Tensor, decided: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -33,18 +33,18 @@ def both_sides(ahead: Tensor) -> Tensor:
     return product.clamp(min=torch.finfo(product.dtype).tiny)
 
 
-def lost(logits: Tensor, without: Tensor) -> Tensor:
+def lost(decided: Tensor, whole: Tensor, without: Tensor) -> Tensor:
     """p_y − p_y′, (batch, n) in float64: how much of the decision's probability goes with each.
 
-    logits   (batch, classes)
+    decided  (batch,)             y
+    whole    (batch, n, classes)  the logits with all, worked out as those without are
     without  (batch, n, classes)  the logits once each of n things is left out
 
     p and p′ near one are told apart by their complements.
     """
-    decided = decisions(logits)
-    before, after = probabilities(logits.double()), probabilities(without.double())
+    before, after = probabilities(whole.double()), probabilities(without.double())
     place = decided.view(-1, 1, 1).expand(*after.shape[:2], 1)
-    found = before.gather(-1, decided.view(-1, 1)) - after.gather(-1, place).squeeze(-1)
-    rest_before = before.scatter(-1, decided.view(-1, 1), 0.0).sum(-1, keepdim=True)
+    found = (before.gather(-1, place) - after.gather(-1, place)).squeeze(-1)
+    rest_before = before.scatter(-1, place, 0.0).sum(-1)
     rest_after = after.scatter(-1, place, 0.0).sum(-1)
     return torch.where(rest_before < 0.5, rest_after - rest_before, found)

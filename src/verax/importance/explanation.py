@@ -11,6 +11,7 @@ import torch
 
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.errors import VeraxError
+from verax.importance.given import traced
 from verax.importance.registry import names_of, score
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, probabilities
@@ -44,7 +45,7 @@ def explain(
     words = [model.tokeniser(text) for text in texts]
     found: list[pd.DataFrame] = []
     for rows in watch(reading_batches(encoded.lengths, max_tokens)):
-        trace = model.trace(encoded.batch(rows, model.device))
+        trace = traced(model, encoded.batch(rows, model.device))
         shown = trace.batch.words
         said, decided = probabilities(trace.logits), decisions(trace.logits)
         document = shown.nonzero()[:, 0].cpu().numpy()
@@ -65,5 +66,7 @@ def explain(
     table = pd.concat(found).sort_values("text", kind="stable", ignore_index=True)
     place = 4 if model.options.hierarchical else 3
     table.insert(place, "position", table.groupby("text").cumcount())
-    table.insert(place + 1, "word", [word for text in words for word in text])
+    every = np.array([word for text in words for word in text], dtype=object)
+    # an object column takes what is not UTF-8, too
+    table.insert(place + 1, "word", pd.Series(every, dtype=object))
     return table

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from verax.corpora.batch import Batch
+from verax.device import full_precision
 from verax.errors import VeraxError, nearest
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
@@ -38,9 +39,9 @@ def check_level(on: str) -> None:
 def held(model: AttentionClassifier) -> Iterator[None]:
     """The model as it predicts, ready to be differentiated; afterwards as it was.
 
-    Nothing is dropped, and no parameter asks for a gradient: a quarter of a backward pass would go
-    into gradients of weights that nobody reads. Recurrent modules are put in training mode, without
-    which a GPU cannot go back through them; they have no dropout of their own.
+    Nothing is dropped, no number is cut to TF32, and no parameter asks for a gradient: a quarter of
+    a backward pass would go into gradients of weights that nobody reads. Recurrent modules are put
+    in training mode, without which a GPU cannot go back through them; they have no dropout.
     """
     modes = [(module, module.training) for module in model.modules()]
     wanted = [p for p in model.parameters() if p.requires_grad]
@@ -49,7 +50,8 @@ def held(model: AttentionClassifier) -> Iterator[None]:
             module.training = isinstance(module, nn.RNNBase)
         for parameter in wanted:
             parameter.requires_grad_(False)
-        yield
+        with full_precision():
+            yield
     finally:
         for module, mode in modes:
             module.training = mode

@@ -46,14 +46,15 @@ def gradient(
     _check("through", through, THROUGH)
     _check("score", score, SCORES)
     trace = traced(model, given)
-    found = gradients(model, trace, through)[on]
+    found, slope = _of_the_lead(model, trace, through)
     values = (trace.embedded if on == "inputs" else trace.items).double()
     if score == "norm":
-        scores = torch.linalg.vector_norm(found, dim=-1)
+        scores = torch.linalg.vector_norm(found[on], dim=-1)
     else:
-        scores = (found * values).sum(-1)
+        scores = (found[on] * values).sum(-1)
         scores = scores if signed else scores.abs()
-    return scores.masked_fill(~_shown(trace, on, boundaries), 0.0)
+    # last, for the slope of a decision near certainty would be lost in a square
+    return (scores * slope.unsqueeze(-1)).masked_fill(~_shown(trace, on, boundaries), 0.0)
 
 
 def gradients(model: AttentionClassifier, trace: Trace, through: str = "all") -> dict[str, Tensor]:
@@ -61,10 +62,20 @@ def gradients(model: AttentionClassifier, trace: Trace, through: str = "all") ->
 
     One pass forward and one back for both, kept with the trace.
     """
-    return once(trace, ("gradients", model, through), lambda: _gradients(model, trace, through))
+    found, slope = _of_the_lead(model, trace, through)
+    return {on: values * slope.view(-1, 1, 1) for on, values in found.items()}
 
 
-def _gradients(model: AttentionClassifier, trace: Trace, through: str) -> dict[str, Tensor]:
+def _of_the_lead(
+    model: AttentionClassifier, trace: Trace, through: str
+) -> tuple[dict[str, Tensor], Tensor]:
+    """Gradients of how far y is ahead, and what p_y gains by that, (batch,)."""
+    return once(trace, ("gradients", model, through), lambda: _back(model, trace, through))
+
+
+def _back(
+    model: AttentionClassifier, trace: Trace, through: str
+) -> tuple[dict[str, Tensor], Tensor]:
     with held(model), torch.enable_grad():
         embedded = trace.embedded.detach().requires_grad_()
         _, items = model.encode(trace.batch, embedded)
@@ -79,8 +90,7 @@ def _gradients(model: AttentionClassifier, trace: Trace, through: str) -> dict[s
     of_items = of_items.double()
     if through == "values":  # α_i times what all items share, to the last digit
         of_items = weights.detach().double().unsqueeze(-1) * of_context.double().unsqueeze(1)
-    slope = slope.view(-1, 1, 1)
-    return {"inputs": inputs.double() * slope, "items": of_items * slope}
+    return {"inputs": inputs.double(), "items": of_items}, slope
 
 
 def _pooled(

@@ -51,10 +51,8 @@ def _entropies(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
 
 def _influences(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
     if "dispersion_influence" in tables:
-        table = tables["dispersion_influence"]
-        for kind, own in table[table["measure"] == "entropy"].groupby("kind", observed=True):
-            reason = np.where(own["value"].isna(), "nothing moves an item", "")
-            yield _part(own["id"], f"entropy: influence ({kind})", own["value"], reason)
+        for kind, table in tables["dispersion_influence"].groupby("kind", observed=True):
+            yield _with_reasons(table, f"entropy: influence ({kind})", "entropy", NO_SPREAD)
 
 
 def _agreements(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:

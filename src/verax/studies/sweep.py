@@ -13,11 +13,11 @@ import pandas as pd
 from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError
-from verax.exams.examine import EXAMS, chosen_exams, examine
+from verax.exams.examine import EXAMS, check_split, chosen_exams, examine
 from verax.exams.verdict import Verdict, is_only_a_verdict, load_verdict
 from verax.files import refuse_foreign, replace_folder, write_text
 from verax.models.options import ModelOptions
-from verax.options import SEED, build, check, divide, names
+from verax.options import SEED, build, check, divide
 from verax.statistics import correlations, describe, over_seeds
 from verax.studies.measures import measures_of
 from verax.training import TrainingOptions, train
@@ -123,6 +123,12 @@ def sweep_of(verdicts: Mapping[Point, Verdict]) -> Sweep:
         part.insert(0, "lam", float(lam))
         part.insert(1, "seed", int(seed))
         parts.append(part)
+    kinds = {
+        (v.manifest.get("split"), (v.manifest.get("corpus") or {}).get("fingerprint"))
+        for v in verdicts.values()
+    }
+    if len(kinds) > 1:
+        raise VeraxError("these verdicts are of different corpora or splits: a sweep is of one")
     instances = pd.concat(parts, ignore_index=True)
     lams, seeds = sorted({float(lam) for lam, _ in verdicts}), sorted({s for _, s in verdicts})
     manifest = {"verax": __version__, "lams": lams, "seeds": seeds, "points": len(verdicts)}
@@ -155,20 +161,27 @@ def run_sweep(
     >>> found.points().query("measure == 'accuracy'")["lam"].tolist()
     [-1.0, 0.5]
     """
-    lams, seeds = [_lam(lam) for lam in lams], [check("seed", s, int, SEED) for s in seeds]
-    if not lams or not seeds:
-        raise VeraxError("nothing to sweep: give at least one lam and one seed")
+    lams = [float(check("lam", lam, float, {"below": 1})) for lam in _several("lams", lams)]
+    seeds = [int(check("seed", seed, int, SEED)) for seed in _several("seeds", seeds)]
     exams = chosen_exams([exams] if isinstance(exams, str) else exams)
+    if not set(exams) & set(EXAMINED):
+        raise VeraxError(f"a sweep needs measures of {' or '.join(EXAMINED)}: name one of them")
+    check_split(split)
+    sample = None if sample is None else check("sample", sample, int, {"minimum": 1})
     classes = [EXAMS[name].options_class for name in exams]
     for name in ("projection", "lam"):
         if name in options:
             raise VeraxError(f"option {name!r} is what a sweep sets: leave it out")
-    divide(options, ModelOptions, TrainingOptions, *classes)
-    trained = {n: v for n, v in options.items() if n in names(ModelOptions, TrainingOptions)}
-    examined = {n: v for n, v in options.items() if n not in trained}
+    of_model, of_training, *of_exams = divide(options, ModelOptions, TrainingOptions, *classes)
+    # in the kinds that options take: a number of NumPy's is as good, and no JSON
+    options = _checked(ModelOptions, of_model) | _checked(TrainingOptions, of_training)
+    trained = dict(options)
+    examined: dict[str, Any] = {}
+    for name, cls, given in zip(exams, classes, of_exams, strict=True):
+        examined |= _checked(cls, given)
+        EXAMS[name](build(cls, given), 0, {})  # refuses what it cannot do before a model is trained
+    options |= examined
     budget = {"max_tokens": options["max_tokens"]} if "max_tokens" in options else {}
-    for c, v in zip(classes, divide(examined, *classes), strict=True):
-        build(c, v)
     if not isinstance(corpus, Corpus):
         corpus = load_corpus(corpus)
     verdicts: dict[Point, Verdict] = {}
@@ -180,11 +193,15 @@ def run_sweep(
                 "exams": exams,
                 "split": split,
                 "sample": sample,
-                "options": {n: _plain(v) for n, v in sorted(options.items())},
+                "options": dict(sorted(options.items())),
                 "corpus": corpus.fingerprint,
                 "verax": __version__,
             }
-            folder = None if keep is None else Path(keep) / f"lam{lam:g}-seed{seed}"
+            folder = (
+                None
+                if keep is None
+                else Path(keep) / f"lam{repr(lam).removesuffix('.0')}-seed{seed}"
+            )
             verdict = _kept(folder, asked)
             if verdict is None:
                 model = train(
@@ -201,7 +218,7 @@ def run_sweep(
                     corpus,
                     exams,
                     split,
-                    seed=seed,
+                    seed=0,  # the same documents and draws at every point
                     sample=sample,
                     progress=progress,
                     **budget,
@@ -217,7 +234,7 @@ def run_sweep(
     found = sweep_of(verdicts)
     manifest = {**found.manifest, "split": split, "sample": sample, "exams": exams}
     manifest["corpus"] = {k: v for k, v in corpus.config.items() if v is not None}
-    manifest["options"] = {n: _plain(v) for n, v in sorted(options.items())}
+    manifest["options"] = dict(sorted(options.items()))
     return Sweep(found.instances, manifest)
 
 
@@ -230,9 +247,16 @@ def _kept(folder: Path | None, asked: Mapping[str, Any]) -> Verdict | None:
     return verdict if verdict.manifest.get("sweep") == asked else None
 
 
-def _lam(value: Any) -> float:
-    return float(check("lam", value, float, {"below": 1}))
+def _several(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise VeraxError(f"{name} is {values!r}: give a list of numbers, such as [0, 1]")
+    found = list(values)
+    if not found:
+        raise VeraxError(f"nothing to sweep: {name} is empty, give at least one")
+    return found
 
 
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Path) else value
+def _checked(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The options given, in the kinds that they take."""
+    made = asdict(build(cls, values))
+    return {name: made[name] for name in values}

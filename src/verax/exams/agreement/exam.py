@@ -69,6 +69,7 @@ class AgreementExam:
             self.names[on] = [name for name in self.names[on] if name != ATTENTION]
         if not any(self.names.values()) and not self.own:
             raise VeraxError("nothing to compare attention with: name importances of inputs, items")
+        self._levels: dict[str, str] = {}
         self.ledger = Ledger()
 
     @torch.no_grad()
@@ -94,16 +95,19 @@ class AgreementExam:
         if self.options.spearman:
             measures["spearman"] = spearman(a, b, where)
         if self.options.top_k is not None:
-            measures["overlap"] = top_k_overlap(a, b, self.options.top_k, where)
+            # where all are among the top k, the overlap is one whatever the ranking
+            few = where.sum(-1) <= self.options.top_k
+            overlap = top_k_overlap(a, b, self.options.top_k, where)
+            measures["overlap"] = overlap.masked_fill(few, torch.nan)
         measures = {name: values.view(shape) for name, values in measures.items()}
         everyone = torch.ones(len(trace), dtype=torch.bool)
         self.ledger.add("agreement", trace.ids, measures, everyone, labels)
-        unknown = torch.full((len(trace),), torch.nan)
+        unknown = torch.full((len(trace),), torch.nan, device=mask.device)
         measures = {
             "words": trace.batch.words.sum(-1),
             "items": mask.sum(-1),
             "support": support.sum(-1),
-            "support_share": support.sum(-1) / mask.sum(-1),
+            "support_share": support.sum(-1).double() / mask.sum(-1),
             "correct": unknown if trace.labels is None else decisions(trace.logits) == trace.labels,
         }
         self.ledger.add("agreement_instances", trace.ids, measures, everyone)
@@ -129,7 +133,14 @@ class AgreementExam:
                     f"floating-point numbers of shape {tuple(trace.mask.shape)}, one for each "
                     f"item, or {tuple(trace.tokens.shape)}, one for each token"
                 )
-            on = "items" if given.shape == trace.mask.shape else "inputs"
+            # batches come longest first: it is the first that tells tokens from sentences
+            on = self._levels.setdefault(
+                name, "items" if given.shape == trace.mask.shape else "inputs"
+            )
+            if given.shape != (trace.mask if on == "items" else trace.tokens).shape:
+                raise VeraxError(
+                    f"importance {name!r} scores items in one batch, tokens in the next"
+                )
             found[on][name] = given.double()
         inputs = {name: sum_by_item(scores, trace) for name, scores in found["inputs"].items()}
         return {"inputs": inputs, "items": found["items"]}
@@ -144,7 +155,8 @@ def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
     names = list(names)
     found = [(ATTENTION, name) for name in names]
     if DELETION in names:
-        found += [(name, DELETION) for name in names if not name.startswith(DELETION)]
+        others = {DELETION, f"{DELETION}-renormalised"}
+        found += [(name, DELETION) for name in names if name not in others]
     return found
 
 
@@ -155,7 +167,7 @@ def sum_by_item(scores: Tensor, trace: Trace) -> Tensor:
     """
     if trace.batch.layout is None:
         return scores
-    words = trace.batch.words
-    total = scores.new_zeros(trace.mask.shape)
-    place = trace.item_of_token.clamp(min=0)
-    return total.scatter_add(-1, place, scores.masked_fill(~words, 0.0))
+    items = torch.arange(trace.mask.shape[1], device=scores.device)
+    belongs = trace.item_of_token.unsqueeze(-1) == items
+    # a product adds up in one order; scattering on a GPU does not
+    return (scores.unsqueeze(1) @ belongs.to(scores.dtype)).squeeze(1)

@@ -57,8 +57,8 @@ class DispersionExam:
                           reason (why there is none: an index of `REASONS`), boundaries (the share
                           of the gradient's norm at SOS and EOS, which the entropy leaves out)
     dispersion_influence  of the influence of words on an item, by `kind`: entropy and its square,
-                          means over the items looked at; positions, how many; zero, how many were
-                          left out because nothing moves them
+                          means over the items looked at, and reason; positions, how many; zero and
+                          nan, how many were left out because nothing, or NaN, moves them
     """
 
     name = "dispersion"
@@ -119,7 +119,7 @@ class DispersionExam:
         self, model: AttentionClassifier, trace: Trace, kind: str, everyone: Tensor
     ) -> None:
         targets = Targets.of(trace, self.options.positions, self.seed)
-        shape = (4, len(trace))
+        shape = (5, len(trace))
         total = torch.zeros(shape, dtype=torch.float64, device=trace.mask.device)
         for rows, block, matrix in influences(model, trace, targets, kind, self.max_tokens):
             width = matrix.shape[-1]
@@ -129,15 +129,19 @@ class DispersionExam:
             entropy, reason = entropy.view(there.shape), reason.view(there.shape)
             counted = there & (reason == 0)
             kept = entropy.masked_fill(~counted, 0.0)
-            zero = (there & (reason > 1)).sum(-1)
-            sums = [kept.sum(-1), kept.square().sum(-1), counted.sum(-1), zero]
+            zero, nan = ((there & (reason == code)).sum(-1) for code in (2, 3))
+            sums = [kept.sum(-1), kept.square().sum(-1), counted.sum(-1), zero, nan]
             total.index_add_(1, rows, torch.stack([s.double() for s in sums]))
-        entropy, square, positions, zero = total
+        entropy, square, positions, zero, nan = total
+        reason = torch.where(nan > 0, 3, 2).masked_fill(positions > 0, 0)
+        reason = reason.masked_fill(trace.batch.words.sum(-1) < 2, 1)
         measures = {
             "entropy": entropy / positions,
+            "reason": reason,
             "entropy_square": square / positions,
             "positions": positions,
             "zero": zero,
+            "nan": nan,
         }
         # a table a kind would be as many files; one label tells them apart
         self.ledger.add(

@@ -52,6 +52,10 @@ def _entropy(name: str, frame: pd.DataFrame) -> Iterator[Row]:
     if len(shares):
         found = mean(shares)
         yield percent_cell("entropy", row, "at SOS and EOS", found, len(shares))
+    yield from _left_out(row, frame)
+
+
+def _left_out(row: str, frame: pd.DataFrame) -> Iterator[Row]:
     for code, reason in enumerate(REASONS):
         if code:
             count = int((frame["reason"] == code).sum())
@@ -71,7 +75,10 @@ def _influence(kind: str, frame: pd.DataFrame) -> Iterator[Row]:
         pooled = float(np.sqrt(max(0.0, square - centre**2) * total / (total - 1)))
         cell = (pooled, np.nan, np.nan)
         yield number_cell("entropy", row, "pooled sd", cell, int(total))
-    yield count_cell("entropy", row, "items left out: zero", int(frame["zero"].sum()), len(frame))
+    yield from _left_out(row, frame)
+    items = int(frame[["positions", "zero", "nan"]].to_numpy().sum())
+    for column, what in (("zero", "all zero"), ("nan", "not a number")):
+        yield count_cell("entropy", row, f"items out: {what}", int(frame[column].sum()), items)
 
 
 def _numbers(row: str, values: NDArray[np.float64], documents: int) -> Iterator[Row]:

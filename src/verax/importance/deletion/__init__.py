@@ -15,6 +15,8 @@ from verax.importance.deletion import local, recurrent, rereading, sentences
 from verax.importance.deletion.items import logits_without_items
 from verax.importance.given import Given, check_level, held, once, traced
 from verax.models.classifier import AttentionClassifier
+from verax.models.encoders import Identity
+from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.trace import Trace
 
@@ -55,12 +57,19 @@ def leave_one_out(
 def _lost(
     model: AttentionClassifier, trace: Trace, on: str, weights: str, max_tokens: int
 ) -> Tensor:
-    if on == "inputs":
-        without = logits_without_words(model, trace, max_tokens)
-        return lost(trace.logits, without).masked_fill(~trace.batch.words, 0.0)
+    decided = decisions(trace.logits)
+    if on == "inputs" and not _is_item(model):
+        whole, without = _without_words(model, trace, max_tokens)
+        return lost(decided, whole, without).masked_fill(~trace.batch.words, 0.0)
     with held(model):
         whole, without = logits_without_items(model, trace, weights, max_tokens)
-    return lost(whole, without).masked_fill(~trace.mask | (trace.weights == 0), 0.0)
+    found = lost(decided, whole.unsqueeze(1).expand_as(without), without)
+    return found.masked_fill(~trace.mask | (trace.weights == 0), 0.0)
+
+
+def _is_item(model: AttentionClassifier) -> bool:
+    """Whether a word and its item are one: no state looks beyond its own word."""
+    return isinstance(model.encoder, Identity) and not model.options.hierarchical
 
 
 @torch.no_grad()
@@ -68,18 +77,34 @@ def logits_without_words(
     model: AttentionClassifier, trace: Trace, max_tokens: int = MAX_TOKENS
 ) -> Tensor:
     """(batch, tokens, classes): the logits once each word is deleted; as they were for no word."""
-    found = trace.logits.unsqueeze(1).repeat(1, trace.tokens.shape[1], 1)
+    if _is_item(model):
+        with held(model):
+            whole, without = logits_without_items(model, trace, "projected", max_tokens)
+        return torch.where(trace.mask.unsqueeze(-1), without, whole.unsqueeze(1))
+    return _without_words(model, trace, max_tokens)[1]
+
+
+def _without_words(
+    model: AttentionClassifier, trace: Trace, max_tokens: int
+) -> tuple[Tensor, Tensor]:
+    """Logits with all words, and without each, (batch, tokens, classes) in float64.
+
+    The first are worked out as the second are, wherever that is another way than the model's own.
+    """
+    whole = trace.logits.double().unsqueeze(1).repeat(1, trace.tokens.shape[1], 1)
+    without = whole.clone()
     with held(model):
         if isinstance(model, HierarchicalClassifier):
             for tokens, logits in sentences.logits_without_words(model, trace, max_tokens):
-                found.view(-1, found.shape[-1])[tokens] = logits
-            return found
+                without.view(-1, without.shape[-1])[tokens] = logits.double()
+            return whole, without
         for way in (local, recurrent):
             if way.fits(model):
                 parts = way.logits_without_words(model, trace, max_tokens)
                 break
         else:
             parts = rereading.logits_without_words(model, trace, max_tokens)
-        for rows, places, logits in parts:
-            found[rows.unsqueeze(-1), places] = logits
-    return found
+        for rows, places, logits, all_kept in parts:
+            without[rows.unsqueeze(-1), places] = logits.double()
+            whole[rows.unsqueeze(-1), places] = all_kept.double()
+    return whole, without

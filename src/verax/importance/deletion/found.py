@@ -13,8 +13,11 @@ class Found(NamedTuple):
     rows    (documents,) long: where the documents stand in the batch
     places  (places,) long: the tokens deleted
     logits  (documents, places, classes)
+    whole   the same with nothing left out, worked out the same way: what cannot have changed is the
+            same to the last digit, and no rounding is taken for importance
     """
 
     rows: Tensor
     places: Tensor
     logits: Tensor
+    whole: Tensor

@@ -42,9 +42,16 @@ def logits_without_items(
 def _say(trace: Trace, weights: Tensor, rows: Tensor) -> Tensor:
     """(rows, n, items) weights → (rows, n, classes) logits; a row of zeros leaves the bias."""
     if trace.is_affine:
-        rest = 1 - weights.sum(-1, keepdim=True).round()
-        return weights @ trace.item_logits[rows].double() + rest * trace.bias.double()
+        return weights @ _said(trace)[rows] + trace.bias.double()
     return trace.head((weights @ trace.items[rows].double()).to(trace.items)).double()
+
+
+def _said(trace: Trace) -> Tensor:
+    """W h_i, (batch, items, classes): the bias is added once, to the logits, so that a head which
+    hears nothing says the same whatever the weights.
+    """
+    said = trace.item_logits.double() - trace.bias.double()
+    return said.masked_fill(~trace.mask.unsqueeze(-1), 0.0)
 
 
 def _renormalised(trace: Trace) -> tuple[Tensor, Tensor]:
@@ -57,10 +64,10 @@ def _renormalised(trace: Trace) -> tuple[Tensor, Tensor]:
     rest = _others(weights)
     total = weights.sum(1, keepdim=True)
     if trace.is_affine:
-        parts = weights * trace.item_logits.double()
+        parts = weights * _said(trace)
+        without = torch.where(rest > 0, _others(parts) / rest, 0.0)
         bias = trace.bias.double()
-        without = torch.where(rest > 0, _others(parts) / rest, bias)
-        return (parts.sum(1, keepdim=True) / total).squeeze(1), without
+        return (parts.sum(1, keepdim=True) / total).squeeze(1) + bias, without + bias
     parts = weights * trace.items.double()
     contexts = torch.where(rest > 0, _others(parts) / rest, 0.0)
     whole = parts.sum(1, keepdim=True) / total

@@ -1,4 +1,4 @@
-"""What a state is read for once the encoder is done: a score, and item logits.
+"""What a state is read for once the encoder is done: a score, and what it says.
 
 Both begin with linear maps of the state, so a state of which one half is new costs that half.
 """
@@ -16,7 +16,7 @@ from verax.models.head import Head
 
 
 class Readout:
-    """state ↦ features = state · weight + bias ↦ (score, item logits).
+    """state ↦ features = state · weight + bias ↦ (score, W h: item logits without the bias).
 
     weight  (size, features): the alignment's map, then the head's
     bias    (features,)
@@ -37,7 +37,8 @@ class Readout:
             score = (alignment.query / math.sqrt(len(alignment.query))).unsqueeze(-1)
             offset = score.new_zeros(1)
         self.weight = torch.cat([score, linear.weight.T], dim=1)
-        self.bias = torch.cat([offset, linear.bias])
+        # the head's bias is added once, to the logits
+        self.bias = torch.cat([offset, torch.zeros_like(linear.bias)])
         self._width = score.shape[1]
         self.classes = len(linear.bias)
 
@@ -52,7 +53,7 @@ class Readout:
         return states @ self.weight + self.bias
 
     def finish(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """(…, features) → scores (…) and item logits (…, classes)."""
+        """(…, features) → scores (…) and what is said (…, classes)."""
         scores, says = features[..., : self._width], features[..., self._width :]
         if self._query is None:
             return scores.squeeze(-1), says

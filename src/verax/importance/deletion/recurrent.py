@@ -62,12 +62,22 @@ def _group(
     place = group.places - group.first
     for block, turned_block in zip(blocks, turned_blocks, strict=True):
         deleted = place[slice(*block)]
-        after = (place > deleted.unsqueeze(-1)).unsqueeze(0)
+        after = (place >= deleted.unsqueeze(-1)).unsqueeze(0)
         left = (place != deleted.unsqueeze(-1)).expand(len(group.rows), -1, -1)
         later, earlier = ahead.run(block), [v.flip(1, 2) for v in back.run(turned_block)]
-        scores = torch.where(after, later[0], earlier[0])
-        says = torch.where(after.unsqueeze(-1), later[1], earlier[1])
-        yield Found(group.rows, deleted + group.first, decide(model, scores, says, left))
+        # the reading branched off from goes along as a deletion of nothing, before the others
+        kept, all_kept = slice(1, None), slice(0, 1)
+        earlier = [torch.cat([v[:, -1:], v[:, :-1]], dim=1) for v in earlier]
+        logits = [
+            decide(
+                model,
+                torch.where(after, later[0][:, rows], earlier[0][:, rows]),
+                torch.where(after.unsqueeze(-1), later[1][:, rows], earlier[1][:, rows]),
+                there,
+            )
+            for rows, there in ((kept, left), (all_kept, torch.ones_like(left)))
+        ]
+        yield Found(group.rows, deleted + group.first, *logits)
 
 
 class _Direction:
@@ -102,21 +112,21 @@ class _Direction:
         return {**found, max(firsts): self.steps.snapshot()}
 
     def run(self, block: Block) -> tuple[Tensor, Tensor]:
-        """Scores (documents, deletions, words) and item logits (…, classes) after each deletion.
+        """Scores (documents, 1 + deletions, words) and what is said (…, classes), the first without
+        a deletion.
 
         What is said of words that this direction reads before the deleted one means nothing.
         """
         first, last = block
         steps, rest = self.steps, self.rest
         steps.restore(self.starts[first])
-        scores = rest.new_zeros(self.n, last - first, rest.shape[1])
+        scores = rest.new_zeros(self.n, 1 + last - first, rest.shape[1])
         says = rest.new_zeros(*scores.shape, self.readout.classes)
         for t in range(first, self.n):
             k = 1 + min(t, last) - first
             if t < last:
                 steps.branch(k)
             steps.advance(k, self.reads[self.first + t])
-            if k > 1:
-                features = (steps.hidden[1:k] @ self.weight).add_(rest[t])
-                scores[t, : k - 1], says[t, : k - 1] = self.readout.finish(features)
+            features = (steps.hidden[:k] @ self.weight).add_(rest[t])
+            scores[t, :k], says[t, :k] = self.readout.finish(features)
         return scores.permute(2, 1, 0), says.permute(2, 1, 0, 3)

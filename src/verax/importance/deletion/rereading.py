@@ -23,7 +23,9 @@ def logits_without_words(
     for group in alike(model, trace, most):
         block = max(1, most // len(group.rows))
         for places in group.places.split(block):
-            yield Found(group.rows, places, _read(model, trace, group, places))
+            logits = _read(model, trace, group, places)
+            whole = trace.logits[group.rows].unsqueeze(1).expand_as(logits)
+            yield Found(group.rows, places, logits, whole)
 
 
 def _read(model: AttentionClassifier, trace: Trace, group: Alike, places: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ def pieces(
     wanted = targets.mask.any(0).nonzero().squeeze(-1)
     size = trace.items.shape[-1]
     copies = copies_within(trace.batch, max_tokens)
-    copies = max(1, min(copies, len(wanted) * (1 if kind == "norm" else size)))
+    copies = max(1, min(copies, len(wanted) if kind == "norm" else size))
     with torch.enable_grad():
         embedded = trace.embedded.detach().repeat(copies, 1, 1).requires_grad_()
         _, items = model.encode(repeated(trace.batch, copies), embedded)

@@ -1,0 +1,194 @@
+"""`verax sweep` as people call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import verax
+from verax.cli import main
+from verax.exams import load_verdict
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+TINY = ["--documents", "60", "--length", "12", "--encoder", "none", "--epochs", "1"]
+FEW = ["--inputs", "gradient", "--items", "gradient", "--influence", "none", "--spread", "gradient"]
+QUICK = [*TINY, *FEW, "--device", "cpu"]
+
+
+@pytest.fixture
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: object, **options: object) -> None:
+        raise AssertionError("a model was trained")
+
+    monkeypatch.setattr("verax.studies.sweep.train", never)
+
+
+def refusal(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
+    assert main(arguments) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("verax: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_prints_both_tables_and_writes_every_number(capsys: pytest.CaptureFixture[str]) -> None:
+    """A list that begins with a negative number is a list, not an option."""
+    command = ["sweep", "planted", "--lams", "-3,0,0.5", "--seeds", "0,1", *QUICK, "--out", "out"]
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    corpus = verax.load_corpus("planted", documents=60, length=12)
+    expected = verax.sweep(
+        corpus,
+        [-3, 0, 0.5],
+        [0, 1],
+        encoder="none",
+        epochs=1,
+        inputs="gradient",
+        items="gradient",
+        influence="none",
+        spread="gradient",
+        device="cpu",
+    )
+    points, moves = expected.points(), expected.correlations().set_index("measure")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    for lam in (-3, 0, 0.5):
+        for seed in (0, 1):
+            assert any(line.startswith(f"λ {lam:g}, seed {seed}: accuracy ") for line in lines)
+    assert "-3 0 0.5" in lines
+    heads = "τ-b Spearman Pearson pooled τ-b τ-b with support"
+    assert lines.index("means at each λ, larger being sparser") < lines.index("-3 0 0.5")
+    assert lines.index("-3 0 0.5") < lines.index("correlation with λ") < lines.index(heads)
+    means = points.pivot(index="measure", columns="lam", values="mean")
+    columns = ["tau", "spearman", "pearson", "pooled_tau", "support_tau"]
+    for measure in ("accuracy", "support_share", "entropy: gradient"):
+        numbers = " ".join(f"{means.loc[measure, lam]:.3f}" for lam in (-3, 0, 0.5))
+        assert f"{measure} {numbers}" in lines
+    for measure in ("entropy: attention", "tau: inputs attention : gradient"):
+        numbers = " ".join(
+            "–" if pd.isna(moves.loc[measure, c]) else f"{moves.loc[measure, c]:.3f}"
+            for c in columns
+        )
+        assert f"{measure} {numbers}" in lines
+    assert "over seeds" in out
+    assert lines[-1] == "saved in out"
+    pd.testing.assert_frame_equal(pd.read_parquet("out/instances.parquet"), expected.instances)
+    pd.testing.assert_frame_equal(pd.read_parquet("out/points.parquet"), points)
+    manifest = json.loads(Path("out/sweep.json").read_text())
+    assert manifest["lams"] == [-3, 0, 0.5]
+    assert manifest["seeds"] == [0, 1]
+    assert len(list(Path("out.points").iterdir())) == 6
+    assert load_verdict("out.points/lam-3-seed1").manifest["model"]["options"]["lam"] == -3
+
+
+def test_a_finished_sweep_is_not_trained_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["sweep", "planted", "--lams=-1,0.5", *QUICK, "--out", "out"]
+    assert main(command) == 0
+    first = capsys.readouterr().out
+
+    def never(*given: object, **options: object) -> None:
+        raise AssertionError("a model was trained")
+
+    monkeypatch.setattr("verax.studies.sweep.train", never)
+    assert main(command) == 0
+    assert capsys.readouterr().out == first
+    assert "over documents" in first
+
+
+def test_an_interruption_is_told_and_nothing_is_half_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = verax.train
+
+    def stopped(corpus: verax.Corpus, **options: object) -> verax.AttentionClassifier:
+        if options["lam"] == 0.5:
+            raise KeyboardInterrupt
+        return train(corpus, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("verax.studies.sweep.train", stopped)
+    command = ["sweep", "planted", "--lams", "-1,0.5", *QUICK, "--out", "out"]
+    assert main(command) == 130
+    assert "what was finished is kept" in capsys.readouterr().err
+    assert sorted(p.name for p in Path().iterdir()) == ["out.points"]
+    assert [p.name for p in Path("out.points").iterdir()] == ["lam-1-seed0"]
+    monkeypatch.setattr("verax.studies.sweep.train", train)
+    assert main(command) == 0
+    assert sorted(p.name for p in Path().iterdir()) == ["out", "out.points"]
+
+
+def test_a_sample_of_another_split(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--split", "train", "--sample", "6", "--max-tokens", "50", "--out", "out"]
+    assert main(["sweep", "planted", "--lams", "0", *QUICK, *flags]) == 0
+    manifest = load_verdict("out.points/lam0-seed0").manifest
+    assert (manifest["split"], manifest["documents"], manifest["sampled_from"]) == ("train", 6, 40)
+    out = capsys.readouterr().out
+    assert "–" in out  # one λ has no correlation
+
+
+def test_a_folder_named_with_a_slash_at_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a shell completes it."""
+    command = ["sweep", "planted", "--lams", "0", *QUICK, "--out", "out/"]
+    assert main(command) == 0
+    assert main(command) == 0
+    assert sorted(p.name for p in Path().iterdir()) == ["out", "out.points"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--lams", "0,1"], "option 'lam' is 1.0: it must be below 1"),
+        (["--lams", "0,many"], "option 'lams' is 'many': expected a number"),
+        (["--lams", ","], "an empty list"),
+        (["--lams"], "--lams"),
+        (["--lams", "-1,x"], "--lams"),
+        (["--seeds", "0.5"], "option 'seeds' is '0.5': expected a whole number"),
+        (["--seeds", ""], "an empty list"),
+        (["--seeds", "-1"], "option 'seed' is -1: it must be at least 0"),
+        (["--lam", "0.5"], "unknown option '--lam': did you mean '--lams'"),
+        (["--projection", "softmax"], "unknown option '--projection'"),
+        (["--draws", "3"], "unknown option '--draws'"),
+        (["--epochs", "few"], "option 'epochs' is 'few': expected a whole number"),
+        (["--top-k", "0"], "option 'top_k' is 0"),
+        (["--influence", "nrom"], "option 'influence' is 'nrom': did you mean 'norm'"),
+        (["--sample", "x"], "--sample"),
+    ],
+)
+@pytest.mark.usefixtures("no_training")
+def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = [a for a in ("--lams", "0.5") if "--lams" not in arguments]
+    line = refusal(capsys, ["sweep", "planted", *TINY[:6], *given, *arguments])
+    assert message in line
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--split", "dev"], "unknown split 'dev'"),
+        (["--sample", "0"], "option 'sample' is 0"),
+        (["--spread", "gradeint"], "unknown importance 'gradeint'"),
+        (["--items", "gradeint"], "unknown importance 'gradeint'"),
+    ],
+)
+@pytest.mark.usefixtures("no_training")
+def test_what_the_exams_refuse_is_told_before_training(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = refusal(capsys, ["sweep", "planted", *TINY, "--lams", "0.5", *arguments])
+    assert message in line
+
+
+@pytest.mark.usefixtures("no_training")
+def test_no_such_corpus_and_no_room(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unknown corpus 'plantd'" in refusal(capsys, ["sweep", "plantd"])
+    Path("full").mkdir()
+    Path("full/letter.txt").write_text("dear")
+    assert "holds other files" in refusal(capsys, ["sweep", "planted", *TINY, "--out", "full"])
+    assert "CORPUS" in refusal(capsys, ["sweep"])
+    assert sorted(str(p) for p in Path().rglob("*")) == ["full", "full/letter.txt"]

@@ -153,7 +153,8 @@ def influencing(repeats: int) -> None:
         ("bilstm", "bigru"), ("norm", "frobenius"), SIZES.items()
     ):
         model = make(encoder)
-        count = {("norm", 20): 1_800, ("norm", 240): 20, ("frobenius", 20): 20}.get((kind, length), 1)
+        counts = {("norm", 20): 1_800, ("norm", 240): 20, ("frobenius", 20): 20}
+        count = counts.get((kind, length), 1)
         texts = documents(count, length, spread=0.4 if count > 1 else 0)
         traces = [model.trace(b) for b in batches(texts, MAX_TOKENS)]
         every = [Targets.of(t, None, 0) for t in traces]

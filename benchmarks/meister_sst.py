@@ -6,7 +6,8 @@
 BiLSTM (tanh) and Transformer (dot) × softmax, sparsemax and six λ of sparsegen, and Jain &
 Wallace's BiLSTM (dot) with softmax; trained by their protocol and put through the agreement and
 dispersion exams on the whole test split. Writes a row per model, seed and measure: mean over
-documents, sd, n, left out. Sizes where the papers are silent or at odds: 128 units a direction as
+documents, sd, n, left out; and beside it `…_correlations.parquet`, how each measure moves with λ,
+sparsemax being λ = 0. Sizes where the papers are silent or at odds: 128 units a direction as
 in Jain & Wallace's code, a Transformer of 2 layers, 256 wide, 4 heads, feed-forward 512, lr 3e-4.
 """
 
@@ -25,6 +26,7 @@ import torch
 
 import verax
 from verax.statistics import describe
+from verax.studies import Sweep
 from verax.studies.measures import measures_of
 
 READING: dict[str, Any] = {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6}
@@ -57,7 +59,7 @@ FEW = 4
 """Items of a document looked at for the Frobenius norm, which takes a pass a dimension."""
 
 
-def run(job: tuple[str, str, int, argparse.Namespace]) -> pd.DataFrame:
+def run(job: tuple[str, str, int, argparse.Namespace]) -> tuple[pd.DataFrame, pd.DataFrame]:
     name, projection, seed, given = job
     torch.set_num_threads(1)
     corpus = verax.load_corpus(given.corpus, **READING)
@@ -115,10 +117,18 @@ def run(job: tuple[str, str, int, argparse.Namespace]) -> pd.DataFrame:
     frame["f1"] = model.record["test"]["f1"]
     frame["seconds_training"] = round(trained - started, 1)
     frame["seconds_examining"] = round(time.monotonic() - trained, 1)
-    if given.verdicts:
-        folder = Path(given.verdicts) / f"{name} {projection} {seed}"
-        verdict.save(folder)
-    return frame
+    lam = {"sparsemax": 0.0}.get(projection, PROJECTIONS[projection].get("lam"))
+    kept = instances.assign(model=name, lam=lam, seed=seed)
+    return frame, kept if lam is not None else kept[:0]
+
+
+def correlations(instances: pd.DataFrame) -> pd.DataFrame:
+    parts = []
+    for name, part in instances.groupby("model", sort=False):
+        found = Sweep(part.drop(columns="model")).correlations()
+        found.insert(0, "model", str(name))
+        parts.append(found)
+    return pd.concat(parts, ignore_index=True)
 
 
 def main() -> None:
@@ -132,7 +142,6 @@ def main() -> None:
     parser.add_argument("--max-tokens", type=int, default=2**16)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--models", default=",".join(MODELS))
-    parser.add_argument("--verdicts", help="folder to keep every verdict in")
     parser.add_argument("--out", default="meister_sst.parquet")
     given = parser.parse_args()
     jobs = [
@@ -145,9 +154,11 @@ def main() -> None:
     # the slowest first, so that none is left alone at the end
     jobs.sort(key=lambda job: not job[0].startswith("Transformer"))
     done: list[pd.DataFrame] = []
+    instances: list[pd.DataFrame] = []
     with multiprocessing.get_context("spawn").Pool(given.workers, maxtasksperchild=1) as pool:
-        for frame in pool.imap_unordered(run, jobs):
+        for frame, kept in pool.imap_unordered(run, jobs):
             done.append(frame)
+            instances.append(kept)
             first = frame.iloc[0]
             print(
                 f"{first['model']}, {first['projection']}, seed {first['seed']}: accuracy "
@@ -158,6 +169,10 @@ def main() -> None:
             )
             pd.concat(done, ignore_index=True).to_parquet(given.out, index=False)
     frame = pd.concat(done, ignore_index=True)
+    moves = correlations(pd.concat([k for k in instances if len(k)], ignore_index=True))
+    out = Path(given.out)
+    moves.to_parquet(out.with_name(f"{out.stem}_correlations.parquet"), index=False)
+    print(moves.round(3).to_string())
     shown = frame.groupby(["model", "measure", "projection"], sort=False)["mean"].mean()
     order = [p for p in PROJECTIONS if p in set(frame["projection"])]
     print(shown.unstack("projection")[order].round(3).to_string())

@@ -107,4 +107,6 @@ def _without_words(
         for rows, places, logits, all_kept in parts:
             without[rows.unsqueeze(-1), places] = logits.double()
             whole[rows.unsqueeze(-1), places] = all_kept.double()
-    return whole, without
+    words = trace.batch.words.unsqueeze(-1)  # a group's longest document sets its places
+    before = trace.logits.double().unsqueeze(1)
+    return torch.where(words, whole, before), torch.where(words, without, before)

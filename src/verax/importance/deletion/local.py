@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from verax.importance.deletion.found import Found
 from verax.importance.deletion.readout import Readout
-from verax.importance.same_length import Alike, alike
+from verax.importance.similar_length import Alike, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Convolution
 from verax.models.grounding import ground

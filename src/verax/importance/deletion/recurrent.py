@@ -17,13 +17,14 @@ from verax.importance.deletion.found import Found
 from verax.importance.deletion.projecting import decide
 from verax.importance.deletion.readout import Readout
 from verax.importance.recurrence import steps_of
-from verax.importance.same_length import Alike, alike
+from verax.importance.similar_length import Alike, alike, turned
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Recurrent
 from verax.models.trace import Trace
 
 _TOKENS_PER_ROW = 8
 _SCALARS_PER_TOKEN = 32
+_SLACK = 0.15
 
 Block = tuple[int, int]
 
@@ -44,7 +45,7 @@ def logits_without_words(
     longest = max(1, int(trace.batch.lengths.max()))
     most = max(1, min(max_tokens // _TOKENS_PER_ROW, _SCALARS_PER_TOKEN * max_tokens // longest))
     readout = Readout(model)
-    for group in alike(model, trace, most):
+    for group in alike(model, trace, most, _SLACK):
         yield from _group(model, group, readout, most)
 
 
@@ -55,28 +56,28 @@ def _group(
     assert isinstance(encoder, Recurrent)
     together = max(1, min(n, most // len(group.rows)))
     blocks = [(start, min(n, start + together)) for start in range(0, n, together)]
-    # turned round, what was deleted last is deleted first
+    # turned round, what was deleted last is deleted first; several blocks are of one document
     turned_blocks = [(n - last, n - first) for first, last in blocks]
-    ahead = _Direction(encoder.forwards[0], group, readout, blocks, turned=False)
-    back = _Direction(encoder.backwards[0], group, readout, turned_blocks, turned=True)
+    ahead = _Direction(encoder.forwards[0], group, readout, blocks, back=False)
+    back = _Direction(encoder.backwards[0], group, readout, turned_blocks, back=True)
     place = group.places - group.first
+    alone = len(group.rows) == 1
     for block, turned_block in zip(blocks, turned_blocks, strict=True):
         deleted = place[slice(*block)]
         after = (place >= deleted.unsqueeze(-1)).unsqueeze(0)
-        left = (place != deleted.unsqueeze(-1)).expand(len(group.rows), -1, -1)
-        later, earlier = ahead.run(block), [v.flip(1, 2) for v in back.run(turned_block)]
+        every = (place < group.counts.view(-1, 1, 1)).expand(-1, len(deleted), -1)
+        left = every & (place != deleted.unsqueeze(-1))
+        later, earlier = ahead.run(block), back.run(turned_block)
+        logits = []
         # the reading branched off from goes along as a deletion of nothing, before the others
-        kept, all_kept = slice(1, None), slice(0, 1)
-        earlier = [torch.cat([v[:, -1:], v[:, :-1]], dim=1) for v in earlier]
-        logits = [
-            decide(
-                model,
-                torch.where(after, later[0][:, rows], earlier[0][:, rows]),
-                torch.where(after.unsqueeze(-1), later[1][:, rows], earlier[1][:, rows]),
-                there,
-            )
-            for rows, there in ((kept, left), (all_kept, torch.ones_like(left)))
-        ]
+        for rows, there in ((slice(1, None), left), (slice(0, 1), every)):
+            parts = [v[:, rows] for v in earlier]
+            parts = [v.flip(2) if alone else turned(v, group.counts, 2) for v in parts]
+            if rows.start:
+                parts = [v.flip(1) if alone else turned(v, group.counts, 1) for v in parts]
+            scores = torch.where(after, later[0][:, rows], parts[0])
+            says = torch.where(after.unsqueeze(-1), later[1][:, rows], parts[1])
+            logits.append(decide(model, scores, says, there))
         yield Found(group.rows, deleted + group.first, *logits)
 
 
@@ -84,19 +85,20 @@ class _Direction:
     """One direction of the layer, its words numbered in the order it reads them."""
 
     def __init__(
-        self, module: nn.Module, group: Alike, readout: Readout, blocks: list[Block], turned: bool
+        self, module: nn.Module, group: Alike, readout: Readout, blocks: list[Block], back: bool
     ) -> None:
         size = int(module.hidden_size)  # type: ignore[arg-type]
-        half = slice(size, 2 * size) if turned else slice(0, size)
+        half = slice(size, 2 * size) if back else slice(0, size)
         rest = group.states.clone()
         rest[..., half] -= group.encoded[..., half]
         self.readout, self.first, self.n = readout, group.first, group.words
         self.weight = readout.weight[half].contiguous()
         # what a state is read for, but for the part that this direction makes of it
-        self.rest = readout.features(rest[:, group.columns]).transpose(0, 1)
-        inputs = group.embedded.transpose(0, 1)
-        if turned:
-            self.rest, inputs = self.rest.flip(0), inputs.flip(0)
+        told, inputs = readout.features(rest[:, group.columns]), group.embedded
+        if back:
+            told = turned(told, group.counts, 1)
+            inputs = turned(inputs, group.counts + 2 * group.first, 1)
+        self.rest, inputs = told.transpose(0, 1), inputs.transpose(0, 1)
         longest = max(last - first for first, last in blocks)
         self.steps = steps_of(module, longest + 1, len(group.rows))
         self.reads = self.steps.read(inputs[: self.first + self.n])

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from verax.importance.deletion.found import Found
-from verax.importance.same_length import Alike, alike
+from verax.importance.similar_length import Alike, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 

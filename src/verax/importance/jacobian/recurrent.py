@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from verax.importance.jacobian.adjoint import adjoint_of
 from verax.importance.jacobian.targets import Piece, Targets
-from verax.importance.same_length import Alike, alike
+from verax.importance.similar_length import Alike, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Recurrent
 from verax.models.trace import Trace

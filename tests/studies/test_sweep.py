@@ -464,3 +464,29 @@ def test_every_call_that_is_done_is_told(corpus: verax.Corpus, tmp_path: Path) -
     for _ in range(2):
         verax.sweep(corpus, [0.5, -1], [1, 0], keep=tmp_path, done=done, **settings, **TINY)
     assert told == [(0.5, 1), (0.5, 0), (-1.0, 1), (-1.0, 0)] * 2
+
+
+def test_each_lam_is_held_against_another_document_by_document() -> None:
+    """Two seeds of three documents: a document's value is its mean over seeds."""
+    rows = []
+    for lam, shift in ((0.0, 0.0), (0.5, 0.1), (0.9, -0.2)):
+        for seed in (1, 2):
+            for document, value in enumerate((0.1, 0.5, 0.7, np.nan)):
+                noise = (seed - 1.5) * 0.02
+                rows.append((lam, seed, document, "entropy: gradient", value + shift + noise, None))
+    columns = ["lam", "seed", "id", "measure", "value", "reason"]
+    found = Sweep(pd.DataFrame(rows, columns=columns)).against(0.0, test="permutation")
+    assert found["lam"].tolist() == [0.5, 0.9]
+    assert found["difference"].tolist() == pytest.approx([0.1, -0.2])
+    assert found["n"].tolist() == [3, 3]
+    assert found["excluded"].tolist() == [1, 1]
+    # all three differences have one sign: 2 of the 2³ ways to flip them are as extreme
+    assert found["p"].tolist() == pytest.approx([0.25, 0.25])
+    assert found["holm"].tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_a_lam_that_is_not_there_is_told() -> None:
+    columns = ["lam", "seed", "id", "measure", "value", "reason"]
+    sweep = Sweep(pd.DataFrame([(0.5, 0, 1, "accuracy", 1.0, None)], columns=columns))
+    with pytest.raises(verax.VeraxError, match=r"no λ of 0 in this sweep: it has 0\.5"):
+        sweep.against(0.0)

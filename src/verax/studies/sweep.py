@@ -18,7 +18,7 @@ from verax.exams.verdict import Verdict, is_only_a_verdict, load_verdict
 from verax.files import refuse_foreign, replace_folder, write_text
 from verax.models.options import ModelOptions
 from verax.options import SEED, build, check, divide
-from verax.statistics import correlations, describe, over_seeds
+from verax.statistics import correlations, describe, holm, over_seeds, paired
 from verax.studies.measures import measures_of
 from verax.training import TrainingOptions, train
 from verax.version import __version__
@@ -88,6 +88,30 @@ class Sweep:
                     "support_spearman": by_support.spearman,
                 }
             )
+        return pd.DataFrame(rows)
+
+    def against(self, lam: float = 0.0, test: str = "wilcoxon") -> pd.DataFrame:
+        """A row per measure and other λ: its difference from `lam`, document by document.
+
+        difference, low, high  mean of (at the other λ − at `lam`) and its interval; a document's
+                               value is its mean over seeds first, so that no document counts twice
+        p, holm                of the paired test (see `verax.statistics.paired`), and corrected for
+                               the λ of the same measure
+        n, excluded            documents, and those without a value at either
+        """
+        if lam not in set(self.instances["lam"]):
+            there = ", ".join(f"{value:g}" for value in sorted(set(self.instances["lam"])))
+            raise VeraxError(f"no λ of {lam:g} in this sweep: it has {there}")
+        rows = []
+        for measure, own in self.instances.groupby("measure", sort=False, observed=True):
+            values = own.pivot_table(index="id", columns="lam", values="value", dropna=False)
+            base = values[lam] if lam in values else values.iloc[:, 0] * float("nan")
+            others = [float(other) for other in values.columns if other != lam]
+            found = [paired(values[other], base, test) for other in others]
+            corrected = holm([result.p for result in found])
+            for other, result, p in zip(others, found, corrected, strict=True):
+                row = {"measure": measure, "lam": other, **asdict(result), "holm": float(p)}
+                rows.append(row)
         return pd.DataFrame(rows)
 
     def save(self, folder: str | Path) -> None:

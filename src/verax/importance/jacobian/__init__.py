@@ -60,7 +60,7 @@ def influence(
     trace = traced(model, given)
     targets = Targets.of(trace, positions, seed)
     matrix = trace.items.new_zeros(*targets.items.shape, trace.tokens.shape[1])
-    for rows, block, part in influences(model, trace, targets, kind, max_tokens):
+    for rows, block, part in influences(model, trace, targets, kind, max_tokens, boundaries):
         matrix[rows.unsqueeze(-1), block, : part.shape[-1]] = part
     shown = trace.token_mask if boundaries else trace.batch.words
     matrix *= targets.mask.unsqueeze(-1) & shown.unsqueeze(1)
@@ -73,10 +73,12 @@ def influences(
     targets: Targets,
     kind: str = "norm",
     max_tokens: int = MAX_TOKENS,
+    boundaries: bool = False,
 ) -> Iterator[Piece]:
     """The same in pieces, for some documents and items at a time; see `Piece`.
 
-    SOS and EOS have their columns. Rows of items that are not there mean nothing.
+    What stands in columns of SOS and EOS means nothing unless `boundaries` asks for it, nor do rows
+    of items that are not there.
     """
     if kind not in KINDS:
         raise VeraxError(f"kind is {kind!r}: {nearest(kind, KINDS)}")
@@ -86,9 +88,11 @@ def influences(
         if trace.batch.layout is not None:
             yield from backward.pieces(model, trace, targets, kind, max_tokens)
             return
-        for way in (local, recurrent):
-            if way.fits(model):
-                with torch.no_grad():
-                    yield from way.pieces(model, trace, targets, kind, max_tokens)
+        with torch.no_grad():
+            if local.fits(model):
+                yield from local.pieces(model, trace, targets, kind, max_tokens)
+                return
+            if recurrent.fits(model):
+                yield from recurrent.pieces(model, trace, targets, kind, max_tokens, boundaries)
                 return
         yield from backward.pieces(model, trace, targets, kind, max_tokens)

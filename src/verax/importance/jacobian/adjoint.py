@@ -47,6 +47,7 @@ class LstmAdjoint:
         self.hidden = inputs.new_zeros(rows, documents, size)
         self._cell = inputs.new_zeros(rows, documents, size)
         self._delta = inputs.new_empty(rows, documents, 4, size)
+        self._out = inputs.new_empty(rows, documents, self._weight.shape[1])
 
     def back(self, k: int, t: int) -> Tensor:
         """Move the first k rows from after step t to before it; (k, documents, input size)."""
@@ -57,7 +58,8 @@ class LstmAdjoint:
         torch.mul(cell.unsqueeze(2), self._factors[t, :, :3], out=delta[:, :, :3])
         torch.mul(hidden, self._factors[t, :, 3], out=delta[:, :, 3])
         cell.mul_(self._through[t, 1])
-        out = delta.flatten(2) @ self._weight
+        out = self._out[:k]
+        torch.mm(delta.view(-1, 4 * self.size), self._weight, out=out.flatten(0, 1))
         hidden.copy_(out[..., : self.size])
         return out[..., self.size :]
 

@@ -23,7 +23,12 @@ def fits(model: AttentionClassifier) -> bool:
 
 
 def pieces(
-    model: AttentionClassifier, trace: Trace, targets: Targets, kind: str, max_tokens: int
+    model: AttentionClassifier,
+    trace: Trace,
+    targets: Targets,
+    kind: str,
+    max_tokens: int,
+    boundaries: bool,
 ) -> Iterator[Piece]:
     """See `Piece`. Of the Frobenius norm, a target has a row for each dimension."""
     encoder = model.encoder
@@ -37,11 +42,11 @@ def pieces(
         for block in wanted.split(max(1, most // (each * len(group.rows)))):
             places = targets.items[group.rows][:, block]
             find = _norms if kind == "norm" else _frobenius
-            squares = find(model, group, places)
+            squares = find(model, group, places, 0 if boundaries else group.first)
             yield Piece(group.rows, block, squares.clamp(min=0).sqrt())
 
 
-def _norms(model: AttentionClassifier, group: Alike, places: Tensor) -> Tensor:
+def _norms(model: AttentionClassifier, group: Alike, places: Tensor, end: int) -> Tensor:
     """Squares of ‖∂‖h_p‖/∂x_t‖, (documents, targets, length)."""
     encoder = model.encoder
     assert isinstance(encoder, Recurrent)
@@ -53,13 +58,13 @@ def _norms(model: AttentionClassifier, group: Alike, places: Tensor) -> Tensor:
     vectors = torch.zeros_like(_at(group.embedded, places)) if own is None else own
     for turned, module in enumerate((encoder.forwards[0], encoder.backwards[0])):
         half = units[..., turned * size : (turned + 1) * size]
-        squares, here = _walk(module, group, places, half, bool(turned))
+        squares, here = _walk(module, group, places, half, bool(turned), end)
         total += squares
         vectors = vectors + here
     return total.scatter(-1, places.unsqueeze(-1), vectors.square().sum(-1, keepdim=True))
 
 
-def _frobenius(model: AttentionClassifier, group: Alike, places: Tensor) -> Tensor:
+def _frobenius(model: AttentionClassifier, group: Alike, places: Tensor, end: int) -> Tensor:
     """Squares of ‖∂h_p/∂x_t‖_F, (documents, targets, length)."""
     encoder = model.encoder
     assert isinstance(encoder, Recurrent)
@@ -71,7 +76,7 @@ def _frobenius(model: AttentionClassifier, group: Alike, places: Tensor) -> Tens
     total = group.states.new_zeros(*places.shape, group.length)
     diagonal = group.states.new_zeros(*places.shape, 1)
     for turned, module in enumerate((encoder.forwards[0], encoder.backwards[0])):
-        squares, here = _walk(module, group, rows, units, bool(turned))
+        squares, here = _walk(module, group, rows, units, bool(turned), end)
         total += squares.unflatten(1, (-1, size)).sum(2)
         here = here.unflatten(1, (-1, size))
         if grounding == "residual":
@@ -83,12 +88,13 @@ def _frobenius(model: AttentionClassifier, group: Alike, places: Tensor) -> Tens
 
 
 def _walk(
-    module: nn.Module, group: Alike, places: Tensor, units: Tensor, turned: bool
+    module: nn.Module, group: Alike, places: Tensor, units: Tensor, turned: bool, end: int
 ) -> tuple[Tensor, Tensor]:
     """Gradients of u · h_p through one direction.
 
     places  (documents, rows) long: p
     units   (documents, rows, size): u
+    end     the last step walked back over, in the order this direction reads
     Gives squared norms at every t, (documents, rows, length), and at t = p the gradient itself,
     (documents, rows, input size).
     """
@@ -105,7 +111,7 @@ def _walk(
     # how many rows of any document, and of all, have begun by each step
     begun = (sorted_places.unsqueeze(0) >= _steps(group.length + 1, places)).sum(1)
     most, least = begun.amax(-1).tolist(), begun.amin(-1).tolist()
-    for t in reversed(range(group.length)):
+    for t in reversed(range(end, group.length)):
         k, first = most[t], least[t + 1]
         if not k:
             continue

@@ -1,0 +1,73 @@
+"""Importance on real text, where a machine has it: SST as papers read it, and five classes."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import torch
+from scipy import stats
+
+import verax
+from verax.importance import score
+from verax.models import AttentionClassifier, probabilities
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("VERAX_DATA"), reason="$VERAX_DATA names no folder of corpora"
+)
+
+
+@pytest.fixture(scope="module")
+def sst() -> verax.Corpus:
+    return verax.load_corpus(
+        "sst", text_column="text_jw", tokeniser="whitespace", min_length=6, limit=800
+    )
+
+
+@pytest.fixture(scope="module")
+def model(sst: verax.Corpus) -> AttentionClassifier:
+    return verax.train(sst, encoder="bilstm", hidden_size=32, epochs=2, projection="sparsemax")
+
+
+def test_agreement_on_sst_is_scipys(model: AttentionClassifier, sst: verax.Corpus) -> None:
+    verdict = verax.examine(model, sst, ["agreement"], sample=40)
+    table = verdict.tables["agreement"].query(
+        "on == 'inputs' and first == 'attention' and second == 'leave-one-out' and over == 'all'"
+    )
+    found = table[table["measure"] == "kendall"].set_index("id")["value"]
+    assert len(found) == 40
+    places = {int(document): place for place, document in enumerate(sst.test.ids)}
+    for document, tau in found.items():
+        trace = model.trace([sst.test.texts[places[document]]])
+        shown = trace.batch.words[0]
+        scores = score("leave-one-out", model, trace)[0][shown]
+        expected = stats.kendalltau(trace.weights[0][shown], scores).statistic
+        # a near tie may fall either way in another batch
+        assert tau == pytest.approx(expected, abs=0.05)
+
+
+def test_deleting_words_of_sst_is_reading_the_rest(
+    model: AttentionClassifier, sst: verax.Corpus
+) -> None:
+    for text in sst.test.texts[:3]:
+        words = text.split()
+        explained = model.explain([text], by=["leave-one-out"])
+        assert explained["word"].tolist() == words
+        whole = probabilities(model.logits([words]))[0]
+        y = int(whole.argmax())
+        rest = [words[:i] + words[i + 1 :] for i in range(len(words))]
+        lost = whole[y] - probabilities(model.logits(rest))[:, y]
+        found = torch.from_numpy(explained["leave-one-out"].to_numpy()).float()
+        torch.testing.assert_close(found, lost, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("hierarchical", [False, True])
+def test_five_classes_of_yelp(hierarchical: bool) -> None:
+    corpus = verax.load_corpus("yelp", limit=300)
+    model = verax.train(corpus, encoder="conv", epochs=1, hierarchical=hierarchical)
+    verdict = verax.examine(model, corpus, ["agreement", "dispersion"], sample=20, positions=4)
+    entropies = verdict.summary("entropy")["mean"]
+    assert ((entropies >= 0) & (entropies <= 1)).all()
+    counted = verdict.summary("agreement")[["documents"]].sum(axis=1)
+    left_out = verdict.summary("agreement").filter(like="out: ").sum(axis=1)
+    assert (counted + left_out == 20).all()

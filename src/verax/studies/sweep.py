@@ -106,7 +106,7 @@ class Sweep:
         for measure, own in self.instances.groupby("measure", sort=False, observed=True):
             values = own.pivot_table(index="id", columns="lam", values="value", dropna=False)
             base = values[lam] if lam in values else values.iloc[:, 0] * float("nan")
-            others = [float(other) for other in values.columns if other != lam]
+            others = [other for other in map(float, values.columns) if other != lam]
             found = [paired(values[other], base, test) for other in others]
             corrected = holm([result.p for result in found])
             for other, result, p in zip(others, found, corrected, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 import torch
 from scipy import stats
@@ -36,14 +37,17 @@ def test_agreement_on_sst_is_scipys(model: AttentionClassifier, sst: verax.Corpu
     )
     found = table[table["measure"] == "kendall"].set_index("id")["value"]
     assert len(found) == 40
+    off = []
     places = {int(document): place for place, document in enumerate(sst.test.ids)}
     for document, tau in found.items():
         trace = model.trace([sst.test.texts[places[document]]])
         shown = trace.batch.words[0]
         scores = score("leave-one-out", model, trace)[0][shown]
         expected = stats.kendalltau(trace.weights[0][shown], scores).statistic
-        # a near tie may fall either way in another batch
-        assert tau == pytest.approx(expected, abs=0.05)
+        off.append(abs(tau - expected))
+    # a near tie may fall either way in another batch, but seldom
+    assert np.median(off) < 1e-9
+    assert np.mean(off) < 0.01
 
 
 def test_deleting_words_of_sst_is_reading_the_rest(

@@ -106,7 +106,10 @@ def show(verdict: Verdict) -> None:
     """The summary as tables a person can read."""
     screen = console()
     summary = verdict.summary()
-    for name in dict.fromkeys(summary["table"]):
+    shown = list(dict.fromkeys(summary["table"]))
+    if "dispersion_documents" in shown and "agreement_documents" in shown:
+        shown.remove("agreement_documents")  # the other says the same, and more
+    for name in shown:
         rows = summary[summary["table"] == name]
         counts = rows.groupby("column")["value"].max()
         # nothing left out for a reason needs no column to say so

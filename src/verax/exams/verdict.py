@@ -12,7 +12,6 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.files import replace_folder, write_text
-from verax.statistics import Interval
 
 FORMAT = 1
 MANIFEST, SUMMARY = "manifest.json", "summary.parquet"
@@ -105,22 +104,3 @@ def summary_frame(exam: str, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         frame[name] = frame[name].astype("float64")
     frame["n"] = frame["n"].astype("int64")
     return frame
-
-
-def number_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
-    """One cell of a summary: a number with its interval, over n instances."""
-    value, low, high = interval
-    cell = {"table": table, "row": row, "column": column, "n": n, "unit": "number"}
-    return {**cell, "value": value, "low": low, "high": high}
-
-
-def percent_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
-    """The same for a share, in percent."""
-    value, low, high = (100 * x for x in interval)
-    return {**number_cell(table, row, column, (value, low, high), n), "unit": "percent"}
-
-
-def count_cell(table: str, row: str, column: str, count: int, n: int) -> dict[str, Any]:
-    """The same for a count out of n, which has no interval."""
-    nothing = float("nan")
-    return {**number_cell(table, row, column, (count, nothing, nothing), n), "unit": "count"}

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from verax.exams.cells import count_cell, defined, number_cell, percent_cell
 from verax.exams.tables import wide
-from verax.exams.verdict import count_cell, number_cell, percent_cell, summary_frame
+from verax.exams.verdict import summary_frame
 from verax.statistics.intervals import Interval, mean, proportion, quantile
 
 BIN = 0.1
@@ -178,8 +179,8 @@ def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> 
     """
     possible = int(least["size"].notna().sum())
     for name, frames in rankings.items():
-        flipped = [_there(frame["excess"])[0] for frame in frames]
-        ratios = [_there(frame["ratio"])[0] for frame in frames]
+        flipped = [defined(frame["excess"]) for frame in frames]
+        ratios = [defined(frame["ratio"]) for frame in frames]
         n = round(float(np.mean([len(values) for values in flipped])))
         yield number_cell("excess", name, "mean", _average([mean(v) for v in flipped]), n)
         for column, q in _FIVE[1:]:
@@ -218,12 +219,6 @@ def _average(intervals: list[Interval]) -> Interval:
     """The mean of several draws' numbers, and of the ends of their intervals."""
     value, low, high = (float(x) for x in np.mean(np.array(intervals), axis=0))
     return value, low, high
-
-
-def _there(column: pd.Series) -> tuple[NDArray[np.float64], int]:
-    """What is defined, and how many there would be."""
-    values = column.to_numpy(dtype=np.float64)
-    return values[~np.isnan(values)], len(values)
 
 
 def _by(top: str, rule: str) -> str:

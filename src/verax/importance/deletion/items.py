@@ -5,10 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from verax.importance.budget import SCALARS_PER_TOKEN
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
-
-_SCALARS_PER_TOKEN = 32
 
 
 def logits_without_items(
@@ -24,8 +23,8 @@ def logits_without_items(
     n = max(1, mask.shape[1])
     whole = model.attention.weigh(scores, mask)
     found = []
-    budget = max(1, _SCALARS_PER_TOKEN * max_tokens // (n * n))
-    together = max(1, min(n, _SCALARS_PER_TOKEN * max_tokens // n))
+    budget = max(1, SCALARS_PER_TOKEN * max_tokens // (n * n))
+    together = max(1, min(n, SCALARS_PER_TOKEN * max_tokens // n))
     for rows in torch.arange(len(trace), device=mask.device).split(budget):
         parts = []
         for places in torch.arange(n, device=mask.device).split(together):

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from verax.importance.budget import rows_within
 from verax.importance.deletion.found import Found
 from verax.importance.deletion.readout import Readout
 from verax.importance.similar_length import Alike, alike
@@ -25,7 +26,6 @@ _REACH = 2
 _NEIGHBOURS = (-2, -1, 1, 2)
 _PAD = 2 * _REACH + 1  # a state two words off sees two words further, over the gap one more
 _TOKENS_PER_ROW = 4
-_SCALARS_PER_TOKEN = 32
 
 
 def fits(model: AttentionClassifier) -> bool:
@@ -36,8 +36,8 @@ def logits_without_words(
     model: AttentionClassifier, trace: Trace, max_tokens: int
 ) -> Iterator[Found]:
     """See `Found`."""
-    longest = max(1, int(trace.batch.lengths.max()))
-    most = max(1, min(max_tokens // _TOKENS_PER_ROW, _SCALARS_PER_TOKEN * max_tokens // longest))
+    longest = int(trace.batch.lengths.max())
+    most = rows_within(max_tokens, _TOKENS_PER_ROW, longest)
     readout = Readout(model)
     for group in alike(model, trace, most):
         states = _States(model, group, readout)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
+from verax.importance.budget import rows_within
 from verax.importance.deletion.found import Found
 from verax.importance.deletion.projecting import decide
 from verax.importance.deletion.readout import Readout
@@ -23,7 +24,6 @@ from verax.models.encoders import Recurrent
 from verax.models.trace import Trace
 
 _TOKENS_PER_ROW = 8
-_SCALARS_PER_TOKEN = 32
 _SLACK = 0.15
 
 Block = tuple[int, int]
@@ -42,8 +42,8 @@ def logits_without_words(
     A row of states stands for some tokens in the budget, and so do the scores and logits that each
     deletion has for every word left.
     """
-    longest = max(1, int(trace.batch.lengths.max()))
-    most = max(1, min(max_tokens // _TOKENS_PER_ROW, _SCALARS_PER_TOKEN * max_tokens // longest))
+    longest = int(trace.batch.lengths.max())
+    most = rows_within(max_tokens, _TOKENS_PER_ROW, longest)
     readout = Readout(model)
     for group in alike(model, trace, most, _SLACK):
         yield from _group(model, group, readout, most)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from verax.importance.jacobian.targets import Piece, Targets
+from verax.importance.budget import rows_within
+from verax.importance.jacobian.targets import Piece, Targets, at
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Convolution, Identity
 from verax.models.trace import Trace
 
 _REACH = 2
 _TOKENS_PER_ROW = 4
-_SCALARS_PER_TOKEN = 32
 
 
 def fits(model: AttentionClassifier) -> bool:
@@ -26,14 +26,14 @@ def pieces(
 ) -> Iterator[Piece]:
     """See `Piece`. h_p is a ReLU of taps of x_{p−2} … x_{p+2}, each a matrix: no walk is needed."""
     width = trace.tokens.shape[1]
-    most = max(1, min(max_tokens // _TOKENS_PER_ROW, _SCALARS_PER_TOKEN * max_tokens // width))
+    most = rows_within(max_tokens, _TOKENS_PER_ROW, width)
     count = targets.items.shape[1]
     for rows in torch.arange(len(trace), device=trace.tokens.device).split(max(1, most // count)):
         for block in torch.arange(count, device=rows.device).split(most):
             places = targets.items[rows][:, block]
-            states = _at(trace.states[rows], places)
+            states = at(trace.states[rows], places)
             near = (_norms if kind == "norm" else _frobenius)(
-                model, states, _at(trace.embedded[rows], places)
+                model, states, at(trace.embedded[rows], places)
             )
             # as wide as the reach on either side, then cut to the text
             matrix = states.new_zeros(*places.shape, width + 2 * _REACH)
@@ -73,7 +73,7 @@ def _norms(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tens
     moved = units[..., :size] * _moving(model, states, embedded)
     vectors = torch.einsum("...s,ose->...oe", moved, taps)
     grounding = model.options.grounding
-    if grounding != "none" and grounding in ("concat", "residual"):
+    if grounding in ("concat", "residual"):
         vectors[..., len(taps) // 2, :] += units[..., size:] if grounding == "concat" else units
     return torch.linalg.vector_norm(vectors, dim=-1)
 
@@ -88,7 +88,3 @@ def _frobenius(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> 
     elif model.options.grounding == "residual":  # ‖J + 1‖² = ‖J‖² + 2 tr J + size
         squares[..., middle] += 2 * (moving @ taps[middle].diagonal()) + embedded.shape[-1]
     return squares.clamp(min=0).sqrt()
-
-
-def _at(values: Tensor, places: Tensor) -> Tensor:
-    return values.gather(1, places.unsqueeze(-1).expand(-1, -1, values.shape[-1]))

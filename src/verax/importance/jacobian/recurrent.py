@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
+from verax.importance.budget import rows_within
 from verax.importance.jacobian.adjoint import adjoint_of
-from verax.importance.jacobian.targets import Piece, Targets
+from verax.importance.jacobian.targets import Piece, Targets, at
 from verax.importance.similar_length import Alike, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Recurrent
 from verax.models.trace import Trace
 
 _TOKENS_PER_ROW = 8
-_SCALARS_PER_TOKEN = 32
 
 
 def fits(model: AttentionClassifier) -> bool:
@@ -33,8 +33,8 @@ def pieces(
     """See `Piece`. Of the Frobenius norm, a target has a row for each dimension."""
     encoder = model.encoder
     assert isinstance(encoder, Recurrent)
-    longest = max(1, int(trace.batch.lengths.max()))
-    most = max(1, min(max_tokens // _TOKENS_PER_ROW, _SCALARS_PER_TOKEN * max_tokens // longest))
+    longest = int(trace.batch.lengths.max())
+    most = rows_within(max_tokens, _TOKENS_PER_ROW, longest)
     each = 1 if kind == "norm" else encoder.output_size // 2
     for group in alike(model, trace, max(1, most // each)):
         mask = targets.mask[group.rows]
@@ -51,11 +51,11 @@ def _norms(model: AttentionClassifier, group: Alike, places: Tensor, end: int) -
     encoder = model.encoder
     assert isinstance(encoder, Recurrent)
     size = encoder.output_size // 2
-    states = _at(group.states, places)
+    states = at(group.states, places)
     units = states / torch.linalg.vector_norm(states, dim=-1, keepdim=True).clamp(min=1e-30)
     own = {"concat": units[..., 2 * size :], "residual": units}.get(model.options.grounding)
     total = group.states.new_zeros(*places.shape, group.length)
-    vectors = torch.zeros_like(_at(group.embedded, places)) if own is None else own
+    vectors = torch.zeros_like(at(group.embedded, places)) if own is None else own
     for turned, module in enumerate((encoder.forwards[0], encoder.backwards[0])):
         half = units[..., turned * size : (turned + 1) * size]
         squares, here = _walk(module, group, places, half, bool(turned), end)
@@ -132,8 +132,3 @@ def _walk(
 
 def _steps(many: int, like: Tensor) -> Tensor:
     return torch.arange(many, device=like.device).view(-1, 1, 1)
-
-
-def _at(values: Tensor, places: Tensor) -> Tensor:
-    """(documents, length, size) at (documents, targets) places."""
-    return values.gather(1, places.unsqueeze(-1).expand(-1, -1, values.shape[-1]))

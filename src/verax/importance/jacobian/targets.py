@@ -51,3 +51,8 @@ class Piece(NamedTuple):
     rows: Tensor
     targets: Tensor
     matrix: Tensor
+
+
+def at(values: Tensor, places: Tensor) -> Tensor:
+    """(documents, length, size) at (documents, targets) places."""
+    return values.gather(1, places.unsqueeze(-1).expand(-1, -1, values.shape[-1]))

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from agreement_values import LABELS, by_sentence, values
 from looked_up import corpus_of, look_up_model
 from scipy import stats
 
@@ -21,7 +22,6 @@ from verax.importance import score
 from verax.models import AttentionClassifier
 
 Make = Callable[..., AttentionClassifier]
-LABELS = ["on", "first", "second", "over"]
 SLOTS = [
     {"encoder": "bilstm"},
     {"encoder": "conv", "projection": "sparsemax"},
@@ -32,13 +32,6 @@ SLOTS = [
 
 def _names(slot: dict[str, object]) -> str:
     return "-".join(str(value) for value in slot.values())
-
-
-def values(verdict: verax.Verdict, measure: str = "kendall") -> pd.DataFrame:
-    """A row per document, a column per (on, first, second, over)."""
-    table = verdict.tables["agreement"]
-    own = table[table["measure"] == measure]
-    return own.pivot(index="id", columns=LABELS, values="value")
 
 
 def scipys(a: np.ndarray, b: np.ndarray, rank: Callable[..., object]) -> float:
@@ -177,19 +170,6 @@ def test_agreement_on_the_support_by_hand() -> None:
 
 
 # -- against SciPy
-
-
-def by_sentence(scores: torch.Tensor, trace: verax.Trace) -> torch.Tensor:
-    """The sum over each item's words, one word after the other."""
-    if trace.batch.layout is None:
-        return scores
-    total = torch.zeros(trace.mask.shape, dtype=torch.float64)
-    for row in range(len(trace)):
-        for token in range(trace.tokens.shape[1]):
-            item = int(trace.item_of_token[row, token])
-            if item >= 0:
-                total[row, item] += scores[row, token]
-    return total
 
 
 def expected_agreement(
@@ -386,163 +366,3 @@ def test_no_labels_means_no_accuracy(make_model: Make) -> None:
     exam = AgreementExam(AgreementOptions(), 0, {})
     exam.see(model, model.trace(["w1 w2 w3", "w4 w5"]))
     assert wide(exam.tables()["agreement_instances"])["correct"].isna().all()
-
-
-# -- which pairs, and importances of one's own
-
-
-def test_pairs() -> None:
-    assert pairs(["gradient"]) == [("attention", "gradient")]
-    assert pairs(["leave-one-out"]) == [("attention", "leave-one-out")]
-    assert pairs(["leave-one-out", "random", "leave-one-out-renormalised"]) == [
-        ("attention", "leave-one-out"),
-        ("attention", "random"),
-        ("attention", "leave-one-out-renormalised"),
-        ("random", "leave-one-out"),
-    ]
-    assert pairs([]) == []
-
-
-def test_ones_own_is_compared_with_deletion_whatever_its_name() -> None:
-    assert ("leave-one-outside", "leave-one-out") in pairs(["leave-one-out", "leave-one-outside"])
-
-
-def words_from_the_left(model: AttentionClassifier, trace: verax.Trace) -> torch.Tensor:
-    """−place of each word: (batch, tokens)."""
-    return -torch.arange(trace.tokens.shape[1]).float().expand(trace.tokens.shape)
-
-
-def items_from_the_left(model: AttentionClassifier, trace: verax.Trace) -> torch.Tensor:
-    """−place of each item: (batch, items)."""
-    return -torch.arange(trace.mask.shape[1]).float().expand(trace.mask.shape)
-
-
-def test_ones_own_of_items(make_model: Make, planted: verax.Corpus) -> None:
-    model = make_model()
-    verdict = verax.examine(
-        model,
-        planted,
-        "agreement",
-        inputs="",
-        items="leave-one-out",
-        importances={"left": items_from_the_left},
-    )
-    found = values(verdict)
-    assert list(found) == [
-        ("items", "attention", "leave-one-out", "all"),
-        ("items", "attention", "leave-one-out", "support"),
-        ("items", "attention", "left", "all"),
-        ("items", "attention", "left", "support"),
-        ("items", "left", "leave-one-out", "all"),
-    ]
-    for trace in model.traces(planted.test):
-        for row, identity in enumerate(trace.ids):
-            weights = trace.weights[row][trace.mask[row]].numpy()
-            expected = stats.kendalltau(weights, -np.arange(len(weights))).statistic
-            assert found.loc[identity, ("items", "attention", "left", "all")] == pytest.approx(
-                expected, abs=1e-12
-            )
-    assert verdict.manifest["importances"] == ["left"]
-
-
-def test_ones_own_of_words_is_summed_by_sentence(make_model: Make, planted: verax.Corpus) -> None:
-    model = make_model(hierarchical=True)
-    mine = {"words": words_from_the_left, "items": items_from_the_left}
-    found = values(verax.examine(model, planted, "agreement", importances=mine))
-    assert ("inputs", "attention", "words", "all") in found
-    assert ("items", "attention", "items", "all") in found
-    for trace in model.traces(planted.test):
-        sums = by_sentence(words_from_the_left(model, trace).double(), trace)
-        for row, identity in enumerate(trace.ids):
-            own = trace.mask[row]
-            expected = stats.kendalltau(trace.weights[row][own], sums[row][own]).statistic
-            assert found.loc[identity, ("inputs", "attention", "words", "all")] == pytest.approx(
-                expected, abs=1e-12
-            )
-
-
-def test_words_and_sentences_as_many_are_not_mistaken_for_each_other(make_model: Make) -> None:
-    """ ". w1" has two words and two sentences. Read by itself, scores of its words have the shape
-    of its items; they are scores of words all the same, and no other number takes their place.
-    """
-    model = make_model(hierarchical=True)
-    texts = ["w1 w2 . w3 w4 w5 .", ". w1", "w3 ! w4 w5 . w6 ."]
-    corpus = corpus_of(texts, model=model)
-    mine = {"mine": words_from_the_left}
-    whole, cut = (
-        values(verax.examine(model, corpus, "agreement", importances=mine, max_tokens=n))
-        for n in (1000, 2)
-    )
-    pd.testing.assert_frame_equal(whole, cut)
-
-
-def test_nan_of_ones_own_is_told(make_model: Make, planted: verax.Corpus) -> None:
-    def holes(model: AttentionClassifier, trace: verax.Trace) -> torch.Tensor:
-        scores = items_from_the_left(model, trace).clone()
-        scores[:, 3] = torch.nan
-        return scores
-
-    importances = {"holes": holes}
-    verdict = verax.examine(make_model(), planted, "agreement", importances=importances)
-    found = verdict.summary("agreement").loc["items: attention : holes"]
-    assert found["documents"] == 0
-    assert found["out: not a number"] == len(planted.test)
-    assert math.isnan(found["τ-b"])
-
-
-@pytest.mark.parametrize(
-    ("name", "importance", "message"),
-    [
-        ("mine", lambda m, t: t.weights[:, :-1], r"'mine' is torch.float32 of shape \(\d+, \d+\)"),
-        ("mine", lambda m, t: t.weights[0], r"'mine' is torch.float32 of shape \(\d+,\), expected"),
-        ("mine", lambda m, t: t.mask, "'mine' is torch.bool of shape"),
-        ("mine", lambda m, t: None, "'mine' gave a NoneType, expected a tensor"),
-        ("gradient", lambda m, t: t.weights, "'gradient' is built in: give yours another name"),
-        ("leave-one-out", lambda m, t: t.weights, "'leave-one-out' is built in"),
-        ("my own", lambda m, t: t.weights, "name it with letters"),
-        ("mine", "gradient", "'mine' is not a function"),
-    ],
-)
-def test_a_bad_importance_is_named(
-    make_model: Make,
-    planted: verax.Corpus,
-    name: str,
-    importance: Callable[..., torch.Tensor],
-    message: str,
-) -> None:
-    with pytest.raises(verax.VeraxError, match=message) as error:
-        verax.examine(make_model(), planted, "agreement", importances={name: importance})
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"inputs": "gradeint"},
-            "unknown importance 'gradeint' on inputs: did you mean 'gradient'",
-        ),
-        ({"inputs": "attention-gradient"}, "unknown importance 'attention-gradient' on inputs"),
-        ({"inputs": "", "items": " , attention"}, "nothing to compare attention with"),
-        ({"top_k": 0}, "option 'top_k' is 0: it must be at least 1"),
-        ({"spearman": "yes"}, "option 'spearman' is 'yes'"),
-        ({"spread": "gradient"}, "unknown option 'spread'"),
-    ],
-)
-def test_bad_options_are_one_line(
-    make_model: Make, planted: verax.Corpus, options: dict[str, object], message: str
-) -> None:
-    with pytest.raises(verax.VeraxError, match=message) as error:
-        verax.examine(make_model(), planted, "agreement", **options)  # type: ignore[arg-type]
-    assert "\n" not in str(error.value)
-
-
-def test_chance_is_by_the_seed(make_model: Make, planted: verax.Corpus) -> None:
-    model = make_model(encoder="none")
-    one, two, other = (
-        values(verax.examine(model, planted, "agreement", seed=s, inputs="random", items="random"))
-        for s in (0, 0, 1)
-    )
-    pd.testing.assert_frame_equal(one, two)
-    assert not one.equals(other)
-    assert abs(one.to_numpy().mean()) < 0.1

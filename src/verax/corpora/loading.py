@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from verax.corpora import planted, reviews
+from verax.corpora import mimic, planted, reviews
 from verax.corpora.assembling import assemble
 from verax.corpora.corpus import Corpus
 from verax.corpora.files import SUFFIXES, class_order, is_corpus_folder, read_folder, read_table
@@ -27,7 +27,9 @@ def load_corpus(name_or_path: str | Path, **options: Any) -> Corpus:
 
     A name means, in this order: a built-in (`rotten_tomatoes`, `imdb_reviews`, `planted`); a CSV,
     TSV, JSONL or Parquet file, or a folder of `train`, `validation` and `test` files, by path;
-    a folder `$VERAX_DATA/<name>`; a dataset `owner/name` of the Hugging Face hub (extra `hf`).
+    a folder `$VERAX_DATA/<name>`; `mimic_diabetes` or `mimic_anemia`, from the tables of your own
+    MIMIC-III in `$VERAX_DATA/mimic3` or a folder written into the name (`mimic_anemia:/my/mimic`);
+    a dataset `owner/name` of the Hugging Face hub (extra `hf`).
     Splits the source lacks are cut off its train rows, stratified by label and always the same.
 
     `options` are the fields of `CorpusOptions`; for `planted`, those of `Planted` as well, which
@@ -44,6 +46,8 @@ def load_corpus(name_or_path: str | Path, **options: Any) -> Corpus:
         tables = {"train": reviews.read_reviews(name)}
         return assemble(name, tables, _with_fixed_cut(name, settings))
     folder = _folder(name)
+    if name.partition(":")[0] in mimic.CLASSES and not (folder and is_corpus_folder(folder)):
+        return _load_mimic(name, settings)
     if folder is not None:
         return assemble(name, read_folder(folder), settings, class_order(folder))
     if _is_hub_name(name):
@@ -53,10 +57,14 @@ def load_corpus(name_or_path: str | Path, **options: Any) -> Corpus:
 
 
 def known_corpora() -> list[str]:
-    """The names that load here and now: built-ins, then the folders of `$VERAX_DATA`."""
+    """The names that load here and now: built-ins, then what `$VERAX_DATA` holds."""
     data = _data_folder()
-    there = sorted(f.name for f in data.iterdir() if is_corpus_folder(f)) if data else []
-    return [*BUILT_IN, *there]
+    if data is None:
+        return list(BUILT_IN)
+    there = {f.name for f in data.iterdir() if is_corpus_folder(f)}
+    if mimic.is_there(data / mimic.FOLDER):
+        there |= set(mimic.CLASSES)
+    return [*BUILT_IN, *sorted(there)]
 
 
 def _folder(name: str) -> Path | None:
@@ -82,7 +90,8 @@ def _read(name: str) -> pd.DataFrame:
     if path.is_file() or "/" in name or path.suffix.lower() in SUFFIXES or name[:1] in "~.":
         return read_table(path)
     hint = "" if _data_folder() else "; $VERAX_DATA is not set"
-    raise VeraxError(f"unknown corpus {name!r}: {nearest(name, known_corpora())}{hint}")
+    valid = {*known_corpora(), *mimic.CLASSES}
+    raise VeraxError(f"unknown corpus {name!r}: {nearest(name, valid)}{hint}")
 
 
 def _data_folder() -> Path | None:
@@ -102,6 +111,26 @@ def _with_fixed_cut(name: str, settings: CorpusOptions) -> CorpusOptions:
     if any(getattr(settings, n) != getattr(defaults, n) for n in reviews.FIXED):
         raise VeraxError(f"corpus {name!r} has fixed splits: leave out {', '.join(reviews.FIXED)}")
     return settings
+
+
+def _load_mimic(name: str, settings: CorpusOptions) -> Corpus:
+    task, colon, place = name.partition(":")
+    data = None if colon else _data_folder()
+    if place:
+        folder = Path(place).expanduser()
+    elif data:
+        folder = data / mimic.FOLDER
+    else:
+        raise VeraxError(
+            f"corpus {name!r} needs your own copy of MIMIC-III: put its tables into "
+            f"$VERAX_DATA/{mimic.FOLDER}, or name their folder, as in {task}:/path/to/mimic-iii"
+        )
+    if mimic.has_fixed_cut(task, folder):
+        settings = _with_fixed_cut(task, settings)
+    tables, notes = mimic.read_mimic(task, folder, settings)
+    corpus = assemble(task, tables, settings, mimic.CLASSES[task])
+    config = {**corpus.config, "corpus": name}
+    return replace(corpus, config=config, notes=(*notes, *corpus.notes))
 
 
 def _load_planted(name: str, options: Mapping[str, Any]) -> Corpus:

@@ -1,0 +1,404 @@
+"""The MIMIC-III tasks, on made-up tables in MIMIC-III's public schema: no word is a patient's."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import train_test_split
+
+from verax.cli import main
+from verax.corpora import BUILT_IN, Corpus, known_corpora, load_corpus, mimic
+from verax.errors import VeraxError
+
+DIAGNOSES = ["ROW_ID", "SUBJECT_ID", "HADM_ID", "SEQ_NUM", "ICD9_CODE"]
+NOTES = [
+    *("ROW_ID", "SUBJECT_ID", "HADM_ID", "CHARTDATE", "CHARTTIME", "STORETIME"),
+    *("CATEGORY", "DESCRIPTION", "CGID", "ISERROR", "TEXT"),
+]
+HEAD = ",".join(NOTES) + "\n"
+CODES = {"no": ["4019", "25002"], "yes": ["25000"], "acute": ["2851"], "chronic": ["28521"]}
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+
+def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """As PhysioNet writes it: text in quotes, numbers bare."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def note(admission: Any, text: str, **other: Any) -> list[Any]:
+    row = {
+        "ROW_ID": 1,
+        "SUBJECT_ID": 7,
+        "HADM_ID": admission,
+        "CHARTDATE": "2150-01-02",
+        "CHARTTIME": "",
+        "STORETIME": "",
+        "CATEGORY": "Discharge summary",
+        "DESCRIPTION": "Report",
+        "CGID": "",
+        "ISERROR": "",
+        "TEXT": text,
+        **other,
+    }
+    return [row[name] for name in NOTES]
+
+
+def diagnoses(labels: Sequence[str], each: int = 1) -> list[list[Any]]:
+    """Admissions 100, 101, …, `each` of them a patient, with the codes of their labels."""
+    return [
+        [0, 10 + i // each, 100 + i, number, code]
+        for i, label in enumerate(labels)
+        for number, code in enumerate(CODES[label], start=1)
+    ]
+
+
+def tables(
+    folder: Path,
+    codes: Sequence[Sequence[Any]],
+    notes: Sequence[Sequence[Any]] | None = None,
+    suffix: str = ".csv",
+) -> Path:
+    ids = list(dict.fromkeys(row[2] for row in codes))
+    notes = notes or [note(i, f'Summary of {chr(97 + i % 26)}.\nSecond line, "so".') for i in ids]
+    write(folder / f"DIAGNOSES_ICD{suffix}", DIAGNOSES, codes)
+    write(folder / f"NOTEEVENTS{suffix}", NOTES, notes)
+    return folder
+
+
+def lists(folder: Path, train: Iterable[int], dev: Iterable[int], test: Iterable[int]) -> None:
+    for name, ids in (("train", train), ("dev", dev), ("test", test)):
+        text = "".join(f"{i}\n" for i in ids)
+        (folder / f"{name}_50_hadm_ids.csv").write_text(text)
+
+
+def everything(corpus: Corpus) -> dict[int, tuple[str, str]]:
+    """Text and label by admission."""
+    return {
+        int(i): (text, corpus.classes[label])
+        for d in corpus.splits.values()
+        for i, text, label in zip(d.ids, d.texts, d.labels, strict=True)
+    }
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """Thirty admissions of diabetes, with lists: 100 to 119, 120 to 124, 125 to 129."""
+    folder = tables(tmp_path / "mimic3", diagnoses(["no", "yes"] * 15))
+    lists(folder, range(100, 120), range(120, 125), range(125, 130))
+    return folder
+
+
+def test_diabetes_is_the_code_250_00_and_the_lists_are_its_splits(small: Path) -> None:
+    corpus = load_corpus(f"mimic_diabetes:{small}")
+    assert corpus.classes == ["no", "yes"]
+    assert [len(d) for d in corpus.splits.values()] == [20, 5, 5]
+    assert corpus.validation.ids.tolist() == list(range(120, 125))
+    labels = {i: label for i, (_, label) in everything(corpus).items()}
+    assert labels == {i: ("no", "yes")[i % 2] for i in range(100, 130)}  # 250.02 is no
+
+
+def test_the_lists_choose_the_admissions(small: Path) -> None:
+    lists(small, range(100, 110), range(110, 114), [114, 115, 999])
+    corpus = load_corpus(f"mimic_diabetes:{small}")
+    assert sorted(everything(corpus)) == list(range(100, 116))
+    assert "1 admissions of the lists have no diagnosis: left out" in corpus.notes
+    assert "14 summaries of admissions outside the task left out" in corpus.notes
+
+
+@pytest.mark.parametrize("code", ["2851", "285.1", " 2851 ", "28510"])
+def test_codes_are_read_with_and_without_their_point(tmp_path: Path, code: str) -> None:
+    rows = diagnoses(["chronic"] * 20 + ["acute"] * 20)
+    rows += [[0, 5, 500, 1, "V2851"], [0, 5, 501, 1, "E2851"], [0, 5, 502, 1, "4019"]]
+    rows = [[*row[:4], code if row[4] == "2851" else row[4]] for row in rows]
+    corpus = load_corpus(f"mimic_anemia:{tables(tmp_path, rows)}")
+    labels = [label for _, label in everything(corpus).values()]
+    assert (labels.count("acute"), labels.count("chronic")) == (20, 20)
+
+
+def test_anemia_is_chronic_or_acute_and_never_both(tmp_path: Path) -> None:
+    rows = diagnoses(["acute", "chronic"] * 20)
+    rows += [[0, 5, 500, 1, "2851"], [0, 5, 500, 2, "28529"], [0, 6, 501, 1, ""]]
+    corpus = load_corpus(f"mimic_anemia:{tables(tmp_path, rows)}")
+    assert corpus.classes == ["chronic", "acute"]
+    assert sorted(everything(corpus)) == list(range(100, 140))
+    assert "1 admissions with both acute and chronic anemia left out" in corpus.notes
+    assert "1 diagnoses without a code or an admission left out" in corpus.notes
+
+
+def test_anemia_is_drawn_as_jain_and_wallace_draw_it(tmp_path: Path) -> None:
+    """Their frame: chronic, then acute, each by patient and admission; two stratified draws."""
+    random = np.random.default_rng(3)
+    patients, admissions = random.permutation(90), 100 + random.permutation(90)
+    label = np.where(random.random(90) < 0.6, "acute", "chronic")
+    rows = [[0, p, a, 1, CODES[c][0]] for p, a, c in zip(patients, admissions, label, strict=True)]
+    corpus = load_corpus(f"mimic_anemia:{tables(tmp_path, [[*map(_plain, r)] for r in rows])}")
+
+    frame = pd.DataFrame({"p": patients, "a": admissions, "t": label == "acute"})
+    data = frame.sort_values(["t", "p", "a"]).reset_index(drop=True)
+    rest, test = train_test_split(data.index, stratify=data["t"], test_size=0.2, random_state=12939)
+    train, dev = train_test_split(
+        rest, stratify=data["t"][rest], test_size=0.15, random_state=13448
+    )
+    for split, rows_of in (("train", train), ("validation", dev), ("test", test)):
+        assert set(corpus.splits[split].ids) == set(data["a"][rows_of])
+    assert [len(d) for d in corpus.splits.values()] == [61, 11, 18]
+    assert any("Jain & Wallace's seeds" in n for n in corpus.notes)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def test_a_document_is_reports_then_addenda_by_date(small: Path) -> None:
+    later = {"DESCRIPTION": "Addendum"}
+    notes = [
+        note(100, "Late addendum.", CHARTDATE="2150-01-09", **later),
+        note(100, "Early addendum.", CHARTDATE="2150-01-01", **later),
+        note(100, 'Second report,\n\n  of "two"', CHARTDATE="2150-01-05"),
+        note(100, "first report;", CHARTDATE="2150-01-04"),
+        note(100, "Same day.", CHARTDATE="2150-01-05"),
+        note(100, "An error.", ISERROR="1"),
+        note(100, "A nurse's note.", CATEGORY="Nursing/other"),
+        note("", "Of nobody."),
+        note(999, "Of somebody else."),
+        note(102, " \n "),
+        *(note(i, f"plain text {chr(97 + i - 103)}") for i in range(103, 130)),
+    ]
+    tables(small, diagnoses(["no", "yes"] * 15), notes)
+    corpus = load_corpus(f"mimic_diabetes:{small}")
+    text, _ = everything(corpus)[100]
+    assert text == (
+        'first report; Second report, of "two" Same day. Early addendum. Late addendum.'
+    )
+    assert corpus.notes == (
+        "37 notes read, 36 of them discharge summaries",
+        "1 summaries marked as errors left out",
+        "1 summaries of no admission left out",
+        "1 summaries of admissions outside the task left out",
+        "1 admissions without a summary left out",
+        "1 admissions with an empty summary left out",
+        "33 summaries and addenda joined into 28 documents",
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("seen by [**First Name8 (NamePattern2) 12**][**Last Name\n(STitle) **]", "deid deid"),
+        ("on [ ** 2150-3-4 ** ] at", "on deid at"),
+        ("[**2150**]'s", "deid 's"),
+        ("====\nPLAN:\n=====  ----- - -", "= PLAN: = -"),
+        ("____ left blank ____", "_ left blank _"),
+        ("BP 120/80, 3.5mg at 10:30 x2; 1,000", "BP qqq, qqq at qqq qqq; qqq"),
+        ("2-3 days, q6h. Then 5.", "qqq-qqq days, qqq. Then qqq."),
+        ("and/or a.m. * no digit *", "and/or a.m. * no digit *"),
+    ],
+)
+def test_notes_are_normalised(raw: str, normal: str) -> None:
+    found = mimic.normalise(raw)
+    assert found.removeprefix("seen by ") == normal
+    assert mimic.normalise(found) == found
+
+
+def test_each_mark_is_one_token_whatever_the_tokeniser(small: Path) -> None:
+    text = "Dr. [**Last Name (NI) 3**] gave 5mg"
+    tables(small, diagnoses(["no", "yes"] * 15), [note(i, text) for i in range(100, 130)])
+    for tokeniser, tokens in (
+        ("words", ["dr", ".", "deid", "gave", "qqq"]),
+        ("whitespace", ["dr.", "deid", "gave", "qqq"]),
+    ):
+        corpus = load_corpus(f"mimic_diabetes:{small}", tokeniser=tokeniser)
+        assert corpus.test.tokens[0] == tokens
+    assert load_corpus(f"mimic_diabetes:{small}", lowercase=False).test.tokens[0][0] == "Dr"
+
+
+def test_zipped_files_and_lower_case_names_read_alike(small: Path, tmp_path: Path) -> None:
+    plain = load_corpus(f"mimic_diabetes:{small}")
+    other = tables(tmp_path / "other", diagnoses(["no", "yes"] * 15), suffix=".csv.gz")
+    lists(other, range(100, 120), range(120, 125), range(125, 130))
+    zipped = load_corpus(f"mimic_diabetes:{other}")
+    for path in list(other.iterdir()):
+        if path.suffix == ".gz":
+            content = gzip.decompress(path.read_bytes()).decode()
+            header, _, rest = content.partition("\n")
+            path.with_name(path.name.lower()).write_bytes(
+                gzip.compress((header.lower() + "\n" + rest).encode())
+            )
+            path.unlink()
+    lower = load_corpus(f"mimic_diabetes:{other}")
+    assert plain.fingerprint == zipped.fingerprint == lower.fingerprint
+    assert plain.notes == zipped.notes == lower.notes
+
+
+def test_notes_of_one_admission_may_stand_in_different_chunks(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = [note(i, f"part {part},\n of {i}") for part in "ab" for i in range(100, 130)]
+    tables(small, diagnoses(["no", "yes"] * 15), notes)
+    whole = load_corpus(f"mimic_diabetes:{small}")
+    monkeypatch.setattr(mimic, "_ROWS", 7)
+    assert load_corpus(f"mimic_diabetes:{small}").fingerprint == whole.fingerprint
+    assert whole.train.texts[0] == "part a, of qqq part b, of qqq"
+
+
+def test_admissions_written_as_decimals_are_the_same(small: Path) -> None:
+    whole = load_corpus(f"mimic_diabetes:{small}")
+    path = small / "NOTEEVENTS.csv"
+    table = pd.read_csv(path, dtype=str, na_filter=False)
+    table["HADM_ID"] = table["HADM_ID"] + ".0"
+    table.to_csv(path, index=False)
+    assert load_corpus(f"mimic_diabetes:{small}").fingerprint == whole.fingerprint
+
+
+def test_without_lists_patients_are_never_parted(tmp_path: Path) -> None:
+    folder = tables(tmp_path, diagnoses(["no", "yes", "no", "no"] * 60, each=3))
+    corpus = load_corpus(f"mimic_diabetes:{folder}", test_fraction=0.25)
+    assert sorted(everything(corpus)) == list(range(100, 340))
+    assert [len(d) for d in corpus.splits.values()] == [156, 24, 60]
+    patients = [set((d.ids - 100) // 3) for d in corpus.splits.values()]
+    assert not patients[0] & patients[1] | patients[0] & patients[2] | patients[1] & patients[2]
+    assert any("not the documents or splits of Jain & Wallace" in n for n in corpus.notes)
+    again = load_corpus(f"mimic_diabetes:{folder}", test_fraction=0.25)
+    assert again.fingerprint == corpus.fingerprint
+    other = load_corpus(f"mimic_diabetes:{folder}", test_fraction=0.25, split_seed=1)
+    assert set(other.test.ids) != set(corpus.test.ids)
+    with pytest.raises(VeraxError, match="leave nothing to train on"):
+        load_corpus(f"mimic_diabetes:{folder}", test_fraction=0.5, validation_fraction=0.5)
+
+
+def test_the_corpus_options_apply_and_config_loads_it_again(small: Path) -> None:
+    name = f"mimic_diabetes:{small}"
+    corpus = load_corpus(name, limit=3, labels={"yes": "diabetes", "no": "none"}, max_length=50)
+    assert corpus.name == "mimic_diabetes"
+    assert corpus.classes == ["diabetes", "none"]
+    assert [len(d) for d in corpus.splits.values()] == [3, 3, 3]
+    config = dict(corpus.config)
+    again = load_corpus(config.pop("corpus"), **config)
+    assert again.fingerprint == corpus.fingerprint
+    assert again.notes == corpus.notes
+
+
+def test_fixed_splits_cannot_be_changed(small: Path) -> None:
+    for task in ("mimic_diabetes", "mimic_anemia"):
+        with pytest.raises(VeraxError, match=f"{task}' has fixed splits"):
+            load_corpus(f"{task}:{small}", split_seed=1)
+
+
+def test_the_data_folder_is_looked_into(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERAX_DATA", str(small.parent))
+    assert known_corpora() == [*BUILT_IN, "mimic_anemia", "mimic_diabetes"]
+    corpus = load_corpus("mimic_diabetes")
+    assert corpus.config["corpus"] == "mimic_diabetes"
+    assert corpus.fingerprint == load_corpus(f"mimic_diabetes:{small}").fingerprint
+    (small / "NOTEEVENTS.csv").unlink()
+    assert known_corpora() == list(BUILT_IN)
+
+
+def test_a_saved_corpus_of_that_name_is_read_instead(
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("VERAX_DATA", str(small.parent))
+    corpus = load_corpus("mimic_diabetes")
+    saved = str(small.parent / "mimic_diabetes")
+    assert main(["corpora", "mimic_diabetes", "--save", saved]) == 0
+    assert capsys.readouterr().err == ""
+    (small / "NOTEEVENTS.csv").write_text("no longer read")
+    assert load_corpus("mimic_diabetes").fingerprint == corpus.fingerprint
+    assert known_corpora() == [*BUILT_IN, "mimic_anemia", "mimic_diabetes"]
+
+
+def test_a_folder_of_that_name_that_is_no_corpus_is_not_in_the_way(small: Path) -> None:
+    Path("mimic_diabetes").mkdir(exist_ok=True)  # such as a saved model
+    with pytest.raises(VeraxError, match="needs your own copy of MIMIC-III"):
+        load_corpus("mimic_diabetes")
+    assert len(load_corpus(f"mimic_diabetes:{small}").train) == 20
+
+
+def test_what_is_missing_is_told(
+    tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mimic_anemia", "mimic_anemia:"):
+        with pytest.raises(VeraxError, match=r"\$VERAX_DATA/mimic3, or name their folder, as in"):
+            load_corpus(name)
+    with pytest.raises(VeraxError, match="unknown corpus 'mimic_anaemia': did you mean"):
+        load_corpus("mimic_anaemia")
+    with pytest.raises(VeraxError, match=r"no/such holds no DIAGNOSES_ICD.csv or"):
+        load_corpus("mimic_anemia:/no/such")
+    (small / "NOTEEVENTS.csv").unlink()
+    with pytest.raises(VeraxError, match=r"holds no NOTEEVENTS.csv or NOTEEVENTS.csv.gz: put it"):
+        load_corpus(f"mimic_diabetes:{small}")
+    monkeypatch.setenv("VERAX_DATA", str(tmp_path))
+    with pytest.raises(VeraxError, match=r"mimic3 holds no NOTEEVENTS.csv"):
+        load_corpus("mimic_diabetes")
+
+
+def test_the_command_line_says_it_in_one_line(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (small / "NOTEEVENTS.csv").unlink()
+    assert main(["corpora", f"mimic_diabetes:{small}"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"HADM_ID,TEXT\n1,a\n", "has no column CHARTDATE or CATEGORY or DESCRIPTION or ISERROR"),
+        (b"\xff\xfe\xfa", "is not UTF-8"),
+        ((HEAD + '1,2,3,4,5,6,7,8,9,10,"open').encode(), "EOF inside string"),
+        ((HEAD + "a,b,c,d,e,f,g,h,i,j,k,l\n" * 2).encode(), "more cells"),
+        (
+            (HEAD + ",".join("abcdefghijk") + "\n" + ",".join("abcdefghijkl")).encode(),
+            "Expected 11",
+        ),
+        (HEAD.encode(), "no discharge summary in"),
+    ],
+)
+def test_a_broken_table_is_one_line(small: Path, content: bytes, message: str) -> None:
+    (small / "NOTEEVENTS.csv").write_bytes(content)
+    with pytest.raises(VeraxError, match=message) as error:
+        load_corpus(f"mimic_diabetes:{small}")
+    assert "\n" not in str(error.value)
+
+
+def test_a_zip_cut_short_is_one_line(small: Path) -> None:
+    whole = gzip.compress((small / "NOTEEVENTS.csv").read_bytes())
+    (small / "NOTEEVENTS.csv").unlink()
+    for content in (whole[: len(whole) // 2], b"no zip at all"):
+        (small / "NOTEEVENTS.csv.gz").write_bytes(content)
+        with pytest.raises(VeraxError, match=r"cannot read .*compare its checksum") as error:
+            load_corpus(f"mimic_diabetes:{small}")
+        assert "\n" not in str(error.value)
+
+
+def test_lists_are_checked(small: Path) -> None:
+    name = f"mimic_diabetes:{small}"
+    (small / "dev_50_hadm_ids.csv").write_text("hadm_id\n120\n")
+    with pytest.raises(VeraxError, match=r"dev_50_hadm_ids.csv line 1 is 'hadm_id': expected one"):
+        load_corpus(name)
+    (small / "dev_50_hadm_ids.csv").write_text("100\n120\n")
+    with pytest.raises(VeraxError, match="name 100 more than once"):
+        load_corpus(name)
+    (small / "dev_50_hadm_ids.csv").unlink()
+    with pytest.raises(VeraxError, match=r"but not dev_50_hadm_ids.csv: give all three"):
+        load_corpus(name)
+
+
+def test_too_few_to_draw_from_is_told(tmp_path: Path) -> None:
+    folder = tables(tmp_path, diagnoses(["acute", "acute", "acute", "chronic"]))
+    with pytest.raises(VeraxError, match=r"too few documents .*\(3 acute, 1 chronic\)"):
+        load_corpus(f"mimic_anemia:{folder}")

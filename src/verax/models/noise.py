@@ -56,9 +56,11 @@ class Noise:
 
     def uniforms(self, places: Iterable[int]) -> Tensor:
         """(places, …): `uniform` for each of them, all at once."""
-        salts = [self._salt(place) for place in places]
-        shape = (-1, *(1,) * self.keys.dim())
-        return _bits(self.keys + self.keys.new_tensor(salts).view(shape)).double() / 2**_BITS
+        return ((self._mixed(places) >> 40) & (2**_BITS - 1)).double() / 2**_BITS
+
+    def integers(self, places: Iterable[int]) -> Tensor:
+        """(places, …): a whole number below 2⁶² per key, for each of them."""
+        return (self._mixed(places) >> 2) & (2**62 - 1)
 
     def dropout(self, values: Tensor, p: float, place: int) -> Tensor:
         """`values` (…, features), each feature zeroed with probability p, the rest scaled up."""
@@ -67,6 +69,10 @@ class Noise:
         features = torch.arange(values.shape[-1], device=values.device) * _B
         kept = _bits(self.keys.unsqueeze(-1) + (features + self._salt(place))) >= int(p * 2**_BITS)
         return values * kept.to(values.dtype).mul_(1 / (1 - p))
+
+    def _mixed(self, places: Iterable[int]) -> Tensor:
+        salts = self.keys.new_tensor([self._salt(place) for place in places])
+        return _mix(self.keys + salts.view(-1, *(1,) * self.keys.dim()))
 
     def _salt(self, place: int) -> int:
         return _wrap((self.seed ^ place * _A) * _GOLDEN)

@@ -11,6 +11,7 @@ ENCODERS = ("bilstm", "bigru", "conv", "none", "transformer")
 ALIGNMENTS = ("additive", "dot")
 PROJECTIONS = ("softmax", "sparsemax", "sparsegen", "entmax")
 GROUNDINGS = ("none", "concat", "residual", "tying", "mlm")
+AUTO = "auto"
 HEADS = ("auto", "softmax", "sigmoid")
 
 
@@ -44,8 +45,11 @@ class ModelOptions:
     lam: float = option(0.0, "sparsegen: sparser towards 1, flatter towards −∞", below=1)
     alpha: float = option(1.5, "entmax: 1 is softmax, 2 is sparsemax", minimum=1)
     grounding: str = option("none", "what holds a state to its word", choices=GROUNDINGS)
-    strength: float | None = option(
-        None, "weight of the tying (1) or masked-LM (0.3) loss", minimum=0
+    strength: float | str | None = option(
+        None,
+        "weight of the tying (1) or masked-LM (0.3) loss, or auto: chosen on validation",
+        minimum=0,
+        also=(AUTO,),
     )
     mask_probability: float = option(
         0.15, "share of words the masked LM predicts", above=0, below=1
@@ -75,7 +79,10 @@ class ModelOptions:
     )
 
     def resolved(self, classes: int) -> ModelOptions:
-        """Every automatic choice made, and impossible combinations refused."""
+        """Every automatic choice made, and impossible combinations refused.
+
+        But for strength auto, which takes training: `verax.train` makes that one.
+        """
         strength = self.strength
         if strength is None:
             strength = {"tying": 1.0, "mlm": 0.3}.get(self.grounding, 0.0)
@@ -91,6 +98,13 @@ class ModelOptions:
         )
         options.refuse_the_impossible(classes)
         return options
+
+    @property
+    def grounding_weight(self) -> float:
+        """The strength of resolved options, as a number."""
+        if self.strength is None or isinstance(self.strength, str):
+            raise VeraxError(f"strength is {self.strength!r}: it is a number once it is chosen")
+        return self.strength
 
     @property
     def is_random(self) -> bool:

@@ -39,6 +39,19 @@ def mean(values: NDArray[np.float64]) -> Interval:
     return centre, centre - half, centre + half
 
 
+def mean_share(values: NDArray[np.float64]) -> Interval:
+    """A mean of shares: Wilson's interval where all are 0 or 1, else Student's, kept in [0, 1]."""
+    if len(values) and ((values == 0) | (values == 1)).all():
+        return proportion(int(values.sum()), len(values))
+    return within_one(mean(values))
+
+
+def within_one(interval: Interval) -> Interval:
+    """The interval of a share, cut off at 0 and 1; NaN stays."""
+    value, low, high = interval
+    return value, float(np.maximum(low, 0.0)), float(np.minimum(high, 1.0))
+
+
 def quantile(values: NDArray[np.float64], q: float) -> Interval:
     """A quantile with its distribution-free interval, from order statistics.
 

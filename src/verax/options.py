@@ -33,8 +33,12 @@ def option(
     maximum: float | None = None,
     below: float | None = None,
     above: float | None = None,
+    also: Sequence[str] = (),
 ) -> Any:
-    """A dataclass field with what its flag, its help text and its checks need."""
+    """A dataclass field with what its flag, its help text and its checks need.
+
+    `also` are words that may stand in place of a number.
+    """
     metadata = {
         "help": help,
         "choices": tuple(choices) if choices else None,
@@ -42,6 +46,7 @@ def option(
         "maximum": maximum,
         "below": below,
         "above": above,
+        "also": tuple(also),
     }
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -97,6 +102,8 @@ def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
         if optional:
             return None
         raise VeraxError(f"option {name!r} cannot be none: give {_article(kind)}")
+    if isinstance(value, str) and value in metadata.get("also", ()):
+        return value
     if not isinstance(value, bool):  # numpy's numbers and a pathlib path are as good
         if kind is int and isinstance(value, numbers.Integral):
             value = int(value)
@@ -105,9 +112,12 @@ def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
         if kind is str and isinstance(value, os.PathLike):
             value = os.fspath(value)
     if kind is float and isinstance(value, str):  # YAML reads 1e-3 as text
-        value = parse(name, value, kind)
+        value = (
+            value if metadata.get("also") and not _is_number(value) else parse(name, value, kind)
+        )
     if (isinstance(value, bool) and kind in (int, float)) or not isinstance(value, kind):
-        raise VeraxError(f"option {name!r} is {value!r}: expected {_article(kind)}")
+        words = " or ".join([_article(kind), *map(repr, metadata.get("also", ()))])
+        raise VeraxError(f"option {name!r} is {value!r}: expected {words}")
     choices = metadata.get("choices")
     if choices and value not in choices:
         raise VeraxError(f"option {name!r} is {value!r}: {nearest(value, choices)}")
@@ -131,6 +141,14 @@ def parse(name: str, text: str, kind: Any) -> Any:
     except (ValueError, KeyError):
         raise VeraxError(f"option {name!r} is {text!r}: expected {_article(kind)}") from None
     return text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _within(name: str, value: float, metadata: Mapping[str, Any]) -> None:

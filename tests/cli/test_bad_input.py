@@ -196,7 +196,7 @@ def test_unknown_names_as_python_keywords() -> None:
 
 def test_unknown_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean 'train'?" in refusal(capsys, ["tarin"])
-    assert "choose from corpora" in refusal(capsys, ["zzzzz"])
+    assert "choose from compare" in refusal(capsys, ["zzzzz"])
 
 
 @pytest.mark.parametrize("missing", ["corpus", "out"])
@@ -215,7 +215,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("worked before looking at the place")
 
-    for module in ("train", "corpora", "demo"):
+    for module in ("loading", "corpora", "demo"):
         monkeypatch.setattr(f"verax.cli.{module}.load_corpus", never)
     out = "mine"
     if place == "a folder of other things":

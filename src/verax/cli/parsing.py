@@ -75,8 +75,9 @@ def add_options(
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **settings)
             continue
         choices = field.metadata["choices"]
+        also = field.metadata["also"]
         settings["metavar"] = "{" + ",".join(choices) + "}" if choices else _METAVARS[kind]
-        group.add_argument(flag, type=_reader(field.name, kind, optional), **settings)
+        group.add_argument(flag, type=_reader(field.name, kind, optional, also), **settings)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -120,14 +121,17 @@ def read_config(path: str) -> dict[str, Any]:
 _METAVARS = {int: "N", float: "X", str: "TEXT", dict: "OLD=NEW,…"}
 
 
-def _reader(name: str, kind: Any, optional: bool) -> Any:
+def _reader(name: str, kind: Any, optional: bool, also: Sequence[str]) -> Any:
     def read(text: str) -> Any:
         if optional and text.lower() == "none":
             return None
+        if text in also:
+            return text
         try:
             return parse(name, text, kind)
         except VeraxError as error:  # argparse would put its own words for it
-            raise argparse.ArgumentTypeError(str(error)) from None
+            told = "".join(f" or {word!r}" for word in also)
+            raise argparse.ArgumentTypeError(f"{error}{told}") from None
 
     return read
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pandas as pd
 
+from verax.cli.loading import load_shown
 from verax.cli.parsing import add_options, given_options
 from verax.cli.terminal import console, table
-from verax.corpora import CorpusOptions, load_corpus
+from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
@@ -65,7 +66,7 @@ def run(given: argparse.Namespace) -> None:
     seeds = [parse("seeds", part, int) for part in _parts(given.seeds)]
     if given.out:
         refuse_foreign(given.out, is_only_a_sweep)
-    corpus = load_corpus(given.corpus, **given_options(given, CorpusOptions, Planted))
+    corpus = load_shown(given.corpus, **given_options(given, CorpusOptions, Planted))
     screen = console()
 
     def done(lam: float, seed: int, verdict: Verdict) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from verax.cli.loading import load_shown
 from verax.cli.parsing import add_options, given_options, read_config
 from verax.cli.terminal import console, table
-from verax.corpora import CorpusOptions, load_corpus
+from verax.corpora import CorpusOptions
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
 from verax.files import refuse_foreign
@@ -17,6 +20,7 @@ from verax.options import SEED, check, names
 from verax.training import TrainingOptions, train
 
 _OWN = {"corpus": str, "out": str, "seed": int, "device": str}
+_SCORES = {"f1": "F1", "macro_f1": "macro F1"}
 _BOUNDS: dict[str, dict[str, int]] = {"seed": SEED}
 
 
@@ -53,9 +57,15 @@ def run(given: argparse.Namespace) -> None:
     refuse_foreign(own["out"], is_only_a_model)
     corpus_names = names(CorpusOptions, Planted)
     for_corpus = {n: values.pop(n) for n in list(values) if n in corpus_names}
-    corpus = load_corpus(own["corpus"], **for_corpus)
+    corpus = load_shown(own["corpus"], **for_corpus)
     model = train(
-        corpus, seed=own.get("seed", 0), device=own.get("device", "auto"), progress=True, **values
+        corpus,
+        seed=own.get("seed", 0),
+        device=own.get("device", "auto"),
+        progress=True,
+        keep=f"{Path(own['out'])}.candidates",
+        done=_candidate,
+        **values,
     )
     model.save(own["out"])
     _report(model, corpus.notes, own["out"])
@@ -73,6 +83,18 @@ def _settings(given: argparse.Namespace) -> dict[str, Any]:
     return {
         n: check(n, v, _OWN[n], _BOUNDS.get(n, {})) if n in _OWN else v for n, v in values.items()
     }
+
+
+def _candidate(row: Mapping[str, Any]) -> None:
+    """A line for each model that strength auto tries."""
+    name = "ungrounded" if row["strength"] is None else f"strength {row['strength']:g}"
+    others = ("uniform", "permuted")
+    falls = ", ".join(f"{kind} {100 * (row[kind] - row['f1']):+.1f}" for kind in others)
+    console().print(
+        f"{name}: validation {_SCORES[row['score']]} {100 * row['f1']:.1f}, with attention {falls}",
+        style="dim",
+        markup=False,
+    )
 
 
 def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> None:
@@ -93,6 +115,15 @@ def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> Non
     ]
     columns = ["epoch", "train loss", *(name.replace("_", " ") for name in scores)]
     screen.print(table(columns, rows, title="validation (* kept)"))
+    chosen = model.record.get("strength")
+    if chosen:
+        score = _SCORES[chosen["score"]]
+        why = "the most fragile" if chosen["within"] else f"the best {score}, for none is"
+        screen.print(
+            f"\nstrength {chosen['chosen']:g}: {why} within {100 * chosen['tolerance']:g} point of "
+            f"the ungrounded {score}; all are in {Path(out)}.candidates",
+            markup=False,
+        )
     test = "  ".join(f"{n} {v:.4f}" for n, v in model.record["test"].items() if v is not None)
     screen.print(f"\ntest: {test}", markup=False)
     vectors = model.record.get("vectors")

@@ -58,13 +58,13 @@ class Objective:
         noise = self.noise_if_any(batch, step)
         trace = self.model(batch, noise)
         loss = self.classification(trace).sum() / counts.documents
-        options = self.model.options
-        if counts.words is not None and options.strength:
+        strength = self.model.options.grounding_weight
+        if counts.words is not None and strength:
             tying = tying_loss(trace.states, trace.embedded, batch.words)
-            loss = loss + options.strength * tying / counts.words
-        elif counts.selected is not None and noise is not None and options.strength:
+            loss = loss + strength * tying / counts.words
+        elif counts.selected is not None and noise is not None and strength:
             masked_lm = self.masked_lm(batch, noise)
-            loss = loss + options.strength * masked_lm / counts.selected.clamp(min=1)
+            loss = loss + strength * masked_lm / counts.selected.clamp(min=1)
         return loss
 
     def classification(self, trace: Trace) -> Tensor:

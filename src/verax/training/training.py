@@ -7,24 +7,29 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from verax.corpora.corpus import Corpus
-from verax.corpora.encoded import encode
+from verax.corpora.encoded import EncodedDocuments, encode
 from verax.corpora.vectors import TRAINED, WordVectors, read_vectors, train_vectors
 from verax.corpora.vocabulary import Vocabulary
 from verax.device import resolve_device
+from verax.errors import VeraxError
+from verax.files import refuse_foreign
 from verax.models.classifier import AttentionClassifier
-from verax.models.options import ModelOptions
-from verax.models.saving import make_classifier
+from verax.models.options import AUTO, ModelOptions
+from verax.models.saving import is_only_a_model, load, make_classifier
 from verax.options import SEED, build, check, divide
 from verax.progress import Progress
 from verax.training.loop import Loop
 from verax.training.metrics import evaluate
 from verax.training.objective import Objective, balanced_weights
 from verax.training.options import TrainingOptions
+from verax.training.strength import candidates, choose
+from verax.version import __version__
 
 
 def train(
@@ -33,6 +38,8 @@ def train(
     seed: int = 0,
     device: str = "auto",
     progress: bool = False,
+    keep: str | Path | None = None,
+    done: Callable[[Mapping[str, Any]], None] = lambda row: None,
     **options: Any,
 ) -> AttentionClassifier:
     """Train an attention classifier on a corpus.
@@ -41,6 +48,11 @@ def train(
     `history` of every epoch, and in `record` the corpus, the options and the test scores.
     `options` are the fields of `ModelOptions` and `TrainingOptions`.
 
+    With `strength="auto"` the ungrounded model and one for each of `strengths` are trained, and the
+    one chosen on validation is returned (see `verax.training.strength`): `record["strength"]` has
+    every candidate's scores, `keep` is a folder in which every model is put as soon as it is
+    trained, and from which a later call with the same settings takes it; `done` is told of each.
+
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
     >>> model = verax.train(corpus, encoder="none", projection="sparsemax", epochs=1, seed=1)
@@ -48,6 +60,10 @@ def train(
     ['label', 'p_0', 'p_1']
     """
     check("seed", seed, int, SEED)
+    options = _with_strengths_as_text(options)
+    if options.get("strength") == AUTO:
+        told = {"seed": seed, "device": device, "progress": progress}
+        return _train_at_chosen_strength(corpus, options, told, keep, done)
     model_values, training_values = divide(options, ModelOptions, TrainingOptions)
     model_options = build(ModelOptions, model_values)
     settings = build(TrainingOptions, training_values)
@@ -90,6 +106,83 @@ def train(
         "test": {name: None if math.isnan(score) else score for name, score in test.items()},
     }
     return model.eval()
+
+
+def _train_at_chosen_strength(
+    corpus: Corpus,
+    options: Mapping[str, Any],
+    told: Mapping[str, Any],
+    keep: str | Path | None,
+    done: Callable[[Mapping[str, Any]], None],
+) -> AttentionClassifier:
+    """Every candidate trained, or taken from where it was kept, and the chosen one returned."""
+    model_values, training_values = divide(options, ModelOptions, TrainingOptions)
+    model_options = build(ModelOptions, model_values)
+    settings = build(TrainingOptions, training_values)
+    strengths = candidates(model_options.grounding, settings.strengths)
+    if keep is not None and Path(keep).exists() and not Path(keep).is_dir():
+        raise VeraxError(f"cannot keep candidates in {keep}: it is a file, choose another place")
+    model_options.resolved(len(corpus.classes))
+    fixed = {n: v for n, v in options.items() if n not in ("grounding", "strength", "strengths")}
+    resolved = {**asdict(model_options), **asdict(settings), "file": _stamp(settings.vectors)}
+    for name in ("strengths", "max_tokens"):  # change no candidate
+        resolved.pop(name)
+
+    def fit(changed: Mapping[str, Any]) -> tuple[AttentionClassifier, EncodedDocuments]:
+        asked = {
+            **resolved,
+            **changed,
+            "seed": told["seed"],
+            "corpus": corpus.fingerprint,
+            "verax": __version__,
+        }
+        name = changed["grounding"]
+        if changed["strength"] is not None:
+            name = f"{name}-{repr(changed['strength']).removesuffix('.0')}"
+        folder = None if keep is None else Path(keep) / name
+        model = _kept(folder, asked, told["device"])
+        if model is None:
+            model = train(corpus, **told, **fixed, **changed)
+            if folder is not None:
+                record = model.record
+                model.record = {**record, "candidate": asked}
+                model.save(folder)
+                model.record = record
+        return model, model.read(corpus.validation)
+
+    seed = int(told["seed"])
+    model, scores = choose(fit, model_options.grounding, strengths, seed, settings.max_tokens, done)
+    model.record = {**model.record, "strength": scores}
+    return model
+
+
+def _with_strengths_as_text(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with `strengths`, which may be a number or a list of them, as text has them."""
+    given = options.get("strengths")
+    if given is None:
+        return dict(options)
+    several = given if isinstance(given, (list, tuple)) else [given]
+    return {**options, "strengths": ",".join(map(str, several))}
+
+
+def _stamp(vectors: str | None) -> list[int] | None:
+    """Size and time of a vectors file, so that another under its name is not taken for it."""
+    if vectors is None or not Path(vectors).expanduser().is_file():
+        return None
+    found = Path(vectors).expanduser().stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _kept(folder: Path | None, asked: Mapping[str, Any], device: str) -> AttentionClassifier | None:
+    """The model kept in a folder, if it is the one asked for."""
+    if folder is None or not folder.exists():
+        return None
+    refuse_foreign(folder, is_only_a_model)
+    model = load(folder, device=device)
+    if model.record.get("candidate") != asked:
+        return None
+    model.record = {n: v for n, v in model.record.items() if n != "candidate"}
+    return model
 
 
 def _vectors(

@@ -26,6 +26,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "tied": {"grounding": "tying", "strength": 1.0},
 }
 SETTINGS: dict[str, Any] = {"epochs": 5, "min_df": 2, "metric": "accuracy"}
+EXAMINED = ("erasure", "agreement", "fragility", "leakage")
 EXAMPLES = 2
 _RANKINGS = ("attention", "product", "random", "optimum")
 _AGREED = {
@@ -34,6 +35,12 @@ _AGREED = {
     "gradient, items": "items: attention : gradient",
     "leave-one-out, items": "items: attention : leave-one-out",
 }
+_KINDS = ("uniform", "permuted")
+_REPLACED = (
+    *(f"F1, {kind}" for kind in _KINDS),
+    *(f"survive {kind}" for kind in _KINDS),
+    "token alone",
+)
 
 
 def add(verbs: Any) -> None:
@@ -41,8 +48,8 @@ def add(verbs: Any) -> None:
         "demo",
         help="train three classifiers on a built-in corpus and examine their attention",
         description="Train a softmax, a sparsemax and a tied classifier on rotten_tomatoes and "
-        "show how well each decides, how widely each attends, and how far its attention is from "
-        "the fewest words a decision hangs on.",
+        "show how well each decides, how widely each attends, how far its attention is from the "
+        "fewest words a decision hangs on, and whether decisions change when it is replaced.",
     )
     parser.add_argument("--out", metavar="DIR", help="save the models and the table there")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes everything [0]")
@@ -67,10 +74,9 @@ def run(given: argparse.Namespace) -> None:
         model = models[name] = train(
             corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **options
         )
-        verdict = verdicts[name] = examine(
-            model, corpus, ("erasure", "agreement"), seed=given.seed, progress=True
-        )
-        rows.append({"model": name, **measure(model, corpus), **erased(verdict), **agreed(verdict)})
+        verdict = verdicts[name] = examine(model, corpus, EXAMINED, seed=given.seed, progress=True)
+        found = [measure(model, corpus), erased(verdict), agreed(verdict), replaced(verdict)]
+        rows.append({"model": name, **{n: v for part in found for n, v in part.items()}})
         scores = model.record["test"]
         screen.print(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
     frame = pd.DataFrame(rows)
@@ -101,6 +107,13 @@ def run(given: argparse.Namespace) -> None:
     screen.print(table(("model", *_AGREED), [_agreement_cells(row) for row in rows], title=title))
     screen.print(
         "inputs: the words; items: what attention weighs, here a state for each word",
+        style="dim",
+    )
+    title = "\nwhen attention is replaced and all else stays, and what tokens say alone"
+    screen.print(table(("model", *_REPLACED), [_replaced_cells(row) for row in rows], title=title))
+    screen.print(
+        "F1: its change in points from trained attention; survive: decisions that stay the same;\n"
+        "token alone: its mean probability of the decision, where that is correct; 50% is neutral",
         style="dim",
     )
     for row in example_rows(models, corpus):
@@ -155,6 +168,19 @@ def agreed(verdict: Verdict) -> dict[str, float]:
     return {name: float(found[row]) for name, row in _AGREED.items()}
 
 
+def replaced(verdict: Verdict) -> dict[str, float]:
+    """What uniform and permuted attention do to F1 and decisions; what tokens say alone."""
+    found = verdict.summary("fragility")
+    rows = {kind: next(r for r in found.index if r.startswith(kind)) for kind in _KINDS}
+    moved, survived = found["Δ F1"], found["decisions that survive"]
+    alone = verdict.summary("leakage")["a token alone"]
+    return {
+        **{f"F1, {kind}": float(moved[row]) for kind, row in rows.items()},
+        **{f"survive {kind}": float(survived[row]) / 100 for kind, row in rows.items()},
+        "token alone": float(alone["correct decisions"]),
+    }
+
+
 def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list[int]:
     """One review of each class, of ten to sixteen words, that every model gets right."""
     right = np.ones(len(corpus.test), dtype=bool)
@@ -195,6 +221,11 @@ def _erasure_cells(row: dict[str, Any]) -> list[str]:
 
 def _agreement_cells(row: dict[str, Any]) -> list[str]:
     return [row["model"], *(f"{row[name]:.3f}" for name in _AGREED)]
+
+
+def _replaced_cells(row: dict[str, Any]) -> list[str]:
+    cells = [f"{row[n]:+.1f}" if n.startswith("F1") else f"{row[n]:.1%}" for n in _REPLACED]
+    return [row["model"], *cells]
 
 
 def _save(

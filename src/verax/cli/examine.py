@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from verax.cli.loading import load_shown
 from verax.cli.parsing import add_options, add_reading, given_options
 from verax.cli.terminal import console, table
-from verax.corpora import CorpusOptions, load_corpus
+from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
@@ -63,7 +64,7 @@ def run(given: argparse.Namespace) -> None:
         raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
     corpus = None
     if given.corpus:
-        corpus = load_corpus(given.corpus, **reading_options(model), **for_corpus)
+        corpus = load_shown(given.corpus, **reading_options(model), **for_corpus)
     valid = names(*(EXAMS[name].options_class for name in chosen))
     verdict = examine(
         model,
@@ -98,6 +99,11 @@ TITLES = {
     "agreement": "Kendall's τ-b between two importances, a document at a time",
     "agreement_on_support": "the same among the items that attention gives weight",
     "dispersion_documents": "documents",
+    "fragility_documents": "documents",
+    "fragility": "decisions when attention is replaced and all else stays; Δ in points",
+    "information": "mutual information of a word and the cluster of its state, in nats",
+    "word_vectors": "word vectors e and states h of these words, root mean squares",
+    "leakage": "probability of the decision, had attention been on one token alone",
     "entropy": "normalised entropy: 0 where one position has all, 1 where all have the same",
 }
 
@@ -140,4 +146,6 @@ def _cell(row: Any, small: bool) -> str:
         return f"{row.value:,.0f}"
     if row.unit == "percent":
         return f"{row.value:.1f}%"
+    if row.unit == "points":
+        return f"{row.value:+.1f}"
     return f"{row.value:.2g}" if small else f"{row.value:.3f}"

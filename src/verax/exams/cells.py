@@ -27,6 +27,11 @@ def percent_cell(table: str, row: str, column: str, interval: Interval, n: int) 
     return {**number_cell(table, row, column, (value, low, high), n), "unit": "percent"}
 
 
+def points_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
+    """The same for a difference of shares, in percentage points."""
+    return {**percent_cell(table, row, column, interval, n), "unit": "points"}
+
+
 def count_cell(table: str, row: str, column: str, count: int, n: int) -> dict[str, Any]:
     """The same for a count out of n, which has no interval."""
     nothing = float("nan")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,38 +24,30 @@ from verax.exams.dispersion.exam import DispersionExam
 from verax.exams.dispersion.summary import summarise as summarise_dispersion
 from verax.exams.erasure.exam import ErasureExam
 from verax.exams.erasure.summary import summarise as summarise_erasure
+from verax.exams.exam import Exam
+from verax.exams.fragility.exam import FragilityExam
+from verax.exams.fragility.summary import summarise as summarise_fragility
+from verax.exams.information.exam import InformationExam
+from verax.exams.information.summary import summarise as summarise_information
+from verax.exams.leakage.exam import LeakageExam
+from verax.exams.leakage.summary import summarise as summarise_leakage
 from verax.exams.verdict import FORMAT, Verdict
 from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import load
-from verax.models.trace import Trace
 from verax.options import SEED, build, check, divide
 from verax.progress import Progress
 from verax.version import __version__
 
-
-class Exam(Protocol):
-    """Sees every batch of a split, then gives its tables.
-
-    `options_class` is a dataclass of `verax.options.option` fields: keywords of `examine` and flags
-    of the command at once, so no two exams may call an option the same. An exam is made with
-    (options, seed, importances, max_tokens).
-    """
-
-    name: str
-    options_class: type
-
-    def see(self, model: AttentionClassifier, trace: Trace) -> None: ...
-
-    def tables(self) -> dict[str, pd.DataFrame]: ...
-
-
-EXAMS: dict[str, Any] = {e.name: e for e in (ErasureExam, AgreementExam, DispersionExam)}
-SUMMARIES = {
-    ErasureExam.name: summarise_erasure,
-    AgreementExam.name: summarise_agreement,
-    DispersionExam.name: summarise_dispersion,
+SUMMARIES: dict[type[Exam], Callable[[Mapping[str, pd.DataFrame]], pd.DataFrame]] = {
+    ErasureExam: summarise_erasure,
+    AgreementExam: summarise_agreement,
+    DispersionExam: summarise_dispersion,
+    FragilityExam: summarise_fragility,
+    InformationExam: summarise_information,
+    LeakageExam: summarise_leakage,
 }
+EXAMS: dict[str, Any] = {exam.name: exam for exam in SUMMARIES}
 
 
 def examine(
@@ -114,12 +106,17 @@ def examine(
         documents = documents.take(np.sort(drawn))
     with Progress(progress) as display, full_precision():
         documents.tokenise(display.watching(f"tokenising {split}"))
-        for trace in model.traces(documents, max_tokens, display.watching("examining")):
+        encoded = model.read(documents)
+        for judge in judges:
+            judge.begin(model, encoded)
+        for trace in model.traces(encoded, max_tokens, display.watching("examining")):
             for judge in judges:
                 judge.see(model, trace)
+        for judge in judges:
+            judge.conclude(display.watching)
         with display.busy("gathering tables"):
             tables = {n: t for judge in judges for n, t in judge.tables().items()}
-            summary = pd.concat([SUMMARIES[n](tables) for n in exams], ignore_index=True)
+            summary = pd.concat([SUMMARIES[EXAMS[n]](tables) for n in exams], ignore_index=True)
     manifest = {
         "format": FORMAT,
         "verax": __version__,

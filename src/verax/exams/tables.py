@@ -94,3 +94,9 @@ def wide(table: pd.DataFrame, *labels: str) -> pd.DataFrame:
     """One row per document (and per label), one column per measure; in order of id."""
     index = ["id", *labels]
     return table.set_index([*index, "measure"])["value"].unstack("measure").sort_index()
+
+
+def measured(table: pd.DataFrame, measure: str) -> NDArray[np.float64]:
+    """(labels, documents) of one measure, as a tidy table has them: by label, then by id."""
+    values = table.loc[table["measure"] == measure, "value"].to_numpy(dtype=np.float64)
+    return values.reshape(-1, table["id"].nunique())

@@ -40,7 +40,7 @@ class Verdict:
         exam, table, row, column   where it stands
         value, low, high           the number and its interval, NaN where it has none
         n                          the instances it is over
-        unit                       count, percent or number
+        unit                       count, percent, points (of percent) or number
 
         With the name of a table, that table alone in its printed form: its rows by its columns.
         """

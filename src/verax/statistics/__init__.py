@@ -5,9 +5,18 @@ A NaN is a result that is not there: it is left out of a number and counted besi
 
 from verax.statistics.bootstrap import Bootstrapped, BootstrappedSeeds, bootstrap, bootstrap_seeds
 from verax.statistics.correlation import Correlations, correlations
-from verax.statistics.intervals import LEVEL, Interval, mean, proportion, quantile
+from verax.statistics.intervals import (
+    LEVEL,
+    Interval,
+    mean,
+    mean_share,
+    proportion,
+    quantile,
+    within_one,
+)
 from verax.statistics.multiple import holm
 from verax.statistics.paired import TESTS, Paired, paired
+from verax.statistics.ratios import Estimate, average, f1, ratio, share
 from verax.statistics.seeds import Description, describe, over_seeds, seed_means
 
 __all__ = [
@@ -17,17 +26,24 @@ __all__ = [
     "BootstrappedSeeds",
     "Correlations",
     "Description",
+    "Estimate",
     "Interval",
     "Paired",
+    "average",
     "bootstrap",
     "bootstrap_seeds",
     "correlations",
     "describe",
+    "f1",
     "holm",
     "mean",
+    "mean_share",
     "over_seeds",
     "paired",
     "proportion",
     "quantile",
+    "ratio",
     "seed_means",
+    "share",
+    "within_one",
 ]

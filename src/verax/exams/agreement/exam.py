@@ -13,7 +13,9 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
 from verax.exams.agreement.ranks import kendall_tau_b, spearman, top_k_overlap, undefined
+from verax.exams.exam import Exam
 from verax.exams.own_importances import ask, named
+from verax.exams.reading import correct
 from verax.exams.tables import Ledger
 from verax.importance import Importance, names_of, score
 from verax.models.classifier import AttentionClassifier
@@ -38,7 +40,7 @@ class AgreementOptions:
     top_k: int | None = option(None, "also the overlap of the k highest", minimum=1)
 
 
-class AgreementExam:
+class AgreementExam(Exam):
     """Rank agreement of attention with each importance, and of these with leave-one-out.
 
     Inputs are compared where items are: in a flat model these are the words, in a hierarchical one
@@ -102,13 +104,12 @@ class AgreementExam:
         measures = {name: values.view(shape) for name, values in measures.items()}
         everyone = torch.ones(len(trace), dtype=torch.bool)
         self.ledger.add("agreement", trace.ids, measures, everyone, labels)
-        unknown = torch.full((len(trace),), torch.nan, device=mask.device)
         measures = {
             "words": trace.batch.words.sum(-1),
             "items": mask.sum(-1),
             "support": support.sum(-1),
             "support_share": support.sum(-1).double() / mask.sum(-1),
-            "correct": unknown if trace.labels is None else decisions(trace.logits) == trace.labels,
+            "correct": correct(trace, decisions(trace.logits)),
         }
         self.ledger.add("agreement_instances", trace.ids, measures, everyone)
 

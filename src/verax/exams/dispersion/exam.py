@@ -12,7 +12,9 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.exams.dispersion.entropy import normalised_entropy, support_size
+from verax.exams.exam import Exam
 from verax.exams.own_importances import named
+from verax.exams.reading import correct
 from verax.exams.tables import Ledger
 from verax.importance import Importance, gradient, influences, names_of, score
 from verax.importance.jacobian import Targets
@@ -47,7 +49,7 @@ class DispersionOptions:
     )
 
 
-class DispersionExam:
+class DispersionExam(Exam):
     """Normalised entropies: 0 where one position has all, 1 where all have the same.
 
     Gives three tables:
@@ -91,7 +93,7 @@ class DispersionExam:
             "items": mask.sum(-1),
             "support": support,
             "support_share": support / mask.sum(-1),
-            "correct": unknown if trace.labels is None else decisions(trace.logits) == trace.labels,
+            "correct": correct(trace, decisions(trace.logits)),
         }
         self.ledger.add("dispersion_instances", trace.ids, measures, everyone)
         entropies, reasons, boundaries = [], [], []

@@ -10,22 +10,22 @@ import torch
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.errors import VeraxError
 from verax.exams.erasure.flips import checked_importance
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
 from verax.exams.erasure.through_head import HeadStates
+from verax.exams.exam import Exam
 from verax.exams.own_importances import ask, named
+from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.tables import Ledger
 from verax.importance import Importance, attention_gradient, random_draws
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import decisions, two_columns
+from verax.models.head import decisions
 from verax.models.noise import Noise
 from verax.models.trace import Trace
 from verax.options import option
 
 _PLACE = 201
-_OFF = 1e-3
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ErasureOptions:
     draws: int = option(5, "random rankings drawn for each document", minimum=1)
 
 
-class ErasureExam:
+class ErasureExam(Exam):
     """What goes before a decision changes, one item or many, by each ranking and at least.
 
     Reads traces, hierarchical ones at their sentences; gives four tables:
@@ -76,11 +76,10 @@ class ErasureExam:
         self._single(trace, states, scores, several)
         self._many(trace, states, list(scores), orders, minimal, several)
         own = decisions(trace.logits)
-        unknown = torch.full_like(items, torch.nan, dtype=torch.float64)
         measures = {
             "items": items,
             "examined": several,
-            "correct": unknown if trace.labels is None else own == trace.labels,
+            "correct": correct(trace, own),
             "decision": states.decision,
             "tied": minimal.ties,
             "decision_differs": states.decision != own,
@@ -91,17 +90,11 @@ class ErasureExam:
         return self.ledger.tables()
 
     def _states(self, trace: Trace) -> States:
-        if not bool(trace.logits.isfinite().all()):
-            raise VeraxError("the model's logits are NaN or infinite: train it again, more gently")
+        check_finite(trace)
         if not trace.is_affine:
             return HeadStates(trace.weights, trace.items, trace.mask, trace.head)
         states = AffineStates(trace.weights, trace.item_logits, trace.mask, trace.bias)
-        logits = two_columns(trace.logits.double())
-        if bool((logits - states.logits).abs().amax() > _OFF * (1 + logits.abs().amax())):
-            raise VeraxError(
-                "the head says it is affine, but the logits are not the weighted mean of what it "
-                "makes of single items: set its attribute affine to False"
-            )
+        check_affine(trace, states.logits)
         return states
 
     def _scores(

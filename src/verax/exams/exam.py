@@ -1,0 +1,38 @@
+"""What every exam is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pandas as pd
+
+from verax.corpora.encoded import EncodedDocuments
+from verax.models.classifier import AttentionClassifier
+from verax.models.trace import Trace
+
+
+class Exam:
+    """Sees every batch of a split, then gives its tables.
+
+    `options_class` is a dataclass of `verax.options.option` fields: keywords of `examine` and flags
+    of the command at once, so no two exams may call an option the same. An exam is made with
+    (options, seed, importances, max_tokens).
+    """
+
+    name: str
+    options_class: type
+
+    def begin(self, model: AttentionClassifier, documents: EncodedDocuments) -> None:
+        """Told once, before the first batch, what will be read."""
+
+    def see(self, model: AttentionClassifier, trace: Trace) -> None:
+        """Examine one batch; batches come in any order."""
+        raise NotImplementedError
+
+    def conclude(self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]) -> None:
+        """After the last batch: work that needs all of them; `watch(what)` shows how far it got."""
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Name → tidy table."""
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""Does the model notice if its attention is made uniform, or permuted?"""

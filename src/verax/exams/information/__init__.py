@@ -1,0 +1,1 @@
+"""How much of the word is left in its hidden state?"""

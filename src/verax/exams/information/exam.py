@@ -1,0 +1,206 @@
+"""The information exam: how much of a word is left in its hidden state?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from verax.corpora.batching import MAX_TOKENS
+from verax.corpora.encoded import EncodedDocuments
+from verax.corpora.vocabulary import Vocabulary
+from verax.exams.exam import Exam
+from verax.exams.information.clustering import cluster
+from verax.exams.information.mutual_information import (
+    Shared,
+    mutual_information,
+    shuffled_information,
+)
+from verax.exams.information.occurrences import WORDS_BY, Occurrences
+from verax.exams.own_importances import named
+from verax.importance import Importance
+from verax.models.classifier import AttentionClassifier
+from verax.models.trace import Trace
+from verax.options import option
+
+
+@dataclass(frozen=True)
+class InformationOptions:
+    words: int = option(1000, "words whose information is measured, at most", minimum=2)
+    words_by: str = option(
+        "frequent",
+        "the most frequent, or sampled by frequency to the power ¾, or both in turn",
+        choices=(*WORDS_BY, "both"),
+    )
+    occurrences: int = option(
+        1_000_000, "occurrences of them looked at, drawn by the seed: memory", minimum=2
+    )
+    clusters: int = option(1000, "clusters of hidden states", minimum=2)
+    shuffles: int = option(5, "random relabellings that measure the estimate's bias", minimum=1)
+
+
+class InformationExam(Exam):
+    """Mutual information between a word and the cluster of its state (Tutek & Šnajder, table 2).
+
+    States of chosen words are put into clusters by k-means; I(word; cluster) is at most the words'
+    entropy, and at least, of states that have forgotten their word, what shuffled labels give.
+    Word vectors need no clusters: with as many clusters as words k-means gives each vector its
+    own, so words are told apart exactly where their vectors differ. Gives two tables, by `words`
+    (frequent or sampled):
+
+    information        information, ceiling, shuffled (mean), shuffled_sd, difference (information
+                       less shuffled), kept (difference over ceiling less shuffled), occurrences,
+                       found (in the split), types, vectors (that differ), clusters (that are
+                       used), inertia, norm_e, norm_h (root mean squares of ‖e‖ and ‖h‖), distance
+                       (mean ‖h − e‖² over mean ‖e‖²; NaN where states are of another size)
+    information_words  for each word (`id`, its vocabulary row): count, information (KL of its
+                       clusters from all), distance (of its own occurrences)
+    """
+
+    name = "information"
+    options_class = InformationOptions
+
+    def __init__(
+        self,
+        options: InformationOptions,
+        seed: int,
+        importances: Mapping[str, Importance],
+        max_tokens: int = MAX_TOKENS,
+    ) -> None:
+        named(importances)
+        self.options = options
+        self.seed = seed
+        self.gathered: dict[str, Occurrences] = {}
+        self.found: list[pd.DataFrame] = []
+        self.of_words: list[pd.DataFrame] = []
+
+    def begin(self, model: AttentionClassifier, documents: EncodedDocuments) -> None:
+        o = self.options
+        kinds = WORDS_BY if o.words_by == "both" else (o.words_by,)
+        self.gathered = {
+            kind: Occurrences(documents, o.words, kind, o.occurrences, self.seed) for kind in kinds
+        }
+        self.embedding = model.embedding.weight.detach()
+        self.vocabulary = model.vocabulary
+
+    @torch.no_grad()
+    def see(self, model: AttentionClassifier, trace: Trace) -> None:
+        """Take one batch's states."""
+        for occurrences in self.gathered.values():
+            occurrences.see(trace)
+
+    @torch.no_grad()
+    def conclude(self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]) -> None:
+        for kind, occurrences in self.gathered.items():
+            measures, of_words = self._measure(occurrences, watch(f"clustering, {kind} words"))
+            table = pd.DataFrame({"measure": list(measures), "value": list(measures.values())})
+            table.insert(0, "words", kind)
+            of_words.insert(0, "words", kind)
+            self.found.append(table)
+            self.of_words.append(of_words)
+        self.gathered = {}
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        if not self.found:  # nobody said that all was seen
+            self.conclude(lambda what: iter)
+        return {
+            "information": _categories(pd.concat(self.found, ignore_index=True)),
+            "information_words": _categories(pd.concat(self.of_words, ignore_index=True)),
+        }
+
+    def _measure(
+        self, occurrences: Occurrences, watch: Callable[[Iterable[Any]], Iterable[Any]]
+    ) -> tuple[dict[str, float], pd.DataFrame]:
+        words = occurrences.words
+        embedding = self.embedding.to(occurrences.states.device).float()
+        vectors = _same_vectors(embedding, words)
+        squares, between = occurrences.distances(embedding)
+        lengths = embedding.double().square().sum(-1).cpu().numpy()[words]
+        measures = {
+            "occurrences": float(len(words)),
+            "found": float(occurrences.found),
+            "types": float(len(np.unique(words))),
+            "vectors": float(len(np.unique(vectors))),
+            "norm_e": _root_mean(lengths),
+            "norm_h": _root_mean(squares),
+            "distance": _over(between.sum(), lengths.sum()),
+        }
+        if not len(words):
+            nothing = ("information", "ceiling", "shuffled", "shuffled_sd", "difference", "kept")
+            measures |= {name: float("nan") for name in nothing}
+            return measures, _word_table(self.vocabulary, words, None, between, lengths)
+        o = self.options
+        clustered = cluster(occurrences.states, o.clusters, self.seed, watch=watch)
+        labels = clustered.labels.cpu().numpy()
+        shared = mutual_information(vectors, labels)
+        shuffled = shuffled_information(vectors, labels, self.seed, o.shuffles)
+        bias = float(shuffled.mean())
+        difference = shared.value - bias
+        measures |= {
+            "information": shared.value,
+            "ceiling": shared.entropy,
+            "shuffled": bias,
+            "shuffled_sd": float(shuffled.std(ddof=1)) if len(shuffled) > 1 else float("nan"),
+            "difference": difference,
+            "kept": _over(difference, shared.entropy - bias),
+            "clusters": float(len(np.unique(labels))),
+            "inertia": clustered.inertia,
+        }
+        by_word = mutual_information(words, labels)
+        return measures, _word_table(self.vocabulary, words, by_word, between, lengths)
+
+
+def _same_vectors(embedding: Tensor, words: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(occurrences,) a number for each distinct vector: words without one, all zero, share it."""
+    types, places = np.unique(words, return_inverse=True)
+    rows = embedding[torch.from_numpy(types).to(embedding.device)].cpu().numpy()
+    if not len(types):
+        return places
+    _, number = np.unique(rows, axis=0, return_inverse=True)
+    return number.reshape(-1)[places].astype(np.int64)
+
+
+def _word_table(
+    vocabulary: Vocabulary,
+    words: NDArray[np.int64],
+    shared: Shared | None,
+    between: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+) -> pd.DataFrame:
+    """A row per word and measure, in order of vocabulary rows."""
+    types, places, counts = np.unique(words, return_inverse=True, return_counts=True)
+    below = np.bincount(places, weights=lengths, minlength=len(types))
+    above = np.bincount(places, weights=between, minlength=len(types))
+    values = {
+        "count": counts.astype(np.float64),
+        "information": np.zeros(0) if shared is None else shared.by_label,
+        "distance": np.divide(above, below, out=np.full(len(types), np.nan), where=below > 0),
+    }
+    return pd.DataFrame(
+        {
+            "id": np.repeat(types, len(values)),
+            "word": np.repeat([vocabulary.text(row) for row in types], len(values)),
+            "measure": np.tile(list(values), len(types)),
+            "value": np.stack(list(values.values()), axis=1).ravel(),
+        }
+    )
+
+
+def _categories(table: pd.DataFrame) -> pd.DataFrame:
+    for name in ("words", "measure"):
+        table[name] = pd.Categorical(table[name], list(dict.fromkeys(table[name])))
+    return table
+
+
+def _root_mean(squares: NDArray[np.float64]) -> float:
+    return float(np.sqrt(squares.mean())) if len(squares) else float("nan")
+
+
+def _over(above: float, below: float) -> float:
+    return float(above / below) if below > 0 else float("nan")

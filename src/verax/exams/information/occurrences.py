@@ -1,0 +1,90 @@
+"""Which words to ask about, and where in a split they occur."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from verax.corpora.encoded import EncodedDocuments
+from verax.corpora.vocabulary import SPECIALS
+from verax.models.trace import Trace
+
+WORDS_BY = ("frequent", "sampled")
+_POWER = 0.75
+
+
+def choose_words(counts: NDArray[np.int64], words: int, by: str, seed: int) -> NDArray[np.int64]:
+    """Rows of at most `words` words that occur, in rising order; `counts` has one for each row.
+
+    frequent  those that occur most, the lower row first in a tie
+    sampled   drawn without replacement by their frequency to the power ¾
+    """
+    there = np.flatnonzero(counts > 0)
+    if len(there) <= words:
+        return there
+    if by == "frequent":
+        return np.sort(there[np.argsort(-counts[there], kind="stable")[:words]])
+    chances = counts[there].astype(np.float64) ** _POWER
+    random = np.random.Generator(np.random.PCG64([seed, words]))
+    return np.sort(random.choice(there, words, replace=False, p=chances / chances.sum()))
+
+
+class Occurrences:
+    """States of chosen words, gathered batch by batch into one matrix.
+
+    words   (occurrences,) the word of each, a vocabulary row, in order of the split
+    found   how many there are in the split; at most `limit` of them are looked at, drawn by seed
+    states  (occurrences, size) float32, once all batches are in
+    """
+
+    def __init__(
+        self, documents: EncodedDocuments, words: int, by: str, limit: int, seed: int
+    ) -> None:
+        tokens = documents.tokens.values.astype(np.int64)
+        counts = np.bincount(tokens)
+        counts[: len(SPECIALS)] = 0  # no words: a text that says <unk> has a row of its own
+        chosen = np.zeros(len(counts), dtype=bool)
+        chosen[choose_words(counts, words, by, seed)] = True
+        places = np.flatnonzero(chosen[tokens])
+        self.found = len(places)
+        if self.found > limit:
+            random = np.random.Generator(np.random.PCG64([seed, limit, self.found]))
+            places = np.sort(random.choice(places, limit, replace=False))
+        self.words = tokens[places]
+        self.states = torch.empty(0, 0)
+        slots = np.full(len(tokens), -1, dtype=np.int64)
+        slots[places] = np.arange(len(places))
+        self._slots = torch.from_numpy(slots)
+        self._starts = torch.from_numpy(documents.tokens.offsets[:-1])
+
+    def see(self, trace: Trace) -> None:
+        """Take the states of this batch's occurrences."""
+        device, size = trace.states.device, trace.states.shape[-1]
+        if not self.states.numel():
+            self._slots, self._starts = self._slots.to(device), self._starts.to(device)
+            self.states = torch.empty(len(self.words), size, device=device)
+        words = trace.batch.words
+        places = self._starts[trace.batch.keys].unsqueeze(-1)
+        places = places + torch.arange(words.shape[1], device=device)
+        slots = self._slots[places.clamp_(max=max(len(self._slots) - 1, 0))]
+        taken = words & (slots >= 0)
+        self.states[slots[taken]] = trace.states[taken].float()
+
+    def distances(self, embedding: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(occurrences,) each: ‖h‖², and ‖h − e‖², NaN where these are not of one size."""
+        step = max(1, 2**22 // max(1, self.states.shape[-1]))
+        squares, between = [], []
+        rows = torch.from_numpy(self.words).to(self.states.device)
+        for states, words in zip(self.states.split(step), rows.split(step), strict=True):
+            squares.append(states.double().square().sum(-1))
+            if states.shape[-1] == embedding.shape[-1]:
+                between.append((states - embedding[words]).double().square().sum(-1))
+            else:
+                between.append(torch.full_like(squares[-1], torch.nan))
+        return _joined(squares), _joined(between)
+
+
+def _joined(parts: list[Tensor]) -> NDArray[np.float64]:
+    return torch.cat(parts).cpu().numpy() if parts else np.zeros(0)

@@ -1,0 +1,44 @@
+"""What the information exam found, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from verax.exams.cells import Cell, count_cell, number_cell, percent_cell
+from verax.exams.verdict import summary_frame
+from verax.statistics import Interval
+
+_NUMBERS = {
+    "information": "information",
+    "entropy of words": "ceiling",
+    "of shuffled labels": "shuffled",
+    "less that": "difference",
+}
+_COUNTS = {"words": "types", "occurrences": "occurrences", "clusters": "clusters"}
+_LENGTHS = {"‖e‖": "norm_e", "‖h‖": "norm_h", "‖h − e‖² / ‖e‖²": "distance"}
+
+
+def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Information in nats with its ceiling and its bias; how far states are from their words.
+
+    One model's clusters give one number: its spread is over seeds, so there are no intervals.
+    """
+    rows: list[Cell] = []
+    for kind, part in tables["information"].groupby("words", sort=False, observed=True):
+        found = part.set_index("measure")["value"].astype(float).to_dict()
+        row, n = f"{kind} words", int(found["occurrences"])
+        for column, name in _NUMBERS.items():
+            rows.append(number_cell("information", row, column, _alone(found, name), n))
+        rows.append(percent_cell("information", row, "kept", _alone(found, "kept"), n))
+        for column, name in _COUNTS.items():
+            rows.append(count_cell("information", row, column, int(found.get(name, 0)), n))
+        for column, name in _LENGTHS.items():
+            rows.append(number_cell("word_vectors", row, column, _alone(found, name), n))
+    return summary_frame("information", rows)
+
+
+def _alone(found: Mapping[Any, float], name: str) -> Interval:
+    return found[name], float("nan"), float("nan")

@@ -1,0 +1,87 @@
+"""The leakage exam: how sure of the decision is each attended item by itself?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from verax.corpora.batching import MAX_TOKENS
+from verax.exams.exam import Exam
+from verax.exams.own_importances import named
+from verax.exams.reading import check_finite, correct
+from verax.exams.tables import Ledger
+from verax.importance import Importance
+from verax.models.classifier import AttentionClassifier
+from verax.models.head import decisions, probabilities
+from verax.models.trace import Trace
+
+
+@dataclass(frozen=True)
+class LeakageOptions:
+    """There is nothing to choose."""
+
+
+class LeakageExam(Exam):
+    """Per-token prediction probability (Tutek & Šnajder 2020, table 3).
+
+    p_t is the probability of the class decided for, had attention been on item t alone: the head
+    applied to h_t. A model whose neutral words are near the decision has spread its evidence over
+    their states; one whose neutral words are near chance has not. Gives one table:
+
+    leakage  items, correct, confidence (the model's own in its decision), alone (mean of p_t over
+             the items), agreeing (share of items that alone decide the same), least, most
+    """
+
+    name = "leakage"
+    options_class = LeakageOptions
+
+    def __init__(
+        self,
+        options: LeakageOptions,
+        seed: int,
+        importances: Mapping[str, Importance],
+        max_tokens: int = MAX_TOKENS,
+    ) -> None:
+        named(importances)
+        self.ledger = Ledger()
+
+    @torch.no_grad()
+    def see(self, model: AttentionClassifier, trace: Trace) -> None:
+        """Examine one batch."""
+        check_finite(trace)
+        decided = decisions(trace.logits)
+        p = alone(trace, decided)
+        same = (decisions(trace.item_logits) == decided.unsqueeze(-1)) & trace.mask
+        items = trace.mask.sum(-1)
+        confidence = probabilities(trace.logits.double()).gather(-1, decided.unsqueeze(-1))
+        measures = {
+            "items": items,
+            "correct": correct(trace, decided),
+            "confidence": confidence.squeeze(-1),
+            "alone": p.masked_fill(~trace.mask, 0.0).sum(-1) / items,
+            "agreeing": same.sum(-1) / items.double(),
+            "least": p.masked_fill(~trace.mask, 2.0).amin(-1),
+            "most": p.masked_fill(~trace.mask, -1.0).amax(-1),
+        }
+        everyone = torch.ones(len(trace), dtype=torch.bool)
+        self.ledger.add("leakage", trace.ids, measures, everyone)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        return self.ledger.tables()
+
+
+def alone(trace: Trace, classes: Tensor) -> Tensor:
+    """(batch, items) float64: P(class | item alone), for a class of each document, (batch,).
+
+    Meaningless where masked.
+    """
+    says = trace.item_logits.double()
+    if says.shape[-1] == 1:
+        sign = (2 * classes - 1).unsqueeze(-1)
+        return torch.sigmoid(says.squeeze(-1) * sign)
+    place = classes.view(-1, 1, 1).expand(*says.shape[:2], 1)
+    return probabilities(says).gather(-1, place).squeeze(-1)

@@ -1,0 +1,41 @@
+"""What exams read off every trace, and what they may rely on."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from verax.errors import VeraxError
+from verax.models.head import two_columns
+from verax.models.trace import Trace
+
+_OFF = 1e-3
+
+
+def labels_of(trace: Trace) -> Tensor:
+    """(batch,) float64, NaN where there are none."""
+    if trace.labels is None:
+        return torch.full((len(trace),), torch.nan, dtype=torch.float64, device=trace.mask.device)
+    return trace.labels.double()
+
+
+def correct(trace: Trace, decided: Tensor) -> Tensor:
+    """(batch,) float64: 1 where the decision is the label, 0 where not, NaN without labels."""
+    labels = labels_of(trace)
+    return (decided == labels).double().masked_fill(labels.isnan(), torch.nan)
+
+
+def check_finite(trace: Trace) -> None:
+    """Refuse a model that does not answer in numbers."""
+    if not bool(trace.logits.isfinite().all()):
+        raise VeraxError("the model's logits are NaN or infinite: train it again, more gently")
+
+
+def check_affine(trace: Trace, weighted: Tensor) -> None:
+    """Refuse a head that wrongly says it is affine; `weighted` is Σ α_i ℓ_i, (batch, classes)."""
+    logits, weighted = two_columns(trace.logits.double()), two_columns(weighted)
+    if bool((logits - weighted).abs().amax() > _OFF * (1 + logits.abs().amax())):
+        raise VeraxError(
+            "the head says it is affine, but the logits are not the weighted mean of what it "
+            "makes of single items: set its attribute affine to False"
+        )

@@ -12,13 +12,14 @@ from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import Verdict, examine
 from verax.models import AttentionClassifier, Trace, load
-from verax.studies import Sweep
+from verax.studies import Comparison, Sweep, compare
 from verax.studies import run_sweep as sweep
 from verax.training import train
 from verax.version import __version__
 
 __all__ = [
     "AttentionClassifier",
+    "Comparison",
     "Corpus",
     "Documents",
     "Sweep",
@@ -26,6 +27,7 @@ __all__ = [
     "VeraxError",
     "Verdict",
     "__version__",
+    "compare",
     "examine",
     "load",
     "load_corpus",

@@ -15,7 +15,7 @@ from verax.corpora.corpus import Corpus, Documents
 from verax.corpora.tokenising import Lexicon
 from verax.exams.tables import wide
 from verax.models import AttentionClassifier
-from verax.studies.measures import measures_of
+from verax.studies.measures import document_measures, measures_of
 
 Make = Callable[..., AttentionClassifier]
 
@@ -119,3 +119,102 @@ def test_one_word_is_the_reason_where_it_is_the_reason(make_model: Make) -> None
     for measure in ("entropy: gradient", "entropy: attention", "tau: items attention : gradient"):
         assert column(missing, measure)["reason"].tolist() == ["one position"]
     assert column(missing, "entropy: influence (norm)")["reason"].tolist() == ["one position"]
+
+
+# -- the other exams
+
+
+@pytest.fixture(scope="module")
+def trained(planted: verax.Corpus) -> AttentionClassifier:
+    sizes = {"embedding_size": 8, "hidden_size": 8}
+    return verax.train(planted, encoder="conv", epochs=2, lr=0.02, device="cpu", **sizes)
+
+
+def test_every_exam_has_measures_of_its_own(
+    trained: AttentionClassifier, planted: verax.Corpus
+) -> None:
+    verdict = verax.examine(trained, planted, clusters=20, words=30)
+    found = document_measures(verdict)
+    names = list(dict.fromkeys(found["measure"]))
+    assert len(found) == len(names) * len(planted.test)
+    assert (found["value"].isna() == found["reason"].notna()).all()
+    assert [n for n in names if not n.startswith(("tau", "entropy"))] == [
+        "accuracy",
+        "support",
+        "support_share",
+        "erasure: fraction, attention",
+        "erasure: fraction, optimum",
+        "erasure: excess, attention",
+        "erasure: optimal, attention",
+        "erasure: delta_js, attention",
+        "fragility: survives uniform",
+        "fragility: survives permuted",
+        "fragility: tvd uniform",
+        "fragility: tvd permuted",
+        "leakage: alone (correct decisions)",
+        "leakage: agreeing (correct decisions)",
+        "leakage: confidence (correct decisions)",
+    ]
+    means = found.groupby("measure")["value"].mean()
+    summary = {name: verdict.summary(name) for name in ("excess", "fraction", "delta_js")}
+    fraction = summary["fraction"]["mean"]
+    assert means["erasure: fraction, attention"] == pytest.approx(fraction["attention"])
+    assert means["erasure: fraction, optimum"] == pytest.approx(fraction["optimum"])
+    assert means["erasure: delta_js, attention"] == pytest.approx(
+        summary["delta_js"].loc["attention", "mean"]
+    )
+    excess = summary["excess"].loc["attention"]
+    assert means["erasure: excess, attention"] == pytest.approx(excess["mean"])
+    assert 100 * means["erasure: optimal, attention"] == pytest.approx(excess["optimal"])
+    fragility = verdict.summary("fragility")
+    for kind, shown in (("uniform", "uniform"), ("permuted", "permuted (10 draws)")):
+        survives = fragility.loc[shown, "decisions that survive"]
+        assert 100 * means[f"fragility: survives {kind}"] == pytest.approx(survives)
+        assert means[f"fragility: tvd {kind}"] == pytest.approx(fragility.loc[shown, "TVD"])
+    leakage = verdict.summary("leakage").loc["correct decisions"]
+    assert means["leakage: alone (correct decisions)"] == pytest.approx(leakage["a token alone"])
+    assert means["leakage: confidence (correct decisions)"] == pytest.approx(leakage["confidence"])
+    share = 100 * means["leakage: agreeing (correct decisions)"]
+    assert share == pytest.approx(leakage["tokens that agree"])
+
+
+def test_a_decision_that_is_wrong_or_never_flips_is_left_out(
+    trained: AttentionClassifier, planted: verax.Corpus
+) -> None:
+    verdict = verax.examine(trained, planted, ["erasure", "leakage"])
+    found = document_measures(verdict)
+    correct = wide(verdict.tables["leakage"])["correct"]
+    alone = column(found, "leakage: alone (correct decisions)")
+    assert set(alone["reason"].dropna()) == {"wrong decision"}
+    assert alone["value"].notna().tolist() == (correct == 1).tolist()
+    least = wide(verdict.tables["erasure_minimal"])["size"]
+    optimal = column(found, "erasure: optimal, attention")
+    assert optimal["value"].notna().tolist() == least.notna().tolist()
+    assert set(optimal["reason"].dropna()) <= {"no erasure flips it"}
+    # what something flips, but attention does not, counts against attention
+    never = column(found, "erasure: fraction, attention")["value"].isna() & least.notna()
+    assert (optimal.loc[never, "value"] == 0).all()
+    assert column(found, "accuracy")["value"].tolist() == correct.tolist()
+
+
+def test_documents_of_one_item_are_left_out_of_erasure(make_model: Make) -> None:
+    model = make_model()
+    for texts in (["w1 w2 w3", "w4"], ["w4", "w5"]):
+        split = Documents(texts, np.zeros(2, np.int64), np.arange(2), model.tokeniser, Lexicon())
+        corpus = Corpus("two", model.classes, split, split, split)
+        found = document_measures(verax.examine(model, corpus, "erasure"))
+        erasure = found[found["measure"].str.startswith("erasure")]
+        for number, text in enumerate(texts):
+            own = erasure[erasure["id"] == number]
+            assert len(own) == 5
+            if " " not in text:
+                assert set(own["reason"]) == {"one item"}
+
+
+def test_a_verdict_without_measures_has_none() -> None:
+    assert document_measures(verax.Verdict({})).columns.tolist() == [
+        "id",
+        "measure",
+        "value",
+        "reason",
+    ]

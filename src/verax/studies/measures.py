@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,29 +11,49 @@ import pandas as pd
 from verax.errors import VeraxError
 from verax.exams.agreement.ranks import REASONS as NO_RANKS
 from verax.exams.dispersion.exam import REASONS as NO_SPREAD
+from verax.exams.tables import measured
 from verax.exams.verdict import Verdict
 
 COLUMNS = ["id", "measure", "value", "reason"]
+NO_LABEL = "no label"
 _DOCUMENTS = {"correct": "accuracy", "support": "support", "support_share": "support_share"}
+_SWEPT = ("dispersion_instances", "agreement_instances")
+_DECIDED = (*_SWEPT, "erasure_instances", "leakage", "fragility_instances")
+"""Where to look for accuracy; the last has decisions in double precision."""
 
 
 def measures_of(verdict: Verdict) -> pd.DataFrame:
-    """id, measure, value, and where there is no value the reason.
-
-    accuracy                   1 where the decision is the label
-    support, support_share     items with weight, and their share of all
-    entropy: …                 of attention, of importances of inputs, of influence on items
-    tau: inputs attention : …  rank agreement; `tau on support: …` among the items with weight
-    """
-    tables = verdict.tables
-    instances = [n for n in ("dispersion_instances", "agreement_instances") if n in tables]
-    if not instances:
+    """The measures of a verdict that a sweep can be made of, by `document_measures`."""
+    if not any(name in verdict.tables for name in _SWEPT):
         there = ", ".join(verdict.manifest.get("exams", [])) or "none"
         raise VeraxError(
             f"a verdict of these exams ({there}) has nothing to sweep: agreement, dispersion"
         )
-    parts = [*_documents(tables[instances[0]])]
+    return document_measures(verdict)
+
+
+def document_measures(verdict: Verdict) -> pd.DataFrame:
+    """id, measure, value, and where there is no value the reason; of every exam there is.
+
+    accuracy                          1 where the decision is the label
+    support, support_share            items with weight, and their share of all
+    entropy: …                        of attention, of importances of inputs, of influence on items
+    tau: inputs attention : …         rank agreement; `tau on support: …` among items with weight
+    erasure: fraction, attention      of items erased at the first flip; `…, optimum` at least
+    erasure: excess, attention        items erased beyond the smallest set that flips
+    erasure: optimal, attention       1 where there are none, of what any erasure flips
+    erasure: delta_js, attention      the top item against a random other
+    fragility: survives uniform       1 where the decision stays; `… permuted` is a mean over draws
+    fragility: tvd uniform, …         how far the output moves
+    leakage: alone (correct decisions), agreeing (…), confidence (…)
+    """
+    tables = verdict.tables
+    instances = [name for name in _DECIDED if name in tables]
+    parts = [*_documents(tables[instances[0]])] if instances else []
     parts += [*_entropies(tables), *_influences(tables), *_agreements(tables)]
+    parts += [*_erasures(tables), *_fragilities(tables), *_leakages(tables)]
+    if not parts:
+        return pd.DataFrame(columns=COLUMNS)
     return pd.concat(parts, ignore_index=True)[COLUMNS]
 
 
@@ -62,6 +83,65 @@ def _agreements(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
             on, first, second, over = key
             start = "tau" if over == "all" else "tau on support"
             yield _with_reasons(table, f"{start}: {on} {first} : {second}", "kendall", NO_RANKS)
+
+
+def _erasures(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Documents of one item have no row in these tables, but for the first."""
+    if "erasure_instances" not in tables:
+        return
+    examined = _column(tables["erasure_instances"], "examined")
+    ids = examined.index
+    by_attention: dict[str, Any] = {"ranking": "attention", "draw": 0}
+    many = {
+        name: _column(tables["erasure_many"], name, **by_attention).reindex(ids)
+        for name in ("fraction", "excess")
+    }
+    single = _column(tables["erasure_single"], "delta_js", top="attention", rule="paper")
+    least = _column(tables["erasure_minimal"], "fraction").reindex(ids)
+    # one that attention never flips, though something does, is not optimal
+    optimal = (many["excess"] == 0).astype(float).where(least.notna())
+    never, nothing = "attention never flips it", "no erasure flips it"
+    for shown, values, why in (
+        ("fraction, attention", many["fraction"], never),
+        ("fraction, optimum", least, nothing),
+        ("excess, attention", many["excess"], never),
+        ("optimal, attention", optimal, nothing),
+        ("delta_js, attention", single.reindex(ids), "not a number"),
+    ):
+        reasons = np.where(examined == 0, "one item", why).astype(object)
+        yield _part(pd.Series(ids), f"erasure: {shown}", values, reasons)
+
+
+def _fragilities(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    if "fragility" not in tables:
+        return
+    ids = pd.Series(tables["fragility_instances"]["id"].unique())
+    for measure, shown in (("survived", "survives"), ("tvd", "tvd")):
+        for kind in ("uniform", "permuted"):
+            own = tables["fragility"][tables["fragility"]["attention"] == kind]
+            values = pd.Series(measured(own, measure).mean(axis=0))
+            yield _part(ids, f"fragility: {shown} {kind}", values, None)
+
+
+def _leakages(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Of correct decisions, as the paper has it: being sure of a wrong one is another matter."""
+    if "leakage" not in tables:
+        return
+    correct = _column(tables["leakage"], "correct")
+    reasons = np.where(correct.isna(), NO_LABEL, "wrong decision").astype(object)
+    for name in ("alone", "agreeing", "confidence"):
+        values = _column(tables["leakage"], name).where(correct == 1)
+        yield _part(
+            pd.Series(values.index), f"leakage: {name} (correct decisions)", values, reasons
+        )
+
+
+def _column(table: pd.DataFrame, measure: str, **labels: Any) -> pd.Series:
+    """One measure by id, of the rows with these labels."""
+    own = table["measure"] == measure
+    for name, label in labels.items():
+        own &= table[name] == label
+    return table[own].set_index("id")["value"]
 
 
 def _with_reasons(

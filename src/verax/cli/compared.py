@@ -1,0 +1,266 @@
+"""A comparison as tables a person can read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+from rich.markup import escape
+
+from verax.cli.terminal import printable, table
+from verax.studies import Comparison
+from verax.studies.comparison.differences import (
+    BETTER,
+    DOCUMENTS,
+    NOTHING,
+    SEEDS,
+    UNCLEAR,
+    WORSE,
+)
+from verax.studies.comparison.directions import (
+    ATTENTION_ITSELF,
+    DECISIONS,
+    HIGHER,
+    LOWER,
+    NATS,
+    OTHER_ITEMS,
+    PERCENT,
+    POINTS,
+    SAME,
+    ZEROS,
+)
+
+TITLES = {
+    DECISIONS: "decisions",
+    "erasure": "erasure: what goes before a decision flips, by attention and at least (optimum)",
+    "agreement": "agreement: Kendall's τ-b of attention with other importances",
+    "dispersion": "dispersion: how spread attention and influence are, 1 where all have the same",
+    "fragility": "fragility: decisions when attention is replaced and all else stays",
+    "information": "information: what is left of a word in its state",
+    "leakage": "leakage: the decision, had attention been on one token alone; of correct decisions",
+}
+_ARROWS = {HIGHER: "↑ ", LOWER: "↓ ", "": "  "}
+_MARKS = {BETTER: "✓", WORSE: "✗", UNCLEAR: "·", "": ""}
+_LONGEST = 18
+"""A longer name gets a letter as its column's head."""
+
+
+def show(found: Comparison, screen: Any) -> None:
+    """Groups, a table per exam, and what differences are over."""
+    rows = found.table()
+    heads = heads_of(found.groups)
+    for line in _legend(found, heads):
+        screen.print(line, markup=False)
+    for exam in dict.fromkeys(rows["exam"]):
+        own = rows[rows["exam"] == exam]
+        shown = {row.measure for row in own.itertuples() if _is_shown(row)}
+        own = own[own["measure"].isin(shown)]
+        if own.empty:
+            continue
+        screen.print(f"\n{TITLES.get(exam, exam)}", markup=False, style="italic")
+        for made in _tables(own, found, heads, screen.width):
+            screen.print(made)
+        for line in _left_out(found, set(own["measure"]), heads):
+            screen.print(line, style="dim", markup=False)
+    screen.print()
+    for line in _footnotes(rows, found, heads):
+        screen.print(line, style="dim", markup=False)
+
+
+def heads_of(groups: Sequence[str]) -> dict[str, str]:
+    """Name → what stands over its column: the name, or a letter where one is long."""
+    if max(map(len, groups)) <= _LONGEST:
+        return {name: printable(name) for name in groups}
+    return {name: chr(ord("A") + n) if n < 26 else f"#{n + 1}" for n, name in enumerate(groups)}
+
+
+def _legend(found: Comparison, heads: dict[str, str]) -> Iterator[str]:
+    yield ""
+    for name, models in found.manifest["groups"].items():
+        seeds = [str(model["seed"]) for model in models if model["seed"] is not None]
+        told = f", seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" if seeds else ""
+        letter = "" if heads[name] == printable(name) else f"{heads[name]}: "
+        count = f"{len(models)} model{'s' if len(models) > 1 else ''}"
+        what = " (the reference)" if name == found.reference else ""
+        yield f"{letter}{printable(name)}{what}: {count}{told}"
+
+
+def _tables(rows: pd.DataFrame, found: Comparison, heads: dict[str, str], width: int) -> list[Any]:
+    """As few tables as there is room for: side by side as many groups as there can be."""
+    others = found.groups[1:]
+    made: list[Any] = []
+    for step in range(len(others), 0, -1):
+        made, needed = [], 0
+        for start in range(0, len(others), step):
+            part = others[start : start + step]
+            columns = ["", escape(heads[found.reference])]
+            for group in part:
+                columns += [escape(heads[group]), "difference", ""]
+            lines = [*_lines(rows, part)]
+            made.append(table(columns, lines))
+            made[-1].columns[0].overflow = "fold"
+            needed = max(needed, _least_width(columns, lines))
+        if needed <= width:
+            break
+    return made
+
+
+def _least_width(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
+    """With labels wrapped between words, and all else as it is."""
+    longest = max(len(word) for line in lines for word in line[0].split())
+    rest = [max(map(len, cells)) for cells in zip(columns, *lines, strict=True)][1:]
+    return longest + sum(2 + n for n in rest)
+
+
+def _is_shown(row: Any) -> bool:
+    """All but what says the same as another, or nothing, or is not of attention."""
+    if row.exam != "agreement":
+        return True
+    return " attention : " in row.measure and row.note not in (SAME, ATTENTION_ITSELF)
+
+
+def _lines(rows: pd.DataFrame, groups: Sequence[str]) -> Iterator[list[str]]:
+    for measure, own in rows.groupby("measure", sort=False):
+        every: dict[str, Any] = {str(row.group): row for row in own.itertuples()}
+        shown = [every[name] for name in groups if name in every]
+        one = next(iter(every.values()))
+        digits = _digits([one.reference_value, *(row.value for row in every.values())], one.unit)
+        # between two groups it may be judged, between two others not: sparse attention has zeros
+        better = next((row.better for row in shown if row.better), "")
+        label = _ARROWS[better] + _label(str(measure)) + (" (nats)" if one.unit == NATS else "")
+        if any(_is_of_common_documents(row) for row in shown):
+            label += " †"
+        cells = [label, _value(one.reference_value, one.unit, digits)]
+        for name in groups:
+            row = every.get(name)
+            if row is None:  # such as F1 of a model with more classes, which has a macro F1
+                cells += ["–", "–", ""]
+            else:
+                value = _value(row.value, row.unit, digits)
+                cells += [value, _difference(row, digits), _mark(row)]
+        yield cells
+
+
+def _label(measure: str) -> str:
+    """The measure without its exam's name."""
+    if measure.startswith("tau"):
+        over, _, pair = measure.partition(": ")
+        on, _, _, second = pair.split(" ")
+        return f"{on}: {second}{', on support' if over == 'tau on support' else ''}"
+    if measure.startswith("entropy"):
+        return measure
+    return measure.rpartition(": ")[2].removesuffix(" (correct decisions)")
+
+
+def _digits(numbers: Sequence[float], unit: str) -> int:
+    if unit in (PERCENT, POINTS):
+        return 1
+    largest = max((abs(n) for n in numbers if not math.isnan(n)), default=1.0)
+    return 1 if largest >= 10 else 3 if largest >= 0.1 else 4 if largest >= 0.001 else 6
+
+
+def _value(value: float, unit: str, digits: int) -> str:
+    if math.isnan(value):
+        return "–"
+    text = f"{_rounded(value, digits):{'+' if unit == POINTS else ''}.{digits}f}"
+    return text + ("%" if unit == PERCENT else "")
+
+
+def _difference(row: Any, digits: int) -> str:
+    if math.isnan(row.difference):
+        return "–"
+    text = f"{_rounded(row.difference, digits):+.{digits}f}"
+    if math.isnan(row.low):
+        return text
+    return f"{text} ±{(row.high - row.low) / 2:.{digits}f}"
+
+
+def _mark(row: Any) -> str:
+    """By Holm's p; in brackets where only the measure's own interval says so."""
+    if row.judged != UNCLEAR or math.isnan(row.low) or row.low <= 0 <= row.high:
+        return _MARKS[row.judged]
+    return f"({_MARKS[BETTER if (row.difference > 0) == (row.better == HIGHER) else WORSE]})"
+
+
+def _rounded(value: float, digits: int) -> float:
+    return round(value, digits) + 0.0  # and no minus in front of a zero
+
+
+def _is_of_common_documents(row: Any) -> bool:
+    """Whether the difference is of fewer documents than one of the values."""
+    return row.over == DOCUMENTS and 0 < row.pairs < max(row.n_reference, row.n)
+
+
+def _left_out(found: Comparison, measures: set[str], heads: dict[str, str]) -> Iterator[str]:
+    """A line per reason, for the measures that have the same numbers left out."""
+    missing = found.excluded()
+    missing = missing[missing["measure"].isin(measures)]
+    values = found.values()
+    whole = (
+        (values["n"] + values["excluded"])
+        .groupby([values["group"], values["measure"]], observed=True)
+        .sum()
+    )
+    totals = whole.to_dict()
+    said: dict[str, list[str]] = {}
+    for (measure, reason), part in missing.groupby(
+        ["measure", "reason"], sort=False, observed=True
+    ):
+        counts = part.groupby("group", sort=False, observed=True)["documents"].sum()
+        each = ", ".join(
+            f"{heads[str(group)]} {count:,} of {totals[group, measure]:,}"
+            for group, count in counts.items()
+        )
+        said.setdefault(f"{reason} ({each})", []).append(_label(str(measure)))
+    for reason, labels in said.items():
+        yield f"left out of {'; '.join(labels)}: {reason}"
+
+
+def _footnotes(rows: pd.DataFrame, found: Comparison, heads: dict[str, str]) -> Iterator[str]:
+    over = {
+        SEEDS: "over seeds (Welch's)",
+        DOCUMENTS: "over documents, paired: it says nothing of what other seeds would give",
+    }
+    for kind, text in over.items():
+        groups = [heads[n] for n in dict.fromkeys(rows.loc[rows["over"] == kind, "group"])]
+        if groups:
+            which = "" if len(groups) == len(found.groups) - 1 else f" of {', '.join(groups)}"
+            reference = heads[found.reference]
+            yield f"differences{which} from {reference}, ± half the 95% interval {text}"
+    if (rows["over"] == NOTHING).any():
+        yield "information has no interval with one model: it takes two seeds or more of each"
+    if any(_is_of_common_documents(row) for row in rows.itertuples()):
+        yield "† the difference is of the documents that have a value on both sides"
+    judged = int((rows["better"] != "").groupby(rows["group"]).sum().max())
+    yield (
+        "↑ ↓ which way attention is more truthful, or decisions more accurate: ✓ better, ✗ worse, "
+        f"· unclear, after Holm's correction (m = {judged}); (✓) (✗) by its own interval alone"
+    )
+    if (rows["note"] == ZEROS).any():
+        yield "items without weight tie by arithmetic: agreement is judged on the support"
+    attended = {name: models[0]["attended"] for name, models in found.manifest["groups"].items()}
+    if (rows["note"] == OTHER_ITEMS).any():
+        items = ", ".join(f"{what} in {heads[name]}" for name, what in attended.items())
+        yield f"items are {items}: what is of items is not judged across"
+
+
+def show_curves(curves: pd.DataFrame, screen: Any) -> None:
+    """A row per token, a column per group: what it says alone, and in the end all of them."""
+    groups = list(dict.fromkeys(curves["model"]))
+    by_group = {name: curves[curves["model"] == name] for name in groups}
+    first = by_group[groups[0]]
+    rows = [
+        [text, *(f"{by_group[name]['p'].iloc[place]:.3f}" for name in groups)]
+        for place, text in enumerate(first["text"])
+    ]
+    rows.append(["whole text", *(f"{by_group[n]['confidence'].iloc[0]:.3f}" for n in groups)])
+    of = printable(str(first["class"].iloc[0]))
+    screen.print(
+        f"\nprobability of {of}, had attention been on this token alone",
+        style="italic",
+        markup=False,
+    )
+    heads = heads_of(groups)
+    screen.print(table(["", *(escape(heads[name]) for name in groups)], rows))

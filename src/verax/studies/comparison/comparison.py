@@ -1,0 +1,200 @@
+"""What a comparison found: every model's numbers, and how each group differs from the first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.exams.examine import EXAMS
+from verax.files import replace_folder, write_text
+from verax.statistics import holm
+from verax.studies.comparison.differences import (
+    Difference,
+    judge,
+    over_documents,
+    over_nothing,
+    over_seeds,
+)
+from verax.studies.comparison.directions import DECISIONS, NEITHER, SCALE, Kind, kind_of
+
+MANIFEST = "comparison.json"
+_TABLES = ("table", "values", "excluded", "instances")
+_CURVES = "curves"
+_MODEL = ["group", "model", "seed"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Models side by side; the first group is the reference.
+
+    instances  group, model, seed, id, measure, value and, where there is none, the reason. For a
+               number that is no mean (F1, Δ F1, pooled): the number plus the document's influence
+    numbers    group, model, seed, measure, value: what has no documents (information)
+    manifest   what was examined and how; `groups`: name → model, seed, encoder, … of each
+    """
+
+    instances: pd.DataFrame
+    numbers: pd.DataFrame
+    manifest: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        measures = self.instances["measure"].nunique() + self.numbers["measure"].nunique()
+        return f"Comparison({', '.join(self.groups)}: {measures} measures)"
+
+    @property
+    def groups(self) -> list[str]:
+        """Names, the reference first."""
+        return list(self.manifest["groups"])
+
+    @property
+    def reference(self) -> str:
+        return self.groups[0]
+
+    def values(self) -> pd.DataFrame:
+        """A row per model and measure: group, model, seed, exam, measure, unit, value, n, excluded.
+
+        value        its mean over documents, in the unit: percent and points are of a hundred
+        n, excluded  documents with and without one; 0 for a measure that has no documents
+        """
+        by = [*_MODEL, "measure"]
+        grouped = self.instances.groupby(by, sort=False, observed=True, dropna=False)["value"]
+        found = grouped.agg(["mean", "count", "size"]).reset_index()
+        found["excluded"] = found["size"] - found["count"]
+        found = found.rename(columns={"mean": "value", "count": "n"}).drop(columns="size")
+        rest = self.numbers.assign(n=0, excluded=0)
+        found = pd.concat([part for part in (found, rest) if len(part)], ignore_index=True)
+        kinds = {name: kind_of(name) for name in dict.fromkeys(found["measure"])}
+        found.insert(3, "exam", [kinds[name].exam for name in found["measure"]])
+        found.insert(5, "unit", [kinds[name].unit for name in found["measure"]])
+        found["value"] = found["value"] * found["unit"].map(SCALE)
+        return found
+
+    def excluded(self) -> pd.DataFrame:
+        """A row per model, measure and reason: how many documents have no value for it."""
+        missing = self.instances[self.instances["value"].isna()]
+        by = [*_MODEL, "measure", "reason"]
+        counts = missing.groupby(by, sort=False, observed=True, dropna=False).size()
+        return counts.rename("documents").reset_index()
+
+    def table(self) -> pd.DataFrame:
+        """A row per group but the reference, and measure.
+
+        reference_value, value   means over a group's models of each one's own number, in the unit
+        difference, low, high    of the group from the reference, and its 95% interval
+        p, holm                  two-sided, and corrected for the measures judged between the two
+        over                     seeds, with two or more on both sides (Welch's interval); else
+                                 documents, paired by id, a document's value being its mean over
+                                 seeds; or neither, without interval
+        n_reference, n, pairs    seeds or documents with a value, and documents with both. Over
+                                 documents the difference is of these alone, so that it need not be
+                                 that of the two values
+        better, judged           which way is better, if one is; better, worse or unclear, by holm
+        note                     why there is no interval, or no way that is better
+        """
+        numbers = self.values()
+        rows = [row for group in self.groups[1:] for row in self._against(group, numbers)]
+        return pd.DataFrame(rows)
+
+    def _against(self, group: str, numbers: pd.DataFrame) -> list[dict[str, Any]]:
+        pair = (self.reference, group)
+        both = numbers[numbers["group"].isin(pair)]
+        share = both.loc[both["measure"] == "support_share", "value"]
+        dense = bool((share > 100 - 1e-9).all())
+        models = [model for name in pair for model in self._models(name)]
+        told = {
+            "encoders": {model["encoder"] for model in models},
+            "attended": {model["attended"] for model in models} - {None},
+        }
+        rows, family = [], []
+        instances = dict(list(self.instances.groupby("measure", sort=False, observed=True)))
+        for measure, values in both.groupby("measure", sort=False, observed=True):
+            kind = kind_of(str(measure), dense=dense, **told)
+            found = self._difference(pair, kind, values, instances.get(measure))
+            family.append(found.p if kind.better != NEITHER else np.nan)
+            rows.append(self._row(pair, str(measure), kind, found))
+        for row, p in zip(rows, holm(family), strict=True):
+            row["holm"] = float(p)
+            row["judged"] = judge(row["difference"], float(p), row["better"])
+        return sorted(rows, key=lambda row: _place(row["exam"]))
+
+    def _difference(
+        self, pair: tuple[str, str], kind: Kind, values: pd.DataFrame, own: pd.DataFrame | None
+    ) -> Difference:
+        left, right = (values.loc[values["group"] == name, "value"] for name in pair)
+        if min(len(self._models(name)) for name in pair) > 1:
+            return over_seeds(left, right)
+        if own is None:
+            return over_nothing(left, right)
+        scaled = own.assign(value=own["value"] * SCALE[kind.unit])
+        a, b = (
+            scaled[scaled["group"] == name].pivot(index="id", columns="model", values="value")
+            for name in pair
+        )
+        return over_documents(a, b)
+
+    def _row(
+        self, pair: tuple[str, str], measure: str, kind: Kind, found: Difference
+    ) -> dict[str, Any]:
+        return {
+            "group": pair[1],
+            "reference": pair[0],
+            "exam": kind.exam,
+            "measure": measure,
+            "unit": kind.unit,
+            "reference_value": found.reference,
+            "value": found.value,
+            "difference": found.difference,
+            "low": found.low,
+            "high": found.high,
+            "p": found.p,
+            "holm": np.nan,
+            "over": found.over,
+            "n_reference": found.n_reference,
+            "n": found.n,
+            "pairs": found.pairs,
+            "better": kind.better,
+            "judged": "",
+            "note": kind.note or found.why_no_interval,
+        }
+
+    def _models(self, group: str) -> list[Mapping[str, Any]]:
+        return list(self.manifest["groups"][group])
+
+    def save(self, folder: str | Path, curves: pd.DataFrame | None = None) -> None:
+        """Write tables as Parquet, and `comparison.json`, all at once.
+
+        table, values, excluded, instances; and `curves`, if given (see `token_curves`).
+        """
+        tables = {
+            "table": self.table(),
+            "values": self.values(),
+            "excluded": self.excluded(),
+            "instances": self.instances,
+        }
+        if curves is not None:
+            tables[_CURVES] = curves
+
+        def write(target: Path) -> None:
+            for name, table in tables.items():
+                table.to_parquet(target / f"{name}.parquet", index=False, compression="zstd")
+            text = json.dumps(dict(self.manifest), indent=2, ensure_ascii=False, allow_nan=False)
+            write_text(target / MANIFEST, text + "\n")
+
+        replace_folder(folder, write, owned=is_only_a_comparison)
+
+
+def _place(exam: str) -> int:
+    order = [DECISIONS, *EXAMS]
+    return order.index(exam) if exam in order else len(order)
+
+
+def is_only_a_comparison(folder: Path) -> bool:
+    """Whether a folder holds a saved comparison and nothing else, so that it may be replaced."""
+    names = {path.name for path in folder.iterdir()} - {f"{_CURVES}.parquet"}
+    return names == {MANIFEST, *(f"{name}.parquet" for name in _TABLES)}

@@ -1,0 +1,116 @@
+"""Which exam a measure is of, its unit, and which way is better.
+
+Better means that attention is the more truthful, or decisions the more accurate. Where neither
+can be said, as of an entropy, no way is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+HIGHER, LOWER, NEITHER = "higher", "lower", ""
+DECISIONS = "decisions"
+PERCENT, POINTS, NUMBER, NATS = "percent", "points", "number", "nats"
+SCALE = {PERCENT: 100.0, POINTS: 100.0, NUMBER: 1.0, NATS: 1.0}
+
+ATTENTION_ITSELF = "attention itself, by arithmetic"
+ZEROS = "items without weight tie by arithmetic: see on support"
+SAME = "judged over all items"
+OTHER_ITEMS = "of words in one and sentences in the other"
+_OF_ITEMS = ("erasure", "agreement", "leakage")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a measure is: its exam, its unit, which way is better, and a word where none is."""
+
+    exam: str
+    unit: str = NUMBER
+    better: str = NEITHER
+    note: str = ""
+
+
+_KINDS = {
+    "accuracy": Kind(DECISIONS, PERCENT, HIGHER),
+    "F1": Kind(DECISIONS, PERCENT, HIGHER),
+    "macro F1": Kind(DECISIONS, PERCENT, HIGHER),
+    "erasure: fraction, attention": Kind("erasure", PERCENT, LOWER),
+    "erasure: fraction, optimum": Kind("erasure", PERCENT),
+    "erasure: excess, attention": Kind("erasure", NUMBER, LOWER),
+    "erasure: optimal, attention": Kind("erasure", PERCENT, HIGHER),
+    "erasure: delta_js, attention": Kind("erasure", NUMBER, HIGHER),
+    "support_share": Kind("dispersion", PERCENT),
+    "support": Kind("dispersion"),
+    "entropy: ": Kind("dispersion"),
+    "fragility: survives ": Kind("fragility", PERCENT, LOWER),
+    "fragility: tvd ": Kind("fragility", NUMBER, HIGHER),
+    "fragility: Δ ": Kind("fragility", POINTS, LOWER),
+    "leakage: alone": Kind("leakage", NUMBER, LOWER),
+    "leakage: pooled": Kind("leakage", NUMBER, LOWER),
+    "leakage: agreeing": Kind("leakage", PERCENT, LOWER),
+    "leakage: confidence": Kind("leakage"),
+}
+"""By the name's beginning, the first that fits."""
+
+_INFORMATION = {
+    "kept": Kind("information", PERCENT, HIGHER),
+    "distance": Kind("information"),  # what tying trains for
+}
+"""By its end. Nats depend on the words, which a vocabulary chooses: only their share is judged."""
+
+
+def kind_of(
+    measure: str,
+    *,
+    dense: bool = True,
+    encoders: Collection[str] = (),
+    attended: Collection[str] = (),
+) -> Kind:
+    """What a measure is, between models of these encoders that attend these kinds of items.
+
+    dense     whether every item has weight in both: an item without has neither gradient nor
+              leave-one-out importance, so that rankings of items agree at zeros by arithmetic and
+              only those on the support are judged. Where words are the items (encoder none) that
+              goes for inputs too.
+    attended  words, sentences: what is of items is not judged between one and the other
+
+    With attention detached the gradient of an item is its weight times what all share. No judging
+    by that, nor by what two importances other than attention have in common.
+
+    >>> kind_of("fragility: survives uniform").better
+    'lower'
+    >>> kind_of("tau: items attention : gradient-detached").note
+    'attention itself, by arithmetic'
+    """
+    found = _kind(measure, dense, encoders)
+    if len(attended) > 1 and found.exam in _OF_ITEMS:
+        return replace(found, better=NEITHER, note=found.note or OTHER_ITEMS)
+    return found
+
+
+def _kind(measure: str, dense: bool, encoders: Collection[str]) -> Kind:
+    if measure.startswith("tau"):
+        return _agreement(measure, dense, "none" in encoders)
+    if measure.startswith("information: "):
+        return _INFORMATION.get(measure.rpartition(", ")[2], Kind("information", NATS))
+    for start, kind in _KINDS.items():
+        if measure.startswith(start):
+            return kind
+    return Kind(measure.partition(":")[0])
+
+
+def _agreement(measure: str, dense: bool, words_are_items: bool) -> Kind:
+    over, _, pair = measure.partition(": ")
+    on, first, _, second = pair.split(" ")
+    same = on == "items" or words_are_items
+    if first != "attention":
+        return Kind("agreement")
+    if second == "gradient-detached" and same:
+        return Kind("agreement", note=ATTENTION_ITSELF)
+    on_support = over == "tau on support"
+    if not on_support and same and not dense:
+        return Kind("agreement", note=ZEROS)
+    if on_support and (dense or not same):
+        return Kind("agreement", note=SAME)
+    return Kind("agreement", better=HIGHER)

@@ -1,0 +1,95 @@
+"""What can be compared: models and verdicts, in memory or in a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from verax.errors import VeraxError
+from verax.exams.verdict import MANIFEST, Verdict, load_verdict
+from verax.models.classifier import AttentionClassifier
+from verax.models.saving import is_model_folder
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One model of a comparison, before it is examined.
+
+    name       its folder as given, or which one it is
+    given      the classifier, the verdict, or the folder of a model
+    options    of the model
+    record     what is known of its making: training, corpus, strength
+    reading    tokeniser and lowercase, for loading a corpus as the model reads
+    classes    how many it tells apart
+    """
+
+    name: str
+    given: AttentionClassifier | Verdict | Path
+    options: Mapping[str, Any]
+    record: Mapping[str, Any]
+    reading: Mapping[str, Any]
+    classes: int
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return self.given if isinstance(self.given, Verdict) else None
+
+    @property
+    def seed(self) -> int | None:
+        """The seed it was trained with."""
+        found = self.record.get("training", {}).get("seed")
+        return None if found is None else int(found)
+
+    @property
+    def short_name(self) -> str:
+        """The folder's own name, without the way to it."""
+        return Path(self.name).name or self.name
+
+
+Given = AttentionClassifier | Verdict | str | Path | Entry
+
+
+def entry_of(given: Any, number: int) -> Entry:
+    """What is given as the number-th, looked at but not yet loaded or examined."""
+    if isinstance(given, Entry):
+        return given
+    if isinstance(given, AttentionClassifier):
+        reading = {"tokeniser": given.tokeniser.kind, "lowercase": given.tokeniser.lowercase}
+        options = asdict(given.options)
+        return Entry(f"model {number}", given, options, given.record, reading, len(given.classes))
+    if isinstance(given, Verdict):
+        return _of_verdict(f"verdict {number}", given)
+    if not isinstance(given, (str, Path)):
+        kind = type(given).__name__
+        raise VeraxError(f"cannot compare a {kind}: give models, verdicts, or folders of them")
+    folder = Path(given)
+    if is_model_folder(folder):
+        return _of_folder(str(given), folder)
+    if (folder / MANIFEST).is_file():
+        return _of_verdict(str(given), load_verdict(folder))
+    raise VeraxError(
+        f"{given} is neither a saved model nor a saved verdict: expected a folder that train or "
+        "examine wrote"
+    )
+
+
+def _of_folder(name: str, folder: Path) -> Entry:
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        read = config["tokeniser"]
+        reading = {"tokeniser": read["kind"], "lowercase": read["lowercase"]}
+        classes = len(config["classes"])
+        return Entry(name, folder, config["model"], config, reading, classes)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise VeraxError(f"cannot read {folder / 'config.json'}: save the model again") from error
+
+
+def _of_verdict(name: str, verdict: Verdict) -> Entry:
+    record = verdict.manifest.get("model", {})
+    corpus = verdict.manifest.get("corpus", {})
+    reading = {key: corpus[key] for key in ("tokeniser", "lowercase") if key in corpus}
+    classes = len(verdict.manifest.get("classes", []))
+    return Entry(name, verdict, record.get("options", {}), record, reading, classes)

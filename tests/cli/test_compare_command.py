@@ -1,0 +1,204 @@
+"""`verax compare` as people call it."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+import verax
+from verax.cli import main
+from verax.cli.compared import show
+from verax.exams.leakage import token_curves
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+EXAMS = ["--exams", "fragility,leakage"]
+TINY: dict[str, Any] = {"embedding_size": 8, "hidden_size": 8, "epochs": 2, "lr": 0.05}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """none0, none1, residual0, residual1, sparse, sentences, and a verdict of none0."""
+    where = tmp_path_factory.mktemp("models")
+    corpus = verax.load_corpus("planted", documents=90, length=12)
+    for grounding in ("none", "residual"):
+        for seed in (0, 1):
+            model = verax.train(
+                corpus, encoder="conv", grounding=grounding, seed=seed, device="cpu", **TINY
+            )
+            model.save(where / f"{grounding}{seed}")
+    kinds = {"sparse": {"projection": "sparsemax"}, "sentences": {"hierarchical": True}}
+    for name, options in kinds.items():
+        verax.train(corpus, encoder="conv", device="cpu", **options, **TINY).save(where / name)
+    verax.examine(where / "none0", exams=["fragility", "leakage"]).save(where / "verdict")
+    return where
+
+
+@pytest.fixture
+def here(alone: None, folders: Path) -> None:
+    for folder in folders.iterdir():
+        shutil.copytree(folder, folder.name)
+
+
+def refusal(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("verax: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def lines(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+@pytest.mark.usefixtures("here")
+def test_prints_every_exam_and_writes_every_number(capsys: pytest.CaptureFixture[str]) -> None:
+    models = ["none0", "residual0", "none1", "residual1"]
+    assert main(["compare", *models, *EXAMS, "--permutations", "2", "--out", "out"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    expected = verax.compare(models, exams=["fragility", "leakage"], permutations=2)
+    table = expected.table().set_index("measure")
+    shown = lines(out)
+    for name in expected.groups:
+        assert sum(line.startswith(f"{name}: ") for line in shown) >= 2  # one when done
+    own = expected.values().query("measure == 'accuracy' and model == 'none1'")["value"].iloc[0]
+    assert f"grounding=none: none1, 15 documents, accuracy {own:.1f}%" in shown
+    assert "grounding=none (the reference): 2 models, seeds 0, 1" in out
+    accuracy = table.loc["accuracy"]
+    half = (accuracy["high"] - accuracy["low"]) / 2
+    assert (
+        f"↑ accuracy {accuracy['reference_value']:.1f}% {accuracy['value']:.1f}% "
+        f"{accuracy['difference'] + 0.0:+.1f} ±{half:.1f}"
+    ) in " ".join(shown)
+    for title in ("decisions", "fragility: ", "leakage: "):
+        assert any(line.startswith(title) for line in shown)
+    for label in (
+        "↓ survives uniform",
+        "↑ tvd permuted",
+        "↓ Δ F1 uniform",
+        "↓ alone",
+        "confidence",
+    ):
+        assert any(line.startswith(label) for line in shown), label
+    assert "over seeds (Welch's)" in out
+    wrong = expected.excluded().query("reason == 'wrong decision'")
+    assert not len(wrong) or "left out of alone; agreeing; confidence: wrong decision" in out
+    assert shown[-1] == "saved in out"
+    kept = pd.read_parquet("out/table.parquet")
+    pd.testing.assert_frame_equal(kept, expected.table(), check_dtype=False)
+    manifest = json.loads(Path("out/comparison.json").read_text())
+    assert list(manifest["groups"]) == expected.groups
+    assert manifest["options"]["fragility"] == {"permutations": 2}
+
+
+@pytest.mark.usefixtures("here")
+def test_names_verdicts_and_one_model_each(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compare", "--exams", "fragility,leakage", "plain=verdict", "other=residual1"]
+    assert main([*command, "--out", "out/"]) == 0
+    assert main([*command, "--out", "out"]) == 0  # over its own earlier result
+    out = capsys.readouterr().out
+    assert "plain (the reference): 1 model, seed 0" in out
+    assert "over documents, paired" in out
+    assert sorted(p.name for p in Path("out").iterdir()) == [
+        "comparison.json",
+        "excluded.parquet",
+        "instances.parquet",
+        "table.parquet",
+        "values.parquet",
+    ]
+    assert main(["compare", "[/a]=none0,none1", "b=residual0", *EXAMS]) == 0
+    out = capsys.readouterr().out
+    assert "[/a] (the reference): 2 models, seeds 0, 1" in out
+    assert "[/a] b difference" in lines(out)
+
+
+@pytest.mark.usefixtures("here")
+def test_the_tokens_of_a_text(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "w1 good0_3 w2 ."
+    command = ["compare", "a=none0,none1", "b=residual0", *EXAMS, "--text", text, "--out", "out"]
+    assert main(command) == 0
+    shown = lines(capsys.readouterr().out)
+    models = {"a": verax.load("none0"), "b": verax.load("residual0")}
+    curves = token_curves(models, text)
+    pd.testing.assert_frame_equal(pd.read_parquet("out/curves.parquet"), curves)
+    for place, word in enumerate(text.split()):
+        own = [curves[curves["model"] == name].iloc[place]["p"] for name in models]
+        assert f"{word} {own[0]:.3f} {own[1]:.3f}" in shown
+    sure = [curves[curves["model"] == name].iloc[0]["confidence"] for name in models]
+    assert f"whole text {sure[0]:.3f} {sure[1]:.3f}" in shown
+    assert main([*command[:-4], "--out", "out"]) == 0  # with curves in it, it is still ours
+    assert not Path("out/curves.parquet").exists()
+
+
+@pytest.mark.usefixtures("here")
+def test_another_corpus_and_split(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compare", "none0", "residual0", "--corpus", "planted", "--documents", "60", *EXAMS]
+    assert main([*command, "--split", "train", "--sample", "9", "--out", "out"]) == 0
+    manifest = json.loads(Path("out/comparison.json").read_text())
+    assert (manifest["split"], manifest["documents"], manifest["sampled_from"]) == ("train", 9, 40)
+    assert "none0, 9 documents" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_no_line_is_wider_than_the_screen_and_no_name_is_cut(width: int) -> None:
+    given = {"none": "none0", "sparse": "sparse", "a name that is long": "sentences"}
+    few = {"inputs": "gradient", "items": "leave-one-out-renormalised", "device": "cpu"}
+    found = verax.compare(given, exams=["agreement", "erasure", "leakage"], **few)
+    screen = Console(width=width, highlight=False, record=True, file=io.StringIO())
+    show(found, screen)
+    text = screen.export_text()
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert "leave-one-out-renormalised" in text or width < 80
+    assert "C: a name that is long" in text
+    said = " ".join(text.split())
+    assert "agreement is judged on the support" in said
+    assert "items are words in A, words in B, sentences in C" in said
+    assert text.count("\n") < 150
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "MODEL"),
+        (["none0"], "fewer than two models"),
+        (["none0", "nowhere"], "nowhere is neither a saved model nor a saved verdict"),
+        (["a=none0", "b=nowhere"], "nowhere is neither"),
+        (["a=none0", "b="], "no model is given under 'b'"),
+        (["a=none0", "residual0"], "residual0 has no name, others have"),
+        (["=none0", "b=residual0"], "a model is called ''"),
+        (["none0", "none0", "residual0"], "one model with one seed"),
+        (["none0", "residual0", "--exams", "fragilty"], "did you mean 'fragility'"),
+        (["none0", "residual0", "--exams", ","], "no exam given"),
+        (["none0", "residual0", "--split", "dev"], "unknown split 'dev'"),
+        (["none0", "residual0", "--sample", "0"], "option 'sample' is 0"),
+        (["none0", "residual0", "--sample", "x"], "--sample"),
+        (["none0", "residual0", "--seed", "-1"], "option 'seed' is -1"),
+        (["none0", "residual0", "--permutations", "0"], "option 'permutations' is 0"),
+        (["none0", "residual0", "--permutatons", "2"], "did you mean '--permutations'"),
+        (["none0", "residual0", "--limit", "5"], "--limit without --corpus"),
+        (["none0", "residual0", "--corpus", "plantd"], "unknown corpus 'plantd'"),
+        (["none0", "residual0", "--text", " "], "--text has no words"),
+        (["verdict", "residual0", "--text", "w1"], "verdict is a verdict"),
+        (["verdict", "residual0", "--exams", "erasure"], "verdict has no exam erasure"),
+        (["verdict", "residual0", "--permutations", "3"], "permutations 10, asked for is 3"),
+        (["verdict", "residual0", "--split", "train"], "give split test"),
+        (["none0", "residual0", "--out", "none0"], "holds other files"),
+    ],
+)
+def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert message in refusal(capsys, ["compare", *arguments])
+    assert Path("none0/model.safetensors").is_file()
+    assert not Path("out").exists()

@@ -1,0 +1,393 @@
+"""Models side by side: differences by hand and by SciPy, of verdicts made up and of models."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import verdict_of
+from scipy import stats
+from sklearn.metrics import f1_score
+
+import verax
+from verax.exams.fragility.summary import fragilities
+from verax.exams.tables import wide
+from verax.statistics import holm
+from verax.studies.comparison.directions import (
+    ATTENTION_ITSELF,
+    OTHER_ITEMS,
+    SAME,
+    ZEROS,
+    kind_of,
+)
+
+TAU = "tau: inputs attention : gradient"
+TINY: dict[str, Any] = {
+    "embedding_size": 8,
+    "hidden_size": 8,
+    "epochs": 4,
+    "lr": 0.05,
+    "device": "cpu",
+}
+FEW: dict[str, Any] = {
+    "inputs": "gradient",
+    "items": "gradient,gradient-detached",
+    "spread": "gradient",
+    "influence": "none",
+    "clusters": 20,
+    "words": 30,
+}
+SIGNED = ["difference", "low", "high"]
+
+
+def row(table: pd.DataFrame, measure: str, group: str | None = None) -> pd.Series:
+    own = table[table["measure"] == measure]
+    own = own if group is None else own[own["group"] == group]
+    assert len(own) == 1
+    return own.iloc[0]
+
+
+# -- statistics, by hand and by SciPy, of verdicts made up
+
+
+def test_documents_that_both_have_are_paired() -> None:
+    """Of four documents each lacks another: values are of a model's own three, pairs are two."""
+    nan = math.nan
+    found = verax.compare(
+        {
+            "plain": verdict_of([0.5] * 4, [0.1, 0.2, 0.3, nan], correct=[1, 1, 0, 0]),
+            "other": verdict_of([0.5] * 4, [0.4, nan, 0.5, 0.9], correct=[1, 0, 1, 1]),
+        }
+    )
+    assert (found.groups, found.reference) == (["plain", "other"], "plain")
+    table = found.table()
+    agreement = row(table, TAU)
+    assert agreement[["reference_value", "value"]].tolist() == pytest.approx([0.2, 0.6])
+    assert agreement["difference"] == pytest.approx((0.3 + 0.2) / 2)
+    ends = stats.ttest_rel([0.4, 0.5], [0.1, 0.3]).confidence_interval(0.95)
+    assert agreement[["low", "high"]].tolist() == pytest.approx([ends.low, ends.high])
+    assert agreement["p"] == pytest.approx(stats.ttest_rel([0.4, 0.5], [0.1, 0.3]).pvalue)
+    assert agreement[["n_reference", "n", "pairs"]].tolist() == [3, 3, 2]
+    assert agreement[["group", "reference", "over"]].tolist() == ["other", "plain", "documents"]
+    assert agreement[["exam", "unit", "better"]].tolist() == ["agreement", "number", "higher"]
+    accuracy = row(table, "accuracy")  # in percent, as in a verdict's summary
+    assert accuracy[["reference_value", "value", "difference"]].tolist() == [50, 75, 25]
+    missing = found.excluded().set_index(["group", "measure"])
+    assert missing.loc[("plain", TAU), ["reason", "documents"]].tolist() == ["second constant", 1]
+    own = found.values().set_index(["group", "measure"])
+    assert own.loc[("other", TAU), ["n", "excluded"]].tolist() == [3, 1]
+    assert own.loc[("other", "accuracy"), ["value", "unit"]].tolist() == [75, "percent"]
+
+
+def test_seeds_on_both_sides_are_welchs() -> None:
+    a = [[0.1, 0.2], [0.2, 0.5], [0.4, 0.4]]
+    b = [[0.7, 0.6], [0.9, 0.9]]
+    found = verax.compare(
+        {
+            "a": [verdict_of([0.5, 0.5], taus) for taus in a],
+            "b": [verdict_of([0.5, 0.5], taus) for taus in b],
+        }
+    )
+    means = [np.mean(b, axis=1), np.mean(a, axis=1)]
+    expected = stats.ttest_ind(*means, equal_var=False)
+    ends = expected.confidence_interval(0.95)
+    own = row(found.table(), TAU)
+    assert own["difference"] == pytest.approx(means[0].mean() - means[1].mean())
+    assert own["difference"] == pytest.approx(own["value"] - own["reference_value"])
+    assert own[["low", "high", "p"]].tolist() == pytest.approx([*ends, expected.pvalue])
+    assert own[["over", "n_reference", "n", "pairs"]].tolist() == ["seeds", 3, 2, 0]
+    same = row(found.table(), "entropy: gradient")
+    assert same["p"] == 1
+    assert math.isnan(same["low"])
+    assert same["note"].startswith("both the same with every seed")
+
+
+def test_one_seed_against_several_is_over_documents() -> None:
+    """A document's value is its mean over the seeds that have one."""
+    nan = math.nan
+    found = verax.compare(
+        {
+            "one": verdict_of([0.5] * 3, [0.1, 0.2, 0.3]),
+            "two": [verdict_of([0.5] * 3, t) for t in ([0.2, 0.4, nan], [0.4, nan, nan])],
+        }
+    )
+    own = row(found.table(), TAU)
+    assert own["difference"] == pytest.approx(((0.3 - 0.1) + (0.4 - 0.2)) / 2)
+    assert own["value"] == pytest.approx((0.3 + 0.4) / 2)  # of seeds, each alike
+    assert own[["over", "n_reference", "n", "pairs"]].tolist() == ["documents", 3, 2, 2]
+
+
+def test_holm_is_over_what_is_judged_between_two_groups() -> None:
+    random = np.random.default_rng(0)
+
+    def made(shift: float) -> verax.Verdict:
+        taus = np.clip(random.normal(0.2 + shift, 0.1, 40), -1, 1)
+        return verdict_of(
+            list(random.random(40)), list(taus), correct=list(random.integers(0, 2, 40))
+        )
+
+    table = verax.compare({"a": made(0), "b": made(0.5), "c": made(0)}).table()
+    for group in ("b", "c"):
+        own = table[table["group"] == group]
+        judged = own[own["better"] != ""]
+        assert judged["holm"].tolist() == pytest.approx(holm(judged["p"]).tolist())
+        assert own.loc[own["better"] == "", "holm"].isna().all()
+        assert (own.loc[own["better"] == "", "judged"] == "").all()
+    assert row(table, TAU, "b")["judged"] == "better"
+    assert row(table, "accuracy", "b")["judged"] == "unclear"
+
+
+def test_which_way_is_better() -> None:
+    for measure, better in {
+        "accuracy": "higher",
+        "macro F1": "higher",
+        "erasure: fraction, attention": "lower",
+        "erasure: fraction, optimum": "",
+        "erasure: optimal, attention": "higher",
+        "fragility: survives permuted": "lower",
+        "fragility: tvd uniform": "higher",
+        "fragility: Δ F1 uniform": "lower",
+        "leakage: alone (correct decisions)": "lower",
+        "leakage: confidence (correct decisions)": "",
+        "information: sampled words": "",
+        "information: sampled words, kept": "higher",
+        "entropy: attention": "",
+        "support_share": "",
+        "tau: items attention : leave-one-out": "higher",
+        "tau: items gradient : leave-one-out": "",
+        "tau: inputs attention : gradient-detached": "higher",
+    }.items():
+        assert kind_of(measure).better == better, measure
+
+
+def test_what_holds_by_arithmetic_is_not_judged() -> None:
+    detached = "tau: items attention : gradient-detached"
+    assert (kind_of(detached).better, kind_of(detached).note) == ("", ATTENTION_ITSELF)
+    inputs = "tau: inputs attention : gradient-detached"
+    assert kind_of(inputs, encoders=["none", "conv"]).note == ATTENTION_ITSELF
+    items, support = (f"{start}: items attention : gradient" for start in ("tau", "tau on support"))
+    assert (kind_of(items).better, kind_of(support).note) == ("higher", SAME)
+    assert (kind_of(items, dense=False).note, kind_of(items, dense=False).better) == (ZEROS, "")
+    assert kind_of(support, dense=False).better == "higher"
+    assert kind_of(TAU, dense=False).better == "higher"  # of words, which zeros do not decide
+
+
+# -- models
+
+
+@pytest.fixture(scope="module")
+def corpus() -> verax.Corpus:
+    return verax.load_corpus("planted", documents=180, length=12, sentences=2, label_noise=0.2)
+
+
+@pytest.fixture(scope="module")
+def models(corpus: verax.Corpus) -> dict[str, list[verax.AttentionClassifier]]:
+    return {
+        grounding: [
+            verax.train(corpus, encoder="conv", grounding=grounding, seed=seed, **TINY)
+            for seed in (0, 1)
+        ]
+        for grounding in ("none", "residual")
+    }
+
+
+def test_differences_are_those_of_the_tables(
+    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
+) -> None:
+    pair = {name: seeds[0] for name, seeds in models.items()}
+    found = verax.compare(pair, corpus, **FEW)
+    a, b = (verax.examine(model, corpus, **FEW) for model in pair.values())
+    table = found.table()
+
+    def column(verdict: verax.Verdict, name: str, measure: str, **labels: Any) -> pd.Series:
+        own = verdict.tables[name]
+        for label, value in labels.items():
+            own = own[own[label] == value]
+        return wide(own.drop(columns=[*labels]))[measure]
+
+    many = {"ranking": "attention", "draw": 0}
+    expected = {
+        "erasure: excess, attention": ("erasure_many", "excess", many, 1),
+        "erasure: fraction, attention": ("erasure_many", "fraction", many, 100),
+        "fragility: survives uniform": ("fragility", "survived", {"attention": "uniform"}, 100),
+        "fragility: tvd uniform": ("fragility", "tvd", {"attention": "uniform"}, 1),
+        "accuracy": ("erasure_instances", "correct", {}, 100),
+        "entropy: gradient": ("dispersion", "entropy", {"of": "gradient"}, 1),
+    }
+    for measure, (name, own, labels, scale) in expected.items():
+        labels = {**labels, "draw": 0} if name == "fragility" else labels
+        left, right = (scale * column(v, name, own, **labels) for v in (a, b))
+        there = left.notna() & right.notna()
+        result = stats.ttest_rel(right[there], left[there])
+        ends = result.confidence_interval(0.95)
+        line = row(table, measure)
+        assert line["difference"] == pytest.approx((right - left)[there].mean()), measure
+        assert line[["low", "high"]].tolist() == pytest.approx([*ends]), measure
+        assert line["p"] == pytest.approx(result.pvalue), measure
+        assert line["reference_value"] == pytest.approx(left.mean())
+    summaries = [v.summary("excess")["optimal"]["attention"] for v in (a, b)]
+    assert row(table, "erasure: optimal, attention")[
+        ["reference_value", "value"]
+    ].tolist() == pytest.approx(summaries)
+
+
+def test_f1_and_other_ratios_are_their_estimates(
+    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
+) -> None:
+    pair = {name: seeds[0] for name, seeds in models.items()}
+    exams = ["fragility", "leakage", "information"]
+    table = verax.compare(pair, corpus, exams, clusters=20, words=30).table()
+    a, b = (verax.examine(m, corpus, exams, clusters=20, words=30) for m in pair.values())
+    scores = [fragilities(verdict.tables) for verdict in (a, b)]
+    labels = corpus.test.labels
+    f1 = []
+    for model in pair.values():
+        said = [model.classes.index(x) for x in model.predict(corpus.test.texts)["label"]]
+        f1.append(100 * f1_score(labels, said))
+    line = row(table, "F1")
+    assert line[["reference_value", "value"]].tolist() == pytest.approx(f1)
+    difference = scores[1]["trained"].score - scores[0]["trained"].score
+    assert line[SIGNED].tolist() == pytest.approx([100 * x for x in difference.interval])
+    fall = [s["uniform"].score - s["trained"].score for s in scores]
+    line = row(table, "fragility: Δ F1 uniform")
+    assert line[SIGNED].tolist() == pytest.approx([100 * x for x in (fall[1] - fall[0]).interval])
+    assert line["unit"] == "points"
+    pooled = [v.summary("leakage").loc["correct decisions", "pooled over tokens"] for v in (a, b)]
+    line = row(table, "leakage: pooled (correct decisions)")
+    assert line[["reference_value", "value"]].tolist() == pytest.approx(pooled)
+    assert line["difference"] == pytest.approx(pooled[1] - pooled[0])
+    kept = [v.summary("information").loc["frequent words", "kept"] for v in (a, b)]
+    line = row(table, "information: frequent words, kept")
+    assert line[["reference_value", "value", "difference"]].tolist() == pytest.approx(
+        [*kept, kept[1] - kept[0]]
+    )
+    assert math.isnan(line["low"])
+    assert line[["over", "judged"]].tolist() == ["", "unclear"]
+    assert line["note"] == "an interval needs two seeds or more of each"
+
+
+def test_information_over_seeds_has_an_interval(
+    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
+) -> None:
+    found = verax.compare(models, corpus, "information", clusters=20, words=30)
+    own = found.values().query("measure == 'information: frequent words, kept'")
+    a, b = (own.loc[own["group"] == name, "value"] for name in models)
+    ends = stats.ttest_ind(b, a, equal_var=False).confidence_interval(0.95)
+    line = row(found.table(), "information: frequent words, kept")
+    assert line[["low", "high"]].tolist() == pytest.approx([*ends])
+    assert line["over"] == "seeds"
+    assert own["seed"].tolist() == [0, 1, 0, 1]
+    assert found.instances.empty
+
+
+def test_a_model_against_itself_differs_in_nothing(
+    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
+) -> None:
+    for given in (models["none"][0], models["none"]):
+        table = verax.compare({"a": given, "b": given}, corpus, **FEW).table()
+        assert (table["difference"].dropna() == 0).all()
+        assert set(table["judged"]) <= {"unclear", ""}
+        assert (table["p"].dropna() == 1).all()
+
+
+def test_the_other_way_round_flips_signs_and_verdicts(
+    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
+) -> None:
+    there = verax.compare({n: models[n][0] for n in ("none", "residual")}, corpus, **FEW).table()
+    back = verax.compare({n: models[n][0] for n in ("residual", "none")}, corpus, **FEW).table()
+    assert back["measure"].tolist() == there["measure"].tolist()
+    assert back["difference"].tolist() == pytest.approx(
+        (-there["difference"]).tolist(), nan_ok=True
+    )
+    assert back["low"].tolist() == pytest.approx((-there["high"]).tolist(), nan_ok=True)
+    flipped = there["judged"].map({"better": "worse", "worse": "better"}).fillna(there["judged"])
+    assert back["judged"].tolist() == flipped.tolist()
+    assert {"better", "worse"} & set(back["judged"])
+    assert back["value"].tolist() == pytest.approx(there["reference_value"].tolist(), nan_ok=True)
+
+
+def test_folders_and_verdicts_are_as_good_as_models(
+    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]], tmp_path: Path
+) -> None:
+    expected = verax.compare({n: m[0] for n, m in models.items()}, corpus, **FEW).table()
+    for name, seeds in models.items():
+        seeds[0].save(tmp_path / name)
+        verax.examine(seeds[0], corpus, **FEW).save(tmp_path / f"{name}-verdict")
+    seen = []
+    for given in (
+        [tmp_path / "none", str(tmp_path / "residual")],
+        [tmp_path / "none-verdict", tmp_path / "residual"],
+        [tmp_path / "none-verdict", verax.examine(models["residual"][0], corpus, **FEW)],
+    ):
+        found = verax.compare(
+            given, done=lambda group, model, verdict: seen.append(group), device="cpu", **FEW
+        )
+        assert found.groups == ["grounding=none", "grounding=residual"]
+        columns = [c for c in expected if c not in ("group", "reference")]
+        pd.testing.assert_frame_equal(found.table()[columns], expected[columns])
+    assert seen == found.groups * 3
+
+
+def test_other_vocabularies_and_sentences_can_be_compared(corpus: verax.Corpus) -> None:
+    given = {
+        "flat": verax.train(corpus, encoder="none", **TINY),
+        "rare words": verax.train(corpus, encoder="none", min_df=3, **TINY),
+        "sentences": verax.train(corpus, encoder="conv", hierarchical=True, **TINY),
+        "sparse": verax.train(corpus, encoder="conv", projection="sparsemax", **TINY),
+    }
+    assert len(given["flat"].vocabulary) != len(given["rare words"].vocabulary)
+    found = verax.compare(given, corpus, **FEW)
+    table = found.table()
+    attended = [models[0]["attended"] for models in found.manifest["groups"].values()]
+    assert attended == ["words", "words", "sentences", "words"]
+    assert row(table, "accuracy", "sentences")["pairs"] == len(corpus.test)
+    assert row(table, "erasure: excess, attention", "sentences")["note"] == OTHER_ITEMS
+    own = table[table["group"] == "sentences"]
+    assert set(own.loc[own["better"] != "", "exam"]) == {"decisions", "fragility", "information"}
+    for group, note, on_support in (("rare words", "", SAME), ("sparse", ZEROS, "")):
+        assert row(table, "tau: items attention : gradient", group)["note"] == note
+        line = row(table, "tau on support: items attention : gradient", group)
+        assert line["note"] == on_support
+    # words are the items of a model without encoder: these two are attention itself
+    for on in ("items", "inputs"):
+        model = {name: given[name] for name in ("flat", "rare words")}
+        few = {"items": "gradient-detached", "inputs": "gradient-detached"}
+        line = row(
+            verax.compare(model, corpus, "agreement", **few).table(),
+            f"tau: {on} attention : gradient-detached",
+        )
+        assert line[["reference_value", "value"]].tolist() == pytest.approx([1, 1])
+        assert line[["judged", "note"]].tolist() == ["", ATTENTION_ITSELF]
+
+
+# -- on the disk
+
+
+def test_a_comparison_is_written_as_a_whole(tmp_path: Path) -> None:
+    nan = math.nan
+    found = verax.compare(
+        {"a": verdict_of([0.5, nan], [0.1, 0.2]), "b": verdict_of([0.4, 0.3], [0.4, 0.1])}
+    )
+    out = tmp_path / "deep" / "comparison"
+    found.save(out)
+    curves = pd.DataFrame({"p": [0.5]})
+    found.save(out, curves)  # over its own earlier result
+    found.save(out)
+    names = ["comparison.json", "excluded.parquet", "instances.parquet", "table.parquet"]
+    assert sorted(p.name for p in out.iterdir()) == [*names, "values.parquet"]
+    for name in ("table", "values", "excluded"):
+        kept = pd.read_parquet(out / f"{name}.parquet")
+        pd.testing.assert_frame_equal(kept, getattr(found, name)(), check_dtype=False)
+    manifest = json.loads((out / "comparison.json").read_text())
+    assert list(manifest["groups"]) == ["a", "b"]
+    assert manifest["exams"] == ["agreement", "dispersion"]
+    assert pd.read_parquet(out / "excluded.parquet")["reason"].tolist() == ["all zero"] * 2
+    (out / "letter.txt").write_text("dear")
+    with pytest.raises(verax.VeraxError, match="holds other files"):
+        found.save(out)
+    assert (out / "letter.txt").read_text() == "dear"

@@ -1,0 +1,233 @@
+"""Which models are seeds of one, what groups are called, and what is refused before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up import verdict_of
+
+import verax
+from verax.corpora.tokenising import Tokeniser
+from verax.models import AttentionClassifier, ModelOptions
+from verax.studies.comparison.grouping import grouped
+from verax.training import TrainingOptions
+
+Make = Callable[..., AttentionClassifier]
+
+
+def made(
+    seed: int = 0, *, fingerprint: str = "f", chosen: float | None = None, **told: Any
+) -> verax.Verdict:
+    """A verdict that says what its model was told, and nothing else; resolved as training does."""
+    of_model = {k: v for k, v in told.items() if hasattr(ModelOptions(), k)}
+    of_training = {k: v for k, v in told.items() if k not in of_model}
+    if chosen is not None:
+        of_model["strength"] = chosen
+    record: dict[str, Any] = {
+        "options": asdict(ModelOptions(**of_model).resolved(2)),
+        "training": {**asdict(TrainingOptions(**of_training)), "seed": seed},
+        "corpus": {"corpus": "planted", "fingerprint": fingerprint},
+    }
+    if chosen is not None:
+        tried = [{"strength": s} for s in (None, 1.0, 10.0, 20.0, 30.0)]
+        record["strength"] = {"chosen": chosen, "candidates": tried}
+    return verax.Verdict({}, {"model": record, "classes": ["0", "1"]})
+
+
+def names(*given: verax.Verdict) -> dict[str, list[int | None]]:
+    return {name: [e.seed for e in group] for name, group in grouped(given).items()}
+
+
+def test_seeds_are_one_group_called_by_what_differs() -> None:
+    found = names(made(0), made(0, grounding="tying"), made(1), made(1, grounding="tying"))
+    assert found == {"grounding=none": [0, 1], "grounding=tying": [0, 1]}
+    found = names(made(encoder="conv", projection="sparsemax"), made(5), made(6))
+    assert found == {
+        "encoder=conv, projection=sparsemax": [0],
+        "encoder=bilstm, projection=softmax": [5, 6],
+    }
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        (
+            {"projection": "sparsegen", "lam": 0.5},
+            {"projection": "sparsegen"},
+            ["lam=0.5", "lam=0"],
+        ),
+        (
+            {"projection": "sparsemax"},
+            {"projection": "sparsegen", "lam": 0.5},
+            ["projection=sparsemax", "projection=sparsegen, lam=0.5"],
+        ),
+        ({"hierarchical": True}, {}, ["hierarchical=true", "hierarchical=false"]),
+        ({"epochs": 3}, {"epochs": 4}, ["epochs=3", "epochs=4"]),
+        ({"clip": None}, {}, ["clip=none", "clip=5"]),
+        ({"grounding": "tying"}, {"grounding": "mlm"}, ["grounding=tying", "grounding=mlm"]),
+        (
+            {"grounding": "tying", "strength": 3.0},
+            {"grounding": "tying"},
+            ["strength=3", "strength=1"],
+        ),
+        (
+            {"grounding": "tying", "chosen": 10.0},
+            {"grounding": "tying", "strength": 10.0},
+            ["strength=auto", "strength=10"],
+        ),
+        (
+            {"grounding": "tying", "chosen": 1.0},
+            {},
+            ["grounding=tying, strength=auto", "grounding=none"],
+        ),
+    ],
+)
+def test_names(a: dict[str, Any], b: dict[str, Any], expected: list[str]) -> None:
+    assert list(names(made(**a), made(**b))) == expected
+
+
+def test_a_chosen_strength_and_what_has_no_effect_do_not_split_seeds() -> None:
+    tying = {"grounding": "tying"}
+    found = names(made(), made(0, chosen=1.0, **tying), made(1, chosen=20.0, **tying))
+    assert list(found.values()) == [[0], [0, 1]]
+    found = names(made(lam=0.5), made(1, max_tokens=99), made(encoder="conv"))
+    assert list(found.values()) == [[0, 1], [0]]
+
+
+def test_where_nothing_differs_each_is_its_own(make_model: Make, tmp_path: Path) -> None:
+    assert list(grouped([made(0), made(1)])) == ["verdict 1", "verdict 2"]
+    model = make_model()  # which says nothing of how it was trained
+    model.save(tmp_path / "mine")
+    (tmp_path / "b").mkdir()
+    model.save(tmp_path / "b" / "mine")
+    model.save(tmp_path / "yours")
+    given = [model, tmp_path / "mine", tmp_path / "yours"]
+    assert list(grouped(given)) == ["model 1", "mine", "yours"]
+    twice = [str(tmp_path / "mine"), str(tmp_path / "b" / "mine"), str(tmp_path / "mine")]
+    assert list(grouped(twice)) == [twice[0], twice[1], f"{twice[0]} (2)"]
+    # trained on other texts of the same name
+    assert list(grouped([made(), made(fingerprint="g")])) == ["verdict 1", "verdict 2"]
+
+
+def test_a_mapping_says_itself() -> None:
+    found = grouped({"mine": made(3), "yours": (made(0), made(1, epochs=2))})
+    assert {n: [e.seed for e in g] for n, g in found.items()} == {"mine": [3], "yours": [0, 1]}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "fewer than two models"),
+        ({"a": made()}, "fewer than two models"),
+        (made(), "fewer than two models"),
+        ({"a": made(), "b": []}, "no model is given under 'b'"),
+        ({"a": made(), 7: made(1)}, "a model is called 7"),
+        ({"a": made(), "b": 7}, "cannot compare a int"),
+        ({"a": [made(), made(1), made()], "b": made()}, "one model with one seed"),
+        ([made(), made(), made(encoder="conv")], "verdict 1 and verdict 2 are one model"),
+        (["nowhere", made()], "nowhere is neither a saved model nor a saved verdict"),
+    ],
+)
+def test_what_cannot_be_grouped(given: Any, message: str) -> None:
+    with pytest.raises(verax.VeraxError, match=message) as error:
+        verax.compare(given)
+    assert "\n" not in str(error.value)
+
+
+def asked(**changed: Any) -> verax.Verdict:
+    """A verdict with numbers, and a manifest of which some part is another."""
+    found = verdict_of([0.1, 0.2, 0.3], [0.3, 0.2, 0.1])
+    manifest = {
+        "exams": ["agreement", "dispersion"],
+        "corpus": {"corpus": "planted", "fingerprint": "f"},
+        "split": "test",
+        "documents": 3,
+        "sampled_from": 9,
+        "seed": 0,
+        "options": {"agreement": {"top_k": None}, "dispersion": {"spread": "gradient"}},
+    }
+    return verax.Verdict(found.tables, {**manifest, **changed})
+
+
+@pytest.mark.parametrize(
+    ("changed", "given", "message"),
+    [
+        ({"corpus": {"corpus": "imdb", "fingerprint": "g"}}, {}, r"other texts or labels \(imdb\)"),
+        ({"corpus": {"corpus": "planted", "fingerprint": "g"}}, {}, "other texts or labels"),
+        ({"split": "train"}, {}, "split train, asked for is test"),
+        ({"documents": 2}, {}, "2 documents of 9, asked for are 3 of 9"),
+        ({"seed": 4}, {}, "with seed 4, asked for is 0"),
+        ({"exams": ["erasure"]}, {}, "no exam in common"),
+        ({"exams": ["agreement"]}, {"exams": "dispersion"}, "has no exam dispersion"),
+        (
+            {"options": {"agreement": {"top_k": 5}, "dispersion": {"spread": "gradient"}}},
+            {},
+            "with top_k 5, asked for is None",
+        ),
+        ({}, {"split": "train"}, "split test, asked for is train"),
+        ({}, {"split": "dev"}, "unknown split 'dev'"),
+        ({}, {"sample": 2}, "3 documents of 9, asked for are 2 of 9"),
+        ({}, {"sample": 0}, "option 'sample' is 0"),
+        ({}, {"top_k": 7}, "with top_k None, asked for is 7"),
+        ({}, {"top_j": 7}, "unknown option 'top_j'"),
+        ({}, {"spread": "gradeint"}, "unknown importance 'gradeint'"),
+        ({}, {"exams": ["agreemnt"]}, "unknown exam 'agreemnt'"),
+        ({}, {"exams": []}, "no exam given"),
+        ({}, {"seed": -1}, "option 'seed' is -1"),
+    ],
+)
+def test_verdicts_on_something_else_are_refused(
+    changed: dict[str, Any], given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(verax.VeraxError, match=message) as error:
+        verax.compare({"a": asked(), "b": asked(**changed)}, **given)
+    assert "\n" not in str(error.value)
+
+
+def test_verdicts_alone_need_no_corpus_and_a_manifest_is_not_believed() -> None:
+    found = verax.compare({"a": asked(), "b": asked()}, sample=3)
+    assert (found.table()["difference"] == 0).all()
+    other = verdict_of([0.1, 0.2], [0.3, 0.2])
+    with pytest.raises(verax.VeraxError, match="other documents than the first"):
+        verax.compare({"a": asked(), "b": verax.Verdict(other.tables, asked().manifest)})
+
+
+def test_exams_that_verdicts_have_in_common() -> None:
+    one = asked(exams=["dispersion"])
+    found = verax.compare({"a": asked(), "b": one})
+    assert found.manifest["exams"] == ["dispersion"]
+    assert not any(m.startswith("tau") for m in found.table()["measure"])
+
+
+def test_models_of_different_corpora_need_one_named() -> None:
+    told: dict[str, Any] = {"encoder": "none", "embedding_size": 8, "epochs": 1, "device": "cpu"}
+    corpora = [verax.load_corpus("planted", documents=n, length=12) for n in (60, 90)]
+    models = [verax.train(corpus, **told) for corpus in corpora]
+    with pytest.raises(verax.VeraxError, match="trained on different corpora"):
+        verax.compare({"a": models[0], "b": models[1]})
+    few = {"inputs": "gradient", "items": "gradient"}
+    found = verax.compare({"a": models[0], "b": models[1]}, corpora[1], "agreement", **few)
+    assert found.manifest["documents"] == len(corpora[1].test)
+    by_name = verax.compare(
+        {"a": models[0], "b": models[1]}, "planted", "agreement", sample=4, **few
+    )
+    assert by_name.manifest["documents"] == 4
+    verdict = verax.examine(models[0], corpora[0], "agreement", **few)
+    with pytest.raises(verax.VeraxError, match=r"other texts or labels \(planted\)"):
+        verax.compare({"a": verdict, "b": models[1]}, None, "agreement", **few)
+    with pytest.raises(verax.VeraxError, match=r"other texts or labels \(planted\)"):
+        verax.compare({"a": verdict, "b": verdict}, "planted")
+    assert verax.compare({"a": verdict, "b": verdict}, corpora[0]).groups == ["a", "b"]
+
+
+def test_tokenisers_must_be_the_same(make_model: Make, planted: verax.Corpus) -> None:
+    other = make_model()
+    other.tokeniser = Tokeniser("whitespace")
+    with pytest.raises(verax.VeraxError, match="different tokenisers"):
+        verax.compare([make_model(), other], planted)
+    with pytest.raises(verax.VeraxError, match="model 1 does not say what it was trained on"):
+        verax.compare([make_model(), make_model()])

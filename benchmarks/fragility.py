@@ -1,0 +1,109 @@
+"""What do fragility and leakage cost beside the encoder pass they share?
+
+    python benchmarks/fragility.py [--repeats 5] [--out fragility.parquet]
+
+Reads a split once, as `examine` does, with Tutek & Šnajder's BiLSTM (150 + 150 over 300-d vectors,
+untrained: the time is the same), and times what the encoder takes and what each exam takes of every
+batch, its tables and its summary. Beside them ten permutations as re-running attention and head
+would have them, document by document in a loop, and batched through the head.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import torch
+
+import verax
+from verax.corpora.batching import MAX_TOKENS
+from verax.exams.fragility.exam import FragilityExam, FragilityOptions
+from verax.exams.fragility.summary import summarise as summarise_fragility
+from verax.exams.leakage.exam import LeakageExam, LeakageOptions
+from verax.exams.leakage.summary import summarise as summarise_leakage
+from verax.models import Trace
+from verax.models.attention import pool
+from verax.models.counterfactual import permuted
+from verax.models.head import decisions
+
+CORPORA = {"rotten_tomatoes": None, "imdb_reviews": 500}
+SUMMARIES = {"fragility": summarise_fragility, "leakage": summarise_leakage}
+
+
+def timed(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
+    started = time.perf_counter()
+    found = work(*given)
+    return time.perf_counter() - started, found
+
+
+@torch.no_grad()
+def one_by_one(trace: Trace, draws: int) -> None:
+    for items, weights, mask in zip(trace.items, trace.weights, trace.mask, strict=True):
+        own = weights[mask]
+        for _ in range(draws):
+            order = torch.randperm(len(own))
+            decisions(trace.head(own[order] @ items[mask]))
+
+
+@torch.no_grad()
+def through_head(trace: Trace, draws: int) -> None:
+    drawn = permuted(trace.weights, trace.mask, trace.batch.keys, 0, draws)
+    for weights in drawn:
+        decisions(trace.head(pool(weights, trace.items)))
+
+
+def measure(model: verax.AttentionClassifier, corpus: verax.Corpus) -> dict[str, float]:
+    exams = {
+        "fragility": FragilityExam(FragilityOptions(), 0, {}),
+        "leakage": LeakageExam(LeakageOptions(), 0, {}),
+    }
+    encoded = model.read(corpus.test)
+    took = dict.fromkeys(["encoder", *exams, "one by one", "through the head", "summaries"], 0.0)
+    traces = iter(model.traces(encoded, MAX_TOKENS))
+    while True:
+        seconds, trace = timed(next, traces, None)
+        took["encoder"] += seconds
+        if trace is None:
+            break
+        for name, exam in exams.items():
+            took[name] += timed(exam.see, model, trace)[0]
+            trace.__dict__.pop("item_logits", None)  # each exam pays for its own
+        took["one by one"] += timed(one_by_one, trace, 10)[0]
+        took["through the head"] += timed(through_head, trace, 10)[0]
+    for name, exam in exams.items():
+        seconds, tables = timed(exam.tables)
+        took[name] += seconds
+        took["summaries"] += timed(SUMMARIES[name], tables)[0]
+    return took
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out")
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    rows = []
+    for name, limit in CORPORA.items():
+        corpus = verax.load_corpus(name, limit=limit)
+        few = verax.load_corpus(name, limit=64)
+        model = verax.train(few, epochs=1, embedding_size=300, hidden_size=300, device="cpu")
+        found = pd.DataFrame([measure(model, corpus) for _ in range(given.repeats)])
+        shares = found.div(found["encoder"], axis=0).median()
+        row = {"corpus": name, "documents": len(corpus.test), **shares.to_dict()}
+        row["fragility + leakage"] = float(
+            ((found["fragility"] + found["leakage"]) / found["encoder"]).median()
+        )
+        rows.append({**row, "encoder, seconds": float(found["encoder"].median())})
+    frame = pd.DataFrame(rows)
+    print(frame.set_index("corpus").T.round(4).to_string())
+    if given.out:
+        frame.to_parquet(given.out, index=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -333,7 +333,7 @@ def given_clusters(
 
     def cluster(vectors: Tensor, clusters: int, seed: int, watch: object = iter) -> Clustering:
         seen.append(vectors)
-        return Clustering(label(vectors).long(), 7.0)
+        return Clustering(label(vectors).long(), vectors[:1], 7.0, 1)
 
     monkeypatch.setattr("verax.exams.information.exam.cluster", cluster)
     return seen
@@ -454,7 +454,9 @@ def test_residual_states_keep_their_word_and_concat_ones_are_of_another_size(
     make_model: Make, planted: verax.Corpus
 ) -> None:
     residual, concat, tying = (
-        measures(verax.examine(make_model(grounding=g), planted, "information", words=20))
+        measures(
+            verax.examine(make_model(grounding=g), planted, "information", words=20, clusters=20)
+        )
         for g in ("residual", "concat", "tying")
     )
     assert residual["kept"] > tying["kept"]  # untrained, so that nothing holds a tied one yet

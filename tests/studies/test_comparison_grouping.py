@@ -15,6 +15,7 @@ from verax.corpora.tokenising import Tokeniser
 from verax.models import AttentionClassifier, ModelOptions
 from verax.studies.comparison.grouping import grouped
 from verax.training import TrainingOptions
+from verax.training.strength import STRENGTHS
 
 Make = Callable[..., AttentionClassifier]
 
@@ -33,7 +34,7 @@ def made(
         "corpus": {"corpus": "planted", "fingerprint": fingerprint},
     }
     if chosen is not None:
-        tried = [{"strength": s} for s in (None, 1.0, 10.0, 20.0, 30.0)]
+        tried = [{"strength": s} for s in (None, *STRENGTHS["tying"])]
         record["strength"] = {"chosen": chosen, "candidates": tried}
     return verax.Verdict({}, {"model": record, "classes": ["0", "1"]})
 

@@ -82,8 +82,8 @@ def test_equals_but_for_rounding_are_equals() -> None:
     assert select(row(0.9, 0), [one, other]) == select(row(0.9, 0), [other, one]) == (0, True)
 
 
-def test_candidates_are_the_papers_unless_given() -> None:
-    assert candidates("tying", None) == [1, 10, 20, 30]
+def test_candidates_are_the_papers_and_weaker_ones_unless_given() -> None:
+    assert candidates("tying", None) == [0.01, 0.03, 0.1, 0.3, 1, 10, 30]
     assert candidates("mlm", None) == [0.1, 0.3, 1, 3, 5]
     assert set(STRENGTHS) == {"tying", "mlm"}
     assert candidates("tying", "7") == [7]

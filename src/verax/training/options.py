@@ -34,7 +34,7 @@ class TrainingOptions:
     )
     plateau_patience: int = option(0, "epochs it may stall before that", minimum=0)
     strengths: str | None = option(
-        None, "what strength auto chooses from (tying 1,10,20,30; mlm 0.1,0.3,1,3,5)"
+        None, "what strength auto chooses from (0.01,0.03,0.1,0.3,1,10,30; mlm 0.1,0.3,1,3,5)"
     )
     min_df: int = option(1, "keep words of at least this many training documents", minimum=1)
     max_vocabulary: int | None = option(None, "keep the most frequent words only", minimum=1)

@@ -171,7 +171,8 @@ def chosen(frame: pd.DataFrame) -> pd.DataFrame:
     wide = wide.reset_index()
     kept = [wide[wide["strength"] == 0]]
     rest = [name for name in SETTINGS if name not in ("grounding", "strength")] + ["seed"]
-    graded = wide[wide["strength"] > 0]
+    auto = [*STRENGTHS["tying"], *STRENGTHS["mlm"]]
+    graded = wide[wide["strength"].isin(auto)]
     for key, group in graded.groupby(["grounding", *rest], sort=False):
         same = wide["grounding"] == "none"
         for name, value in zip(["grounding", *rest], key, strict=True):

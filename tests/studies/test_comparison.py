@@ -18,8 +18,10 @@ import verax
 from verax.exams.fragility.summary import fragilities
 from verax.exams.tables import wide
 from verax.statistics import holm
+from verax.studies.comparison.differences import judge
 from verax.studies.comparison.directions import (
     ATTENTION_ITSELF,
+    FEWER,
     OTHER_ITEMS,
     SAME,
     ZEROS,
@@ -148,11 +150,16 @@ def test_which_way_is_better() -> None:
         "macro F1": "higher",
         "erasure: fraction, attention": "lower",
         "erasure: fraction, optimum": "",
+        "erasure: excess, attention": "lower",
         "erasure: optimal, attention": "higher",
+        "erasure: delta_js, attention": "higher",
+        "F1": "higher",
         "fragility: survives permuted": "lower",
         "fragility: tvd uniform": "higher",
         "fragility: Δ F1 uniform": "lower",
         "leakage: alone (correct decisions)": "lower",
+        "leakage: agreeing (correct decisions)": "lower",
+        "leakage: pooled (correct decisions)": "lower",
         "leakage: confidence (correct decisions)": "",
         "information: sampled words": "",
         "information: sampled words, kept": "higher",
@@ -163,6 +170,20 @@ def test_which_way_is_better() -> None:
         "tau: inputs attention : gradient-detached": "higher",
     }.items():
         assert kind_of(measure).better == better, measure
+
+
+@pytest.mark.parametrize(("better", "said"), [("higher", "better"), ("lower", "worse"), ("", "")])
+def test_judged_below_five_percent_after_correction(better: str, said: str) -> None:
+    unclear = "unclear" if better else ""
+    assert judge(1.0, 0.049, better) == said
+    assert judge(1.0, 0.051, better) == judge(1.0, math.nan, better) == unclear
+
+
+def test_what_sparse_attention_need_not_erase_is_not_judged() -> None:
+    for measure in ("fraction", "excess"):
+        name = f"erasure: {measure}, attention"
+        assert (kind_of(name, dense=False).better, kind_of(name, dense=False).note) == ("", FEWER)
+    assert kind_of("erasure: optimal, attention", dense=False).better == "higher"
 
 
 def test_what_holds_by_arithmetic_is_not_judged() -> None:

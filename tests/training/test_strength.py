@@ -19,7 +19,7 @@ from verax.cli import main
 from verax.errors import VeraxError
 from verax.models import ModelOptions
 from verax.training.loop import Loop
-from verax.training.strength import STRENGTHS, candidates, score, select
+from verax.training.strength import STRENGTHS, candidates, doubts, score, select
 
 QUICK: dict[str, Any] = {"hidden_size": 8, "embedding_size": 8, "epochs": 3, "lr": 3e-2}
 QUICK |= {"batch_size": 16}
@@ -115,7 +115,26 @@ def test_scores_are_the_fragility_exams_on_validation(
     assert found["fragility"] == pytest.approx(fall)
     assert found["f1"] == pytest.approx(model.history.query("selected")["f1"].item())
     assert found["f1"] != found["permuted"]
-    assert set(found) == {"f1", "uniform", "permuted", "fragility"}
+    accuracy = verdict.summary("fragility").loc["trained", "accuracy"]
+    assert found["accuracy"] == pytest.approx(accuracy / 100)
+    assert set(found) == {"accuracy", "f1", "uniform", "permuted", "fragility"}
+
+
+def test_doubts_are_told() -> None:
+    """A model that decides for one class alone has an F1 of two thirds, and notices nothing."""
+    base = {"f1": 0.66, "fragility": 0.02, "accuracy": 0.63}
+    told = doubts(base, {"f1": 0.667, "fragility": 0.0, "accuracy": 0.5}, True)
+    assert "13.0 points below" in told[0]
+    assert "no more fragile" in told[1]
+    fine = {"f1": 0.65, "fragility": 0.1, "accuracy": 0.62}
+    assert doubts(base, fine, True) == []
+    assert "no candidate is within 1 point" in doubts(base, fine, False)[0]
+
+
+def test_candidates_are_not_scored_on_test(easy: verax.Corpus, tmp_path: Path) -> None:
+    model = verax.train(easy, keep=tmp_path, **AUTO)
+    assert model.record["test"]["accuracy"] >= 0
+    assert all("test" not in verax.load(folder).record for folder in tmp_path.iterdir())
 
 
 def test_a_model_that_notices_nothing_is_not_fragile_at_all(easy: verax.Corpus) -> None:
@@ -437,7 +456,8 @@ def test_the_command_saves_what_the_python_call_chooses(capsys: pytest.CaptureFi
     record = json.loads((Path("model") / "config.json").read_text())["strength"]
     for row in record["candidates"]:
         name = "ungrounded" if row["strength"] is None else f"strength {row['strength']:g}"
-        assert f"{name}: validation F1 {100 * row['f1']:.1f}, with attention" in printed
+        told = f"{name}: validation accuracy {row['accuracy']:.1%}, F1 {100 * row['f1']:.1f}"
+        assert f"{told}, with attention" in printed
     assert f"strength {record['chosen']:g}: " in printed
     assert "within 1 point" in " ".join(printed.split())
 

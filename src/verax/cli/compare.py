@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from verax.cli.compared import show, show_curves
+from verax.cli.examine import add_examining
 from verax.cli.loading import load_shown
-from verax.cli.parsing import add_options, add_reading, given_options
+from verax.cli.parsing import given_options
 from verax.cli.terminal import console
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS, Corpus
@@ -49,20 +50,11 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--exams", metavar="NAME,…", help=f"which exams: {', '.join(EXAMS)} [all there are]"
     )
-    parser.add_argument(
-        "--sample", type=int, metavar="N", help="examine N documents of the split, drawn by --seed"
-    )
     parser.add_argument("--out", metavar="DIR", help="write every table there")
     parser.add_argument(
         "--text", metavar="TEXT", help="also show what each token of this text says alone"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
-    add_reading(parser)
-    for name, exam in EXAMS.items():
-        add_options(parser, f"exam {name}", exam.options_class)
-    # the tokeniser is the models'
-    add_options(parser, "reading --corpus", CorpusOptions, leave_out=("tokeniser", "lowercase"))
-    add_options(parser, "a planted --corpus", Planted, leave_out=("seed",))
+    add_examining(parser)
     parser.set_defaults(run=run)
 
 

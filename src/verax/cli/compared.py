@@ -22,6 +22,7 @@ from verax.studies.comparison.differences import (
 from verax.studies.comparison.directions import (
     ATTENTION_ITSELF,
     DECISIONS,
+    FEWER,
     HIGHER,
     LOWER,
     NATS,
@@ -81,6 +82,8 @@ def _legend(found: Comparison, heads: dict[str, str]) -> Iterator[str]:
     for name, models in found.manifest["groups"].items():
         seeds = [str(model["seed"]) for model in models if model["seed"] is not None]
         told = f", seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" if seeds else ""
+        picked = [f"{m['chosen']:g}" for m in models if m.get("chosen") is not None]
+        told += f", strength {', '.join(picked)} chosen" if picked else ""
         letter = "" if heads[name] == printable(name) else f"{heads[name]}: "
         count = f"{len(models)} model{'s' if len(models) > 1 else ''}"
         what = " (the reference)" if name == found.reference else ""
@@ -233,11 +236,13 @@ def _footnotes(rows: pd.DataFrame, found: Comparison, heads: dict[str, str]) -> 
         yield "information has no interval with one model: it takes two seeds or more of each"
     if any(_is_of_common_documents(row) for row in rows.itertuples()):
         yield "† the difference is of the documents that have a value on both sides"
-    judged = int((rows["better"] != "").groupby(rows["group"]).sum().max())
+    judged = int(rows["holm"].notna().groupby(rows["group"]).sum().max())
     yield (
         "↑ ↓ which way attention is more truthful, or decisions more accurate: ✓ better, ✗ worse, "
         f"· unclear, after Holm's correction (m = {judged}); (✓) (✗) by its own interval alone"
     )
+    if (rows["note"] == FEWER).any():
+        yield "items without weight need not go, by arithmetic: of erasure, optimal is judged"
     if (rows["note"] == ZEROS).any():
         yield "items without weight tie by arithmetic: agreement is judged on the support"
     attended = {name: models[0]["attended"] for name, models in found.manifest["groups"].items()}

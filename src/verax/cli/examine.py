@@ -38,10 +38,16 @@ def add(verbs: Any) -> None:
         metavar="NAME,…",
         help=f"which exams: {', '.join(EXAMS)} [all]",
     )
+    parser.add_argument("--out", metavar="DIR", help="write tables, summary and manifest there")
+    add_examining(parser)
+    parser.set_defaults(run=run)
+
+
+def add_examining(parser: argparse.ArgumentParser) -> None:
+    """How documents are read, drawn and examined: flags of every command that examines."""
     parser.add_argument(
         "--sample", type=int, metavar="N", help="examine N documents of the split, drawn by --seed"
     )
-    parser.add_argument("--out", metavar="DIR", help="write tables, summary and manifest there")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
     add_reading(parser)
     for name, exam in EXAMS.items():
@@ -49,7 +55,6 @@ def add(verbs: Any) -> None:
     # the tokeniser is the model's
     add_options(parser, "reading --corpus", CorpusOptions, leave_out=("tokeniser", "lowercase"))
     add_options(parser, "a planted --corpus", Planted, leave_out=("seed",))
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:

@@ -91,7 +91,8 @@ def _candidate(row: Mapping[str, Any]) -> None:
     others = ("uniform", "permuted")
     falls = ", ".join(f"{kind} {100 * (row[kind] - row['f1']):+.1f}" for kind in others)
     console().print(
-        f"{name}: validation {_SCORES[row['score']]} {100 * row['f1']:.1f}, with attention {falls}",
+        f"{name}: validation accuracy {row['accuracy']:.1%}, {_SCORES[row['score']]} "
+        f"{100 * row['f1']:.1f}, with attention {falls}",
         style="dim",
         markup=False,
     )
@@ -119,6 +120,8 @@ def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> Non
     if chosen:
         score = _SCORES[chosen["score"]]
         why = "the most fragile" if chosen["within"] else f"the best {score}, for none is"
+        for doubt in chosen["doubts"]:
+            screen.print(f"\nlook again: {doubt}", style="bold", markup=False)
         screen.print(
             f"\nstrength {chosen['chosen']:g}: {why} within {100 * chosen['tolerance']:g} point of "
             f"the ungrounded {score}; all are in {Path(out)}.candidates",

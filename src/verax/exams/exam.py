@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
+from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
+from verax.exams.own_importances import named
+from verax.exams.tables import Ledger
+from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 
@@ -23,6 +27,19 @@ class Exam:
     name: str
     options_class: type
 
+    def __init__(
+        self,
+        options: Any,
+        seed: int,
+        importances: Mapping[str, Importance],
+        max_tokens: int = MAX_TOKENS,
+    ) -> None:
+        self.options = options
+        self.seed = seed
+        self.importances = named(importances)
+        self.max_tokens = max_tokens
+        self.ledger = Ledger()
+
     def begin(self, model: AttentionClassifier, documents: EncodedDocuments) -> None:
         """Told once, before the first batch, what will be read."""
 
@@ -34,5 +51,5 @@ class Exam:
         """After the last batch: work that needs all of them; `watch(what)` shows how far it got."""
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Name → tidy table."""
-        raise NotImplementedError
+        """Name → tidy table: those of the ledger."""
+        return self.ledger.tables()

@@ -3,7 +3,8 @@
 The loss of tying has a weight δ, that of a masked LM a weight η. More of it makes attention matter
 more and, past some point, decisions worse. Of the candidates within a point of the ungrounded
 model's F1 the one is chosen whose F1 falls most when its attention is made uniform or permuted
-(the mean of both falls); the weaker one in a tie. Test documents are never looked at.
+(the mean of both falls); the weaker one in a tie. Test documents have no say, and are not scored
+before.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ TOLERANCE = 0.01
 PERMUTATIONS = 10
 _TIE = 1e-12
 
-Score = dict[str, float]
+Score = Mapping[str, float]
 Fit = Callable[[Mapping[str, Any]], tuple[AttentionClassifier, EncodedDocuments]]
 
 
@@ -62,6 +63,7 @@ def score(
 ) -> Score:
     """F1 with trained, uniform and permuted attention, and how far it falls.
 
+    accuracy               with trained attention
     f1, uniform, permuted  of the positive class, or macro with more than two; permuted is the mean
                            over ten seeded orders
     fragility              f1 less the mean of the other two
@@ -84,11 +86,12 @@ def score(
         name: average([f1(true, row, classes) for row in np.concatenate(rows, axis=1)]).value
         for name, rows in decided.items()
     }
+    found["accuracy"] = float((np.concatenate(decided["f1"], axis=1)[0] == true).mean())
     found["fragility"] = found["f1"] - (found["uniform"] + found["permuted"]) / 2
     return found
 
 
-def select(base: Mapping[str, float], scores: Sequence[Mapping[str, float]]) -> tuple[int, bool]:
+def select(base: Score, scores: Sequence[Mapping[str, float]]) -> tuple[int, bool]:
     """Which candidate, and whether it is within tolerance of the ungrounded F1.
 
     Where none is, the one with the best F1. Candidates rise in strength, so that of equals, but
@@ -103,6 +106,19 @@ def select(base: Mapping[str, float], scores: Sequence[Mapping[str, float]]) -> 
 def _first_best(values: Sequence[tuple[float, int]]) -> int:
     best = max(value for value, _ in values)
     return next(number for value, number in values if value >= best - _TIE)
+
+
+def doubts(base: Score, chosen: Score, within: bool) -> list[str]:
+    """What speaks against the choice, in words: F1 and fragility do not say all."""
+    found = []
+    if not within:
+        found.append(f"no candidate is within {100 * TOLERANCE:g} point of the ungrounded F1")
+    if chosen["accuracy"] < base["accuracy"] - TOLERANCE - _TIE:
+        lost = 100 * (base["accuracy"] - chosen["accuracy"])
+        found.append(f"its accuracy is {lost:.1f} points below the ungrounded one")
+    if chosen["fragility"] <= max(0.0, base["fragility"]) + _TIE:
+        found.append("it is no more fragile than the ungrounded one")
+    return found
 
 
 def choose(
@@ -131,6 +147,7 @@ def choose(
     record = {
         "chosen": strengths[chosen],
         "within": within,
+        "doubts": doubts(rows[0], rows[1 + chosen], within),
         "tolerance": TOLERANCE,
         "score": rows[0]["score"],
         "candidates": rows,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -61,9 +61,22 @@ def train(
     """
     check("seed", seed, int, SEED)
     options = _with_strengths_as_text(options)
+    told: dict[str, Any] = {"seed": seed, "device": device, "progress": progress}
     if options.get("strength") == AUTO:
-        told = {"seed": seed, "device": device, "progress": progress}
-        return _train_at_chosen_strength(corpus, options, told, keep, done)
+        model = _train_at_chosen_strength(corpus, options, told, keep, done)
+    else:
+        model = _train(corpus, options, **told)
+    budget = model.record["training"]["max_tokens"]
+    test = evaluate(model.logits(corpus.test, budget), corpus.test.labels)
+    scores = {name: None if math.isnan(score) else score for name, score in test.items()}
+    model.record = {**model.record, "test": scores}
+    return model
+
+
+def _train(
+    corpus: Corpus, options: Mapping[str, Any], seed: int, device: str, progress: bool
+) -> AttentionClassifier:
+    """One model, not yet scored on test."""
     model_values, training_values = divide(options, ModelOptions, TrainingOptions)
     model_options = build(ModelOptions, model_values)
     settings = build(TrainingOptions, training_values)
@@ -87,6 +100,7 @@ def train(
                 hierarchical=resolved.hierarchical,
             )
             for name, documents in corpus.splits.items()
+            if name != "test"
         }
         weights = None
         if settings.class_weight == "balanced":
@@ -98,12 +112,10 @@ def train(
             model, parts["train"], parts["validation"], objective, settings, seed, display.step
         )
         model.history = loop.run()
-        test = evaluate(model.logits(parts["test"], settings.max_tokens), corpus.test.labels)
     model.record = {
         "training": {**asdict(settings), "seed": seed},
         "corpus": {**_plain(corpus.config), "fingerprint": corpus.fingerprint},
         "vectors": _coverage(vectors),
-        "test": {name: None if math.isnan(score) else score for name, score in test.items()},
     }
     return model.eval()
 
@@ -142,7 +154,7 @@ def _train_at_chosen_strength(
         folder = None if keep is None else Path(keep) / name
         model = _kept(folder, asked, told["device"])
         if model is None:
-            model = train(corpus, **told, **fixed, **changed)
+            model = _train(corpus, {**fixed, **changed}, **told)
             if folder is not None:
                 record = model.record
                 model.record = {**record, "candidate": asked}
@@ -161,7 +173,7 @@ def _with_strengths_as_text(options: Mapping[str, Any]) -> dict[str, Any]:
     given = options.get("strengths")
     if given is None:
         return dict(options)
-    several = given if isinstance(given, (list, tuple)) else [given]
+    several = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     return {**options, "strengths": ",".join(map(str, several))}
 
 

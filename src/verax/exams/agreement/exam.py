@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -14,9 +13,8 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
 from verax.exams.agreement.ranks import kendall_tau_b, spearman, top_k_overlap, undefined
 from verax.exams.exam import Exam
-from verax.exams.own_importances import ask, named
+from verax.exams.own_importances import ask
 from verax.exams.reading import correct
-from verax.exams.tables import Ledger
 from verax.importance import Importance, names_of, score
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
@@ -62,17 +60,13 @@ class AgreementExam(Exam):
         importances: Mapping[str, Importance],
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        self.options = options
-        self.seed = seed
-        self.max_tokens = max_tokens
-        self.own = named(importances)
+        super().__init__(options, seed, importances, max_tokens)
         self.names = {on: names_of(getattr(options, on), on) for on in ("inputs", "items")}
         for on in self.names:
             self.names[on] = [name for name in self.names[on] if name != ATTENTION]
-        if not any(self.names.values()) and not self.own:
+        if not any(self.names.values()) and not self.importances:
             raise VeraxError("nothing to compare attention with: name importances of inputs, items")
         self._levels: dict[str, str] = {}
-        self.ledger = Ledger()
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
@@ -113,9 +107,6 @@ class AgreementExam(Exam):
         }
         self.ledger.add("agreement_instances", trace.ids, measures, everyone)
 
-    def tables(self) -> dict[str, pd.DataFrame]:
-        return self.ledger.tables()
-
     def _scores(self, model: AttentionClassifier, trace: Trace) -> dict[str, dict[str, Tensor]]:
         """inputs, items → name → (batch, items) scores."""
         told: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
@@ -123,7 +114,7 @@ class AgreementExam(Exam):
             on: {name: score(name, model, trace, on, **told) for name in names}
             for on, names in self.names.items()
         }
-        for name, importance in self.own.items():
+        for name, importance in self.importances.items():
             given = ask(name, importance, model, trace)
             if not given.is_floating_point() or given.shape not in (
                 trace.mask.shape,

@@ -13,9 +13,7 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.exams.dispersion.entropy import normalised_entropy, support_size
 from verax.exams.exam import Exam
-from verax.exams.own_importances import named
 from verax.exams.reading import correct
-from verax.exams.tables import Ledger
 from verax.importance import Importance, gradient, influences, names_of, score
 from verax.importance.jacobian import Targets
 from verax.models.classifier import AttentionClassifier
@@ -73,12 +71,9 @@ class DispersionExam(Exam):
         importances: Mapping[str, Importance],
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        self.options = options
-        self.seed = seed
-        self.max_tokens = max_tokens
-        named(importances)  # rankings may be negative: there is no entropy of them
+        # of one's own importances, which may be negative, there is no entropy
+        super().__init__(options, seed, importances, max_tokens)
         self.names = [n for n in names_of(options.spread, "inputs") if n != "attention"]
-        self.ledger = Ledger()
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
 import torch
 from torch import Tensor
 
-from verax.corpora.batching import MAX_TOKENS
 from verax.exams.erasure.flips import checked_importance
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
 from verax.exams.erasure.through_head import HeadStates
 from verax.exams.exam import Exam
-from verax.exams.own_importances import ask, named
+from verax.exams.own_importances import ask
 from verax.exams.reading import check_affine, check_finite, correct
-from verax.exams.tables import Ledger
-from verax.importance import Importance, attention_gradient, random_draws
+from verax.importance import attention_gradient, random_draws
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
 from verax.models.noise import Noise
@@ -51,18 +48,6 @@ class ErasureExam(Exam):
     name = "erasure"
     options_class = ErasureOptions
 
-    def __init__(
-        self,
-        options: ErasureOptions,
-        seed: int,
-        importances: Mapping[str, Importance],
-        max_tokens: int = MAX_TOKENS,
-    ) -> None:
-        self.options = options
-        self.seed = seed
-        self.importances = named(importances)
-        self.ledger = Ledger()
-
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Examine one batch."""
@@ -85,9 +70,6 @@ class ErasureExam(Exam):
             "decision_differs": states.decision != own,
         }
         self.ledger.add("erasure_instances", trace.ids, measures, torch.ones_like(several))
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        return self.ledger.tables()
 
     def _states(self, trace: Trace) -> States:
         check_finite(trace)

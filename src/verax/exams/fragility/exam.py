@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
 import torch
 
-from verax.corpora.batching import MAX_TOKENS
 from verax.exams.exam import Exam
-from verax.exams.own_importances import named
 from verax.exams.reading import check_affine, check_finite, correct, labels_of
-from verax.exams.tables import Ledger
-from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.counterfactual import logits_under, permuted, uniform
 from verax.models.head import decisions, probabilities
@@ -43,18 +37,6 @@ class FragilityExam(Exam):
 
     name = "fragility"
     options_class = FragilityOptions
-
-    def __init__(
-        self,
-        options: FragilityOptions,
-        seed: int,
-        importances: Mapping[str, Importance],
-        max_tokens: int = MAX_TOKENS,
-    ) -> None:
-        named(importances)
-        self.options = options
-        self.seed = seed
-        self.ledger = Ledger()
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
@@ -90,6 +72,3 @@ class FragilityExam(Exam):
             "decision_differs": decided[0] != decisions(trace.logits),
         }
         self.ledger.add("fragility_instances", trace.ids, measures, everyone)
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        return self.ledger.tables()

@@ -23,11 +23,13 @@ from verax.exams.information.mutual_information import (
     shuffled_information,
 )
 from verax.exams.information.occurrences import WORDS_BY, Occurrences
-from verax.exams.own_importances import named
 from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 from verax.options import option
+
+_LEAST = 0.1
+"""Of the ceiling: with less than this between it and the floor there is nothing to share out."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,9 @@ class InformationExam(Exam):
     (frequent or sampled):
 
     information        information, ceiling, shuffled (mean), shuffled_sd, difference (information
-                       less shuffled), kept (difference over ceiling less shuffled), occurrences,
-                       found (in the split), types, vectors (that differ), clusters (that are
+                       less shuffled), kept (difference over ceiling less shuffled; NaN where
+                       that is below a tenth of the ceiling), occurrences, found (in the split),
+                       types, vectors (that differ), clusters (that are
                        used), inertia, norm_e, norm_h (root mean squares of ‖e‖ and ‖h‖), distance
                        (mean ‖h − e‖² over mean ‖e‖²; NaN where states are of another size)
     information_words  for each word (`id`, its vocabulary row): count, information (KL of its
@@ -73,9 +76,7 @@ class InformationExam(Exam):
         importances: Mapping[str, Importance],
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        named(importances)
-        self.options = options
-        self.seed = seed
+        super().__init__(options, seed, importances, max_tokens)
         self.gathered: dict[str, Occurrences] = {}
         self.found: list[pd.DataFrame] = []
         self.of_words: list[pd.DataFrame] = []
@@ -148,7 +149,7 @@ class InformationExam(Exam):
             "shuffled": bias,
             "shuffled_sd": float(shuffled.std(ddof=1)) if len(shuffled) > 1 else float("nan"),
             "difference": difference,
-            "kept": _over(difference, shared.entropy - bias),
+            "kept": _over(difference, shared.entropy - bias, _LEAST * shared.entropy),
             "clusters": float(len(np.unique(labels))),
             "inertia": clustered.inertia,
         }
@@ -202,5 +203,5 @@ def _root_mean(squares: NDArray[np.float64]) -> float:
     return float(np.sqrt(squares.mean())) if len(squares) else float("nan")
 
 
-def _over(above: float, below: float) -> float:
-    return float(above / below) if below > 0 else float("nan")
+def _over(above: float, below: float, least: float = 0.0) -> float:
+    return float(above / below) if below > least else float("nan")

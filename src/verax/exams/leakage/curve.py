@@ -28,8 +28,8 @@ def token_curves(
     decision     the model's own, on the whole text
     confidence   its probability of `class`, on the whole text
     """
-    if not models:
-        raise VeraxError("no model to draw a curve of: give at least one, by name")
+    if not isinstance(models, Mapping) or not models:
+        raise VeraxError("no model to draw a curve of: give a mapping from names to models")
     parts: list[pd.DataFrame] = []
     for name, model in models.items():
         trace = model.trace([text])

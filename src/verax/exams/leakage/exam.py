@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
 import torch
 from torch import Tensor
 
-from verax.corpora.batching import MAX_TOKENS
 from verax.exams.exam import Exam
-from verax.exams.own_importances import named
 from verax.exams.reading import check_finite, correct
-from verax.exams.tables import Ledger
-from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, probabilities
 from verax.models.trace import Trace
@@ -39,16 +33,6 @@ class LeakageExam(Exam):
     name = "leakage"
     options_class = LeakageOptions
 
-    def __init__(
-        self,
-        options: LeakageOptions,
-        seed: int,
-        importances: Mapping[str, Importance],
-        max_tokens: int = MAX_TOKENS,
-    ) -> None:
-        named(importances)
-        self.ledger = Ledger()
-
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Examine one batch."""
@@ -69,9 +53,6 @@ class LeakageExam(Exam):
         }
         everyone = torch.ones(len(trace), dtype=torch.bool)
         self.ledger.add("leakage", trace.ids, measures, everyone)
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        return self.ledger.tables()
 
 
 def alone(trace: Trace, classes: Tensor) -> Tensor:

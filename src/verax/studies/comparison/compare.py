@@ -222,6 +222,7 @@ def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:
         "seed": entry.seed,
         "encoder": entry.options.get("encoder"),
         "attended": verdict.manifest.get("attended"),
+        "chosen": (entry.record.get("strength") or {}).get("chosen"),
         "options": dict(entry.options),
         "training": dict(entry.record.get("training", {})),
     }

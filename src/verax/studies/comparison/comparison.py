@@ -105,8 +105,10 @@ class Comparison:
         pair = (self.reference, group)
         both = numbers[numbers["group"].isin(pair)]
         share = both.loc[both["measure"] == "support_share", "value"]
-        dense = bool((share > 100 - 1e-9).all())
         models = [model for name in pair for model in self._models(name)]
+        dense = bool((share > 100 - 1e-9).all())
+        if share.empty:  # of exams that do not count it
+            dense = all(m["options"].get("projection", "softmax") == "softmax" for m in models)
         told = {
             "encoders": {model["encoder"] for model in models},
             "attended": {model["attended"] for model in models} - {None},

@@ -18,6 +18,8 @@ ATTENTION_ITSELF = "attention itself, by arithmetic"
 ZEROS = "items without weight tie by arithmetic: see on support"
 SAME = "judged over all items"
 OTHER_ITEMS = "of words in one and sentences in the other"
+FEWER = "items without weight need not go, by arithmetic: see optimal"
+_COUNTED = ("erasure: fraction, attention", "erasure: excess, attention")
 _OF_ITEMS = ("erasure", "agreement", "leakage")
 
 
@@ -72,7 +74,8 @@ def kind_of(
     dense     whether every item has weight in both: an item without has neither gradient nor
               leave-one-out importance, so that rankings of items agree at zeros by arithmetic and
               only those on the support are judged. Where words are the items (encoder none) that
-              goes for inputs too.
+              goes for inputs too. Nor need such an item go before a decision flips: fractions and
+              excesses are smaller by arithmetic.
     attended  words, sentences: what is of items is not judged between one and the other
 
     With attention detached the gradient of an item is its weight times what all share. No judging
@@ -96,7 +99,9 @@ def _kind(measure: str, dense: bool, encoders: Collection[str]) -> Kind:
         return _INFORMATION.get(measure.rpartition(", ")[2], Kind("information", NATS))
     for start, kind in _KINDS.items():
         if measure.startswith(start):
-            return kind
+            # what must go before a decision flips is at most the support
+            few = not dense and measure.startswith(_COUNTED)
+            return replace(kind, better=NEITHER, note=FEWER) if few else kind
     return Kind(measure.partition(":")[0])
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from refused import refusal
 
 import verax
 from verax.cli import main
@@ -17,17 +18,6 @@ pytestmark = pytest.mark.usefixtures("alone")
 
 PLANTED = "planted:documents=60,length=12"
 QUICK = ["--encoder", "none", "--epochs", "1"]
-
-
-def refusal(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
-    """The one line on standard error, after checking that it is one."""
-    assert main(arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("verax: ")
-    assert err.count("\n") == 1
-    assert err.endswith("\n")
-    return err
 
 
 def rows(n: int = 40) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from refused import refusal
 from rich.console import Console
 
 import verax
@@ -45,15 +46,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def here(alone: None, folders: Path) -> None:
     for folder in folders.iterdir():
         shutil.copytree(folder, folder.name)
-
-
-def refusal(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
-    assert main(arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("verax: ")
-    assert err.count("\n") == 1
-    return err
 
 
 def lines(text: str) -> list[str]:

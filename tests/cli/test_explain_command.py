@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from refused import refusal
 
 import verax
 from verax.cli import main
@@ -33,15 +34,6 @@ def hierarchical(tmp_path_factory: pytest.TempPathFactory) -> str:
     options = {"encoder": "none", "hierarchical": True, "embedding_size": 8, "epochs": 1}
     verax.train(corpus, **options).save(where)
     return str(where)
-
-
-def refusal(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
-    assert main(arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("verax: ")
-    assert err.count("\n") == 1
-    return err
 
 
 def on_stdin(monkeypatch: pytest.MonkeyPatch, content: str) -> None:

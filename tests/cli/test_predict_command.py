@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from refused import refusal
 
 import verax
 from verax.cli import main
@@ -35,15 +36,6 @@ def expected(model: str) -> pd.DataFrame:
 def on_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     stream = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
     monkeypatch.setattr("sys.stdin", stream)
-
-
-def refusal(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
-    assert main(arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("verax: ")
-    assert err.count("\n") == 1
-    return err
 
 
 @pytest.mark.parametrize("flags_first", [False, True])

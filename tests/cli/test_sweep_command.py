@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from refused import refusal
 
 import verax
 from verax.cli import main
@@ -25,14 +26,6 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a model was trained")
 
     monkeypatch.setattr("verax.studies.sweep.train", never)
-
-
-def refusal(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
-    assert main(arguments) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("verax: ")
-    assert err.count("\n") == 1
-    return err
 
 
 def test_prints_both_tables_and_writes_every_number(capsys: pytest.CaptureFixture[str]) -> None:

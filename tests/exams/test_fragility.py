@@ -456,18 +456,3 @@ def test_a_head_that_wrongly_says_it_is_affine_is_refused(
     model.head.affine = True
     with pytest.raises(verax.VeraxError, match="the head says it is affine"):
         verax.examine(model, planted, "fragility")
-
-
-def test_a_model_that_does_not_answer_in_numbers_is_refused(
-    make_model: Make, planted: verax.Corpus
-) -> None:
-    model = make_model()
-    with torch.no_grad():
-        model.head.linear.bias.fill_(math.nan)
-    with pytest.raises(verax.VeraxError, match="logits are NaN or infinite"):
-        verax.examine(model, planted, "fragility")
-
-
-def test_names_of_importances_of_ones_own_are_checked() -> None:
-    with pytest.raises(verax.VeraxError, match="'gradient' is built in"):
-        FragilityExam(FragilityOptions(), 0, {"gradient": lambda m, t: t.weights})

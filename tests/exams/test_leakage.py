@@ -247,21 +247,6 @@ def test_without_labels_all_decisions_are_one_row(make_model: Make) -> None:
     assert summary.loc[summary["column"] == "a token alone", "value"].notna().all()
 
 
-def test_a_model_that_does_not_answer_in_numbers_is_refused(
-    make_model: Make, planted: verax.Corpus
-) -> None:
-    model = make_model()
-    with torch.no_grad():
-        model.head.linear.bias.fill_(math.inf)
-    with pytest.raises(verax.VeraxError, match="logits are NaN or infinite"):
-        verax.examine(model, planted, "leakage")
-
-
-def test_names_of_importances_of_ones_own_are_checked() -> None:
-    with pytest.raises(verax.VeraxError, match="'gradient' is built in"):
-        LeakageExam(LeakageOptions(), 0, {"gradient": lambda m, t: t.weights})
-
-
 # -- curves
 
 TEXT = "w1 w2 unheard-of good0_1 . w3 w4 ."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,16 @@ def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFix
     assert message in refusal(capsys, ["compare", *arguments])
     assert Path("none0/model.safetensors").is_file()
     assert not Path("out").exists()
+
+
+def test_a_corpus_of_other_classes_is_refused_before_anything_is_examined(
+    here: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("examined first")
+
+    # the name leads to the function of the same name
+    monkeypatch.setattr(sys.modules["verax.studies.comparison.compare"], "examine", never)
+    other = ["--corpus", "planted:documents=60,length=12,classes=3"]
+    line = refusal(capsys, ["compare", "none0", "residual0", *other])
+    assert "has class '2', none0 knows 0, 1" in line

@@ -67,6 +67,7 @@ def compare(
     chosen = _chosen(exams, entries)
     given = _checked(chosen, options)
     corpus = _corpus(corpus, entries)
+    _refuse_other_classes(corpus, entries)
     asked = _asked(corpus, entries, given, split, sample, seed)
     for entry in entries:
         if entry.verdict is not None:
@@ -214,6 +215,19 @@ def _refuse_other_documents(entry: Entry, instances: Sequence[pd.DataFrame]) -> 
         raise VeraxError(
             f"{entry.name} was examined on other documents than the first: examine it again"
         )
+
+
+def _refuse_other_classes(corpus: Corpus | None, entries: Sequence[Entry]) -> None:
+    """Before the first model is examined, not after."""
+    for entry in entries:
+        if corpus is None or entry.verdict is not None:
+            continue
+        strange = [name for name in corpus.classes if name not in entry.classes]
+        if strange:
+            raise VeraxError(
+                f"corpus {corpus.name!r} has class {strange[0]!r}, {entry.name} knows "
+                f"{', '.join(entry.classes)}: compare models of the corpus's classes"
+            )
 
 
 def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ class Entry:
     options    of the model
     record     what is known of its making: training, corpus, strength
     reading    tokeniser and lowercase, for loading a corpus as the model reads
-    classes    how many it tells apart
+    classes    those it tells apart
     """
 
     name: str
@@ -31,7 +31,7 @@ class Entry:
     options: Mapping[str, Any]
     record: Mapping[str, Any]
     reading: Mapping[str, Any]
-    classes: int
+    classes: Sequence[str]
 
     @property
     def verdict(self) -> Verdict | None:
@@ -59,7 +59,7 @@ def entry_of(given: Any, number: int) -> Entry:
     if isinstance(given, AttentionClassifier):
         reading = {"tokeniser": given.tokeniser.kind, "lowercase": given.tokeniser.lowercase}
         options = asdict(given.options)
-        return Entry(f"model {number}", given, options, given.record, reading, len(given.classes))
+        return Entry(f"model {number}", given, options, given.record, reading, given.classes)
     if isinstance(given, Verdict):
         return _of_verdict(f"verdict {number}", given)
     if not isinstance(given, (str, Path)):
@@ -81,8 +81,7 @@ def _of_folder(name: str, folder: Path) -> Entry:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         read = config["tokeniser"]
         reading = {"tokeniser": read["kind"], "lowercase": read["lowercase"]}
-        classes = len(config["classes"])
-        return Entry(name, folder, config["model"], config, reading, classes)
+        return Entry(name, folder, config["model"], config, reading, list(config["classes"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise VeraxError(f"cannot read {folder / 'config.json'}: save the model again") from error
 
@@ -91,5 +90,5 @@ def _of_verdict(name: str, verdict: Verdict) -> Entry:
     record = verdict.manifest.get("model", {})
     corpus = verdict.manifest.get("corpus", {})
     reading = {key: corpus[key] for key in ("tokeniser", "lowercase") if key in corpus}
-    classes = len(verdict.manifest.get("classes", []))
+    classes = list(verdict.manifest.get("classes", []))
     return Entry(name, verdict, record.get("options", {}), record, reading, classes)

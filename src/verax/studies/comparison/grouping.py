@@ -101,7 +101,7 @@ def settings_of(entry: Entry) -> Settings:
         return {}
     options = ModelOptions(**known)
     defaults = {f.name: f.default for f in fields(ModelOptions) if f.name in _RESOLVED}
-    usual = asdict(ModelOptions(**{**known, **defaults}).resolved(entry.classes))
+    usual = asdict(ModelOptions(**{**known, **defaults}).resolved(len(entry.classes)))
     found = {n: None if n in _RESOLVED and usual[n] == v else v for n, v in known.items()}
     found |= {name: told[name] for name in names(TrainingOptions) if name in told}
     found["strengths"] = None

@@ -44,7 +44,8 @@ def cluster(
     """Centres c_1 … c_clusters that make Σ_i min_j ‖x_i − c_j‖² small.
 
     vectors  (n, d) floating point, finite
-    scratch  bytes of distances held at a time; changes rounding and nothing else
+    scratch  bytes of distances held at a time, beside a copy of the first sample, 25 vectors a
+             cluster; changes rounding and nothing else
     watch    is given the iterations and passes them on
 
     1. Draw 3·clusters centres from a sample, in rounds, with probability ∝ squared distance to
@@ -69,9 +70,12 @@ def cluster(
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(n, generator=generator).to(device)
     sizes = _sizes(n, clusters)
-    shift = vectors[order[: sizes[0]]].mean(0)  # squared distances near the origin cancel less
-    data = [_Rows(vectors, shift, None if m == n else order[:m].sort().values) for m in sizes]
-    centres = _seeds(data[0].materialise(), clusters, generator, scratch)
+    sample = vectors[order[: sizes[0]].sort().values]
+    shift = sample.mean(0)  # squared distances near the origin cancel less
+    data = [_Rows(sample.sub_(shift), torch.zeros_like(shift))]
+    for m in sizes[1:]:
+        data.append(_Rows(vectors, shift, None if m == n else order[:m].sort().values))
+    centres = _seeds(data[0], clusters, generator, scratch)
     iterations, last = 0, [torch.inf] * len(sizes)
     settled: set[int] = set()
     for level in watch(_schedule(len(sizes))):
@@ -89,7 +93,7 @@ def cluster(
 
 @dataclass(frozen=True)
 class _Rows:
-    """Some rows of the vectors, or all, moved by −shift, in blocks that are made when needed."""
+    """Some rows of the vectors, or all, moved by −shift, made when needed."""
 
     vectors: Tensor
     shift: Tensor
@@ -98,14 +102,8 @@ class _Rows:
     def __len__(self) -> int:
         return len(self.vectors) if self.rows is None else len(self.rows)
 
-    def materialise(self) -> _Rows:
-        rows = self.vectors if self.rows is None else self.vectors[self.rows]
-        return _Rows(rows - self.shift, torch.zeros_like(self.shift))
-
-    def blocks(self, size: int) -> Iterator[Tensor]:
-        for start in range(0, len(self), size):
-            rows = slice(start, start + size)
-            yield self.vectors[rows if self.rows is None else self.rows[rows]] - self.shift
+    def take(self, which: slice | Tensor) -> Tensor:
+        return self.vectors[which if self.rows is None else self.rows[which]] - self.shift
 
 
 def _sizes(n: int, clusters: int) -> list[int]:
@@ -172,20 +170,24 @@ def _distinct(vectors: Tensor, clusters: int, scratch: int) -> Clustering | None
 
 def _nearest(
     data: _Rows, centres: Tensor, scratch: int, count: int = 1
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """For each block: (b, d) vectors, (b, count) squared distances to and labels of the nearest.
+) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
+    """For each block: which, (b, d) vectors, (b, count) squared distances to the nearest, labels.
 
     ‖x − c‖² = ‖x‖² − 2 x·c + ‖c‖²
     """
     norms, turned = centres.square().sum(1), centres.T
-    for block in data.blocks(_fit(2 * len(centres), scratch)):
-        distances = torch.addmm(norms, block, turned, alpha=-2)
+    size = min(len(data), _fit(2 * sum(centres.shape), scratch))
+    space = centres.new_empty(size, len(centres))
+    for start in range(0, len(data), size):
+        which = slice(start, start + size)
+        block = data.take(which)
+        distances = torch.addmm(norms, block, turned, alpha=-2, out=space[: len(block)])
         if count == 1:
             near, labels = distances.min(1, keepdim=True)
         else:
             near, labels = distances.topk(count, dim=1, largest=False)
         near += block.square().sum(1, keepdim=True)
-        yield block, near.clamp_(min=0.0), labels
+        yield which, block, near.clamp_(min=0.0), labels
 
 
 def _add(totals: Tensor, labels: Tensor, values: Tensor) -> None:
@@ -218,8 +220,8 @@ def _seeds(data: _Rows, clusters: int, generator: Generator, scratch: int) -> Te
     nearest = data.vectors.new_full((len(data),), torch.inf)
     chosen = drawn
     while True:
-        near = [near for _, near, _ in _nearest(data, data.vectors[drawn], scratch)]
-        nearest = torch.minimum(nearest, torch.cat(near).squeeze(1))
+        for which, _, near, _ in _nearest(data, data.vectors[drawn], scratch):
+            nearest[which] = nearest[which].minimum(near.squeeze(1))
         nearest[drawn] = 0.0
         if len(chosen) >= want:
             break
@@ -241,7 +243,7 @@ def _prune(data: _Rows, centres: Tensor, clusters: int, scratch: int) -> Tensor:
     """
     count, d = centres.shape
     totals = centres.new_zeros(count, d + 2)
-    for block, near, labels in _nearest(data, centres, scratch, 2):
+    for _, block, near, labels in _nearest(data, centres, scratch, 2):
         worth = near[:, 1:] - near[:, :1]
         _add(totals, labels[:, 0], torch.cat([block, worth, torch.ones_like(worth)], 1))
     among = _nearest(_Rows(centres, torch.zeros_like(centres[0])), centres, scratch, 2)
@@ -271,24 +273,23 @@ def _lloyd(
     """The inertia of the centres, and better ones: the means of their vectors."""
     d = centres.shape[1]
     totals = centres.new_zeros(len(centres), d + 1)
-    nearest = []
-    for block, near, labels in _nearest(data, centres, scratch):
+    distances = centres.new_empty(len(data))
+    for which, block, near, labels in _nearest(data, centres, scratch):
         _add(totals, labels[:, 0], torch.cat([block, torch.ones_like(near)], 1))
-        nearest.append(near.squeeze(1))
+        distances[which] = near.squeeze(1)
     sizes = totals[:, d:]
     centres = _means(totals[:, :d], sizes, centres)[sizes.squeeze(1) > 0]
-    distances = torch.cat(nearest)
     if len(centres) < clusters:
         drawn = _draw(distances, clusters - len(centres), generator)
-        rows = drawn if data.rows is None else data.rows[drawn]
-        centres = torch.cat([centres, data.vectors[rows] - data.shift])
+        centres = torch.cat([centres, data.take(drawn)])
     return distances.double().sum().item(), centres
 
 
 def _label(data: _Rows, centres: Tensor, scratch: int) -> tuple[Tensor, float]:
     """Labels and inertia, its distances as differences: they do not cancel."""
-    found, inertia = [], 0.0
-    for block, _, labels in _nearest(data, centres, scratch):
-        found.append(labels.squeeze(1))
-        inertia += (block - centres[found[-1]]).square().sum(1).double().sum().item()
-    return torch.cat(found), inertia
+    found = torch.empty(len(data), dtype=torch.long, device=centres.device)
+    inertia = centres.new_zeros((), dtype=torch.float64)
+    for which, block, _, labels in _nearest(data, centres, scratch):
+        found[which] = labels.squeeze(1)
+        inertia += (block - centres[found[which]]).square_().sum(1).double().sum()
+    return found, inertia.item()

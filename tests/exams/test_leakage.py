@@ -199,7 +199,7 @@ def test_only_items_that_say_the_same_agree_under_any_attention(
 def test_the_two_classes_of_one_logit_share_what_there_is(says: list[float], first: bool) -> None:
     words = {f"w{number}": (0.0, say) for number, say in enumerate(says)}
     trace = look_up_model(words).trace([list(words)])
-    of_one, of_other = (alone(trace, torch.tensor([c]))[0] for c in (first, not first))
+    of_one, of_other = (alone(trace.item_logits, torch.tensor([c]))[0] for c in (first, not first))
     torch.testing.assert_close(of_one + of_other, torch.ones(len(says), dtype=torch.float64))
     expected = torch.tensor(says, dtype=torch.float64).sigmoid()
     torch.testing.assert_close(of_one if first else of_other, expected, atol=1e-9, rtol=1e-5)
@@ -207,7 +207,7 @@ def test_the_two_classes_of_one_logit_share_what_there_is(says: list[float], fir
 
 def test_each_document_may_be_asked_about_a_class_of_its_own(make_model: Make) -> None:
     trace = make_model(classes=4).trace([["w1", "w2"], ["w3"], ["w4", "w5"]])
-    found = alone(trace, torch.tensor([3, 0, 2]))
+    found = alone(trace.item_logits, torch.tensor([3, 0, 2]))
     assert found.dtype == torch.float64
     for row, decided in enumerate((3, 0, 2)):
         expected = trace.item_logits[row].double().softmax(-1)[:, decided]

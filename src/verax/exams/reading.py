@@ -19,21 +19,20 @@ def labels_of(trace: Trace) -> Tensor:
     return trace.labels.double()
 
 
-def correct(trace: Trace, decided: Tensor) -> Tensor:
+def correct(labels: Tensor, decided: Tensor) -> Tensor:
     """(batch,) float64: 1 where the decision is the label, 0 where not, NaN without labels."""
-    labels = labels_of(trace)
     return (decided == labels).double().masked_fill(labels.isnan(), torch.nan)
 
 
-def check_finite(trace: Trace) -> None:
+def check_finite(logits: Tensor) -> None:
     """Refuse a model that does not answer in numbers."""
-    if not bool(trace.logits.isfinite().all()):
+    if not bool(logits.isfinite().all()):
         raise VeraxError("the model's logits are NaN or infinite: train it again, more gently")
 
 
-def check_affine(trace: Trace, weighted: Tensor) -> None:
+def check_affine(logits: Tensor, weighted: Tensor) -> None:
     """Refuse a head that wrongly says it is affine; `weighted` is Σ α_i ℓ_i, (batch, classes)."""
-    logits, weighted = two_columns(trace.logits.double()), two_columns(weighted)
+    logits, weighted = two_columns(logits.double()), two_columns(weighted)
     if bool((logits - weighted).abs().amax() > _OFF * (1 + logits.abs().amax())):
         raise VeraxError(
             "the head says it is affine, but the logits are not the weighted mean of what it "

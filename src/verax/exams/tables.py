@@ -75,9 +75,10 @@ class Ledger:
         shape = (len(labels), len(ids))
         # one copy off the device for all of them
         values = torch.stack([m.double().expand(shape) for m in measures.values()], dim=-1)
-        there = kept.cpu().numpy()
+        there, found = kept.cpu().numpy(), values.cpu().numpy()
         self._ids.setdefault(table, []).append(ids[there])
-        self._values.setdefault(table, []).append(values.cpu().numpy()[:, there])
+        # most exams keep all documents: no copy of these
+        self._values.setdefault(table, []).append(found if there.all() else found[:, there])
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Name → table, in order of the documents' ids."""

@@ -6,23 +6,36 @@ The items stay as they are, so no encoder runs again: with an affine head the lo
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Protocol
+
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from verax.models.attention import pool
 from verax.models.noise import Noise
 from verax.models.trace import Trace
 
 _PLACE = 301
+_HALF = 30
 
 
-def logits_under(trace: Trace, weights: Tensor) -> Tensor:
+class Answers(Protocol):
+    """What has item logits in place of items, because the head is affine."""
+
+    @property
+    def item_logits(self) -> Tensor: ...
+
+    @property
+    def is_affine(self) -> bool: ...
+
+
+def logits_under(trace: Trace | Answers, weights: Tensor) -> Tensor:
     """(…, batch, items) weights, zero where masked → (…, batch, classes) logits, float64.
 
     With an affine head in double precision; another is called as it is.
     """
-    if trace.is_affine:
+    if not isinstance(trace, Trace) or trace.is_affine:
         says = trace.item_logits.double()
         if says.shape[-1] == 1:
             return (weights.double() * says.squeeze(-1)).sum(-1, keepdim=True)
@@ -44,31 +57,49 @@ def permuted(weights: Tensor, mask: Tensor, keys: Tensor, seed: int, draws: int)
     Every order of a row's items is as likely. A row's draws hang on the seed and its key alone,
     (batch,), not on what else is in the batch.
     """
-    order = _orders(mask, keys, seed, draws)
-    return weights.masked_fill(~mask, 0).expand(draws, *weights.shape).gather(-1, order)
-
-
-def _orders(mask: Tensor, keys: Tensor, seed: int, draws: int) -> Tensor:
-    """(draws, batch, items): for each place the one whose weight it gets; masked keep theirs.
-
-    Random bits and the place share one integer, so that sorting these gives the places in random
-    order, with no second array to carry along.
-    """
-    width = mask.shape[1]
-    low = width.bit_length()
-    places = torch.arange(width, device=mask.device)
-    random = Noise.of(keys, width, seed, 0).integers(range(_PLACE, _PLACE + draws))
-    random = ((random >> low) << low) | places
-    # masked places sort behind all items
-    random = torch.where(mask, random, places | (1 << 62))
-    drawn = _sort(random) & ((1 << low) - 1)
-    # the j-th item of a row gets the j-th drawn
+    dealt = _dealt(weights.masked_fill(~mask, 0) + 0.0, mask, keys, seed, draws)
+    start = _common_start(mask)
+    if start == 0:
+        return dealt
+    if start is not None:  # all items stand behind as many places, such as SOS
+        return functional.pad(dealt[..., :-start], (start, 0))
     rank = (mask.cumsum(-1) - 1).clamp_(min=0)
-    order = drawn.gather(-1, rank.expand_as(drawn))
-    return torch.where(mask, order, places)
+    return dealt.gather(-1, rank.expand_as(dealt)) * mask
+
+
+def _dealt(weights: Tensor, mask: Tensor, keys: Tensor, seed: int, draws: int) -> Tensor:
+    """(draws, batch, items): a row's weights in random order, those of its items first.
+
+    Random bits and a weight's own share one integer, so that sorting these leaves the weights in
+    random order, with no second array to carry along. Weights of 64 bits are fetched by their
+    places, which share the integer in their stead. A hash has bits for two draws.
+    """
+    noise = Noise.of(keys, mask.shape[1], seed, 0)
+    hashes = noise.integers(range(_PLACE, _PLACE + (draws + 1) // 2))
+    halves = [hashes >> 32, hashes & (2**_HALF - 1)]
+    random = torch.stack(halves, dim=1).flatten(0, 1)[:draws].bitwise_left_shift_(32)
+    single = weights.dtype == torch.float32
+    places = torch.arange(mask.shape[1], device=mask.device)
+    carried = weights.view(torch.int32).long() if single else places.expand_as(mask)
+    random |= carried | ((~mask).long() << 62)  # masked ones sort behind all items
+    found = _sort(random).bitwise_and_(2**32 - 1)
+    if single:
+        return found.to(torch.int32).view(torch.float32)
+    return weights.expand(draws, *weights.shape).gather(-1, found)
+
+
+def _common_start(mask: Tensor) -> int | None:
+    """Where every row's items begin, if they begin at one place and have no gaps."""
+    if not len(mask):
+        return 0
+    start = int(mask[0].int().argmax())
+    behind = mask[:, start:]
+    whole = bool(behind[:, :1].all()) and not bool((behind[:, 1:] & ~behind[:, :-1]).any())
+    return start if whole and not bool(mask[:, :start].any()) else None
 
 
 def _sort(values: Tensor) -> Tensor:
     if values.device.type == "cpu":  # numpy's sort of integers is many times faster than torch's
-        return torch.from_numpy(np.sort(values.numpy(), axis=-1))
+        values.numpy().sort(axis=-1)
+        return values
     return values.sort(-1).values

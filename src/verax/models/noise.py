@@ -84,9 +84,11 @@ def _wrap(number: int) -> int:
 
 
 def _mix(h: Tensor) -> Tensor:
-    h = (h ^ ((h >> 33) & 0x7FFFFFFF)) * _A
-    h = (h ^ ((h >> 33) & 0x7FFFFFFF)) * _B
-    return h ^ ((h >> 33) & 0x7FFFFFFF)
+    h = (h ^ ((h >> 33) & 0x7FFFFFFF)).mul_(_A)
+    h ^= (h >> 33).bitwise_and_(0x7FFFFFFF)
+    h *= _B
+    h ^= (h >> 33).bitwise_and_(0x7FFFFFFF)
+    return h
 
 
 def _bits(h: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from verax.errors import VeraxError
 from verax.exams.agreement.ranks import kendall_tau_b, spearman, top_k_overlap, undefined
 from verax.exams.exam import Exam
 from verax.exams.own_importances import ask
-from verax.exams.reading import correct
+from verax.exams.reading import correct, labels_of
 from verax.importance import Importance, names_of, score
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
@@ -103,7 +103,7 @@ class AgreementExam(Exam):
             "items": mask.sum(-1),
             "support": support.sum(-1),
             "support_share": support.sum(-1).double() / mask.sum(-1),
-            "correct": correct(trace, decisions(trace.logits)),
+            "correct": correct(labels_of(trace), decisions(trace.logits)),
         }
         self.ledger.add("agreement_instances", trace.ids, measures, everyone)
 

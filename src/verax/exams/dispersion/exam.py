@@ -13,7 +13,7 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.exams.dispersion.entropy import normalised_entropy, support_size
 from verax.exams.exam import Exam
-from verax.exams.reading import correct
+from verax.exams.reading import correct, labels_of
 from verax.importance import Importance, gradient, influences, names_of, score
 from verax.importance.jacobian import Targets
 from verax.models.classifier import AttentionClassifier
@@ -88,7 +88,7 @@ class DispersionExam(Exam):
             "items": mask.sum(-1),
             "support": support,
             "support_share": support / mask.sum(-1),
-            "correct": correct(trace, decisions(trace.logits)),
+            "correct": correct(labels_of(trace), decisions(trace.logits)),
         }
         self.ledger.add("dispersion_instances", trace.ids, measures, everyone)
         entropies, reasons, boundaries = [], [], []

@@ -14,7 +14,7 @@ from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_fro
 from verax.exams.erasure.through_head import HeadStates
 from verax.exams.exam import Exam
 from verax.exams.own_importances import ask
-from verax.exams.reading import check_affine, check_finite, correct
+from verax.exams.reading import check_affine, check_finite, correct, labels_of
 from verax.importance import attention_gradient, random_draws
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
@@ -64,7 +64,7 @@ class ErasureExam(Exam):
         measures = {
             "items": items,
             "examined": several,
-            "correct": correct(trace, own),
+            "correct": correct(labels_of(trace), own),
             "decision": states.decision,
             "tied": minimal.ties,
             "decision_differs": states.decision != own,
@@ -72,11 +72,11 @@ class ErasureExam(Exam):
         self.ledger.add("erasure_instances", trace.ids, measures, torch.ones_like(several))
 
     def _states(self, trace: Trace) -> States:
-        check_finite(trace)
+        check_finite(trace.logits)
         if not trace.is_affine:
             return HeadStates(trace.weights, trace.items, trace.mask, trace.head)
         states = AffineStates(trace.weights, trace.item_logits, trace.mask, trace.bias)
-        check_affine(trace, states.logits)
+        check_affine(trace.logits, states.logits)
         return states
 
     def _scores(

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import torch
 
-from verax.exams.exam import Exam
-from verax.exams.reading import check_affine, check_finite, correct, labels_of
-from verax.models.classifier import AttentionClassifier
-from verax.models.counterfactual import logits_under, permuted, uniform
+from verax.exams.reading import check_affine, check_finite, correct
+from verax.exams.said import ItemExam, Said
+from verax.models.counterfactual import permuted, uniform
 from verax.models.head import decisions, probabilities
-from verax.models.trace import Trace
 from verax.options import option
 
 
@@ -20,7 +18,7 @@ class FragilityOptions:
     permutations: int = option(10, "random orders of each document's attention weights", minimum=1)
 
 
-class FragilityExam(Exam):
+class FragilityExam(ItemExam):
     """Whether decisions survive when attention is replaced and all else stays (Tutek & Šnajder).
 
     Gives two tables:
@@ -38,19 +36,15 @@ class FragilityExam(Exam):
     name = "fragility"
     options_class = FragilityOptions
 
-    @torch.no_grad()
-    def see(self, model: AttentionClassifier, trace: Trace) -> None:
-        """Examine one batch."""
-        check_finite(trace)
-        keys, draws = trace.batch.keys, self.options.permutations
-        kinds = [
-            trace.weights.unsqueeze(0),
-            uniform(trace.mask).unsqueeze(0),
-            permuted(trace.weights, trace.mask, keys, self.seed, draws),
-        ]
-        logits = torch.cat([logits_under(trace, kind) for kind in kinds])
-        if trace.is_affine:
-            check_affine(trace, logits[0])
+    def look(self, said: Said) -> None:
+        """Examine some documents."""
+        check_finite(said.logits)
+        draws = self.options.permutations
+        own = torch.stack([said.weights.double(), uniform(said.mask)])
+        shuffled = permuted(said.weights, said.mask, said.keys, self.seed, draws)
+        logits = said.logits_under(torch.cat([own, shuffled.double()]))
+        if said.is_affine:
+            check_affine(said.logits, logits[0])
         decided, shares = decisions(logits), probabilities(logits)
         measures = {
             "decision": decided,
@@ -62,13 +56,13 @@ class FragilityExam(Exam):
             {"attention": "uniform", "draw": 0},
         ]
         labels += [{"attention": "permuted", "draw": draw} for draw in range(draws)]
-        everyone = torch.ones(len(trace), dtype=torch.bool)
-        self.ledger.add("fragility", trace.ids, measures, everyone, labels)
+        everyone = torch.ones(len(said), dtype=torch.bool)
+        self.ledger.add("fragility", said.ids, measures, everyone, labels)
         measures = {
-            "items": trace.mask.sum(-1),
+            "items": said.mask.sum(-1),
             "classes": torch.full_like(decided[0], shares.shape[-1]),
-            "label": labels_of(trace),
-            "correct": correct(trace, decided[0]),
-            "decision_differs": decided[0] != decisions(trace.logits),
+            "label": said.labels,
+            "correct": correct(said.labels, decided[0]),
+            "decision_differs": decided[0] != decisions(said.logits),
         }
-        self.ledger.add("fragility_instances", trace.ids, measures, everyone)
+        self.ledger.add("fragility_instances", said.ids, measures, everyone)

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from verax.exams.exam import Exam
 from verax.exams.reading import check_finite, correct
-from verax.models.classifier import AttentionClassifier
+from verax.exams.said import ItemExam, Said
 from verax.models.head import decisions, probabilities
-from verax.models.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -19,7 +17,7 @@ class LeakageOptions:
     """There is nothing to choose."""
 
 
-class LeakageExam(Exam):
+class LeakageExam(ItemExam):
     """Per-token prediction probability (Tutek & Šnajder 2020, table 3).
 
     p_t is the probability of the class decided for, had attention been on item t alone: the head
@@ -33,34 +31,33 @@ class LeakageExam(Exam):
     name = "leakage"
     options_class = LeakageOptions
 
-    @torch.no_grad()
-    def see(self, model: AttentionClassifier, trace: Trace) -> None:
-        """Examine one batch."""
-        check_finite(trace)
-        decided = decisions(trace.logits)
-        p = alone(trace, decided)
-        same = (decisions(trace.item_logits) == decided.unsqueeze(-1)) & trace.mask
-        items = trace.mask.sum(-1)
-        confidence = probabilities(trace.logits.double()).gather(-1, decided.unsqueeze(-1))
+    def look(self, said: Said) -> None:
+        """Examine some documents."""
+        check_finite(said.logits)
+        decided = decisions(said.logits)
+        p = alone(said.item_logits, decided)
+        same = (decisions(said.item_logits) == decided.unsqueeze(-1)) & said.mask
+        items = said.mask.sum(-1).double()
+        confidence = probabilities(said.logits.double()).gather(-1, decided.unsqueeze(-1))
         measures = {
             "items": items,
-            "correct": correct(trace, decided),
+            "correct": correct(said.labels, decided),
             "confidence": confidence.squeeze(-1),
-            "alone": p.masked_fill(~trace.mask, 0.0).sum(-1) / items,
-            "agreeing": same.sum(-1) / items.double(),
-            "least": p.masked_fill(~trace.mask, 2.0).amin(-1),
-            "most": p.masked_fill(~trace.mask, -1.0).amax(-1),
+            "alone": (p * said.mask).sum(-1) / items,
+            "agreeing": same.sum(-1) / items,
+            "least": torch.where(said.mask, p, 2.0).amin(-1),
+            "most": (p * said.mask).amax(-1),
         }
-        everyone = torch.ones(len(trace), dtype=torch.bool)
-        self.ledger.add("leakage", trace.ids, measures, everyone)
+        everyone = torch.ones(len(said), dtype=torch.bool)
+        self.ledger.add("leakage", said.ids, measures, everyone)
 
 
-def alone(trace: Trace, classes: Tensor) -> Tensor:
+def alone(item_logits: Tensor, classes: Tensor) -> Tensor:
     """(batch, items) float64: P(class | item alone), for a class of each document, (batch,).
 
     Meaningless where masked.
     """
-    says = trace.item_logits.double()
+    says = item_logits.double()
     if says.shape[-1] == 1:
         sign = (2 * classes - 1).unsqueeze(-1)
         return torch.sigmoid(says.squeeze(-1) * sign)

@@ -1,0 +1,124 @@
+"""What is left of a batch once the encoder has run: weights, and what each item says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from verax.exams.exam import Exam
+from verax.exams.reading import labels_of
+from verax.models.classifier import AttentionClassifier
+from verax.models.counterfactual import logits_under
+from verax.models.trace import Trace
+
+HELD = 2**15
+"""Padded items put together before they are looked at: a few numbers each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """Documents of one trace, or of several with an affine head, without their vectors.
+
+    ids, keys    (batch,)   labels (batch,) float64, NaN where there are none
+    weights      (batch, items)   mask (batch, items) bool
+    item_logits  (batch, items, classes)   logits (batch, classes), the model's own
+    trace        the one trace whose head is not affine, and must be called
+    """
+
+    ids: NDArray[np.int64]
+    keys: Tensor
+    labels: Tensor
+    weights: Tensor
+    mask: Tensor
+    item_logits: Tensor
+    logits: Tensor
+    trace: Trace | None = None
+
+    @classmethod
+    def of(cls, trace: Trace) -> Said:
+        return cls(
+            trace.ids,
+            trace.batch.keys,
+            labels_of(trace),
+            trace.weights,
+            trace.mask,
+            trace.item_logits,
+            trace.logits,
+            None if trace.is_affine else trace,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Said]) -> Said:
+        """Several with affine heads as one, padded to the widest."""
+        if len(parts) == 1:
+            return parts[0]
+        width = max(part.mask.shape[1] for part in parts)
+        padded = [part.widened(width - part.mask.shape[1]) for part in parts]
+        weights, mask, item_logits = (torch.cat(pieces) for pieces in zip(*padded, strict=True))
+        return cls(
+            np.concatenate([part.ids for part in parts]),
+            torch.cat([part.keys for part in parts]),
+            torch.cat([part.labels for part in parts]),
+            weights,
+            mask,
+            item_logits,
+            torch.cat([part.logits for part in parts]),
+        )
+
+    def widened(self, by: int) -> tuple[Tensor, Tensor, Tensor]:
+        """weights, mask and item_logits with so many masked places more."""
+        weights, mask = (functional.pad(values, (0, by)) for values in (self.weights, self.mask))
+        return weights, mask, functional.pad(self.item_logits, (0, 0, 0, by))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def logits_under(self, weights: Tensor) -> Tensor:
+        """(…, batch, items) weights → (…, batch, classes) logits, float64."""
+        return logits_under(self if self.trace is None else self.trace, weights)
+
+    @property
+    def is_affine(self) -> bool:
+        return self.trace is None
+
+
+class ItemExam(Exam):
+    """An exam of what items say and how they are weighed, which needs no vectors.
+
+    Batches are put together and looked at in larger pieces: they are small once the vectors are
+    gone, and many small operations would cost more than they do.
+    """
+
+    _parts: list[Said] | None = None
+
+    @torch.no_grad()
+    def see(self, model: AttentionClassifier, trace: Trace) -> None:
+        """Take one batch."""
+        said = Said.of(trace)
+        if said.trace is not None:
+            self.look(said)
+            return
+        self._parts = [*(self._parts or []), said]
+        if sum(part.mask.numel() for part in self._parts) >= HELD:
+            self._flush()
+
+    def look(self, said: Said) -> None:
+        """Examine some documents."""
+        raise NotImplementedError
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        self._flush()
+        return super().tables()
+
+    @torch.no_grad()
+    def _flush(self) -> None:
+        parts, self._parts = self._parts, None
+        if parts:
+            self.look(Said.joined(parts))

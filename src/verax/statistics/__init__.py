@@ -5,6 +5,7 @@ A NaN is a result that is not there: it is left out of a number and counted besi
 
 from verax.statistics.bootstrap import Bootstrapped, BootstrappedSeeds, bootstrap, bootstrap_seeds
 from verax.statistics.correlation import Correlations, correlations
+from verax.statistics.independent import Independent, independent
 from verax.statistics.intervals import (
     LEVEL,
     Interval,
@@ -27,6 +28,7 @@ __all__ = [
     "Correlations",
     "Description",
     "Estimate",
+    "Independent",
     "Interval",
     "Paired",
     "average",
@@ -36,6 +38,7 @@ __all__ = [
     "describe",
     "f1",
     "holm",
+    "independent",
     "mean",
     "mean_share",
     "over_seeds",

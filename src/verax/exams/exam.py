@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 
 
-class Exam:
+class Exam(ABC):
     """Sees every batch of a split, then gives its tables.
 
     `options_class` is a dataclass of `verax.options.option` fields: keywords of `examine` and flags
@@ -40,14 +41,18 @@ class Exam:
         self.max_tokens = max_tokens
         self.ledger = Ledger()
 
-    def begin(self, model: AttentionClassifier, documents: EncodedDocuments) -> None:
+    def begin(  # noqa: B027  most exams need no warning
+        self, model: AttentionClassifier, documents: EncodedDocuments
+    ) -> None:
         """Told once, before the first batch, what will be read."""
 
+    @abstractmethod
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Examine one batch; batches come in any order."""
-        raise NotImplementedError
 
-    def conclude(self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]) -> None:
+    def conclude(  # noqa: B027  nor anything to do at the end
+        self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]
+    ) -> None:
         """After the last batch: work that needs all of them; `watch(what)` shows how far it got."""
 
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -163,14 +163,19 @@ def _load_as_read_by(model: AttentionClassifier, name: str | Path | None) -> Cor
     """A corpus by name with the model's tokeniser; without a name, the one it was trained on."""
     if name is not None:
         return load_corpus(name, **reading_options(model))
-    config = dict(model.record.get("corpus", {}))
+    return load_trained_on(model.record, "the model")
+
+
+def load_trained_on(record: Mapping[str, Any], who: str) -> Corpus:
+    """The corpus that a model's record names, if it is still the same."""
+    config = dict(record.get("corpus", {}))
     fingerprint = config.pop("fingerprint", None)
     if not config:
-        raise VeraxError("the model does not say which corpus it was trained on: give one")
+        raise VeraxError(f"{who} does not say which corpus it was trained on: give one")
     corpus = load_corpus(config.pop("corpus"), **config)
     if fingerprint is not None and corpus.fingerprint != fingerprint:
         raise VeraxError(
-            f"corpus {corpus.name!r} is not what the model was trained on any more (its texts or "
+            f"corpus {corpus.name!r} is not what {who} was trained on any more (its texts or "
             "labels differ): name the corpus to examine it on"
         )
     return corpus

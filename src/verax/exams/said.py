@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -109,9 +110,9 @@ class ItemExam(Exam):
         if sum(part.mask.numel() for part in self._parts) >= HELD:
             self._flush()
 
+    @abstractmethod
     def look(self, said: Said) -> None:
         """Examine some documents."""
-        raise NotImplementedError
 
     def tables(self) -> dict[str, pd.DataFrame]:
         self._flush()

@@ -13,7 +13,7 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError
-from verax.exams.examine import EXAMS, check_split, chosen_exams, examine
+from verax.exams.examine import EXAMS, check_split, chosen_exams, examine, load_trained_on
 from verax.exams.verdict import Verdict
 from verax.options import SEED, build, check, divide
 from verax.studies.comparison.asked import Asked, asked_about, asked_in, refuse_other
@@ -153,24 +153,17 @@ def _corpus(given: Corpus | str | Path | None, entries: Sequence[Entry]) -> Corp
         return load_corpus(given, **(waiting or entries)[0].reading)
     if not waiting:
         return None
-    made_on = [dict(entry.record.get("corpus", {})) for entry in waiting]
-    for entry, config in zip(waiting, made_on, strict=True):
-        if not config:
+    for entry in waiting:
+        if not entry.record.get("corpus"):
             raise VeraxError(f"{entry.name} does not say what it was trained on: give a corpus")
-    prints = [config.pop("fingerprint", None) for config in made_on]
+    prints = [entry.record["corpus"].get("fingerprint") for entry in waiting]
     if len(set(prints)) > 1:
         other = next(n for n, own in enumerate(prints) if own != prints[0])
         raise VeraxError(
             f"{waiting[0].name} and {waiting[other].name} were trained on different corpora or "
             "parts of one: name the corpus to compare them on"
         )
-    corpus = load_corpus(made_on[0].pop("corpus"), **made_on[0])
-    if prints[0] is not None and corpus.fingerprint != prints[0]:
-        raise VeraxError(
-            f"corpus {corpus.name!r} is not what the models were trained on any more (its texts or "
-            "labels differ): name the corpus to compare them on"
-        )
-    return corpus
+    return load_trained_on(waiting[0].record, waiting[0].name)
 
 
 def _asked(

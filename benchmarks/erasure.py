@@ -30,7 +30,8 @@ import torch
 from torch import Tensor, nn
 
 from verax.corpora.batch import Batch
-from verax.exams.erasure import first_flips, jensen_shannon, minimal_flip_sets
+from verax.divergence import jensen_shannon
+from verax.exams.erasure import first_flips, minimal_flip_sets
 from verax.exams.erasure.exam import ErasureExam, ErasureOptions
 from verax.exams.erasure.single_weight import RULES, random_item, top_item
 from verax.exams.tables import wide

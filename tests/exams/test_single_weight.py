@@ -1,19 +1,16 @@
-"""One item erased: erasure itself, divergences, and the items that are compared."""
+"""One item erased: erasure itself, and the items that are compared."""
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 import torch
 from erasure_rows import batch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.distance import jensenshannon
 
+from verax.divergence import jensen_shannon
 from verax.errors import VeraxError
-from verax.exams.erasure import erase, jensen_shannon
+from verax.exams.erasure import erase
 from verax.exams.erasure.single_weight import erase_each, random_item, top_item
 from verax.exams.erasure.states import AffineStates
 from verax.models.head import probabilities
@@ -42,36 +39,6 @@ def test_erase_names_what_does_not_fit() -> None:
     ):
         with pytest.raises(VeraxError, match=f"{name} is torch"):
             erase(*arguments)
-
-
-def test_jensen_shannon_against_scipy_and_at_its_ends() -> None:
-    random = np.random.default_rng(0)
-    p, q = random.dirichlet(np.ones(5), size=50), random.dirichlet(np.ones(5), size=50)
-    expected = [jensenshannon(a, b) ** 2 for a, b in zip(p, q, strict=True)]
-    assert np.allclose(jensen_shannon(torch.tensor(p), torch.tensor(q)), expected, atol=1e-15)
-    ends = torch.eye(2, dtype=torch.float64)
-    assert jensen_shannon(ends[0], ends[1]).item() == pytest.approx(math.log(2), abs=1e-15)
-    assert jensen_shannon(ends[0], ends[0]).item() == 0.0
-
-
-@pytest.mark.parametrize("small", [1e-5, 1e-12, 1e-16, 1e-17, 1e-40, 1e-300, 0.0])
-def test_jensen_shannon_of_a_class_next_to_nothing(small: float) -> None:
-    """As p₂ goes to 0, JS((1 − p₂, p₂), (½, ½)) goes to ½ ln(4/3) + ¼ ln(2/3) + ¼ ln 2."""
-    p = torch.tensor([1 - small, small], dtype=torch.float64)
-    q = torch.tensor([0.5, 0.5], dtype=torch.float64)
-    limit = math.log(4 / 3) / 2 + math.log(2 / 3) / 4 + math.log(2) / 4
-    for found in (jensen_shannon(p, q), jensen_shannon(q, p)):
-        assert found.item() == pytest.approx(limit, abs=1e-3 if small > 1e-6 else 1e-10)
-    single = jensen_shannon(p.float(), q.float()).item()
-    assert single == pytest.approx(limit, abs=1e-3)
-
-
-def test_jensen_shannon_keeps_the_digits_of_small_changes() -> None:
-    """For p = (½ + d, ½ − d) against ½, ½ it is d²/2 + O(d⁴)."""
-    for d in (1e-3, 1e-5, 1e-7):
-        p = torch.tensor([0.5 + d, 0.5 - d], dtype=torch.float64)
-        q = torch.tensor([0.5, 0.5], dtype=torch.float64)
-        assert jensen_shannon(p, q).item() == pytest.approx(d * d / 2, rel=1e-5)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4))

@@ -1,7 +1,6 @@
 """Erasure: what happens to a decision when attended items are taken away (Serrano & Smith 2019)."""
 
 from verax.exams.erasure.flips import first_flips, minimal_flip_sets
-from verax.exams.erasure.single_weight import jensen_shannon
 from verax.exams.erasure.states import FirstFlips, FlipSets, erase
 
 __all__ = [
@@ -9,6 +8,5 @@ __all__ = [
     "FlipSets",
     "erase",
     "first_flips",
-    "jensen_shannon",
     "minimal_flip_sets",
 ]

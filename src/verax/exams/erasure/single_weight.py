@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from verax.divergence import jensen_shannon
 from verax.exams.erasure.states import States, overtaken
 
 RULES = ("paper", "authors")
@@ -30,28 +31,6 @@ def erase_each(states: States, items: Tensor) -> SingleErasures:
     decision = states.decision.unsqueeze(-1).expand(items.shape)
     before = states.logits.softmax(-1).unsqueeze(1)
     return SingleErasures(overtaken(logits, decision), jensen_shannon(before, logits.softmax(-1)))
-
-
-def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """½ KL(p‖m) + ½ KL(q‖m) with m = (p + q) / 2, in nats, over the last dimension.
-
-    At most ln 2. Rounding may leave a value a few 1e-17 below zero, which is kept as it is.
-    """
-    return (_towards_middle(p, q) + _towards_middle(q, p)).sum(-1) / 2
-
-
-def _towards_middle(p: Tensor, q: Tensor) -> Tensor:
-    """p ln(p/m), 0 where p is.
-
-    p/m is 1 + (p − q) / (p + q): near 1 the second form keeps the digits of small changes, and
-    where p is next to nothing beside q the first does, as 1 − 1 would be left of the second.
-    """
-    both = (p + q).clamp(min=torch.finfo(p.dtype).tiny)
-    shift = (p - q) / both
-    far = shift < -0.5
-    return torch.where(
-        far, torch.xlogy(p, 2 * p / both), torch.special.xlog1py(p, shift.masked_fill(far, 0.0))
-    )
 
 
 def top_item(importance: Tensor, mask: Tensor) -> Tensor:

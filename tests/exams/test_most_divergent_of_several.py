@@ -1,4 +1,4 @@
-"""More than two classes: the best edge point below, half-spaces above, certified where they meet."""
+"""More than two classes: the best edge point below, half-spaces above, certified if they meet."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ def hill(peak: float, start: float, end: float) -> tuple[Tensor, Tensor, Tensor]
 def test_an_edge_that_keeps_the_prediction_on_two_intervals() -> None:
     """From far below through the slab, over it, and back through it: four ends, two intervals.
 
-    The log-odds at t are a − ln(e^{−40 t} + e^{−40 (1 − t)}) up to what is small: 40 · min(t, 1 − t)
-    + a away from the middle. With a = −6 they lie in ±logit(½ + ε) near t = 0.15 and t = 0.85, and
-    the farthest of the four ends is the outermost, on the item of less weight.
+    The log-odds at t are a − ln(e^{−40 t} + e^{−40 (1 − t)}): a + 40 · min(t, 1 − t) away from the
+    middle. With a = −6 they lie in ±logit(½ + ε) near t = 0.15 and t = 0.85, and the farthest of the
+    four ends is the outermost, on the item of less weight.
     """
     weights, says, mask = hill(-6.0, 0.0, 0.0)
     own = (weights[0] @ says[0]).softmax(-1)

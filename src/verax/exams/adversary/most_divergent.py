@@ -41,7 +41,7 @@ class Adversary:
     logits: Tensor
 
     def or_farther(self, other: Adversary) -> Adversary:
-        """The farther of the two in each row, which must be of the same question; itself in a tie."""
+        """The farther in each row of two answers to one question; itself in a tie."""
         take = other.jsd > self.jsd
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return Adversary(
@@ -72,13 +72,13 @@ def most_divergent(
     is a lower bound, as the set of what keeps the prediction is no polytope; `upper_bound` is the
     smallest over half-spaces that hold this set, and the answer is certified where they meet.
 
-    Faces stand off by what rounding can move a prediction, 1e-15, so that nothing that keeps it in
-    floating point is farther than the certificate.
+    Faces stand off by what rounding can move a prediction, some 1e-14, so that nothing that keeps
+    it in floating point is farther than the certificate.
 
     >>> own, says = torch.tensor([[0.8, 0.1, 0.1]]), torch.tensor([[[2.0], [2.0], [-1.0]]])
     >>> found = most_divergent(own, says, torch.ones(1, 3, dtype=torch.bool), epsilon=0.1)
-    >>> found.weights.round(decimals=2).tolist(), round(found.jsd.item(), 3)
-    ([[0.0, 0.72, 0.28]], 0.533)
+    >>> found.weights.tolist(), round(found.jsd.item(), 3), found.certified.item()
+    ([[0.0, 1.0, 0.0]], 0.526, True)
     """
     _check(weights, item_logits, mask, epsilon)
     own = weights.double().masked_fill(~mask, 0.0)

@@ -127,8 +127,8 @@ def test_an_edge_that_keeps_the_prediction_on_two_intervals() -> None:
     """From far below through the slab, over it, and back through it: four ends, two intervals.
 
     The log-odds at t are a − ln(e^{−40 t} + e^{−40 (1 − t)}): a + 40 · min(t, 1 − t) away from the
-    middle. With a = −6 they lie in ±logit(½ + ε) near t = 0.15 and t = 0.85, and the farthest of the
-    four ends is the outermost, on the item of less weight.
+    middle. With a = −6 they lie in ±logit(½ + ε) near t = 0.15 and t = 0.85, and the farthest
+    of the four ends is the outermost, on the item of less weight.
     """
     weights, says, mask = hill(-6.0, 0.0, 0.0)
     own = (weights[0] @ says[0]).softmax(-1)

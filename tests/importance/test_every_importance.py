@@ -16,7 +16,7 @@ from verax.models import AttentionClassifier
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
 ALL = [(name, on) for name, kind in IMPORTANCES.items() for on in kind.levels]
-ENCODERS = ("bilstm", "bigru", "conv", "none", "transformer")
+ENCODERS = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
 
 
 @pytest.mark.parametrize("hierarchical", [False, True])
@@ -47,6 +47,18 @@ def test_scores_are_masked_and_leave_the_model_alone(
         assert torch.equal(parameter, value)
         assert parameter.requires_grad == wanted
     assert [module.training for module in model.modules()] == modes
+
+
+@pytest.mark.parametrize("hierarchical", [False, True])
+@pytest.mark.parametrize(("name", "on"), ALL)
+def test_attention_that_no_score_moves_can_be_explained(
+    make_model: Make, encoded: Encode, name: str, on: str, hierarchical: bool
+) -> None:
+    model = make_model(encoder="mlp", projection="uniform", hierarchical=hierarchical)
+    batch = encoded(model).batch(np.arange(4), model.device)
+    scores = score(name, model, batch, on)
+    assert scores.isfinite().all()
+    assert scores.abs().sum() > 0
 
 
 @pytest.mark.parametrize("hierarchical", [False, True])

@@ -19,7 +19,7 @@ Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
 SLOTS = [
     {"encoder": encoder, "hierarchical": hierarchical, **more}
-    for encoder in ("bilstm", "bigru", "conv", "none", "transformer")
+    for encoder in ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
     for hierarchical in (False, True)
     for more in ({}, {"projection": "sparsemax", "attention": "dot", "grounding": "concat"})
 ]

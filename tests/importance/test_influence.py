@@ -24,7 +24,7 @@ TEXTS = [
 ]
 SLOTS = [
     {"encoder": encoder, "hierarchical": hierarchical, **more}
-    for encoder in ("bilstm", "bigru", "conv", "none", "transformer")
+    for encoder in ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
     for hierarchical in (False, True)
     for more in ({}, {"grounding": "concat"}, {"grounding": "residual"})
 ]
@@ -100,6 +100,7 @@ def test_the_short_ways_are_taken(make_model: Make) -> None:
     assert recurrent.fits(make_model(encoder="bigru"))
     assert local.fits(make_model(encoder="conv"))
     assert local.fits(make_model(encoder="none"))
+    assert local.fits(make_model(encoder="mlp"))
     for slot in [{"encoder": "transformer"}, *LAYERS]:
         model = make_model(**slot)
         assert not recurrent.fits(model)

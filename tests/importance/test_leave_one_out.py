@@ -20,7 +20,7 @@ Make = Callable[..., AttentionClassifier]
 SENTENCES = [[3, 1, 4], [1], [2], [5, 5], [1, 1, 1, 6], [4, 7], [2]]
 SLOTS = [
     {"encoder": encoder, **more}
-    for encoder in ("bilstm", "bigru", "conv", "none", "transformer")
+    for encoder in ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
     for more in (
         {},
         {"projection": "sparsemax", "attention": "dot", "grounding": "concat"},

@@ -179,6 +179,7 @@ def test_nothing_is_dropped_without_a_noise_even_in_training_mode(make_model: Ma
         ({"grounding": "residual", "hidden_size": 10}, "must equal"),
         ({"hidden_size": 11}, "must be even"),
         ({"encoder": "conv", "layers": 2}, "one layer"),
+        ({"encoder": "mlp", "layers": 2}, "one layer"),
         ({"encoder": "transformer", "hidden_size": 10}, "multiple of heads"),
         ({"hierarchical": True, "boundaries": True}, "no SOS and EOS"),
         ({"head": "sigmoid", "classes": 3}, "two classes"),

@@ -105,6 +105,7 @@ def test_the_masked_reading_drops_other_units(
     [
         ("bigru", "conv", (1, 1), (0.0, 0.3)),
         ("none", "transformer", (1, 2), (0.0, 0.1)),
+        ("mlp", "mlp", (1, 1), (0.0, 0.0)),
         ("transformer", "bilstm", (2, 1), (0.1, 0.0)),
     ],
 )

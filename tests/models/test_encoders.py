@@ -13,7 +13,7 @@ from verax.models.encoders.recurrent import Join, Orders, Part
 from verax.models.encoders.transformer import sinusoids
 
 LENGTHS = torch.tensor([3, 7, 1, 5])
-NAMES = ("bilstm", "bigru", "conv", "none", "transformer")
+NAMES = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
 
 
 def padded(lengths: torch.Tensor, size: int, width: int | None = None) -> tuple[torch.Tensor, ...]:
@@ -26,7 +26,7 @@ def padded(lengths: torch.Tensor, size: int, width: int | None = None) -> tuple[
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("name", NAMES)
 def test_padding_changes_no_state(name: str, layers: int) -> None:
-    if name in ("conv", "none") and layers > 1:
+    if name in ("conv", "mlp", "none") and layers > 1:
         layers = 1
     options = ModelOptions(encoder=name, hidden_size=8, layers=layers, heads=2).resolved(2)
     encoder = make_encoder(name, 6, options).double()
@@ -157,6 +157,22 @@ def test_convolution_is_two_widths_side_by_side() -> None:
     mask = torch.tensor([[True, True, True, True, False]])
     states = encoder(inputs, mask, torch.tensor([4]))
     assert states[0].tolist() == [[3, 6], [6, 10], [9, 10], [7, 9], [0, 0]]
+
+
+def test_mlp_is_a_tanh_of_each_word_by_itself() -> None:
+    encoder = make_encoder("mlp", 6, ModelOptions(encoder="mlp", hidden_size=5).resolved(2))
+    inputs, mask = padded(LENGTHS, 6)
+    inputs = inputs.float()
+    states = encoder(inputs, mask, LENGTHS)
+    weight, bias = encoder.state_dict().values()
+    for row, length in enumerate(LENGTHS.tolist()):
+        for place in range(length):
+            expected = torch.tanh(weight @ inputs[row, place] + bias)
+            torch.testing.assert_close(states[row, place], expected)
+    xavier = ModelOptions(encoder="mlp", hidden_size=90, initialisation="xavier").resolved(2)
+    weight, bias = make_encoder("mlp", 60, xavier).state_dict().values()
+    assert 0.95 * (6 / 150) ** 0.5 < weight.abs().max() <= (6 / 150) ** 0.5
+    assert (bias == 0).all()
 
 
 def test_xavier_initialisation_is_serrano_and_smiths() -> None:

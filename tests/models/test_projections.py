@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from verax.errors import VeraxError
-from verax.models.projections import PROJECTIONS, entmax, project, softmax, sparsegen, sparsemax
+from verax.models.projections import (
+    PROJECTIONS,
+    entmax,
+    project,
+    softmax,
+    sparsegen,
+    sparsemax,
+    uniform,
+)
 
 Projection = Callable[..., Tensor]
 
@@ -37,6 +45,7 @@ EVERY: dict[str, Projection] = {
     "sparsemax": sparsemax,
     **{f"sparsegen {lam}": with_lam(lam) for lam in LAMBDAS},
     **{f"entmax {alpha}": with_alpha(alpha) for alpha in ALPHAS},
+    "uniform": uniform,
 }
 # Far above 2 a rounding of the scores can move weights and gradients by any amount.
 SMOOTH_ENOUGH = {name: EVERY[name] for name in EVERY if name != "entmax 8.0"}
@@ -433,12 +442,13 @@ def test_zero_items_and_zero_rows_give_an_empty_result(
 
 def test_project_calls_each_projection_by_its_name_with_its_own_parameter() -> None:
     scores, mask = torch.randn(2, 9), torch.rand(2, 9) < 0.6
-    assert set(PROJECTIONS) == {"softmax", "sparsemax", "sparsegen", "entmax"}
+    assert set(PROJECTIONS) == {"softmax", "sparsemax", "sparsegen", "entmax", "uniform"}
     expected = {
         "softmax": softmax(scores, mask),
         "sparsemax": sparsemax(scores, mask),
         "sparsegen": sparsegen(scores, mask, lam=0.7),
         "entmax": entmax(scores, mask, alpha=1.2),
+        "uniform": mask / mask.sum(-1, keepdim=True),
     }
     for name, weights in expected.items():
         assert torch.equal(project(name, scores, mask, lam=0.7, alpha=1.2), weights)

@@ -196,6 +196,9 @@ def test_what_holds_by_arithmetic_is_not_judged() -> None:
     assert (kind_of(items, dense=False).note, kind_of(items, dense=False).better) == (ZEROS, "")
     assert kind_of(support, dense=False).better == "higher"
     assert kind_of(TAU, dense=False).better == "higher"  # of words, which zeros do not decide
+    # an mlp turns what reaches a word, each in its own way, but lets nothing through to another
+    assert kind_of(inputs, encoders=["mlp"]).better == "higher"
+    assert kind_of(TAU, dense=False, encoders=["mlp"]).note == ZEROS
 
 
 # -- models

@@ -17,6 +17,8 @@ SAMPLE = [
     ("bigru", "additive", "softmax", "residual", True),
     ("conv", "additive", "entmax", "concat", False),
     ("conv", "dot", "sparsemax", "tying", True),
+    ("mlp", "additive", "uniform", "tying", False),
+    ("mlp", "dot", "softmax", "concat", True),
     ("none", "dot", "sparsemax", "residual", False),
     ("none", "additive", "sparsegen", "none", True),
     ("transformer", "additive", "sparsegen", "none", False),

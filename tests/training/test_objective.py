@@ -93,7 +93,7 @@ def test_masked_lm_adds_eta_times_the_mean_over_selected_words(
     scores = states @ model.embedding.weight[1:].T
     expected = functional.cross_entropy(scores, targets - 1)
     found = objective(batch, 3, objective.counts([batch], 3))
-    clean = objective.classification(model(batch)).mean()
+    clean = objective.losses(model(batch)).mean()
     torch.testing.assert_close(found - clean, 2.0 * expected, rtol=1e-4, atol=1e-5)
 
 

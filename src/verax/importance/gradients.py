@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
 from verax.importance.copies import copies_within, repeated
@@ -81,7 +82,7 @@ def _back(
         _, items = model.encode(trace.batch, embedded)
         if not items.requires_grad:  # no word has a say
             items.requires_grad_()
-        weights, context = _pooled(model, items, trace.mask, through)
+        weights, context = _pooled(model, items, trace.batch, through)
         ahead, slope = lead(model.head(context))
         wanted = (embedded, items, context)
         inputs, of_items, of_context = torch.autograd.grad(
@@ -94,10 +95,10 @@ def _back(
 
 
 def _pooled(
-    model: AttentionClassifier, items: Tensor, mask: Tensor, through: str
+    model: AttentionClassifier, items: Tensor, batch: Batch, through: str
 ) -> tuple[Tensor, Tensor]:
     """Weights and context, the weights as they follow from the items or held constant."""
-    _, weights = model.attention(items, mask)
+    _, weights = model.attend(batch, items)
     weights = weights if through == "all" else weights.detach()
     return weights, pool(weights, items)
 
@@ -139,7 +140,7 @@ def integrated_gradients(
             way = way.flatten(0, 1).detach().requires_grad_()
             batch = repeated(trace.batch, len(part))
             items = model.encode(batch, way)[1] if on == "inputs" else way
-            _, context = _pooled(model, items, batch.mask, through)
+            _, context = _pooled(model, items, batch, through)
             ahead, slope = lead(model.head(context), decided.repeat(len(part)))
             (back,) = torch.autograd.grad(ahead.sum(), way)
             back = back.double() * slope.view(-1, 1, 1)

@@ -1,6 +1,7 @@
 """The classifier's slots: embedding, encoders, alignment, projections, grounding, head."""
 
 from verax.models.classifier import AttentionClassifier
+from verax.models.guided import GuidedClassifier
 from verax.models.head import Head, decisions, probabilities
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.options import ModelOptions
@@ -9,6 +10,7 @@ from verax.models.trace import Trace
 
 __all__ = [
     "AttentionClassifier",
+    "GuidedClassifier",
     "Head",
     "HierarchicalClassifier",
     "ModelOptions",

@@ -87,7 +87,7 @@ class AttentionClassifier(nn.Module):
     def run(self, batch: Batch, embedded: Tensor, noise: Noise | None = None) -> Trace:
         """The pass from word vectors on, (batch, tokens, embedding), which may be anyone's."""
         states, items = self.encode(batch, embedded, noise)
-        scores, weights = self.attention(items, batch.mask)
+        scores, weights = self.attend(batch, items)
         context = pool(weights, items)
         # a head of someone's own need not know of noise
         logits = self.head(context) if noise is None else self.head(context, noise.rows())
@@ -106,6 +106,10 @@ class AttentionClassifier(nn.Module):
             logits=logits,
             head=self.head,
         )
+
+    def attend(self, batch: Batch, items: Tensor) -> tuple[Tensor, Tensor]:
+        """(batch, items, size) → scores and weights, both (batch, items)."""
+        return self.attention(items, batch.mask)
 
     def encode(
         self, batch: Batch, embedded: Tensor, noise: Noise | None = None

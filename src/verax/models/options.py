@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from verax.errors import VeraxError
 from verax.options import option
 
-ENCODERS = ("bilstm", "bigru", "conv", "none", "transformer")
+ENCODERS = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
 ALIGNMENTS = ("additive", "dot")
-PROJECTIONS = ("softmax", "sparsemax", "sparsegen", "entmax")
+PROJECTIONS = ("softmax", "sparsemax", "sparsegen", "entmax", "uniform")
+DENSE = ("softmax", "uniform")
+"""Those that give every item weight, whatever the scores."""
+ONE_LAYER = ("conv", "mlp", "none")
 GROUNDINGS = ("none", "concat", "residual", "tying", "mlm")
 AUTO = "auto"
 HEADS = ("auto", "softmax", "sigmoid")
@@ -127,7 +130,7 @@ class ModelOptions:
 
     def layers_of(self, encoder: str) -> int:
         """Layers of an encoder: as chosen where it can have several, else its default."""
-        if encoder in ("conv", "none"):
+        if encoder in ONE_LAYER:
             return 1
         return self.layers or (2 if encoder == "transformer" else 1)
 
@@ -152,7 +155,7 @@ class ModelOptions:
             raise VeraxError(
                 f"hidden_size is {self.hidden_size}: it must be even, for two directions or widths"
             )
-        if self.encoders <= {"conv", "none"} and self.layers not in (None, 1):
+        if self.encoders <= set(ONE_LAYER) and self.layers not in (None, 1):
             raise VeraxError(f"encoder {self.encoder!r} has one layer: leave out layers")
         if "transformer" in self.encoders and self.hidden_size % self.heads:
             raise VeraxError(

@@ -1,8 +1,9 @@
 """Projections: from scores over a bag's items to attention weights on the simplex.
 
-Each of the four solves its own problem over p ≥ 0, Σp = 1, row by row over the last dimension.
-It takes `scores` of shape (..., items) and an optional boolean `mask` of the same shape, True where
-there is an attended item, and returns weights of that shape.  Whatever the scores:
+Four solve a problem of their own over p ≥ 0, Σp = 1, row by row over the last dimension; the fifth,
+`uniform`, asks the scores nothing.  Each takes `scores` of shape (..., items) and an optional
+boolean `mask` of the same shape, True where there is an attended item, and returns weights of that
+shape.  Whatever the scores:
 
 - A masked position gets exactly 0 and no gradient, even where its score is inf or NaN.
 - An attended score of -inf is read as "no item", the same as a masked one.
@@ -15,7 +16,7 @@ sum to 1.  For 1 < a ≤ 2 the norm ‖(z + θ)₊‖_q is convex and increasing
 on "norm = 1" comes down from θ = 1 to the root without passing it; and being nearly linear, the
 norm takes five to seven steps where Σp takes seven to ten.  Sparsemax is a = 2.
 
-The Jacobian of each is diag(s) - s sᵀ / Σs with s = p^(2 - a) on the support and 0 off it.
+The Jacobian of these is diag(s) - s sᵀ / Σs with s = p^(2 - a) on the support and 0 off it.
 """
 
 from __future__ import annotations
@@ -92,11 +93,26 @@ def entmax(scores: Tensor, mask: Tensor | None = None, *, alpha: float = 1.5) ->
     return _project_row_wise(scores, mask, alpha=min(float(alpha), 1e30), scale=1.0)
 
 
+def uniform(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """1/n on each of a row's n items, whatever their scores; `scores` (..., items) → weights.
+
+    Attention that is there and learns nothing: the control of Wiegreffe & Pinter (EMNLP 2019,
+    section 3.2).  Weights hang on the scores in the graph, with a gradient of zero.
+    """
+    _check(scores, mask)
+    kept = _kept(scores, mask)
+    there = kept != -math.inf
+    weights = there / there.sum(-1, keepdim=True).clamp(min=1).to(scores.dtype)
+    # Nothing, unless a score is no number: then its row is to be none either.
+    return weights + (torch.where(there, kept, 0.0) * 0.0).sum(-1, keepdim=True)
+
+
 PROJECTIONS: dict[str, Callable[..., Tensor]] = {
     "softmax": softmax,
     "sparsemax": sparsemax,
     "sparsegen": sparsegen,
     "entmax": entmax,
+    "uniform": uniform,
 }
 
 

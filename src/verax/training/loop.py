@@ -36,7 +36,11 @@ class Step:
 
 
 class Loop:
-    """Trains a classifier; ends with the weights of the best epoch."""
+    """Trains a classifier; ends with the weights of the best epoch.
+
+    `validate` scores the model as it is, with `options.metric` among what it gives; without one it
+    is `evaluate` on the validation documents.
+    """
 
     def __init__(
         self,
@@ -47,6 +51,7 @@ class Loop:
         options: TrainingOptions,
         seed: int,
         report: Callable[[Step], None] = lambda step: None,
+        validate: Callable[[], dict[str, float]] | None = None,
     ) -> None:
         self.model = model
         self.train = train
@@ -55,13 +60,15 @@ class Loop:
         self.options = options
         self.seed = seed
         self.report = report
+        self.validate = validate or self._evaluate
         self.optimiser = Optimiser(model, options)
         self.score: float | None = None
 
     def run(self) -> pd.DataFrame:
         """Train; the model is left in eval mode with its best weights. Returns the history."""
         options = self.options
-        before = self._validate()
+        self.model.eval()
+        before = self.validate()
         if math.isnan(before[options.metric]):
             raise VeraxError(
                 f"metric {options.metric!r} is not defined on this validation split: f1 is for two "
@@ -74,7 +81,7 @@ class Loop:
         for epoch in range(1, options.epochs + 1):
             lr = self.optimiser.adam.param_groups[0]["lr"]
             loss = self.epoch(epoch)
-            scores = self._validate()
+            scores = self.validate()
             rows.append({"epoch": epoch, "train_loss": loss, **scores, "lr": lr})
             score = self.score = scores[options.metric]
             if plateau is not None:
@@ -133,10 +140,9 @@ class Loop:
         self.optimiser.step()
         return torch.stack(losses).sum() if len(losses) > 1 else losses[0]
 
-    def _validate(self) -> dict[str, float]:
+    def _evaluate(self) -> dict[str, float]:
         labels = self.validation.labels
         assert labels is not None
-        self.model.eval()
         return evaluate(self.model.logits(self.validation, self.options.max_tokens), labels)
 
     def _plateau(self) -> torch.optim.lr_scheduler.ReduceLROnPlateau | None:

@@ -57,7 +57,7 @@ class Objective:
     def __call__(self, batch: Batch, step: int, counts: BatchCounts) -> Tensor:
         noise = self.noise_if_any(batch, step)
         trace = self.model(batch, noise)
-        loss = self.classification(trace).sum() / counts.documents
+        loss = self.losses(trace).sum() / counts.documents
         strength = self.model.options.grounding_weight
         if counts.words is not None and strength:
             tying = tying_loss(trace.states, trace.embedded, batch.words)
@@ -67,8 +67,8 @@ class Objective:
             loss = loss + strength * masked_lm / counts.selected.clamp(min=1)
         return loss
 
-    def classification(self, trace: Trace) -> Tensor:
-        """(batch,) weighted cross-entropy of each document."""
+    def losses(self, trace: Trace) -> Tensor:
+        """(batch,) loss of each document before grounding: here its weighted cross-entropy."""
         labels = trace.labels
         assert labels is not None
         if trace.logits.shape[1] == 1:

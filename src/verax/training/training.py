@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from verax.corpora.corpus import Corpus
-from verax.corpora.encoded import EncodedDocuments, encode
-from verax.corpora.vectors import TRAINED, WordVectors, read_vectors, train_vectors
-from verax.corpora.vocabulary import Vocabulary
+from verax.corpora.encoded import EncodedDocuments
 from verax.device import resolve_device
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import AUTO, ModelOptions
-from verax.models.saving import is_only_a_model, load, make_classifier
+from verax.models.saving import is_only_a_model, load
 from verax.options import SEED, build, check, divide
 from verax.progress import Progress
 from verax.training.loop import Loop
-from verax.training.metrics import evaluate
-from verax.training.objective import Objective, balanced_weights
 from verax.training.options import TrainingOptions
+from verax.training.preparing import classification, prepare, repeatable, scores_on_test
 from verax.training.strength import candidates, choose
 from verax.version import __version__
 
@@ -67,9 +60,7 @@ def train(
     else:
         model = _train(corpus, options, **told)
     budget = model.record["training"]["max_tokens"]
-    test = evaluate(model.logits(corpus.test, budget), corpus.test.labels)
-    scores = {name: None if math.isnan(score) else score for name, score in test.items()}
-    model.record = {**model.record, "test": scores}
+    model.record = {**model.record, "test": scores_on_test(model, corpus, budget)}
     return model
 
 
@@ -81,42 +72,22 @@ def _train(
     model_options = build(ModelOptions, model_values)
     settings = build(TrainingOptions, training_values)
     where = resolve_device(device)
-    model_options.resolved(len(corpus.classes))  # refuse what cannot be before anything is read
-    with Progress(progress) as display, _repeatable(where):
-        for name, documents in corpus.splits.items():
-            documents.tokenise(display.watching(f"tokenising {name}"))
-        vocabulary = Vocabulary.of(corpus.train, settings.min_df, settings.max_vocabulary)
-        vectors = _vectors(corpus, vocabulary, model_options, settings, seed, display)
-        if vectors is not None:
-            model_options = replace(model_options, embedding_size=vectors.matrix.shape[1])
-        resolved = model_options.resolved(len(corpus.classes))
-        model = _initialise(corpus, vocabulary, vectors, resolved, settings, seed)
-        model.to(where)
-        parts = {
-            name: encode(
-                documents,
-                vocabulary,
-                boundaries=bool(resolved.boundaries),
-                hierarchical=resolved.hierarchical,
-            )
-            for name, documents in corpus.splits.items()
-            if name != "test"
-        }
-        weights = None
-        if settings.class_weight == "balanced":
-            one_logit = resolved.head == "sigmoid"
-            weights = balanced_weights(corpus.train.labels, len(corpus.classes), one_logit)
-            weights = weights.to(where)
-        objective = Objective(model, weights, seed)
+    with Progress(progress) as display, repeatable(where):
+        prepared = prepare(
+            corpus, model_options, settings, seed=seed, device=where, display=display
+        )
+        model = prepared.model
         loop = Loop(
-            model, parts["train"], parts["validation"], objective, settings, seed, display.step
+            model,
+            prepared.train,
+            prepared.validation,
+            classification(prepared, settings, seed),
+            settings,
+            seed,
+            display.step,
         )
         model.history = loop.run()
-    model.record = {
-        "training": {**asdict(settings), "seed": seed},
-        "corpus": {**_plain(corpus.config), "fingerprint": corpus.fingerprint},
-        "vectors": _coverage(vectors),
-    }
+    model.record = prepared.record
     return model.eval()
 
 
@@ -195,81 +166,6 @@ def _kept(folder: Path | None, asked: Mapping[str, Any], device: str) -> Attenti
         return None
     model.record = {n: v for n, v in model.record.items() if n != "candidate"}
     return model
-
-
-def _vectors(
-    corpus: Corpus,
-    vocabulary: Vocabulary,
-    model_options: ModelOptions,
-    settings: TrainingOptions,
-    seed: int,
-    display: Progress,
-) -> WordVectors | None:
-    if settings.vectors is None:
-        return None
-    if settings.vectors == TRAINED:
-        with display.busy("training word2vec"):
-            return train_vectors(
-                vocabulary,
-                corpus.train,
-                model_options.embedding_size,
-                settings.vectors_epochs,
-                seed,
-            )
-    watch = display.watching("reading word vectors")
-    vectors = read_vectors(settings.vectors, vocabulary, corpus.train, watch)
-    return vectors.unit_norm() if settings.unit_norm else vectors
-
-
-def _initialise(
-    corpus: Corpus,
-    vocabulary: Vocabulary,
-    vectors: WordVectors | None,
-    options: ModelOptions,
-    settings: TrainingOptions,
-    seed: int,
-) -> AttentionClassifier:
-    """The untrained model: its seed fixes it, and the caller's generator is left alone."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = make_classifier(options, vocabulary, corpus.classes, corpus.tokeniser)
-    with torch.no_grad():
-        if vectors is not None:
-            model.embedding.weight.copy_(torch.from_numpy(vectors.matrix))
-        elif settings.unit_norm:
-            norms = model.embedding.weight.norm(dim=1, keepdim=True).clamp(min=1e-12)
-            model.embedding.weight.div_(norms)
-    model.embedding.weight.requires_grad_(not settings.freeze_embeddings)
-    return model
-
-
-@contextmanager
-def _repeatable(device: torch.device) -> Iterator[None]:
-    """On a GPU, take the algorithms that give the same bits twice, then put the setting back."""
-    if device.type != "cuda":
-        yield
-        return
-    before = torch.are_deterministic_algorithms_enabled()
-    warned = torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True, warn_only=False)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before, warn_only=warned)
-
-
-def _coverage(vectors: WordVectors | None) -> dict[str, Any] | None:
-    if vectors is None:
-        return None
-    return {
-        "found": vectors.found,
-        "words": vectors.words,
-        "occurrences": round(vectors.occurrences, 6),
-    }
-
-
-def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in config.items() if value is not None}
 
 
 def _show_options(function: Callable[..., Any], *classes: type) -> None:

@@ -15,7 +15,8 @@ from verax.importance.deletion import local, recurrent, rereading, sentences
 from verax.importance.deletion.items import logits_without_items
 from verax.importance.given import Given, check_level, held, once, traced
 from verax.models.classifier import AttentionClassifier
-from verax.models.encoders import Identity
+from verax.models.encoders import Identity, Pointwise
+from verax.models.guided import GuidedClassifier
 from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.trace import Trace
@@ -68,8 +69,10 @@ def _lost(
 
 
 def _is_item(model: AttentionClassifier) -> bool:
-    """Whether a word and its item are one: no state looks beyond its own word."""
-    return isinstance(model.encoder, Identity) and not model.options.hierarchical
+    """Whether a word and its item are one: no state or score looks beyond its own word."""
+    if isinstance(model, (HierarchicalClassifier, GuidedClassifier)):
+        return False
+    return isinstance(model.encoder, (Identity, Pointwise))
 
 
 @torch.no_grad()

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from verax.models.alignment import Additive, Dot
 from verax.models.classifier import AttentionClassifier
+from verax.models.guided import GuidedClassifier
 from verax.models.head import Head
 
 
@@ -44,10 +45,10 @@ class Readout:
 
     @staticmethod
     def fits(model: AttentionClassifier) -> bool:
-        """Whether a model is read out by linear maps that are known."""
-        return isinstance(model.head, Head) and isinstance(
-            model.attention.alignment, (Additive, Dot)
-        )
+        """Whether a model is read out by linear maps that are known, and scores by itself."""
+        if isinstance(model, GuidedClassifier) or not isinstance(model.head, Head):
+            return False
+        return isinstance(model.attention.alignment, (Additive, Dot))
 
     def features(self, states: Tensor) -> Tensor:
         return states @ self.weight + self.bias

@@ -1,4 +1,4 @@
-"""Influence where a state sees no further than its neighbours: convolution, or no encoder."""
+"""Influence where a state sees no further than its neighbours: convolution, mlp, no encoder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from verax.importance.budget import rows_within
 from verax.importance.jacobian.targets import Piece, Targets, at
 from verax.models.classifier import AttentionClassifier
-from verax.models.encoders import Convolution, Identity
+from verax.models.encoders import Convolution, Identity, Pointwise
 from verax.models.trace import Trace
 
 _REACH = 2
@@ -18,13 +18,16 @@ _TOKENS_PER_ROW = 4
 
 
 def fits(model: AttentionClassifier) -> bool:
-    return isinstance(model.encoder, (Convolution, Identity))
+    return isinstance(model.encoder, (Convolution, Identity, Pointwise))
 
 
 def pieces(
     model: AttentionClassifier, trace: Trace, targets: Targets, kind: str, max_tokens: int
 ) -> Iterator[Piece]:
-    """See `Piece`. h_p is a ReLU of taps of x_{p−2} … x_{p+2}, each a matrix: no walk is needed."""
+    """See `Piece`.
+
+    h_p is a ReLU of taps of x_{p−2} … x_{p+2}, each a matrix, or a tanh of one: no walk is needed.
+    """
     width = trace.tokens.shape[1]
     most = rows_within(max_tokens, _TOKENS_PER_ROW, width)
     count = targets.items.shape[1]
@@ -45,23 +48,27 @@ def pieces(
 
 
 def _taps(model: AttentionClassifier) -> Tensor:
-    """(offsets, size, embedding): ∂(before ReLU)/∂x_{p+o}, narrow filters first."""
+    """(offsets, size, embedding): ∂(before ReLU or tanh)/∂x_{p+o}, narrow filters first."""
     encoder = model.encoder
     if isinstance(encoder, Convolution):
         narrow = encoder.narrow.weight.permute(2, 0, 1)
         wide = encoder.wide.weight.permute(2, 0, 1)
         none = torch.zeros_like(narrow[:1])
         return torch.cat([torch.cat([none, narrow, none]), wide], dim=1)
+    if isinstance(encoder, Pointwise):
+        return encoder.linear.weight[None]
     size = model.options.embedding_size
     return torch.eye(size, device=model.device, dtype=model.embedding.weight.dtype)[None]
 
 
 def _moving(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tensor:
-    """(…, size): 1 where the encoder's output moves with its input, 0 below a ReLU's corner."""
+    """(…, size): slope of a ReLU, 0 below its corner and else 1, or of a tanh, 1 − tanh²."""
     size = model.encoder.output_size
-    if not isinstance(model.encoder, Convolution):
+    if isinstance(model.encoder, Identity):
         return torch.ones_like(states[..., :size])
     encoded = states - embedded if model.options.grounding == "residual" else states[..., :size]
+    if isinstance(model.encoder, Pointwise):
+        return 1 - encoded.square()
     return (encoded > 0).to(states)
 
 
@@ -82,7 +89,7 @@ def _frobenius(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> 
     """‖∂h_p/∂x_{p+o}‖_F, (…, offsets)."""
     taps = _taps(model)
     moving, middle = _moving(model, states, embedded), len(taps) // 2
-    squares = moving @ taps.square().sum(-1).T
+    squares = moving.square() @ taps.square().sum(-1).T
     if model.options.grounding == "concat":
         squares[..., middle] += embedded.shape[-1]
     elif model.options.grounding == "residual":  # ‖J + 1‖² = ‖J‖² + 2 tr J + size

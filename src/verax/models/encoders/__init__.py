@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from verax.models.encoders.base import Encoder, Identity
 from verax.models.encoders.convolution import Convolution
+from verax.models.encoders.pointwise import Pointwise
 from verax.models.encoders.recurrent import Recurrent
 from verax.models.encoders.transformer import Transformer
 from verax.models.options import ModelOptions
@@ -18,6 +19,8 @@ def make_encoder(name: str, input_size: int, options: ModelOptions) -> Encoder:
         encoder = Recurrent(name, input_size, size, layers)
     elif name == "conv":
         encoder = Convolution(input_size, size, dropout)
+    elif name == "mlp":
+        encoder = Pointwise(input_size, size)
     elif name == "transformer":
         inner = options.feedforward_size or 2 * size
         encoder = Transformer(input_size, size, layers, options.heads, inner, dropout)
@@ -28,4 +31,12 @@ def make_encoder(name: str, input_size: int, options: ModelOptions) -> Encoder:
     return encoder
 
 
-__all__ = ["Convolution", "Encoder", "Identity", "Recurrent", "Transformer", "make_encoder"]
+__all__ = [
+    "Convolution",
+    "Encoder",
+    "Identity",
+    "Pointwise",
+    "Recurrent",
+    "Transformer",
+    "make_encoder",
+]

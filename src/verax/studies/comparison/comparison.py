@@ -13,6 +13,7 @@ import pandas as pd
 
 from verax.exams.examine import EXAMS
 from verax.files import replace_folder, write_text
+from verax.models.options import DENSE
 from verax.statistics import holm
 from verax.studies.comparison.differences import (
     Difference,
@@ -108,7 +109,7 @@ class Comparison:
         models = [model for name in pair for model in self._models(name)]
         dense = bool((share > 100 - 1e-9).all())
         if share.empty:  # of exams that do not count it
-            dense = all(m["options"].get("projection", "softmax") == "softmax" for m in models)
+            dense = all(m["options"].get("projection", "softmax") in DENSE for m in models)
         told = {
             "encoders": {model["encoder"] for model in models},
             "attended": {model["attended"] for model in models} - {None},

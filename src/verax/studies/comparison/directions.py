@@ -20,7 +20,7 @@ SAME = "judged over all items"
 OTHER_ITEMS = "of words in one and sentences in the other"
 FEWER = "items without weight need not go, by arithmetic: see optimal"
 _COUNTED = ("erasure: fraction, attention", "erasure: excess, attention")
-_OF_ITEMS = ("erasure", "agreement", "leakage")
+_OF_ITEMS = ("erasure", "agreement", "leakage", "adversary")
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ _KINDS = {
     "leakage: pooled": Kind("leakage", NUMBER, LOWER),
     "leakage: agreeing": Kind("leakage", PERCENT, LOWER),
     "leakage: confidence": Kind("leakage"),
+    "adversary: jsd": Kind("adversary", NUMBER, LOWER),
+    "adversary: permuted": Kind("adversary", NUMBER, HIGHER),
 }
 """By the name's beginning, the first that fits."""
 
@@ -94,7 +96,7 @@ def kind_of(
 
 def _kind(measure: str, dense: bool, encoders: Collection[str]) -> Kind:
     if measure.startswith("tau"):
-        return _agreement(measure, dense, "none" in encoders)
+        return _agreement(measure, dense, encoders)
     if measure.startswith("information: "):
         return _INFORMATION.get(measure.rpartition(", ")[2], Kind("information", NATS))
     for start, kind in _KINDS.items():
@@ -105,13 +107,15 @@ def _kind(measure: str, dense: bool, encoders: Collection[str]) -> Kind:
     return Kind(measure.partition(":")[0])
 
 
-def _agreement(measure: str, dense: bool, words_are_items: bool) -> Kind:
+def _agreement(measure: str, dense: bool, encoders: Collection[str]) -> Kind:
     over, _, pair = measure.partition(": ")
     on, first, _, second = pair.split(" ")
-    same = on == "items" or words_are_items
+    # without an encoder a word is its item; an mlp's has no part in another's either
+    itself = on == "items" or "none" in encoders
+    same = itself or "mlp" in encoders
     if first != "attention":
         return Kind("agreement")
-    if second == "gradient-detached" and same:
+    if second == "gradient-detached" and itself:
         return Kind("agreement", note=ATTENTION_ITSELF)
     on_support = over == "tau on support"
     if not on_support and same and not dense:

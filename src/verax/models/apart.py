@@ -1,0 +1,123 @@
+"""Two models over the same documents: how far apart their attention and their decisions are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from verax.corpora.batching import MAX_TOKENS
+from verax.corpora.corpus import Documents
+from verax.corpora.encoded import EncodedDocuments
+from verax.divergence import jensen_shannon, total_variation
+from verax.errors import VeraxError
+from verax.models.classifier import AttentionClassifier, Texts
+from verax.models.head import decisions, probabilities
+from verax.models.recorded import Recorded
+
+
+def divergences(
+    a: AttentionClassifier,
+    b: AttentionClassifier,
+    documents: Texts | Documents | EncodedDocuments,
+    max_tokens: int = MAX_TOKENS,
+) -> pd.DataFrame:
+    """A row for each document, in order.
+
+    id          the document's
+    jsd         Jensen–Shannon divergence of the two attentions, nats, float64
+    tvd         total variation distance of the two models' probabilities
+    same        whether both decide for the same class
+    label       the true class, and
+    decision    a's, and
+    correct     whether they are the same; label and correct are NaN without labels
+    max_weight  the largest weight of b's attention
+    items       how many are attended
+
+    The models must attend the same items: both words, or both sentences. Documents are read by each
+    in its own way; what is encoded already must fit both.
+    """
+    refuse_incomparable(a, b)
+    if isinstance(documents, EncodedDocuments):
+        _refuse_other_reading(a, b)
+    other = Recorded.of(b, b.read(documents), max_tokens).to(a.device)
+    encoded = a.read(documents)
+    found = Apart.of(a, encoded, other, max_tokens)
+    decided = decisions(found.logits).numpy()
+    labels = encoded.labels
+    nothing = np.full(len(decided), np.nan)
+    return pd.DataFrame(
+        {
+            "id": encoded.ids,
+            "jsd": found.jsd.numpy(),
+            "tvd": found.tvd.numpy(),
+            "same": decided == decisions(other.said).cpu().numpy(),
+            "correct": nothing if labels is None else decided == labels,
+            "label": nothing if labels is None else labels,
+            "decision": decided,
+            "max_weight": found.max_weight.numpy(),
+            "items": other.items.cpu().numpy(),
+        }
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """A model beside what was recorded of another: (documents,) each, in order, on CPU, float64.
+
+    logits      (documents, classes)  the model's own
+    jsd, tvd    between the two
+    max_weight  the other's largest
+    """
+
+    logits: Tensor
+    jsd: Tensor
+    tvd: Tensor
+    max_weight: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        model: AttentionClassifier,
+        encoded: EncodedDocuments,
+        other: Recorded,
+        max_tokens: int = MAX_TOKENS,
+    ) -> Apart:
+        """Reads the documents once; `other` is on the model's device."""
+        logits = torch.empty(other.said.shape, dtype=torch.float64)
+        numbers = torch.empty(3, len(other), dtype=torch.float64)
+        for trace in model.traces(encoded, max_tokens):
+            theirs = other.weights(trace.batch).double()
+            said, answered = trace.logits.double(), other.logits(trace.batch).double()
+            found = [
+                jensen_shannon(trace.weights.double(), theirs),
+                total_variation(probabilities(said), probabilities(answered)),
+                theirs.amax(-1),
+            ]
+            rows = trace.batch.keys.cpu()
+            logits[rows] = said.cpu()
+            numbers[:, rows] = torch.stack(found).cpu()
+        return cls(logits, *numbers)
+
+
+def refuse_incomparable(a: AttentionClassifier, b: AttentionClassifier) -> None:
+    """Attention over other items, or other classes, cannot be compared."""
+    if a.options.hierarchical != b.options.hierarchical:
+        raise VeraxError(
+            "one model attends words, the other sentences: compare two of the same kind"
+        )
+    if a.classes != b.classes:
+        raise VeraxError(f"the models have other classes: {a.classes} and {b.classes}")
+
+
+def _refuse_other_reading(a: AttentionClassifier, b: AttentionClassifier) -> None:
+    if (
+        bool(a.options.boundaries) != bool(b.options.boundaries)
+        or a.vocabulary.words != b.vocabulary.words
+    ):
+        raise VeraxError(
+            "the two models read text as other numbers: give documents that are not yet encoded"
+        )

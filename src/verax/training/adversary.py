@@ -1,0 +1,154 @@
+"""An adversary: a model that decides as another does and attends elsewhere.
+
+Wiegreffe & Pinter, "Attention is not not Explanation", EMNLP 2019, section 4. Where Jain & Wallace
+put other weights on a finished model, document by document, here a whole model is trained to have
+them: it cannot pick what suits each document. How far it gets, as decisions drift apart, says how
+free attention is.
+
+They train on TVD − λ KL; here the divergence is Jensen–Shannon's, which they report: it is bounded,
+and sparse attention, where KL is infinite, has it too. They stop by the loss on train; here it is
+that on validation which picks the epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from verax.corpora.corpus import Corpus
+from verax.corpora.encoded import EncodedDocuments
+from verax.device import resolve_device
+from verax.divergence import jensen_shannon, total_variation
+from verax.models.apart import Apart, divergences
+from verax.models.classifier import AttentionClassifier
+from verax.models.head import probabilities
+from verax.models.recorded import Recorded
+from verax.models.trace import Trace
+from verax.options import SEED, check
+from verax.progress import Progress
+from verax.training.inheriting import VOCABULARY, inherit, refuse_other_corpus
+from verax.training.loop import Loop
+from verax.training.metrics import evaluate
+from verax.training.objective import Objective
+from verax.training.preparing import prepare, repeatable, scores_on_test, without_nan
+
+DEFAULTS: Mapping[str, Any] = {
+    "epochs": 80,
+    "patience": 10,
+    "metric": "loss",
+    "select_from": 1,
+    "plateau_factor": None,
+    "class_weight": "none",
+}
+_FIXED = ("hierarchical", "class_weight", "strengths", *VOCABULARY)
+_KEPT = ("tvd", "jsd", "accuracy", "f1", "macro_f1", "loss")
+
+
+def train_adversary(
+    base: AttentionClassifier,
+    corpus: Corpus,
+    lam: float,
+    *,
+    seed: int = 0,
+    device: str = "auto",
+    progress: bool = False,
+    **options: Any,
+) -> AttentionClassifier:
+    """Train a fresh model of the base's kind to decide as the base does and attend elsewhere.
+
+    The loss is the mean over documents of TVD(y_a, y_b) − λ JSD(α_a, α_b), in nats, plus what the
+    base's grounding adds; labels have no say. Vocabulary and tokeniser are the base's, and so is
+    what `options` (those of `ModelOptions` and `TrainingOptions`) does not give, except that there
+    are 80 epochs at most, that 10 without a better validation loss end it, and that classes weigh
+    the same.
+
+    Its `history` has tvd, jsd and, as `loss`, tvd − λ jsd on validation, beside the scores of
+    `evaluate`; `record["adversary"]` has λ, the base's seed, the numbers of the epoch that was
+    picked, and tvd and jsd on test.
+
+    >>> import verax
+    >>> corpus = verax.load_corpus("planted", documents=120)
+    >>> base = verax.train(corpus, encoder="none", epochs=1)
+    >>> other = train_adversary(base, corpus, lam=1.0, epochs=1, seed=1)
+    >>> sorted(other.record["adversary"])
+    ['base_seed', 'lam', 'test', 'validation']
+    """
+    lam = check("lam", lam, float, {"minimum": 0})
+    check("seed", seed, int, SEED)
+    refuse_other_corpus(base, corpus)
+    model_options, settings = inherit(base, options, DEFAULTS, _FIXED)
+    where, budget = resolve_device(device), settings.max_tokens
+    with Progress(progress) as display, repeatable(where):
+        prepared = prepare(
+            corpus,
+            model_options,
+            settings,
+            seed=seed,
+            device=where,
+            display=display,
+            vocabulary=base.vocabulary,
+        )
+        model, validation = prepared.model, prepared.validation
+        known, held_out = (
+            Recorded.of(base, base.read(documents), budget).to(where)
+            for documents in (corpus.train, corpus.validation)
+        )
+        loop = Loop(
+            model,
+            prepared.train,
+            validation,
+            AdversarialObjective(model, None, seed, known, lam),
+            settings,
+            seed,
+            display.step,
+            lambda: scores_beside(model, validation, held_out, lam, budget),
+        )
+        model.history = loop.run()
+    picked = model.history.loc[model.history["selected"], list(_KEPT)].iloc[0]
+    apart = divergences(model, base, corpus.test, budget)
+    model.record = {
+        **prepared.record,
+        "test": scores_on_test(model, corpus, budget),
+        "adversary": {
+            "lam": lam,
+            "base_seed": base.record.get("training", {}).get("seed"),
+            "validation": without_nan({name: float(picked[name]) for name in _KEPT}),
+            "test": {name: float(apart[name].mean()) for name in ("tvd", "jsd")},
+        },
+    }
+    return model.eval()
+
+
+@dataclass(frozen=True, eq=False)
+class AdversarialObjective(Objective):
+    """Mean over documents of TVD(y, y_b) − λ JSD(α, α_b), and what grounding adds.
+
+    `base` is what the base said of the training documents.
+    """
+
+    base: Recorded
+    lam: float
+
+    def losses(self, trace: Trace) -> Tensor:
+        """(batch,), float32 as the model is."""
+        apart = total_variation(probabilities(trace.logits), self.base.probabilities(trace.batch))
+        elsewhere = jensen_shannon(trace.weights, self.base.weights(trace.batch))
+        return apart - self.lam * elsewhere
+
+
+def scores_beside(
+    model: AttentionClassifier,
+    documents: EncodedDocuments,
+    base: Recorded,
+    lam: float,
+    max_tokens: int,
+) -> dict[str, float]:
+    """tvd and jsd, the scores of `evaluate`, and as loss what the adversary is after."""
+    assert documents.labels is not None
+    apart = Apart.of(model, documents, base, max_tokens)
+    tvd, jsd = float(apart.tvd.mean()), float(apart.jsd.mean())
+    scores = evaluate(apart.logits, documents.labels)
+    return {"tvd": tvd, "jsd": jsd, **scores, "loss": tvd - lam * jsd}

@@ -1,0 +1,90 @@
+"""Attention put to use elsewhere: a model that sees words alone is told where to look.
+
+Wiegreffe & Pinter, "Attention is not not Explanation", EMNLP 2019, section 3.4. If weights say
+which words matter, they should serve a model without context better than uniform ones do, and
+better than its own; weights that mean something only inside the model that made them will not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from verax.corpora.corpus import Corpus
+from verax.device import resolve_device
+from verax.errors import VeraxError
+from verax.models.classifier import AttentionClassifier
+from verax.models.guided import GuidedClassifier
+from verax.options import SEED, check
+from verax.progress import Progress
+from verax.training.inheriting import VOCABULARY, inherit, refuse_other_corpus
+from verax.training.loop import Loop
+from verax.training.preparing import classification, prepare, repeatable, scores_on_test
+
+DEFAULTS: Mapping[str, Any] = {
+    "encoder": "mlp",
+    "hidden_size": 128,
+    "layers": None,
+    "grounding": "none",
+    "strength": None,
+}
+_FIXED = ("hierarchical", "boundaries", "projection", "lam", "alpha", "strengths", *VOCABULARY)
+
+
+def train_guided(
+    guide: AttentionClassifier,
+    corpus: Corpus,
+    *,
+    seed: int = 0,
+    device: str = "auto",
+    progress: bool = False,
+    **options: Any,
+) -> GuidedClassifier:
+    """Train a classifier under the attention of another, which stays as it is.
+
+    Without `options` it is an `mlp` of width 128, ungrounded; all else, training settings included,
+    is as the guide had it. To be held against `verax.train(corpus, encoder="mlp", hidden_size=128)`
+    and the same with `projection="uniform"`. `record["guide"]` tells of the guide.
+
+    >>> import verax
+    >>> corpus = verax.load_corpus("planted", documents=120)
+    >>> guide = verax.train(corpus, encoder="conv", epochs=1)
+    >>> told = train_guided(guide, corpus, seed=1)
+    >>> text = ["w1 w2 good0_3 ."]
+    >>> told.trace(text).weights.equal(guide.trace(text).weights)
+    True
+    """
+    check("seed", seed, int, SEED)
+    if guide.options.hierarchical:
+        raise VeraxError("a guide attends words, not sentences: hierarchical models cannot guide")
+    refuse_other_corpus(guide, corpus)
+    model_options, settings = inherit(guide, options, DEFAULTS, _FIXED)
+    where = resolve_device(device)
+    with Progress(progress) as display, repeatable(where):
+        prepared = prepare(
+            corpus,
+            model_options,
+            settings,
+            seed=seed,
+            device=where,
+            display=display,
+            vocabulary=guide.vocabulary,
+            make=partial(GuidedClassifier, guide=guide),
+        )
+        model = prepared.model
+        assert isinstance(model, GuidedClassifier)
+        objective = classification(prepared, settings, seed)
+        parts = (prepared.train, prepared.validation)
+        model.history = Loop(model, *parts, objective, settings, seed, display.step).run()
+    model.record = {
+        **prepared.record,
+        "test": scores_on_test(model, corpus, settings.max_tokens),
+        "guide": {
+            "seed": guide.record.get("training", {}).get("seed"),
+            "model": asdict(guide.options),
+            "test": guide.record.get("test"),
+        },
+    }
+    return model.eval()

@@ -1,0 +1,169 @@
+"""What every way of training has before and after its loop: a fresh model, and a record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+
+from verax.corpora.corpus import Corpus
+from verax.corpora.encoded import EncodedDocuments
+from verax.corpora.vectors import TRAINED, WordVectors, read_vectors, train_vectors
+from verax.corpora.vocabulary import Vocabulary
+from verax.models.classifier import AttentionClassifier
+from verax.models.options import ModelOptions
+from verax.models.saving import make_classifier
+from verax.progress import Progress
+from verax.training.metrics import evaluate
+from verax.training.objective import Objective, balanced_weights
+from verax.training.options import TrainingOptions
+
+Make = Callable[..., AttentionClassifier]
+"""Resolved options, vocabulary, classes and tokeniser → an untrained classifier."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A model about to be trained, and what it is trained and validated on."""
+
+    model: AttentionClassifier
+    train: EncodedDocuments
+    validation: EncodedDocuments
+    record: Mapping[str, Any]
+
+
+def prepare(
+    corpus: Corpus,
+    options: ModelOptions,
+    settings: TrainingOptions,
+    *,
+    seed: int,
+    device: torch.device,
+    display: Progress,
+    vocabulary: Vocabulary | None = None,
+    make: Make = make_classifier,
+) -> Prepared:
+    """The untrained model on its device, and the corpus as its numbers.
+
+    `options` need not be resolved; without a `vocabulary` it is that of the training documents.
+    """
+    options.resolved(len(corpus.classes))  # refuse what cannot be before anything is read
+    for name, documents in corpus.splits.items():
+        documents.tokenise(display.watching(f"tokenising {name}"))
+    if vocabulary is None:
+        vocabulary = Vocabulary.of(corpus.train, settings.min_df, settings.max_vocabulary)
+    vectors = _vectors(corpus, vocabulary, options, settings, seed, display)
+    if vectors is not None:
+        options = replace(options, embedding_size=vectors.matrix.shape[1])
+    resolved = options.resolved(len(corpus.classes))
+    model = _initialise(corpus, vocabulary, vectors, resolved, settings, seed, make)
+    model.to(device)
+    record = {
+        "training": {**asdict(settings), "seed": seed},
+        "corpus": {**_plain(corpus.config), "fingerprint": corpus.fingerprint},
+        "vectors": _coverage(vectors),
+    }
+    return Prepared(model, model.read(corpus.train), model.read(corpus.validation), record)
+
+
+def classification(prepared: Prepared, settings: TrainingOptions, seed: int) -> Objective:
+    """The ordinary objective, with the class weights that the settings ask for."""
+    model, weights = prepared.model, None
+    if settings.class_weight == "balanced":
+        labels = prepared.train.labels
+        assert labels is not None
+        one_logit = model.options.head == "sigmoid"
+        weights = balanced_weights(labels, len(model.classes), one_logit).to(model.device)
+    return Objective(model, weights, seed)
+
+
+def scores_on_test(
+    model: AttentionClassifier, corpus: Corpus, max_tokens: int
+) -> dict[str, float | None]:
+    """What a record keeps of the test split, looked at once a model is trained."""
+    return without_nan(evaluate(model.logits(corpus.test, max_tokens), corpus.test.labels))
+
+
+def without_nan(scores: Mapping[str, float]) -> dict[str, float | None]:
+    """Scores as JSON has them: one that is not defined is null."""
+    return {name: None if math.isnan(score) else score for name, score in scores.items()}
+
+
+@contextmanager
+def repeatable(device: torch.device) -> Iterator[None]:
+    """On a GPU, take the algorithms that give the same bits twice, then put the setting back."""
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.are_deterministic_algorithms_enabled()
+    warned = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=False)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warned)
+
+
+def _vectors(
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    model_options: ModelOptions,
+    settings: TrainingOptions,
+    seed: int,
+    display: Progress,
+) -> WordVectors | None:
+    if settings.vectors is None:
+        return None
+    if settings.vectors == TRAINED:
+        with display.busy("training word2vec"):
+            return train_vectors(
+                vocabulary,
+                corpus.train,
+                model_options.embedding_size,
+                settings.vectors_epochs,
+                seed,
+            )
+    watch = display.watching("reading word vectors")
+    vectors = read_vectors(settings.vectors, vocabulary, corpus.train, watch)
+    return vectors.unit_norm() if settings.unit_norm else vectors
+
+
+def _initialise(
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    vectors: WordVectors | None,
+    options: ModelOptions,
+    settings: TrainingOptions,
+    seed: int,
+    make: Make,
+) -> AttentionClassifier:
+    """The untrained model: its seed fixes it, and the caller's generator is left alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = make(options, vocabulary, corpus.classes, corpus.tokeniser)
+    with torch.no_grad():
+        if vectors is not None:
+            model.embedding.weight.copy_(torch.from_numpy(vectors.matrix))
+        elif settings.unit_norm:
+            norms = model.embedding.weight.norm(dim=1, keepdim=True).clamp(min=1e-12)
+            model.embedding.weight.div_(norms)
+    model.embedding.weight.requires_grad_(not settings.freeze_embeddings)
+    return model
+
+
+def _coverage(vectors: WordVectors | None) -> dict[str, Any] | None:
+    if vectors is None:
+        return None
+    return {
+        "found": vectors.found,
+        "words": vectors.words,
+        "occurrences": round(vectors.occurrences, 6),
+    }
+
+
+def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in config.items() if value is not None}

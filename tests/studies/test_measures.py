@@ -154,6 +154,8 @@ def test_every_exam_has_measures_of_its_own(
         "leakage: alone (correct decisions)",
         "leakage: agreeing (correct decisions)",
         "leakage: confidence (correct decisions)",
+        *(f"adversary: jsd, ε {epsilon}" for epsilon in ("0.01", "0.05", "0.1", "0.25", "0.5")),
+        "adversary: permuted",
     ]
     means = found.groupby("measure")["value"].mean()
     summary = {name: verdict.summary(name) for name in ("excess", "fraction", "delta_js")}

@@ -109,6 +109,10 @@ TITLES = {
     "information": "mutual information of a word and the cluster of its state, in nats",
     "word_vectors": "word vectors e and states h of these words, root mean squares",
     "leakage": "probability of the decision, had attention been on one token alone",
+    "adversary_documents": "documents",
+    "adversary": "the most divergent attention that moves the decision's probability by ε at most",
+    "adversary_search": "the same by Jain & Wallace's search",
+    "adversary_groups": "by decided class and largest weight; permuted: median over random orders",
     "entropy": "normalised entropy: 0 where one position has all, 1 where all have the same",
 }
 

@@ -18,6 +18,8 @@ from verax.corpora.corpus import SPLITS, Corpus, Documents
 from verax.corpora.loading import load_corpus
 from verax.device import full_precision
 from verax.errors import VeraxError, nearest
+from verax.exams.adversary.exam import AdversaryExam
+from verax.exams.adversary.summary import summarise as summarise_adversary
 from verax.exams.agreement.exam import AgreementExam
 from verax.exams.agreement.summary import summarise as summarise_agreement
 from verax.exams.dispersion.exam import DispersionExam
@@ -46,6 +48,7 @@ SUMMARIES: dict[type[Exam], Callable[[Mapping[str, pd.DataFrame]], pd.DataFrame]
     FragilityExam: summarise_fragility,
     InformationExam: summarise_information,
     LeakageExam: summarise_leakage,
+    AdversaryExam: summarise_adversary,
 }
 EXAMS: dict[str, Any] = {exam.name: exam for exam in SUMMARIES}
 

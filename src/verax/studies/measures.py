@@ -18,8 +18,8 @@ COLUMNS = ["id", "measure", "value", "reason"]
 NO_LABEL = "no label"
 _DOCUMENTS = {"correct": "accuracy", "support": "support", "support_share": "support_share"}
 _SWEPT = ("dispersion_instances", "agreement_instances")
-_DECIDED = (*_SWEPT, "erasure_instances", "leakage", "fragility_instances")
-"""Where to look for accuracy; the last has decisions in double precision."""
+_DECIDED = (*_SWEPT, "erasure_instances", "leakage", "fragility_instances", "adversary_instances")
+"""Where to look for accuracy; the last two have decisions in double precision."""
 
 
 def measures_of(verdict: Verdict) -> pd.DataFrame:
@@ -46,12 +46,14 @@ def document_measures(verdict: Verdict) -> pd.DataFrame:
     fragility: survives uniform       1 where the decision stays; `… permuted` is a mean over draws
     fragility: tvd uniform, …         how far the output moves
     leakage: alone (correct decisions), agreeing (…), confidence (…)
+    adversary: jsd, ε 0.05            of the most divergent attention that keeps the prediction
+    adversary: permuted               median |Δŷ| over random orders of the weights
     """
     tables = verdict.tables
     instances = [name for name in _DECIDED if name in tables]
     parts = [*_documents(tables[instances[0]])] if instances else []
     parts += [*_entropies(tables), *_influences(tables), *_agreements(tables)]
-    parts += [*_erasures(tables), *_fragilities(tables), *_leakages(tables)]
+    parts += [*_erasures(tables), *_fragilities(tables), *_leakages(tables), *_adversaries(tables)]
     if not parts:
         return pd.DataFrame(columns=COLUMNS)
     return pd.concat(parts, ignore_index=True)[COLUMNS]
@@ -134,6 +136,24 @@ def _leakages(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield _part(
             pd.Series(values.index), f"leakage: {name} (correct decisions)", values, reasons
         )
+
+
+def _adversaries(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """A document of one item has no other attention, and says nothing of a model."""
+    if "adversary_instances" not in tables:
+        return
+    several = _column(tables["adversary_instances"], "items") > 1
+    one = np.full(len(several), "one item", dtype=object)
+    best = tables["adversary"][tables["adversary"]["by"] == "best"]
+    named = {
+        f"jsd, ε {epsilon}": _column(part, "jsd")
+        for epsilon, part in best.groupby("epsilon", sort=False, observed=True)
+        if float(str(epsilon)) < 1  # beyond that it is the least weight's, whatever is said
+    }
+    named["permuted"] = _column(tables["adversary_instances"], "permuted")
+    for name, values in named.items():
+        kept = values.where(several.reindex(values.index))
+        yield _part(pd.Series(values.index), f"adversary: {name}", kept, one)
 
 
 def _column(table: pd.DataFrame, measure: str, **labels: Any) -> pd.Series:

@@ -1,5 +1,21 @@
 """Is there another attention that says the same?"""
 
 from verax.exams.adversary.most_divergent import Adversary, farthest_anywhere, most_divergent
+from verax.exams.adversary.search import (
+    Best,
+    Found,
+    SearchOptions,
+    search,
+    search_through,
+)
 
-__all__ = ["Adversary", "farthest_anywhere", "most_divergent"]
+__all__ = [
+    "Adversary",
+    "Best",
+    "Found",
+    "SearchOptions",
+    "farthest_anywhere",
+    "most_divergent",
+    "search",
+    "search_through",
+]

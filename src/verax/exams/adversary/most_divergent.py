@@ -52,6 +52,7 @@ class Adversary:
         )
 
 
+@torch.no_grad()
 def most_divergent(
     weights: Tensor,
     item_logits: Tensor,

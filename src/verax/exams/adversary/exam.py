@@ -1,0 +1,150 @@
+"""The adversary exam: another attention with the same prediction, from one encoder pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from verax.divergence import total_variation
+from verax.errors import VeraxError
+from verax.exams.adversary.most_divergent import Adversary, farthest_anywhere, most_divergent
+from verax.exams.adversary.search import Found, SearchOptions, search, search_through
+from verax.exams.reading import check_affine, check_finite, correct
+from verax.exams.said import ItemExam, Said
+from verax.models.counterfactual import permuted
+from verax.models.head import decisions, probabilities
+from verax.options import option, parse
+
+BEST, SEARCHED = "best", "search"
+
+
+@dataclass(frozen=True)
+class AdversaryOptions:
+    epsilons: str = option(
+        "0.01,0.05,0.1,0.25,0.5,1",
+        "how far the probability of the decision may move; 1 leaves it free",
+    )
+    search: bool = option(
+        False, "search as Jain & Wallace do, too, and tell how far it falls short"
+    )
+    restarts: int = option(5, "attentions that a search starts from", minimum=1)
+    search_steps: int = option(500, "steps of a search", minimum=1)
+    permutation_test: int = option(
+        100, "random orders of the weights, of whose |Δŷ| the median is taken", minimum=1
+    )
+
+    def __post_init__(self) -> None:
+        _ = self.bounds
+
+    @cached_property
+    def bounds(self) -> list[float]:
+        """The epsilons as numbers, rising, each once."""
+        parts = [part.strip() for part in self.epsilons.split(",") if part.strip()]
+        found = sorted({float(parse("epsilons", part, float)) for part in parts})
+        if not found or not 0 <= found[0] <= found[-1] <= 1:
+            raise VeraxError(
+                f"epsilons is {self.epsilons!r}: expected changes of a probability from 0 to 1, "
+                "with commas between them, as in 0.01,0.05,1"
+            )
+        return found
+
+
+class AdversaryExam(ItemExam):
+    """Is there another attention with the same prediction (Jain & Wallace; Meister et al.)?
+
+    Gives two tables:
+
+    adversary_instances  items, classes, label, correct, decision, max_weight (the largest α_i),
+                         confidence (p of the decision), permuted (median over random orders of the
+                         weights of |Δŷ|, the total variation distance of the output)
+    adversary            by `epsilon` and `by`: jsd of the most divergent attention in nats, change
+                         (|Δp| of the decision), kept (the decision stays), correct, certified,
+                         upper_bound
+
+    `by` is `best`: with an affine head exact for two classes, and the best item or edge, or what a
+    search found if that is more, for several; and `search`: Jain & Wallace's, if it is asked for.
+    A head that is not affine can only be searched, and is.
+    """
+
+    name = "adversary"
+    options_class = AdversaryOptions
+
+    def look(self, said: Said) -> None:
+        """Examine some documents."""
+        check_finite(said.logits)
+        own = said.logits_under(said.weights.double())
+        if said.is_affine:
+            check_affine(said.logits, own)
+        searched = self._search(said) if self.options.search or not said.is_affine else None
+        labels: list[dict[str, str | int]] = []
+        rows: list[dict[str, Tensor]] = []
+        for epsilon in self.options.bounds:
+            known = self._known(said, searched, epsilon)
+            for by, found in known.items():
+                labels.append({"epsilon": f"{epsilon:g}", "by": by})
+                rows.append(_measures(found, said.labels))
+        measures = {name: torch.stack([row[name] for row in rows]) for name in rows[0]}
+        everyone = torch.ones(len(said), dtype=torch.bool)
+        self.ledger.add("adversary", said.ids, measures, everyone, labels)
+        self.ledger.add("adversary_instances", said.ids, self._instances(said, own), everyone)
+
+    def _search(self, said: Said) -> Found:
+        options = SearchOptions(restarts=self.options.restarts, steps=self.options.search_steps)
+        told: dict[str, Any] = {"keys": said.keys, "seed": self.seed, "options": options}
+        if said.is_affine:
+            return search(said.weights, said.item_logits, said.mask, **told)
+        return search_through(said.weights, said.logits_under, said.mask, **told)
+
+    def _known(self, said: Said, searched: Found | None, epsilon: float) -> dict[str, Adversary]:
+        """What is known of the most divergent attention, by how."""
+        known = {}
+        if said.is_affine:
+            known[BEST] = most_divergent(said.weights, said.item_logits, said.mask, epsilon)
+        if searched is not None:
+            bound = known[BEST].upper_bound if known else farthest_anywhere(said.weights, said.mask)
+            best = searched.best(epsilon)
+            kept = decisions(best.logits) == decisions(searched.own_logits)
+            found = Adversary(
+                best.weights,
+                best.jsd,
+                best.change,
+                kept,
+                bound - best.jsd <= 1e-12,
+                bound,
+                best.logits,
+            )
+            known[BEST] = known[BEST].or_farther(found) if known else found
+            if self.options.search:
+                known[SEARCHED] = found
+        return known
+
+    def _instances(self, said: Said, own: Tensor) -> dict[str, Tensor]:
+        decided, shares = decisions(own), probabilities(own)
+        draws = self.options.permutation_test
+        orders = permuted(said.weights, said.mask, said.keys, self.seed, draws)
+        moved = total_variation(probabilities(said.logits_under(orders)), shares)
+        return {
+            "items": said.mask.sum(-1),
+            "classes": torch.full_like(decided, shares.shape[-1]),
+            "label": said.labels,
+            "correct": correct(said.labels, decided),
+            "decision": decided,
+            "max_weight": said.weights.double().amax(-1),
+            "confidence": shares.amax(-1),
+            "permuted": moved.quantile(0.5, dim=0),
+        }
+
+
+def _measures(found: Adversary, labels: Tensor) -> dict[str, Tensor]:
+    return {
+        "jsd": found.jsd,
+        "change": found.change,
+        "kept": found.decision_kept,
+        "correct": correct(labels, decisions(found.logits)),
+        "certified": found.certified,
+        "upper_bound": found.upper_bound,
+    }

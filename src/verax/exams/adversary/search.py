@@ -1,0 +1,250 @@
+"""Jain & Wallace's search for attention far from a document's own that says the same.
+
+Theirs (2019, section 4.2.2, and their code for the constants): several attentions a document
+descend on a loss, see `descent`; the farthest of them that keeps the prediction counts. The loss
+is a sum over documents, so that what is found for one does not hang on its batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from verax.divergence import jensen_shannon
+from verax.errors import VeraxError
+from verax.exams.adversary.descent import (
+    Answer,
+    AnyHead,
+    SearchOptions,
+    SeveralClasses,
+    Slope,
+    TwoClasses,
+    descend,
+    start,
+)
+from verax.exams.adversary.most_divergent import change_of
+from verax.exams.adversary.several import log_odds
+from verax.models.head import decisions, two_columns
+
+__all__ = ["Answer", "Best", "Found", "SearchOptions", "search", "search_through"]
+
+MAX_ITEMS = 2**17
+"""Numbers of a kind that a thread holds at once: eight kinds stay in a cache, and documents of like
+length are together. An accelerator would rather have more."""
+_THEIRS = SearchOptions()
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """Of all that a search ended with, one attention a document; float64.
+
+    weights  (batch, items)    jsd, change  (batch,)
+    logits   (batch, classes)  restart      (batch,) long, −1 where it is the document's own
+    """
+
+    weights: Tensor
+    jsd: Tensor
+    change: Tensor
+    logits: Tensor
+    restart: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Everything a search ended with; float64.
+
+    weights      (restarts, batch, items)    on the simplex, zero where masked
+    jsd          (restarts, batch)           from the document's own weights, in nats
+    change       (restarts, batch)           |Δp| of the class decided for
+    logits       (restarts, batch, classes)  under the weights found
+    own_weights  (batch, items)
+    own_logits   (batch, classes)
+    """
+
+    weights: Tensor
+    jsd: Tensor
+    change: Tensor
+    logits: Tensor
+    own_weights: Tensor
+    own_logits: Tensor
+
+    def best(self, epsilon: float) -> Best:
+        """The farthest with change ≤ ε, which a document's own attention always is."""
+        jsd, restart = self.jsd.masked_fill(~(self.change <= epsilon), 0.0).max(0)
+        own = jsd <= 0
+
+        def chosen(values: Tensor, otherwise: Tensor) -> Tensor:
+            index = restart.view(1, -1, *(1,) * (values.dim() - 2))
+            picked = torch.take_along_dim(values, index, 0).squeeze(0)
+            return torch.where(own.view(-1, *(1,) * (picked.dim() - 1)), otherwise, picked)
+
+        nothing = torch.zeros_like(jsd)
+        return Best(
+            chosen(self.weights, self.own_weights),
+            chosen(self.jsd, nothing),
+            chosen(self.change, nothing),
+            chosen(self.logits, self.own_logits),
+            restart.masked_fill(own, -1),
+        )
+
+
+def search(
+    weights: Tensor,
+    item_logits: Tensor,
+    mask: Tensor,
+    keys: Tensor,
+    seed: int = 0,
+    options: SearchOptions = _THEIRS,
+    max_items: int | None = None,
+) -> Found:
+    """Search with an affine head, through what each item says.
+
+    weights      (batch, items)           α; may be sparse
+    item_logits  (batch, items, classes)  ℓ_i; one column is one sigmoid logit
+    mask         (batch, items) bool
+    keys         (batch,) long            with the seed, all that a document's start hangs on
+    max_items    restarts × batch × items that a thread, or the accelerator, holds at once; a longer
+                 document is held by itself
+
+    >>> own, says = torch.tensor([[0.98, 0.01, 0.01]]), torch.tensor([[[2.0], [2.0], [-1.0]]])
+    >>> found = search(own, says, own > 0, torch.tensor([7])).best(epsilon=0.05)
+    >>> found.weights.round(decimals=1).tolist(), round(found.jsd.item(), 1)
+    ([[0.0, 1.0, 0.0]], 0.7)
+    """
+    own = _checked(weights, mask, keys, options)
+    if item_logits.dim() != 3 or item_logits.shape[:2] != mask.shape:
+        raise VeraxError(
+            f"item_logits has shape {tuple(item_logits.shape)}: expected "
+            f"({mask.shape[0]}, {mask.shape[1]}, classes) as weights"
+        )
+    says = item_logits.detach().double().masked_fill(~mask.unsqueeze(-1), 0.0)
+    if max_items is None:
+        max_items = MAX_ITEMS if own.device.type == "cpu" else 2**24
+    (batch, width, classes), restarts = says.shape, options.restarts
+    found = Found(
+        weights=own.new_zeros(restarts, batch, width),
+        jsd=own.new_zeros(restarts, batch),
+        change=own.new_zeros(restarts, batch),
+        logits=own.new_zeros(restarts, batch, classes),
+        own_weights=own,
+        own_logits=torch.einsum("bi,bic->bc", own, says),
+    )
+
+    @torch.no_grad()
+    def look(rows: Tensor, stop: int) -> None:
+        part, spoken = (own[rows, :stop], mask[rows, :stop]), says[rows, :stop]
+        head = _affine(spoken, found.own_logits[rows], options)
+        ended = descend(start(keys[rows], stop, seed, options), *part, head, options)
+        logits = torch.einsum("kbi,bic->kbc", ended, spoken)
+        found.weights[:, rows, :stop] = ended
+        found.jsd[:, rows] = jensen_shannon(ended, part[0])
+        found.change[:, rows] = _change(logits, found.own_logits[rows])
+        found.logits[:, rows] = logits
+
+    _each(look, _chunks(mask, max_items // restarts), own.device)
+    return found
+
+
+@torch.no_grad()
+def search_through(
+    weights: Tensor,
+    answer: Answer,
+    mask: Tensor,
+    keys: Tensor,
+    seed: int = 0,
+    options: SearchOptions = _THEIRS,
+    max_items: int = 2**20,
+) -> Found:
+    """Search with any head that can be differentiated.
+
+    answer     (restarts, batch, items) weights, float64 → (restarts, batch, classes) logits; any
+               number of restarts, but always the whole batch
+    max_items  restarts × batch × items it is asked about at once; no less than one restart
+    The rest as in `search`, whose results these are where the head is affine.
+    """
+    own = _checked(weights, mask, keys, options)
+    own_logits = answer(own.unsqueeze(0)).squeeze(0).double()
+    if own_logits.dim() != 2 or len(own_logits) != len(own):
+        raise VeraxError(
+            f"the answer to weights of shape {(1, *own.shape)} has shape "
+            f"{(1, *own_logits.shape)}: expected (1, {len(own)}, classes)"
+        )
+    at_once = max(1, max_items // max(1, own.numel()))
+    head = AnyHead(answer, own_logits, at_once, options)
+    ended = descend(start(keys, own.shape[1], seed, options), own, mask, head, options)
+    logits = torch.cat([answer(given) for given in ended.split(at_once)]).double()
+    change = _change(logits, own_logits)
+    return Found(ended, jensen_shannon(ended, own), change, logits, own, own_logits)
+
+
+def _affine(says: Tensor, own_logits: Tensor, options: SearchOptions) -> Slope:
+    if says.shape[-1] > 2:
+        return SeveralClasses(says, own_logits, options)
+    z, own = (two_columns(logits) for logits in (says, own_logits))
+    return TwoClasses(z[..., 1] - z[..., 0], own[..., 1] - own[..., 0], options)
+
+
+def _change(logits: Tensor, own: Tensor) -> Tensor:
+    """(restarts, batch, classes) and (batch, classes) → |Δp| of the class decided for."""
+    decided, odds = decisions(own), two_columns(own)
+    after = log_odds(two_columns(logits), decided.expand(logits.shape[:-1]))
+    return change_of(after, log_odds(odds, decided))
+
+
+def _chunks(mask: Tensor, max_items: int) -> Iterator[tuple[Tensor, int]]:
+    """Rows that are as long together, and how far they reach."""
+    places = torch.arange(1, mask.shape[1] + 1, device=mask.device)
+    reach, order = (mask * places).amax(-1).sort(stable=True)
+    reach = reach.cpu()
+    begin = 0
+    while begin < len(order):
+        held = reach[begin:] * torch.arange(1, len(order) - begin + 1)
+        size = max(1, int(torch.searchsorted(held, max_items, right=True)))
+        yield order[begin : begin + size], int(reach[begin + size - 1])
+        begin += size
+
+
+def _each(
+    look: Callable[[Tensor, int], None], chunks: Iterator[tuple[Tensor, int]], device: torch.device
+) -> None:
+    """Look at all chunks, on a processor with as many threads as torch has, each at its own.
+
+    Were they to share a chunk, as torch would have it, they would wait for one another after every
+    operation, for longer than it takes.
+    """
+    if device.type != "cpu":
+        for chunk in chunks:
+            look(*chunk)
+        return
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda chunk: look(*chunk), chunks))
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _checked(weights: Tensor, mask: Tensor, keys: Tensor, options: SearchOptions) -> Tensor:
+    """The weights in double precision, which then sum to one."""
+    if weights.dim() != 2 or mask.dtype != torch.bool or mask.shape != weights.shape:
+        raise VeraxError(
+            f"mask is {mask.dtype} of shape {tuple(mask.shape)}: expected bool of weights' shape "
+            f"{tuple(weights.shape)}, (batch, items)"
+        )
+    if keys.shape != mask.shape[:1] or keys.dtype != torch.long:
+        raise VeraxError(
+            f"keys is {keys.dtype} of shape {tuple(keys.shape)}: expected torch.int64 of shape "
+            f"({len(mask)},), one for each document"
+        )
+    if options.restarts < 1:
+        raise VeraxError(f"restarts is {options.restarts}: expected 1 or more")
+    own = weights.detach().double().masked_fill(~mask, 0.0)
+    total = own.sum(-1, keepdim=True)
+    if not bool((total > 0).all()):  # NaN is not
+        raise VeraxError("a row of weights has no item with weight: leave it out")
+    return own / total

@@ -1,0 +1,127 @@
+"""Divergence, what it costs, and where it is found, over the adversary exam's tidy tables."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from verax.exams.adversary.exam import BEST, SEARCHED
+from verax.exams.cells import (
+    Cell,
+    count_cell,
+    document_cells,
+    number_cell,
+    percent_cell,
+    points_cell,
+)
+from verax.exams.tables import wide
+from verax.exams.verdict import summary_frame
+from verax.statistics import mean, mean_share, quantile, share, within_one
+
+ONE = "left out: of one item, which no attention can change"
+FAR = 0.5
+"""Nats of at most ln 2 = 0.693: beyond it two attentions have little in common."""
+CLOSE = 0.1
+"""Changes of the output up to which it is still called the same, for the groups."""
+BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """A row per ε, of the search too, and the closest ε by decided class and largest weight."""
+    instances = wide(tables["adversary_instances"])
+    found = wide(tables["adversary"], "epsilon", "by")
+    rows = [*document_cells("adversary_documents", instances, {})]
+    one = instances["items"] == 1
+    rows.append(count_cell("adversary_documents", ONE, "value", int(one.sum()), len(instances)))
+    instances = instances[~one]
+    found = found[found.index.get_level_values("id").isin(instances.index)]
+    by = {
+        (float(str(epsilon)), str(how)): part.droplevel(["epsilon", "by"])
+        for (epsilon, how), part in found.groupby(["epsilon", "by"], observed=True)
+    }
+    for epsilon in sorted({epsilon for epsilon, _ in by}):
+        rows += [*_best_cells(row_of(epsilon), by[epsilon, BEST], instances)]
+    for epsilon in sorted({epsilon for epsilon, how in by if how == SEARCHED}):
+        rows += [*_search_cells(row_of(epsilon), by[epsilon, SEARCHED])]
+    close = {e: part for (e, how), part in sorted(by.items()) if how == BEST and e <= CLOSE}
+    rows += [*_group_cells(instances, close)]
+    return summary_frame("adversary", rows)
+
+
+def row_of(epsilon: float) -> str:
+    """How an ε is called in a table."""
+    return "any output" if epsilon >= 1 else f"ε = {epsilon:g}"
+
+
+def _best_cells(row: str, part: pd.DataFrame, instances: pd.DataFrame) -> Iterator[Cell]:
+    n, table = len(part), "adversary"
+    jsd = part["jsd"].to_numpy()
+    yield number_cell(table, row, "JSD", mean(jsd), n)
+    yield number_cell(table, row, "sd", (_sd(jsd), np.nan, np.nan), n)
+    yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
+    yield percent_cell(table, row, f"JSD > {FAR:g}", mean_share(_far(jsd)), n)
+    yield number_cell(table, row, "|Δp|", within_one(mean(part["change"].to_numpy())), n)
+    yield percent_cell(table, row, "decisions kept", mean_share(part["kept"].to_numpy()), n)
+    right = part["correct"].to_numpy()
+    if not np.isnan(right).any():
+        yield percent_cell(table, row, "accuracy", mean_share(right), n)
+        own = instances["correct"].to_numpy()
+        yield points_cell(table, row, "Δ accuracy", (share(right) - share(own)).interval, n)
+    yield percent_cell(table, row, "certified", mean_share(part["certified"].to_numpy()), n)
+    yield number_cell(table, row, "at most", mean(part["upper_bound"].to_numpy()), n)
+
+
+def _search_cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
+    n, table = len(part), "adversary_search"
+    jsd, bound = part["jsd"].to_numpy(), part["upper_bound"].to_numpy()
+    yield number_cell(table, row, "JSD", mean(jsd), n)
+    yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
+    yield percent_cell(table, row, f"JSD > {FAR:g}", mean_share(_far(jsd)), n)
+    gap = bound - jsd
+    yield number_cell(table, row, "short of the bound", mean(gap), n)
+    yield number_cell(table, row, "at worst", (float(gap.max()), np.nan, np.nan), n)
+    yield percent_cell(table, row, "nothing found", mean_share((jsd == 0).astype(float)), n)
+
+
+def _group_cells(instances: pd.DataFrame, close: Mapping[float, pd.DataFrame]) -> Iterator[Cell]:
+    """By decided class, by largest weight, and by both."""
+    decision = instances["decision"].to_numpy()
+    place = np.digitize(instances["max_weight"].to_numpy(), BINS[1:-1])
+    bins = [f"max α {low:g}–{high:g}" for low, high in itertools.pairwise(BINS)]
+    all_of_them = np.ones(len(instances), dtype=bool)
+    classes = {"": all_of_them} | {f"class {c:g}": decision == c for c in np.unique(decision)}
+    weights = {"": all_of_them} | {name: place == k for k, name in enumerate(bins)}
+    for class_name, in_class in classes.items():
+        for bin_name, in_bin in weights.items():
+            chosen = in_class & in_bin
+            row = ", ".join(filter(None, (class_name, bin_name))) or "all"
+            if chosen.any():
+                yield from _one_group(row, instances[chosen], close, chosen)
+
+
+def _one_group(
+    row: str,
+    instances: pd.DataFrame,
+    close: Mapping[float, pd.DataFrame],
+    chosen: NDArray[np.bool_],
+) -> Iterator[Cell]:
+    n, table = len(instances), "adversary_groups"
+    yield count_cell(table, row, "documents", n, len(chosen))
+    for epsilon, part in close.items():
+        jsd = part["jsd"].to_numpy()[chosen]
+        yield number_cell(table, row, f"JSD, {row_of(epsilon)}", mean(jsd), n)
+        yield percent_cell(table, row, f"> {FAR:g}, {row_of(epsilon)}", mean_share(_far(jsd)), n)
+    moved = instances["permuted"].to_numpy()
+    yield number_cell(table, row, "permuted |Δŷ|", within_one(mean(moved)), n)
+
+
+def _far(jsd: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (jsd > FAR).astype(np.float64)
+
+
+def _sd(values: NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1)) if len(values) > 1 else float("nan")

@@ -1,0 +1,278 @@
+"""The adversary exam: by hand, against brute force over edges, and its summary against pandas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from looked_up import corpus_of, look_up_model
+from scipy.special import expit, rel_entr
+from torch import Tensor, nn
+
+import verax
+from verax.exams import load_verdict
+from verax.exams.adversary.exam import AdversaryExam, AdversaryOptions
+from verax.exams.adversary.summary import ONE, row_of, summarise
+from verax.exams.tables import wide
+from verax.models import AttentionClassifier
+from verax.models.counterfactual import permuted
+from verax.studies.measures import document_measures
+
+Make = Callable[..., AttentionClassifier]
+WORDS = {"a": (math.log(4), -2.0), "b": (math.log(2), -5.0), "c": (0.0, 8.0)}
+WORDS |= {"k": (0.0, 1.0), "l": (0.0, 3.0)}
+EPSILONS = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0]
+
+
+class Curved(nn.Module):
+    """A head that is not affine, and does not say it is."""
+
+    def __init__(self, size: int, logits: int) -> None:
+        super().__init__()
+        self.inner, self.outer = nn.Linear(size, 9), nn.Linear(9, logits)
+
+    def forward(self, context: Tensor) -> Tensor:
+        return self.outer(torch.tanh(3 * self.inner(context)))
+
+
+def by_hand(**options: object) -> verax.Verdict:
+    corpus = corpus_of(["a b c", "k l", "c", "a"], labels=[0, 1, 0, 0])
+    return verax.examine(look_up_model(WORDS), corpus, "adversary", **options)  # type: ignore[arg-type]
+
+
+def of(verdict: verax.Verdict, measure: str, epsilon: float, by: str = "best") -> list[float]:
+    table = verdict.tables["adversary"]
+    own = table[(table["epsilon"] == f"{epsilon:g}") & (table["by"] == by)]
+    return own[own["measure"] == measure].sort_values("id")["value"].tolist()
+
+
+def jsd(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    middle = (p + q) / 2
+    return (rel_entr(p, middle) + rel_entr(q, middle)).sum(-1) / 2
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_three_words_by_hand(epsilon: float) -> None:
+    """α = 4, 2, 1 sevenths and ℓ = −2, −5, 8: p = σ(−10/7), against every point of every edge."""
+    found = by_hand()
+    own, says = np.array([4, 2, 1]) / 7, np.array([-2.0, -5.0, 8.0])
+    t = np.linspace(0, 1, 200_001)[:, None]
+    points = np.concatenate(
+        [t * np.eye(3)[i] + (1 - t) * np.eye(3)[j] for i, j in ((0, 1), (0, 2), (1, 2))]
+    )
+    moved = np.abs(expit(points @ says) - expit(-10 / 7))
+    kept = moved <= epsilon
+    best = jsd(points[kept], own).max()
+    assert of(found, "jsd", epsilon)[0] == pytest.approx(best, abs=1e-5)
+    assert of(found, "jsd", epsilon)[0] >= best - 1e-6
+    assert of(found, "change", epsilon)[0] <= epsilon + 1e-9
+    assert of(found, "upper_bound", epsilon) == of(found, "jsd", epsilon)
+    assert of(found, "certified", epsilon) == [1.0] * 4
+
+
+def test_the_same_words_and_single_ones() -> None:
+    """ "k l" weighs both the same; "c" and "a" have one attention, theirs."""
+    found = by_hand()
+    for epsilon in EPSILONS:
+        assert of(found, "jsd", epsilon)[2:] == [0.0, 0.0]
+        assert of(found, "change", epsilon)[2:] == [0.0, 0.0]
+        assert of(found, "kept", epsilon)[2:] == [1.0, 1.0]
+    # all on either word: σ(1) = 0.731 and σ(3) = 0.953, from σ(2) = 0.881
+    either = jsd(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
+    assert of(found, "jsd", 0.1)[1] == pytest.approx(either)
+    assert of(found, "change", 0.1)[1] == pytest.approx(expit(3) - expit(2), abs=1e-6)
+    assert of(found, "jsd", 0.05)[1] < either
+    instances = wide(found.tables["adversary_instances"])
+    assert instances["items"].tolist() == [3, 2, 1, 1]
+    assert instances["decision"].tolist() == [0, 1, 1, 0]
+    assert instances["correct"].tolist() == [1, 1, 0, 1]
+    assert instances["max_weight"].tolist() == pytest.approx([4 / 7, 1 / 2, 1, 1])
+    expected = [expit(10 / 7), expit(2), expit(8), expit(2)]
+    assert instances["confidence"].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_with_no_bound_all_weight_goes_to_the_least_attended() -> None:
+    found = by_hand()
+    farthest = jsd(np.array([0.0, 0.0, 1.0]), np.array([4, 2, 1]) / 7)
+    assert of(found, "jsd", 1.0)[0] == pytest.approx(farthest)
+    assert of(found, "kept", 1.0) == [0.0, 1.0, 1.0, 1.0]
+    assert of(found, "correct", 1.0) == [0.0, 1.0, 0.0, 1.0]
+
+
+def test_the_median_of_permutations(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model(projection="sparsemax")
+    found = verax.examine(model, planted, "adversary", permutation_test=16, seed=3, epsilons="0.1")
+    medians = wide(found.tables["adversary_instances"])["permuted"]
+    encoded = model.read(planted.test)
+    for trace in model.traces(encoded):
+        orders = permuted(trace.weights, trace.mask, trace.batch.keys, 3, 16)
+        logits = (orders.double() * trace.item_logits.double().squeeze(-1)).sum(-1)
+        moved = (torch.sigmoid(logits) - torch.sigmoid(trace.logits.double().squeeze(-1))).abs()
+        expected = np.median(moved.detach().numpy(), axis=0)
+        assert np.allclose(medians.loc[trace.ids], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("head", ["auto", "softmax"])
+@pytest.mark.parametrize("hierarchical", [False, True])
+def test_a_search_never_gets_farther(
+    classes: int, head: str, hierarchical: bool, make_model: Make, planted: verax.Corpus
+) -> None:
+    model = make_model(classes, head=head, hierarchical=hierarchical, projection="sparsemax")
+    with torch.no_grad():
+        model.head.linear.weight.mul_(20)
+    corpus = planted if classes == 2 else corpus_of(planted.test.texts[:20], model=model)
+    told = {"search": True, "search_steps": 40, "restarts": 3, "sample": 20}
+    found = verax.examine(model, corpus, "adversary", **told)
+    for epsilon in EPSILONS:
+        best, searched = (np.array(of(found, "jsd", epsilon, by)) for by in ("best", "search"))
+        bound = np.array(of(found, "upper_bound", epsilon))
+        assert (searched <= best + 1e-12).all()
+        assert (best <= bound + 1e-12).all()
+        assert (np.array(of(found, "change", epsilon, "search")) <= epsilon).all()
+        certified = np.array(of(found, "certified", epsilon)) == 1
+        assert (certified == (bound - best <= 1e-12)).all()
+        if classes == 2:
+            assert certified.all()
+    table = found.summary("adversary_search")
+    assert (table["short of the bound"] >= -1e-12).all()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_another_head_is_searched_and_not_certified(
+    classes: int, make_model: Make, planted: verax.Corpus
+) -> None:
+    model = make_model(classes)
+    torch.manual_seed(0)
+    model.head = Curved(12, 1 if classes == 2 else classes)  # type: ignore[assignment]
+    corpus = corpus_of(planted.test.texts[:12], model=model)
+    found = verax.examine(model, corpus, "adversary", search_steps=60, epsilons="0.05,1")
+    assert set(found.tables["adversary"]["by"]) == {"best"}
+    best, bound = (np.array(of(found, name, 0.05)) for name in ("jsd", "upper_bound"))
+    assert (best > 0.1).all()
+    assert (best < bound).all()
+    assert of(found, "certified", 0.05) == [0.0] * 12
+    least = model.trace(planted.test.texts[:12])
+    smallest = least.weights.masked_fill(~least.mask, 2).amin(-1).double().numpy()
+    expected = math.log(2) + (smallest * np.log(smallest) - (1 + smallest) * np.log1p(smallest)) / 2
+    assert np.allclose(bound, expected, atol=1e-6)
+
+
+def test_the_summary_is_of_the_tables(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model()
+    with torch.no_grad():
+        model.head.linear.weight.mul_(30)
+        model.attention.alignment.query.weight.mul_(300)
+    found = verax.examine(model, planted, "adversary", search=True, search_steps=5)
+    instances = wide(found.tables["adversary_instances"])
+    shown = found.summary("adversary")
+    groups = found.summary("adversary_groups")
+    assert shown.index.tolist() == [*map(row_of, EPSILONS[:-1]), "any output"]
+    for epsilon in EPSILONS:
+        row = shown.loc[row_of(epsilon)]
+        values, kept, right = (np.array(of(found, n, epsilon)) for n in ("jsd", "kept", "correct"))
+        assert row["JSD"] == pytest.approx(values.mean())
+        assert row["sd"] == pytest.approx(values.std(ddof=1))
+        assert row["median"] == pytest.approx(np.median(values))
+        assert row["JSD > 0.5"] == pytest.approx(100 * (values > 0.5).mean())
+        assert row["decisions kept"] == pytest.approx(100 * kept.mean())
+        assert row["accuracy"] == pytest.approx(100 * right.mean())
+        gain = 100 * (right.mean() - instances["correct"].mean())
+        assert row["Δ accuracy"] == pytest.approx(gain, abs=1e-9)
+        searched = np.array(of(found, "jsd", epsilon, "search"))
+        gap = found.summary("adversary_search").loc[row_of(epsilon)]
+        assert gap["short of the bound"] == pytest.approx((values - searched).mean())
+        assert gap["at worst"] == pytest.approx((values - searched).max())
+    place = pd.cut(instances["max_weight"], [0, 0.25, 0.5, 0.75, 1.01], right=False, labels=False)
+    names = ["0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1"]
+    at = np.array(of(found, "jsd", 0.05))
+    seen = 0
+    for number, name in enumerate(names):
+        for decided in (0, 1):
+            chosen = ((place == number) & (instances["decision"] == decided)).to_numpy()
+            if not chosen.any():
+                assert f"class {decided}, max α {name}" not in groups.index
+                continue
+            row = groups.loc[f"class {decided}, max α {name}"]
+            assert row["documents"] == chosen.sum()
+            assert row["JSD, ε = 0.05"] == pytest.approx(at[chosen].mean())
+            assert row["> 0.5, ε = 0.05"] == pytest.approx(100 * (at[chosen] > 0.5).mean())
+            assert row["permuted |Δŷ|"] == pytest.approx(instances["permuted"][chosen].mean())
+            seen += 1
+    assert seen >= 3
+    assert groups.loc["all", "documents"] == len(instances)
+    assert "JSD, ε = 0.25" not in groups.columns
+
+
+def test_documents_of_one_item_are_counted_and_left_out() -> None:
+    found = by_hand()
+    assert found.summary("adversary_documents").loc[ONE, "value"] == 2
+    assert found.summary("adversary_groups").loc["all", "documents"] == 2
+    mean = np.mean(of(found, "jsd", 0.1)[:2])
+    assert found.summary("adversary").loc["ε = 0.1", "JSD"] == pytest.approx(mean)
+    measures = document_measures(found)
+    left_out = measures[measures["measure"] == "adversary: jsd, ε 0.1"]
+    assert left_out["reason"].isna().tolist() == [True, True, False, False]
+    assert left_out["reason"].tolist()[2:] == ["one item"] * 2
+
+
+def test_nothing_but_single_words() -> None:
+    corpus = corpus_of(["a", "b"], labels=[0, 0])
+    found = verax.examine(look_up_model(WORDS), corpus, "adversary")
+    assert found.summary("adversary_documents").loc[ONE, "value"] == 2
+    assert "adversary" not in set(found.summary()["table"])
+
+
+def test_budget_and_company_change_nothing(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model()
+    told = {"search": True, "search_steps": 10}
+    first = verax.examine(model, planted, "adversary", **told)
+    again = verax.examine(model, planted, "adversary", **told)
+    small = verax.examine(model, planted, ["leakage", "adversary"], max_tokens=100, **told)
+    for name in ("adversary", "adversary_instances"):
+        pd.testing.assert_frame_equal(first.tables[name], again.tables[name])
+        pd.testing.assert_frame_equal(first.tables[name], small.tables[name], atol=1e-5)
+
+
+def test_a_saved_verdict_says_the_same(
+    make_model: Make, planted: verax.Corpus, tmp_path: Path
+) -> None:
+    found = verax.examine(make_model(), planted, "adversary", sample=20)
+    found.save(tmp_path / "verdict")
+    loaded = load_verdict(tmp_path / "verdict")
+    pd.testing.assert_frame_equal(summarise(loaded.tables), found.summary())
+
+
+def test_without_labels_there_is_no_accuracy(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model()
+    exam = AdversaryExam(AdversaryOptions(), 0, {})
+    for trace in model.traces(planted.test.texts[:9]):
+        exam.see(model, trace)
+    shown = summarise(exam.tables())
+    assert "accuracy" not in set(shown["column"]) | set(shown["row"])
+    assert shown[shown["column"] == "JSD"]["value"].notna().all()
+
+
+@pytest.mark.parametrize("given", ["", ",", "0.1,-0.1", "1.5", "much", "nan"])
+def test_epsilons_that_are_none(given: str) -> None:
+    with pytest.raises(verax.VeraxError, match="epsilons"):
+        AdversaryOptions(epsilons=given)
+
+
+def test_epsilons_rise_and_come_once() -> None:
+    assert AdversaryOptions(epsilons=" 0.1, 0.01,0.1 ,1").bounds == [0.01, 0.1, 1.0]
+
+
+def test_a_comparison_judges_by_it(make_model: Make, planted: verax.Corpus) -> None:
+    """Attention that nothing else can stand in for is the more truthful."""
+    models = {"softmax": make_model(), "sparse": make_model(projection="sparsemax")}
+    found = verax.compare(models, planted, exams=["adversary"], sample=30).table()
+    better = found.set_index("measure")["better"]
+    assert better["adversary: jsd, ε 0.05"] == "lower"
+    assert better["adversary: permuted"] == "higher"
+    assert "adversary: jsd, ε 1" not in better.index

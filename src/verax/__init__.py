@@ -12,12 +12,14 @@ from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import Verdict, examine
 from verax.models import AttentionClassifier, Trace, load
-from verax.studies import Comparison, Sweep, compare
+from verax.studies import Adversaries, Comparison, Sweep, compare
+from verax.studies import run_adversaries as adversaries
 from verax.studies import run_sweep as sweep
 from verax.training import train
 from verax.version import __version__
 
 __all__ = [
+    "Adversaries",
     "AttentionClassifier",
     "Comparison",
     "Corpus",
@@ -27,6 +29,7 @@ __all__ = [
     "VeraxError",
     "Verdict",
     "__version__",
+    "adversaries",
     "compare",
     "examine",
     "load",

@@ -186,7 +186,7 @@ def test_unknown_names_as_python_keywords() -> None:
 
 def test_unknown_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean 'train'?" in refusal(capsys, ["tarin"])
-    assert "choose from compare" in refusal(capsys, ["zzzzz"])
+    assert "choose from adversary" in refusal(capsys, ["zzzzz"])
 
 
 @pytest.mark.parametrize("missing", ["corpus", "out"])

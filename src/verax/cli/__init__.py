@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from verax.cli import compare, corpora, demo, examine, explain, predict, sweep, train
+from verax.cli import adversary, compare, corpora, demo, examine, explain, predict, sweep, train
 from verax.cli.parsing import Parser
 from verax.cli.terminal import printable
 from verax.errors import VeraxError
 from verax.version import __version__
 
-COMMANDS = (demo, corpora, train, examine, compare, predict, explain, sweep)
+COMMANDS = (demo, corpora, train, examine, compare, predict, explain, sweep, adversary)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

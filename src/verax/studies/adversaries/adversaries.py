@@ -1,0 +1,245 @@
+"""What adversaries came to: the curve, what was chosen, the yardstick, the controls."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.errors import VeraxError
+from verax.files import replace_folder, write_text
+from verax.statistics import holm, mean, paired, proportion
+from verax.studies.adversaries.choosing import Chosen, choose
+from verax.studies.adversaries.measuring import ADVERSARY, BASE, CONTROL, SEED, Model, by_model
+from verax.studies.adversaries.scores import MEASURES, Scores, scored
+
+FORMAT = 1
+MANIFEST = "adversaries.json"
+BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Of the base's largest weight; the last holds 1, too."""
+
+_TABLES = ("instances", "points", "yardstick", "against_yardstick", "by_weight", "controls")
+_VALIDATION = ("jsd", "tvd", "f1")
+
+
+@dataclass(frozen=True, eq=False)
+class Adversaries:
+    """Adversaries of one base, models that differ from it only by seed, and controls.
+
+    instances  kind (adversary, seed, control), name, lam, seed, split, id, measure, value.
+               Measures: jsd, tvd, same from the base; decision, correct; and of the base, the
+               control of that name: decision, correct, and the document's label, max_weight, items
+    manifest   how they were made
+    """
+
+    instances: pd.DataFrame
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        chosen = self.chosen()
+        return f"Adversaries(λ {', '.join(f'{lam:g}' for lam in self.lams)}: {chosen.lam:g} chosen)"
+
+    @property
+    def lams(self) -> list[float]:
+        return sorted({m.lam for m, _ in self._models if m.lam is not None})
+
+    @property
+    def split(self) -> str:
+        return str(self.manifest["split"])
+
+    def points(self) -> pd.DataFrame:
+        """A row per λ: the curve.
+
+        lam, chosen                   and whether it is the λ of `chosen`
+        over, seeds, n                what intervals are over: seeds, with two or more, else
+                                      documents; how many seeds, and documents of each
+        jsd, tvd, same                from the base: of attentions, of outputs, share of decisions
+        accuracy, f1                  by the labels; macro F1 with more than two classes
+        …_low, …_high                 of each, its 95% interval
+        validation_jsd, …_tvd, …_f1   what λ is chosen by
+        """
+        chosen = self.chosen().lam
+        rows = []
+        for lam in self.lams:
+            beside = self._scored(ADVERSARY, "validation", lam=lam).intervals
+            rows.append(
+                {
+                    "lam": lam,
+                    "chosen": lam == chosen,
+                    **self._scored(ADVERSARY, self.split, lam=lam).row(),
+                    **{f"validation_{name}": beside[name][0] for name in _VALIDATION},
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def chosen(self) -> Chosen:
+        """The λ picked on validation; test documents have no say (see `choose`)."""
+        base = self._scored(CONTROL, "validation", BASE).intervals["f1"][0]
+        curve = []
+        for lam in self.lams:
+            found = self._scored(ADVERSARY, "validation", lam=lam).intervals
+            curve.append({"lam": lam, "jsd": found["jsd"][0], "f1": found["f1"][0]})
+        return choose(curve, base)
+
+    def yardstick(self) -> pd.DataFrame:
+        """A row per measure of the models that differ from the base only by seed.
+
+        measure          jsd, tvd, same from the base, accuracy, f1
+        mean, low, high  over models with two or more, else over documents; `over` says which
+        models, n        how many, and documents of each; without a model all else is NaN
+        """
+        found = self._scored(SEED, self.split)
+        rows = [
+            {
+                "measure": name,
+                **dict(zip(("mean", "low", "high"), found.intervals[name], strict=True)),
+                "over": {"seeds": "models"}.get(found.over, found.over),
+                "models": found.seeds,
+                "n": found.n,
+            }
+            for name in MEASURES
+        ]
+        return pd.DataFrame(rows)
+
+    def against_yardstick(self, test: str = "wilcoxon") -> pd.DataFrame:
+        """A row per λ: the adversaries' JSD less the yardstick's, document by document.
+
+        difference, low, high       mean over documents and its interval; a document's value is its
+                                    mean over seeds first, on either side
+        p, holm                     of the paired test (see `verax.statistics.paired`), and
+                                    corrected for the other λ
+        n, excluded                 documents, and those without a value; without a yardstick all
+        beyond, beyond_low, …_high  share of documents whose adversarial JSD is the larger
+        """
+        other = self._mean_jsd(SEED)
+        rows = []
+        for lam in self.lams:
+            own = self._mean_jsd(ADVERSARY, lam)
+            told = other.reindex(own.index)
+            there = told.notna()
+            beyond = proportion(int((own > told)[there].sum()), int(there.sum()))
+            shares = dict(zip(("beyond", "beyond_low", "beyond_high"), beyond, strict=True))
+            rows.append({"lam": lam, **asdict(paired(own, told, test)), **shares})
+        found = pd.DataFrame(rows)
+        found.insert(5, "holm", holm(found["p"]))
+        return found
+
+    def by_weight(self) -> pd.DataFrame:
+        """JSD where the base attends sharply, and where it does not (the papers' figures).
+
+        kind, lam       adversary and its λ, or seed, the yardstick
+        decision        the class that the base decides for
+        above, up_to    the bin of the base's largest weight: 0, 0.25, 0.5, 0.75, 1
+        jsd, low, high  mean over its documents, each its mean over seeds, and its interval
+        n               documents
+        """
+        base = self._only(CONTROL, self.split, BASE)[0]
+        place = np.clip(np.digitize(base["max_weight"], BINS) - 1, 0, len(BINS) - 2)
+        sides: list[tuple[str, float, pd.Series]] = [
+            (ADVERSARY, lam, self._mean_jsd(ADVERSARY, lam)) for lam in self.lams
+        ]
+        if self._only(SEED, self.split):
+            sides.append((SEED, math.nan, self._mean_jsd(SEED)))
+        rows = []
+        for kind, lam, values in sides:
+            jsd = values.reindex(base.index).to_numpy(dtype=np.float64)
+            for number, name in enumerate(self.manifest["classes"]):
+                for bin_number, edges in enumerate(pairwise(BINS)):
+                    inside = jsd[(base["decision"] == number).to_numpy() & (place == bin_number)]
+                    ends = dict(zip(("jsd", "low", "high"), mean(inside), strict=True))
+                    at = dict(zip(("above", "up_to"), edges, strict=True))
+                    row = {"kind": kind, "lam": lam, "decision": name, **at, **ends}
+                    rows.append({**row, "n": len(inside)})
+        return pd.DataFrame(rows)
+
+    def controls(self) -> pd.DataFrame:
+        """A row per control, the base first: F1, accuracy, and how far from the base it is.
+
+        name                           see `verax.studies.adversaries.recipes.control`
+        over, seeds, n                 as in `points`
+        f1, accuracy, jsd, tvd, same   each with …_low and …_high
+        note                           why a control is not there
+        """
+        names = dict.fromkeys(m.name for m, _ in self._models if m.kind == CONTROL)
+        left_out = self.manifest.get("left_out", {})
+        columns = ("f1", "accuracy", "jsd", "tvd", "same")
+        order = [f"{name}{end}" for name in columns for end in ("", "_low", "_high")]
+        rows = [
+            {"name": name, **self._scored(CONTROL, self.split, name).row(), "note": note}
+            for name, note in [*((n, "") for n in names), *left_out.items()]
+        ]
+        return pd.DataFrame(rows)[["name", "over", "seeds", "n", *order, "note"]]
+
+    def save(self, folder: str | Path) -> None:
+        """Write every table as Parquet, and `adversaries.json`, all at once."""
+        tables = {"instances": self.instances}
+        tables |= {name: getattr(self, name)() for name in _TABLES[1:]}
+
+        def write(target: Path) -> None:
+            for name, table in tables.items():
+                table.to_parquet(target / f"{name}.parquet", index=False, compression="zstd")
+            told = {**self.manifest, "chosen": asdict(self.chosen())}
+            text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False)
+            write_text(target / MANIFEST, text + "\n")
+
+        replace_folder(folder, write, owned=is_only_adversaries)
+
+    @cached_property
+    def _models(self) -> dict[tuple[Model, str], pd.DataFrame]:
+        return by_model(self.instances)
+
+    def _only(
+        self, kind: str, split: str, name: str | None = None, lam: float | None = None
+    ) -> list[pd.DataFrame]:
+        return [
+            documents
+            for (model, of), documents in self._models.items()
+            if (model.kind, of) == (kind, split)
+            and name in (None, model.name)
+            and lam in (None, model.lam)
+        ]
+
+    def _scored(
+        self, kind: str, split: str, name: str | None = None, lam: float | None = None
+    ) -> Scores:
+        labels = self._only(CONTROL, split, BASE)[0]["label"]
+        return scored(self._only(kind, split, name, lam), labels, len(self.manifest["classes"]))
+
+    def _mean_jsd(self, kind: str, lam: float | None = None) -> pd.Series:
+        """Each document's mean over seeds; empty without a model."""
+        models = self._only(kind, self.split, lam=lam)
+        if not models:
+            return pd.Series(dtype="float64")
+        return pd.concat([own["jsd"] for own in models], axis=1).mean(axis=1)
+
+
+def load_adversaries(folder: str | Path) -> Adversaries:
+    """What `Adversaries.save` wrote in `folder`."""
+    path = Path(folder)
+    if not (path / MANIFEST).is_file():
+        raise VeraxError(f"{folder} holds no saved adversaries: expected a folder that save wrote")
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        instances = pd.read_parquet(path / "instances.parquet")
+    except (OSError, ValueError) as error:
+        raise VeraxError(f"cannot read {folder}: {error}") from error
+    found = manifest.get("format") if isinstance(manifest, dict) else None
+    if found != FORMAT:
+        raise VeraxError(
+            f"{folder} has format {found!r}, this Verax reads {FORMAT}: run the study again"
+        )
+    manifest.pop("chosen", None)
+    return Adversaries(instances, manifest)
+
+
+def is_only_adversaries(folder: Path) -> bool:
+    """Whether a folder holds saved adversaries and nothing else, so that it may be replaced."""
+    return {p.name for p in folder.iterdir()} == {MANIFEST, *(f"{n}.parquet" for n in _TABLES)}

@@ -1,0 +1,100 @@
+"""Trained once: what a study trains is put away at once, and taken from there the next time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from verax.errors import VeraxError
+from verax.files import refuse_foreign, replace_folder, write_text
+from verax.models.classifier import AttentionClassifier
+from verax.models.saving import is_only_a_model, load
+
+_ASKED, _TABLE = "asked.json", "documents.parquet"
+_KEY = "study"
+
+
+@dataclass(frozen=True, eq=False)
+class Keeping:
+    """A folder for what is trained; None keeps nothing.
+
+    told  what all of it depends on: the base, the corpus, the version
+    """
+
+    folder: Path | None
+    device: str
+    told: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.folder is not None and self.folder.exists() and not self.folder.is_dir():
+            raise VeraxError(f"cannot keep models in {self.folder}: it is a file, give a folder")
+
+    def model(
+        self, name: str, asked: Mapping[str, Any], make: Callable[[], AttentionClassifier]
+    ) -> AttentionClassifier:
+        """The model kept under this name if it is the one asked for, else one made and kept."""
+        if self.folder is None:
+            return make()
+        place, asked = self.folder / name, {**self.told, **asked}
+        refuse_foreign(place, is_only_a_model)
+        if place.exists() and is_only_a_model(place):
+            model = load(place, device=self.device)
+            if model.record.get(_KEY) == asked:
+                return model
+        model = make()
+        model.record = {**model.record, _KEY: asked}
+        model.save(place)
+        return model
+
+    def table(
+        self, name: str, asked: Mapping[str, Any], make: Callable[[], pd.DataFrame]
+    ) -> pd.DataFrame:
+        """The same for what was measured of a model that cannot be kept itself."""
+        if self.folder is None:
+            return make()
+        place, asked = self.folder / name, {**self.told, **asked}
+        refuse_foreign(place, _is_only_a_table)
+        if place.exists() and _is_only_a_table(place):
+            try:
+                if json.loads((place / _ASKED).read_text(encoding="utf-8")) == asked:
+                    return pd.read_parquet(place / _TABLE)
+            except (OSError, ValueError) as error:
+                raise VeraxError(f"cannot read {place}: {error}; delete it") from error
+        made = make()
+
+        def write(target: Path) -> None:
+            made.to_parquet(target / _TABLE, index=False, compression="zstd")
+            text = json.dumps(asked, indent=2, ensure_ascii=False, allow_nan=False)
+            write_text(target / _ASKED, text + "\n")
+
+        replace_folder(place, write, owned=_is_only_a_table)
+        return made
+
+
+def digest(model: AttentionClassifier) -> str:
+    """A hash of all that a model's answers depend on."""
+    told = (asdict(model.options), model.classes, model.tokeniser, list(model.vocabulary.words))
+    found = hashlib.sha256(repr(told).encode("utf-8", "surrogatepass"))
+    for name, value in sorted(model.state_dict().items()):
+        found.update(name.encode())
+        found.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return found.hexdigest()[:16]
+
+
+def stamp(vectors: Any) -> list[int] | None:
+    """Size and time of a vectors file, so that another under its name is not taken for it."""
+    path = None if vectors is None else Path(str(vectors)).expanduser()
+    if path is None or not path.is_file():
+        return None
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _is_only_a_table(folder: Path) -> bool:
+    return {path.name for path in folder.iterdir()} == {_ASKED, _TABLE}

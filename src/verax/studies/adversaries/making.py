@@ -1,0 +1,132 @@
+"""The models of a study: adversaries, the base again, and controls, each trained once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from verax.corpora.corpus import Corpus
+from verax.models.classifier import AttentionClassifier
+from verax.studies.adversaries.keeping import Keeping, digest, stamp
+from verax.studies.adversaries.measuring import measured
+from verax.studies.adversaries.recipes import Recipe, control
+from verax.training.adversary import DEFAULTS, train_adversary
+from verax.training.guided import train_guided
+from verax.training.inheriting import inherit
+from verax.training.training import train
+from verax.version import __version__
+
+
+@dataclass(frozen=True, eq=False)
+class Making:
+    """Trains what is not yet kept.
+
+    options  of the adversaries: what is given, checked, in the kinds that options take
+    recipe   of the base; empty where nothing is trained like it
+    """
+
+    base: AttentionClassifier
+    corpus: Corpus
+    options: Mapping[str, Any]
+    recipe: Recipe
+    max_tokens: int
+    device: str
+    progress: bool
+    keeping: Keeping
+    _whole: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        base: AttentionClassifier,
+        corpus: Corpus,
+        options: Mapping[str, Any],
+        recipe: Recipe,
+        device: str,
+        progress: bool,
+        keep: str | Path | None,
+    ) -> Making:
+        whole = as_inherited(base, options)
+        told = {"base": digest(base), "corpus": corpus.fingerprint, "verax": __version__}
+        keeping = Keeping(None if keep is None else Path(keep), device, told)
+        checked = {name: whole[name] for name in options}
+        budget = int(whole["max_tokens"])
+        return cls(base, corpus, checked, recipe, budget, device, progress, keeping, whole)
+
+    def measure(self, model: AttentionClassifier, splits: Sequence[str]) -> pd.DataFrame:
+        return measured(model, self.base, self.corpus, splits, self.max_tokens)
+
+    def adversary(self, lam: float, seed: int) -> AttentionClassifier:
+        make = partial(
+            train_adversary,
+            self.base,
+            self.corpus,
+            lam,
+            seed=seed,
+            device=self.device,
+            progress=self.progress,
+            **self.options,
+        )
+        asked = {"adversary": lam, "seed": seed, **_asked(self._whole)}
+        name = f"lam{repr(lam).removesuffix('.0')}-seed{seed}"
+        return self.keeping.model(name, asked, make)
+
+    def again(self, seed: int) -> AttentionClassifier:
+        """The base's recipe with another seed."""
+        return self._ordinary(f"again-seed{seed}", self.recipe, seed)
+
+    def control(self, name: str, seed: int) -> AttentionClassifier:
+        """A control that is trained as models are, without a guide."""
+        return self._ordinary(f"{_plain(name)}-seed{seed}", control(name, self.recipe), seed)
+
+    def guided(
+        self, name: str, guide: AttentionClassifier, seed: int, splits: Sequence[str]
+    ) -> pd.DataFrame:
+        """What is measured of a control with a guide, which cannot be saved itself."""
+        recipe = control(name, self.recipe)
+
+        def make() -> pd.DataFrame:
+            model = train_guided(
+                guide,
+                self.corpus,
+                seed=seed,
+                device=self.device,
+                progress=self.progress,
+                **recipe,
+            )
+            return self.measure(model, splits)
+
+        asked = {"guide": digest(guide), "seed": seed, "splits": list(splits), **_asked(recipe)}
+        return self.keeping.table(f"{_plain(name)}-seed{seed}", asked, make)
+
+    def _ordinary(self, name: str, recipe: Recipe, seed: int) -> AttentionClassifier:
+        make = partial(
+            train,
+            self.corpus,
+            seed=seed,
+            device=self.device,
+            progress=self.progress,
+            **recipe,
+        )
+        return self.keeping.model(name, {"seed": seed, **_asked(recipe)}, make)
+
+
+def as_inherited(base: AttentionClassifier, options: Mapping[str, Any]) -> dict[str, Any]:
+    """All options of an adversary that is given these; refuses those it cannot have."""
+    model_options, settings = inherit(base, options, DEFAULTS, ())
+    return {**asdict(model_options), **asdict(settings)}
+
+
+def _asked(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they are kept: without what changes no result, and with the file of vectors."""
+    told = {name: value for name, value in sorted(recipe.items()) if name != "max_tokens"}
+    return {"options": told, "vectors": stamp(recipe["vectors"])}
+
+
+def _plain(name: str) -> str:
+    return name.replace(", ", "-").replace(" ", "-")

@@ -1,0 +1,85 @@
+"""How the base was made, and the controls that are made like it but for one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from verax.errors import VeraxError
+from verax.models.classifier import AttentionClassifier
+from verax.models.guided import GuidedClassifier
+from verax.training.guided import DEFAULTS as UNENCODED
+from verax.training.inheriting import inherit
+
+Recipe = dict[str, Any]
+
+UNIFORM = "uniform"
+MLP_UNIFORM, MLP_OWN = "mlp, uniform", "mlp, own"
+BY_BASE, BY_ADVERSARY = "mlp, guided by base", "mlp, guided by adversary"
+CONTROLS = (UNIFORM, MLP_UNIFORM, MLP_OWN, BY_BASE, BY_ADVERSARY)
+SHARED = ("vectors", "max_tokens")
+"""Options that reach every model: where a file is and how much is held, not what is trained."""
+
+_THE_GUIDES = (
+    "hierarchical",
+    "boundaries",
+    "projection",
+    "lam",
+    "alpha",
+    "strengths",
+    "min_df",
+    "max_vocabulary",
+)
+
+
+def recipe_of(base: AttentionClassifier, given: Mapping[str, Any]) -> Recipe:
+    """The options with which the base was trained, but for those given that all models share."""
+    if not base.record.get("training"):
+        raise VeraxError(
+            "the base does not say how it was trained, so that nothing can be trained like it: "
+            "leave out retrain and controls"
+        )
+    shared = {name: value for name, value in given.items() if name in SHARED}
+    options, settings = inherit(base, shared, {}, ())
+    return {**asdict(options), **asdict(settings)}
+
+
+def control(name: str, recipe: Recipe) -> Recipe:
+    """The options of one of `CONTROLS`; a guided one's are those that its guide does not set.
+
+    uniform                   as the base, but attention is uniform, in training too
+    mlp, uniform              each word by itself, without context, under uniform attention
+    mlp, own                  the same with attention of its own, by the base's projection
+    mlp, guided by base       the same under the base's weights
+    mlp, guided by adversary  the same under those of the adversary chosen
+    """
+    if name == UNIFORM:
+        return {**recipe, "projection": "uniform"}
+    found = {**recipe, **UNENCODED, "sentence_encoder": "same"}
+    if name == MLP_UNIFORM:
+        found["projection"] = "uniform"
+    if name in (BY_BASE, BY_ADVERSARY):
+        found = {n: v for n, v in found.items() if n not in _THE_GUIDES}
+    return found
+
+
+def left_out(base: AttentionClassifier) -> dict[str, str]:
+    """Controls that cannot be, and why."""
+    if not base.options.hierarchical:
+        return {}
+    why = "the base attends sentences, and a guide attends words"
+    return dict.fromkeys((BY_BASE, BY_ADVERSARY), why)
+
+
+def refuse_as_base(base: AttentionClassifier) -> None:
+    """An adversary needs a base with attention of its own, made for its labels."""
+    if isinstance(base, GuidedClassifier):
+        raise VeraxError("a guided model has no attention of its own: give its guide as the base")
+    if "adversary" in base.record:
+        raise VeraxError("this is an adversary: give the model that it was trained against")
+    if base.options.projection == "uniform":
+        raise VeraxError(
+            "the base's attention is uniform whatever it reads, and so would an adversary's be: "
+            "give a base with another projection"
+        )

@@ -1,0 +1,210 @@
+"""`run_adversaries`: a row of λ, the yardstick they are read by, and the controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from verax.corpora.corpus import Corpus
+from verax.errors import VeraxError
+from verax.exams.examine import check_split
+from verax.models.classifier import AttentionClassifier
+from verax.models.options import ModelOptions
+from verax.options import SEED, check, divide
+from verax.progress import Progress
+from verax.studies.adversaries.adversaries import FORMAT, Adversaries
+from verax.studies.adversaries.making import Making
+from verax.studies.adversaries.measuring import (
+    ADVERSARY,
+    BASE,
+    CONTROL,
+    Model,
+    joined,
+    tidied,
+)
+from verax.studies.adversaries.measuring import SEED as ANOTHER_SEED
+from verax.studies.adversaries.recipes import (
+    BY_ADVERSARY,
+    BY_BASE,
+    CONTROLS,
+    left_out,
+    recipe_of,
+    refuse_as_base,
+)
+from verax.studies.adversaries.scores import MEASURES, score
+from verax.studies.adversaries.variance import (
+    Given,
+    corpus_of,
+    loaded_model,
+    model_entry,
+    refuse_more_than_seeds,
+    seeds_of,
+    several_models,
+)
+from verax.training.inheriting import refuse_other_corpus
+from verax.training.options import TrainingOptions
+from verax.training.strength import TOLERANCE
+from verax.version import __version__
+
+LAMS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Weights between means over documents, in nats; those of another code do not carry over."""
+
+Done = Callable[[Mapping[str, Any]], None]
+
+
+def run_adversaries(
+    base: Given,
+    corpus: Corpus | str | Path | None = None,
+    lams: Iterable[float] = LAMS,
+    seeds: Iterable[int] = (1,),
+    *,
+    others: Sequence[Given] = (),
+    retrain: Iterable[int] = (),
+    controls: bool = True,
+    split: str = "test",
+    device: str = "auto",
+    progress: bool = False,
+    keep: str | Path | None = None,
+    done: Done = lambda row: None,
+    **options: Any,
+) -> Adversaries:
+    """Train adversaries of a model for every λ and seed, and what they are to be read by.
+
+    base      a classifier or the folder of one; without a `corpus` it is the one it was trained on
+    seeds     of adversaries and controls; give others than the base's, or they begin as it did
+    others    models that differ from the base only by seed: the yardstick, how far attention
+              moves without anyone's wishing it
+    retrain   seeds with which to train such models here, as the base was
+    controls  train those, too (see `verax.studies.adversaries.recipes.control`)
+    keep      a folder in which every model is put as soon as it is trained; a later call with the
+              same settings takes it from there, so that an interrupted study goes on
+    done      told of each model: kind, name, lam, seed and its scores on validation
+    options   of `train_adversary`, such as epochs; `vectors` and `max_tokens` reach all models
+
+    >>> import verax
+    >>> corpus = verax.load_corpus("planted", documents=120)
+    >>> base = verax.train(corpus, encoder="none", epochs=1)
+    >>> found = verax.adversaries(base, corpus, [0, 1], retrain=[2], epochs=1, controls=False)
+    >>> found.points()[["lam", "seeds"]].to_numpy().tolist()
+    [[0.0, 1.0], [1.0, 1.0]]
+    """
+    lams = sorted({float(check("lam", v, float, {"minimum": 0})) for v in _several("lams", lams)})
+    seeds = _seeds("seeds", seeds)
+    again = _seeds("retrain", retrain, empty=True)
+    check_split(split)
+    if "lam" in options:
+        raise VeraxError("option 'lam' is what this study sets: leave it out, or give lams")
+    divide(options, ModelOptions, TrainingOptions)  # refuse what none knows
+    beside = several_models("others", others)
+    entries = [model_entry(base, "the base")]
+    entries += [model_entry(given, f"model {n}") for n, given in enumerate(beside, start=1)]
+    refuse_more_than_seeds(entries)
+    their_seeds = seeds_of(entries)[1:]
+    _refuse_seen(again, entries[0].seed, their_seeds)
+    base = loaded_model(base, device)
+    refuse_as_base(base)
+    corpus = corpus_of(base, corpus, "the base")
+    _refuse_another_corpus(base, corpus)
+    recipe = recipe_of(base, options) if again or controls else {}
+    making = Making.of(base, corpus, options, recipe, device, progress, keep)
+    splits = list(dict.fromkeys(["validation", split]))
+    with Progress(progress) as display:
+        for name in splits:
+            corpus.splits[name].tokenise(display.watching(f"tokenising {name}"))
+    parts: list[pd.DataFrame] = []
+
+    def note(model: Model, found: pd.DataFrame) -> None:
+        parts.append(tidied(model, found))
+        done({**model._asdict(), **_on_validation(found, len(corpus.classes))})
+
+    note(Model(CONTROL, BASE, None, entries[0].seed), making.measure(base, splits))
+    adversaries: dict[tuple[float, int], AttentionClassifier] = {}
+    for lam in lams:
+        for seed in seeds:
+            model = making.adversary(lam, seed)
+            note(Model(ADVERSARY, "adversary", lam, seed), making.measure(model, splits))
+            adversaries[lam, seed] = model.to("cpu")  # until one of them may be a guide
+    for given, seed in zip(beside, their_seeds, strict=True):
+        model = loaded_model(given, device)
+        note(Model(ANOTHER_SEED, "given", None, seed), making.measure(model, splits))
+    for seed in again:
+        model = making.again(seed)
+        note(Model(ANOTHER_SEED, "retrained", None, seed), making.measure(model, splits))
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "verax": __version__,
+        "lams": lams,
+        "seeds": seeds,
+        "others": their_seeds,
+        "retrain": again,
+        "controls": bool(controls),
+        "left_out": left_out(base) if controls else {},
+        "split": split,
+        "classes": list(corpus.classes),
+        "tolerance": TOLERANCE,
+        "options": dict(sorted(making.options.items())),
+        "corpus": {
+            **{k: v for k, v in corpus.config.items() if v is not None},
+            "fingerprint": corpus.fingerprint,
+        },
+        "base": {
+            "name": str(entries[0].name),
+            "options": asdict(base.options),
+            "training": dict(base.record.get("training", {})),
+        },
+    }
+    chosen = Adversaries(joined(parts), manifest).chosen().lam
+    for name in CONTROLS if controls else ():
+        for seed in seeds if name not in manifest["left_out"] else ():
+            if name in (BY_BASE, BY_ADVERSARY):
+                guide = base if name == BY_BASE else adversaries[chosen, seed]
+                found = making.guided(name, guide, seed, splits)
+            else:
+                found = making.measure(making.control(name, seed), splits)
+            note(Model(CONTROL, name, None, seed), found)
+    return Adversaries(joined(parts), manifest)
+
+
+def _on_validation(found: pd.DataFrame, classes: int) -> dict[str, float]:
+    own = found[found["split"] == "validation"].set_index("id")
+    scores = score(own, own["label"], classes)
+    return {name: scores[name][0] for name in MEASURES}
+
+
+def _several(name: str, values: Any, empty: bool = False) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise VeraxError(f"{name} is {values!r}: give a list of numbers, such as [0, 1]")
+    found = list(values)
+    if not found and not empty:
+        raise VeraxError(f"{name} is empty: give at least one")
+    return found
+
+
+def _seeds(name: str, values: Any, empty: bool = False) -> list[int]:
+    found = [int(check("seed", seed, int, SEED)) for seed in _several(name, values, empty)]
+    return list(dict.fromkeys(found))
+
+
+def _refuse_seen(again: Sequence[int], own: int | None, others: Sequence[int]) -> None:
+    """The base again would be the base, and a seed that is given need not be trained."""
+    for seed in again:
+        if seed == own:
+            raise VeraxError(
+                f"cannot retrain with seed {seed}: it is the base's, and would give the base again"
+            )
+        if seed in others:
+            raise VeraxError(f"seed {seed} is among others already: leave it out of retrain")
+
+
+def _refuse_another_corpus(base: AttentionClassifier, corpus: Corpus) -> None:
+    refuse_other_corpus(base, corpus)
+    own = (base.record.get("corpus") or {}).get("fingerprint")
+    if own is not None and own != corpus.fingerprint:
+        raise VeraxError(
+            f"corpus {corpus.name!r} is not what the base was trained on (its texts or labels "
+            "differ): adversaries and controls are trained on the same"
+        )

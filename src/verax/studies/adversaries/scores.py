@@ -1,0 +1,85 @@
+"""Numbers of several models, each with its interval: over models, or over documents of one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.statistics import Interval, describe, f1, mean, mean_share, within_one
+from verax.statistics.missing import is_constant
+
+MEASURES = ("jsd", "tvd", "same", "accuracy", "f1")
+"""The first three are from the base; F1 is the positive class's, or macro with more than two."""
+
+SEEDS, DOCUMENTS = "seeds", "documents"
+_COLUMNS = {"accuracy": "correct", "f1": "decision"}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What models that differ only by seed have in common.
+
+    over       what intervals are over: seeds, with two or more, else documents
+    seeds, n   models, and documents of each
+    intervals  measure → number and ends, NaN where there is none
+    """
+
+    over: str
+    seeds: int
+    n: int
+    intervals: dict[str, Interval]
+
+    def row(self) -> dict[str, Any]:
+        """over, seeds, n, and for each measure `jsd`, `jsd_low`, `jsd_high`."""
+        found: dict[str, Any] = {"over": self.over, "seeds": self.seeds, "n": self.n}
+        for name, ends in self.intervals.items():
+            found |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+        return found
+
+
+def scored(models: Sequence[pd.DataFrame], labels: pd.Series, classes: int) -> Scores:
+    """Every measure of models given as documents by id (see `by_model`).
+
+    Over seeds an interval is Student's, from each model's own number, and NaN where these are all
+    the same. All measures lie between 0 and 1, and no interval goes beyond.
+    """
+    each = [score(own, labels, classes) for own in models]
+    n = len(models[0]) if models else 0
+    if len(each) < 2:
+        nothing = dict.fromkeys(MEASURES, (math.nan, math.nan, math.nan))
+        return Scores(DOCUMENTS if each else "", len(each), n, each[0] if each else nothing)
+    found = {}
+    for measure in MEASURES:
+        values = np.array([own[measure][0] for own in each])
+        told = describe(values)
+        alike = is_constant(values)  # tells nothing of what another seed would give
+        ends = (math.nan, math.nan) if alike else (told.low, told.high)
+        found[measure] = within_one((told.mean, *ends))
+    return Scores(SEEDS, len(each), n, found)
+
+
+def score(own: pd.DataFrame, labels: pd.Series, classes: int) -> dict[str, Interval]:
+    """Every measure of one model with its interval over documents; NaN for one it has not.
+
+    Student's of a mean, Wilson's of a share of documents, F1's by the delta method.
+    """
+    found = {}
+    for measure in MEASURES:
+        column = _COLUMNS.get(measure, measure)
+        if column not in own:
+            found[measure] = (math.nan, math.nan, math.nan)
+            continue
+        values = own[column].to_numpy(dtype=np.float64)
+        if measure == "f1":
+            true = labels.loc[own.index].to_numpy(dtype=np.float64)
+            found[measure] = within_one(f1(true, values, classes).interval)
+        elif measure in ("same", "accuracy"):
+            found[measure] = mean_share(values)
+        else:
+            found[measure] = within_one(mean(values))
+    return found

@@ -1,0 +1,150 @@
+"""The yardstick: how far apart the attentions are of models that differ only by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from verax.corpora.batching import MAX_TOKENS
+from verax.corpora.corpus import Corpus
+from verax.corpora.loading import load_corpus
+from verax.errors import VeraxError
+from verax.exams.examine import check_split, load_trained_on, reading_options
+from verax.models.classifier import AttentionClassifier
+from verax.models.saving import load
+from verax.options import check
+from verax.progress import Progress
+from verax.studies.adversaries.measuring import measured
+from verax.studies.comparison.entries import Entry, entry_of
+from verax.studies.comparison.grouping import settings_of
+from verax.training.inheriting import refuse_other_corpus
+
+Given = AttentionClassifier | str | Path
+
+
+def seed_variance(
+    models: Sequence[Given],
+    corpus: Corpus | str | Path | None = None,
+    split: str = "test",
+    *,
+    device: str = "auto",
+    max_tokens: int = MAX_TOKENS,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Every two of these models beside each other, a row for each document.
+
+    first, second      the seeds of the two, or which ones they are where seeds are not known
+    id, label, items   of the document
+    jsd                Jensen–Shannon divergence of the two attentions, in nats
+    tvd, same          total variation distance of the two outputs; whether decisions are the same
+    decision, correct  of the second
+    max_weight         the first's largest
+
+    Models, or folders of saved ones, must differ in nothing but the seed. A strength of grounding
+    that was chosen on validation is a result, and may differ. Without a `corpus` it is the one
+    they were trained on.
+
+    >>> import verax
+    >>> corpus = verax.load_corpus("planted", documents=120)
+    >>> models = [verax.train(corpus, encoder="none", epochs=1, seed=seed) for seed in (0, 1, 2)]
+    >>> found = seed_variance(models, corpus)
+    >>> found[["first", "second"]].drop_duplicates().to_numpy().tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    check_split(split)
+    max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
+    listed = several_models("models", models)
+    if len(listed) < 2:
+        raise VeraxError("fewer than two models: seed variance is between two or more")
+    entries = [model_entry(given, f"model {n}") for n, given in enumerate(listed, start=1)]
+    refuse_more_than_seeds(entries)
+    loaded = [loaded_model(given, device) for given in listed]
+    corpus = corpus_of(loaded[0], corpus, "the first model")
+    refuse_other_corpus(loaded[0], corpus)
+    seeds = seeds_of(entries)
+    pairs = list(combinations(range(len(loaded)), 2))
+    parts = []
+    with Progress(progress) as display:
+        corpus.splits[split].tokenise(display.watching(f"tokenising {split}"))
+        for a, b in display.watching("pairs of models")(pairs):
+            found = measured(loaded[b], loaded[a], corpus, [split], max_tokens)
+            found = found.drop(columns="split")
+            found.insert(0, "first", seeds[a])
+            found.insert(1, "second", seeds[b])
+            parts.append(found)
+    return pd.concat(parts, ignore_index=True)
+
+
+def refuse_more_than_seeds(entries: Sequence[Entry]) -> None:
+    """An error that names what differs besides the seed, or that nothing does."""
+    first = entries[0]
+    told = _told(first)
+    for entry in entries[1:]:
+        other = _told(entry)
+        names = [n for n in {**told, **other} if told.get(n) != other.get(n)]
+        if names:
+            shown = ", ".join(f"{n} ({told.get(n)}, {other.get(n)})" for n in names)
+            raise VeraxError(
+                f"{first.name} and {entry.name} differ in more than the seed: {shown}; "
+                "give models that were trained alike"
+            )
+    for one, other_one in combinations(entries, 2):
+        if one.seed is not None and one.seed == other_one.seed:
+            raise VeraxError(
+                f"{one.name} and {other_one.name} are one model with one seed, {one.seed}: "
+                "give each seed once"
+            )
+
+
+def _told(entry: Entry) -> dict[str, Any]:
+    """All that makes a model what it is, but for its seed."""
+    against = entry.record.get("adversary") or {}
+    corpus = entry.record.get("corpus") or {}
+    return {
+        **(settings_of(entry) or entry.options),
+        "classes": list(entry.classes),
+        **{f"reading {name}": value for name, value in entry.reading.items()},
+        "corpus": corpus.get("fingerprint"),
+        "adversary's λ": against.get("lam"),
+        "adversary's base": against.get("base_seed"),
+        "guide": (entry.record.get("guide") or {}).get("seed"),
+    }
+
+
+def seeds_of(entries: Sequence[Entry]) -> list[int]:
+    """Their seeds; places in the list where one is not known."""
+    known = [entry.seed for entry in entries]
+    return [n if seed is None else seed for n, seed in enumerate(known)]
+
+
+def several_models(name: str, given: Any) -> list[Given]:
+    """A list of models; one alone is a mistake that a string would hide."""
+    if isinstance(given, (str, Path, AttentionClassifier)):
+        raise VeraxError(f"{name} is one model: give a list of models, or of folders of them")
+    return list(given)
+
+
+def model_entry(given: Given, name: str) -> Entry:
+    """What is known of a model before it is loaded; in memory it is called by this name."""
+    entry = entry_of(given, 0)
+    if entry.verdict is not None:
+        raise VeraxError(f"{entry.name} is a verdict: give models, or folders of saved ones")
+    return replace(entry, name=name) if isinstance(given, AttentionClassifier) else entry
+
+
+def loaded_model(given: Given, device: str) -> AttentionClassifier:
+    return given if isinstance(given, AttentionClassifier) else load(given, device=device)
+
+
+def corpus_of(model: AttentionClassifier, given: Corpus | str | Path | None, who: str) -> Corpus:
+    """The corpus given, by name read as the model reads, or the one it was trained on."""
+    if isinstance(given, Corpus):
+        return given
+    if given is not None:
+        return load_corpus(given, **reading_options(model))
+    return load_trained_on(model.record, who)

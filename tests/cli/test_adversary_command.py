@@ -1,0 +1,177 @@
+"""`verax adversary` as people call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from refused import refusal
+
+import verax
+from verax.cli import main
+from verax.studies import load_adversaries
+
+MAKING = "verax.studies.adversaries.making"
+QUICK = ["--epochs", "2", "--device", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A base, and another that differs from it by its seed, beside each other."""
+    place = tmp_path_factory.mktemp("models")
+    corpus = verax.load_corpus("planted", documents=60, length=12)
+    told: dict[str, Any] = {"encoder": "none", "embedding_size": 8, "epochs": 2, "lr": 0.05}
+    for seed in (0, 1):
+        verax.train(corpus, seed=seed, device="cpu", **told).save(place / f"seed{seed}")
+    return place
+
+
+@pytest.fixture
+def base(models: Path, alone: None) -> str:
+    return str(models / "seed0")
+
+
+def never(*given: object, **options: object) -> None:
+    raise AssertionError("a model was trained")
+
+
+@pytest.fixture
+def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("train", "train_adversary", "train_guided"):
+        monkeypatch.setattr(f"{MAKING}.{name}", never)
+
+
+def test_prints_every_part_and_writes_every_number(
+    models: Path, base: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["adversary", base, "--lams", "0,1", "--seeds", "1,2", *QUICK, "--out", "out/"]
+    command += ["--others", str(models / "seed1"), "--retrain", "5"]
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    found = load_adversaries("out")
+    expected = verax.adversaries(
+        base,
+        lams=[0, 1],
+        seeds=[1, 2],
+        others=[models / "seed1"],
+        retrain=[5],
+        epochs=2,
+        device="cpu",
+    )
+    pd.testing.assert_frame_equal(found.instances, expected.instances)
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    for seed in (1, 2):
+        for name in ("λ 0", "λ 1", "uniform", "mlp, own", "mlp, guided by adversary"):
+            assert any(line.startswith(f"{name}, seed {seed}: validation F1 ") for line in lines)
+    scores = found.controls().set_index("name")
+    told = scores.loc["base"]
+    start = f"the base: F1 {100 * told['f1']:.1f}, accuracy {100 * told['accuracy']:.1f} on test"
+    assert f"{start}, 10 documents" in lines
+    for row in found.points().to_dict(orient="records"):
+        mark = " *" if row["chosen"] else ""
+        numbers = [f"{row['jsd']:.3f}", f"{row['tvd']:.3f}"]
+        numbers += [f"{100 * row[name]:.1f}" for name in ("same", "accuracy", "f1")]
+        assert any(line.startswith(f"{row['lam']:g}{mark} {' '.join(numbers)} ") for line in lines)
+    yard = found.yardstick().set_index("measure").loc["jsd"]
+    words = "yardstick: 2 models that differ from the base only by seed: JSD"
+    assert any(line.startswith(f"{words} {yard['mean']:.3f} [") for line in lines)
+    assert any(line.startswith(f"λ {found.chosen().lam:g} against it: JSD ") for line in lines)
+    for name, row in scores.iterrows():
+        start = f"{name} {100 * row['f1']:.1f} {100 * row['accuracy']:.1f} "
+        assert any(line.startswith(start) for line in lines)
+    assert "95% intervals, over seeds" in out
+    assert lines[-1] == "saved in out/"
+    assert sorted(p.name for p in Path().iterdir()) == ["out", "out.models"]
+    assert json.loads(Path("out/adversaries.json").read_text())["retrain"] == [5]
+
+    for name in ("train", "train_adversary", "train_guided"):  # all is kept by now
+        monkeypatch.setattr(f"{MAKING}.{name}", never)
+    assert main(command) == 0
+    assert capsys.readouterr().out == out
+
+
+def test_adversaries_alone_and_no_yardstick(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["adversary", base, "--lams", "0.5", "--no-controls", "--split", "validation"]
+    flags = ["--corpus", "planted", "--documents", "60", "--length", "12", "--batch-size", "8"]
+    assert main([*command, *flags, *QUICK]) == 0
+    out = capsys.readouterr().out
+    assert "no yardstick: --retrain" in out
+    assert "controls" not in out
+    assert "on validation, 10 documents" in out
+    assert "95% intervals, over documents" in out
+    assert not list(Path().iterdir())
+
+
+def test_one_other_model_and_guides_that_cannot_be(
+    alone: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = verax.load_corpus("planted", documents=60, sentences=2, length=16)
+    told: dict[str, Any] = {"hierarchical": True, "encoder": "none", "epochs": 1, "device": "cpu"}
+    verax.train(corpus, **told).save("base")
+    assert main(["adversary", "base", "--lams", "0.5", "--retrain", "3", *QUICK]) == 0
+    out = capsys.readouterr().out
+    assert "yardstick: 1 model that differs from the base only by seed: JSD " in out
+    why = "the base attends sentences, and a guide attends words"
+    assert f"not there: mlp, guided by base; {why}" in out
+
+
+def test_an_interruption_is_told_and_nothing_is_half_written(
+    base: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*given: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    command = ["adversary", base, "--lams", "0.5", *QUICK, "--out", "out"]
+    with monkeypatch.context() as patched:
+        patched.setattr(f"{MAKING}.train", stopped)
+        assert main(command) == 130
+    assert "what was finished is kept" in capsys.readouterr().err
+    assert sorted(p.name for p in Path().iterdir()) == ["out.models"]
+    assert [p.name for p in Path("out.models").iterdir()] == ["lam0.5-seed1"]
+    assert main(command) == 0
+    assert sorted(p.name for p in Path().iterdir()) == ["out", "out.models"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--lams", "0,-1"], "option 'lam' is -1.0: it must be at least 0"),
+        (["--lams", "0,many"], "option 'lams' is 'many': expected a number"),
+        (["--lams", ","], "lams is an empty list"),
+        (["--seeds", ""], "seeds is an empty list"),
+        (["--seeds", "0.5"], "option 'seeds' is '0.5': expected a whole number"),
+        (["--retrain", "x"], "option 'retrain' is 'x': expected a whole number"),
+        (["--retrain", "0"], "cannot retrain with seed 0: it is the base's"),
+        (["--others", "nowhere"], "nowhere is neither a saved model"),
+        (["--split", "dev"], "unknown split 'dev'"),
+        (["--epochs", "few"], "option 'epochs' is 'few': expected a whole number"),
+        (["--epochs", "0"], "option 'epochs' is 0"),
+        (["--lam", "0.5"], "unknown option '--lam': did you mean '--lams'"),
+        (["--encoder", "conv"], "unknown option '--encoder'"),
+        (["--class-weight", "balanced"], "unknown option '--class-weight'"),
+        (["--limit", "5"], "--limit without --corpus"),
+        (["--corpus", "plantd"], "unknown corpus 'plantd'"),
+        (["--corpus", "planted", "--documents", "72"], "is not what the base was trained on"),
+        (["--device", "gpu"], "unknown device 'gpu'"),
+    ],
+)
+@pytest.mark.usefixtures("no_training")
+def test_bad_input(
+    base: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in refusal(capsys, ["adversary", base, *arguments])
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.usefixtures("no_training")
+def test_no_model_and_no_room(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "nowhere is not a saved model" in refusal(capsys, ["adversary", "nowhere"])
+    assert "MODEL" in refusal(capsys, ["adversary"])
+    Path("full").mkdir()
+    Path("full/letter.txt").write_text("dear")
+    assert "holds other files" in refusal(capsys, ["adversary", base, "--out", "full"])
+    assert sorted(str(p) for p in Path().rglob("*")) == ["full", "full/letter.txt"]

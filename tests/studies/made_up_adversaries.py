@@ -1,0 +1,83 @@
+"""A study of adversaries whose every number was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.studies import Adversaries
+from verax.studies.adversaries.measuring import Model, joined, tidied
+
+Frames = dict[tuple[Model, str], pd.DataFrame]
+N = 23
+
+
+def drawn(random: np.random.Generator, classes: int, labels: np.ndarray) -> pd.DataFrame:
+    """What `divergences` could have given, decisions being right about three times in four."""
+    wrong = random.random(N) < 0.25
+    decision = np.where(wrong, random.integers(0, classes, N), labels)
+    return pd.DataFrame(
+        {
+            "id": 7 * np.arange(N) + 3,
+            "jsd": random.random(N) * np.log(2),
+            "tvd": random.random(N),
+            "same": random.random(N) < 0.8,
+            "correct": decision == labels,
+            "label": labels,
+            "decision": decision,
+            "max_weight": random.random(N) ** 0.7,
+            "items": random.integers(1, 30, N),
+        }
+    )
+
+
+def made_up(
+    seed: int = 0,
+    *,
+    lams: Sequence[float] = (0.0, 0.1, 1.0),
+    seeds: Sequence[int] = (1,),
+    others: Sequence[int] = (5,),
+    classes: int = 2,
+    names: Sequence[str] = ("uniform",),
+    **manifest: Any,
+) -> tuple[Adversaries, Frames]:
+    """The study, and for each model and split the frame that it was made of."""
+    random = np.random.default_rng(seed)
+    models = [Model("control", "base", None, 0)]
+    models += [Model("adversary", "adversary", lam, s) for lam in lams for s in seeds]
+    models += [Model("seed", "given", None, s) for s in others]
+    models += [Model("control", name, None, s) for name in names for s in seeds]
+    labels = {split: random.integers(0, classes, N) for split in ("validation", "test")}
+    frames = {
+        (model, split): drawn(random, classes, labels[split])
+        for model in models
+        for split in labels
+    }
+    parts = [
+        tidied(model, pd.concat([frames[model, s].assign(split=s) for s in labels]))
+        for model in models
+    ]
+    told: Mapping[str, Any] = {
+        "format": 1,
+        "lams": list(lams),
+        "seeds": list(seeds),
+        "split": "test",
+        "classes": [f"class {n}" for n in range(classes)],
+        "tolerance": 0.01,
+        "left_out": {},
+        **manifest,
+    }
+    return Adversaries(joined(parts), told), frames
+
+
+def of(frames: Frames, kind: str, split: str = "test", **wanted: Any) -> list[pd.DataFrame]:
+    """The frames of one kind, by what names a model."""
+    return [
+        frame
+        for (model, own), frame in frames.items()
+        if (model.kind, own) == (kind, split)
+        and all(getattr(model, name) == value for name, value in wanted.items())
+    ]

@@ -1,0 +1,336 @@
+"""What is said of adversaries, over numbers that were made up: by hand, SciPy and scikit-learn."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up_adversaries import Frames, N, made_up, of
+from scipy import stats
+from sklearn.metrics import f1_score
+
+import verax
+from verax.statistics import f1
+from verax.studies import Adversaries, load_adversaries
+from verax.studies.adversaries.choosing import choose
+
+SHARES = {"same": "same", "accuracy": "correct"}
+
+
+def f1_of(frame: pd.DataFrame, classes: int) -> float:
+    how = {"average": "binary"} if classes == 2 else {"average": "macro"}
+    labels = None if classes == 2 else list(range(classes))
+    told = {"labels": labels, "zero_division": 0.0, **how}
+    return float(f1_score(frame["label"], frame["decision"], **told))
+
+
+def number(frame: pd.DataFrame, measure: str, classes: int) -> float:
+    if measure == "f1":
+        return f1_of(frame, classes)
+    return float(frame[SHARES.get(measure, measure)].mean())
+
+
+def student(values: pd.Series | np.ndarray) -> list[float]:
+    low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
+    return [max(0.0, float(low)), min(1.0, float(high))]
+
+
+# -- the curve
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_points_of_one_seed_are_over_documents(seed: int, classes: int) -> None:
+    found, frames = made_up(seed, classes=classes)
+    points = found.points().set_index("lam")
+    assert points.index.tolist() == [0.0, 0.1, 1.0]
+    assert set(points["over"]) == {"documents"}
+    assert set(zip(points["seeds"], points["n"], strict=True)) == {(1, N)}
+    for lam, point in points.iterrows():
+        (own,) = of(frames, "adversary", lam=lam)
+        (beside,) = of(frames, "adversary", "validation", lam=lam)
+        for measure in ("jsd", "tvd", "same", "accuracy", "f1"):
+            assert point[measure] == pytest.approx(number(own, measure, classes))
+        for measure in ("jsd", "tvd"):
+            ends = point[[f"{measure}_low", f"{measure}_high"]].tolist()
+            assert ends == pytest.approx(student(own[measure]))
+        for measure, column in SHARES.items():
+            wilson = stats.binomtest(int(own[column].sum()), N).proportion_ci(method="wilson")
+            ends = point[[f"{measure}_low", f"{measure}_high"]].tolist()
+            assert ends == pytest.approx([*wilson])
+        expected = f1(own["label"], own["decision"], classes).interval
+        low, high = max(0.0, expected[1]), min(1.0, expected[2])
+        assert point[["f1_low", "f1_high"]].tolist() == pytest.approx([low, high])
+        for measure in ("jsd", "tvd", "f1"):
+            value = point[f"validation_{measure}"]
+            assert value == pytest.approx(number(beside, measure, classes))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_points_of_several_seeds_are_over_seeds(classes: int) -> None:
+    found, frames = made_up(4, seeds=(1, 2, 9), classes=classes)
+    points = found.points().set_index("lam")
+    assert set(points["over"]) == {"seeds"}
+    assert set(points["seeds"]) == {3}
+    for lam, point in points.iterrows():
+        for measure in ("jsd", "tvd", "same", "accuracy", "f1"):
+            own = of(frames, "adversary", lam=lam)
+            values = np.array([number(frame, measure, classes) for frame in own])
+            assert point[measure] == pytest.approx(values.mean())
+            ends = point[[f"{measure}_low", f"{measure}_high"]].tolist()
+            assert ends == pytest.approx(student(values))
+        beside = of(frames, "adversary", "validation", lam=lam)
+        mean = np.mean([f1_of(frame, classes) for frame in beside])
+        assert point["validation_f1"] == pytest.approx(mean)
+
+
+def test_seeds_that_all_say_the_same_give_no_interval() -> None:
+    """Two models with one accuracy do not tell that every other has it."""
+    found, _ = made_up(0, seeds=(1, 2))
+    alike = found.instances.copy()
+    alike.loc[alike["measure"].isin(["same", "correct"]), "value"] = 1.0
+    points = Adversaries(alike, found.manifest).points()
+    assert (points["same"] == 1).all()
+    assert points[["same_low", "same_high", "accuracy_low"]].isna().all(axis=None)
+    assert points[["jsd_low", "jsd_high"]].notna().all(axis=None)
+
+
+# -- choosing
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_lam_chosen_is_the_one_that_brute_force_finds(seed: int) -> None:
+    """On a grid so coarse that there are ties, and F1s exactly a point below the base's."""
+    random = np.random.default_rng(seed)
+    for _ in range(40):
+        lams = random.permutation(6)[: random.integers(1, 6)] / 10
+        rows = [
+            {
+                "lam": float(lam),
+                "jsd": random.integers(5) / 10,
+                "f1": 0.5 + random.integers(8) / 200,
+            }
+            for lam in lams
+        ]
+        base = 0.5 + random.integers(12) / 200
+        near = [row for row in rows if round(100 * (base - row["f1"]), 6) <= 1]
+        if near:
+            far = max(row["jsd"] for row in near)
+            expected = min(row["lam"] for row in near if row["jsd"] == far)
+        else:
+            best = max(row["f1"] for row in rows)
+            expected = min(row["lam"] for row in rows if row["f1"] == best)
+        found = choose(rows, base)
+        assert (found.lam, found.within) == (expected, bool(near))
+        assert found.base_f1 == base
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_validation_chooses_and_test_has_no_say(seed: int) -> None:
+    found, frames = made_up(seed, seeds=(1, 2))
+    rows = []
+    for lam in found.lams:
+        beside = of(frames, "adversary", "validation", lam=lam)
+        jsd = float(np.mean([frame["jsd"].mean() for frame in beside]))
+        f1s = float(np.mean([f1_of(frame, 2) for frame in beside]))
+        rows.append({"lam": lam, "jsd": jsd, "f1": f1s})
+    (base,) = of(frames, "control", "validation", name="base")
+    expected = choose(rows, f1_of(base, 2))
+    chosen = found.chosen()
+    assert (chosen.lam, chosen.within) == (expected.lam, expected.within)
+    assert (chosen.jsd, chosen.f1) == (pytest.approx(expected.jsd), pytest.approx(expected.f1))
+    assert found.points().query("chosen")["lam"].tolist() == [chosen.lam]
+    other = found.instances.copy()
+    on_test = (other["split"] == "test") & (other["measure"] != "label")
+    other.loc[on_test, "value"] = 0.0
+    assert Adversaries(other, found.manifest).chosen() == chosen
+
+
+def test_nothing_to_choose_from() -> None:
+    with pytest.raises(verax.VeraxError, match="no adversary to choose from"):
+        choose([], 0.5)
+
+
+# -- the yardstick
+
+
+def test_a_yardstick_of_several_models_is_over_models() -> None:
+    found, frames = made_up(1, others=(5, 6, 7))
+    table = found.yardstick().set_index("measure")
+    assert set(table["over"]) == {"models"}
+    assert set(table["models"]) == {3}
+    for measure, row in table.iterrows():
+        values = np.array([number(frame, str(measure), 2) for frame in of(frames, "seed")])
+        assert row["mean"] == pytest.approx(values.mean())
+        assert row[["low", "high"]].tolist() == pytest.approx(student(values))
+
+
+def test_a_yardstick_of_one_model_is_over_documents() -> None:
+    found, frames = made_up(1)
+    row = found.yardstick().set_index("measure").loc["jsd"]
+    (own,) = of(frames, "seed")
+    assert (row["over"], row["models"], row["n"]) == ("documents", 1, N)
+    assert [row["mean"], row["low"], row["high"]] == pytest.approx(
+        [own["jsd"].mean(), *student(own["jsd"])]
+    )
+
+
+def test_without_one_everything_is_nan_and_counted() -> None:
+    found, _ = made_up(1, others=())
+    table = found.yardstick()
+    assert (table["models"] == 0).all()
+    assert table[["mean", "low", "high"]].isna().all(axis=None)
+    against = found.against_yardstick()
+    assert against["lam"].tolist() == [0.0, 0.1, 1.0]
+    assert against[["difference", "low", "p", "holm", "beyond"]].isna().all(axis=None)
+    assert against[["n", "excluded"]].to_numpy().tolist() == [[0, N]] * 3
+    assert set(found.by_weight()["kind"]) == {"adversary"}
+
+
+@pytest.mark.parametrize("seeds", [(1,), (1, 2)])
+def test_against_the_yardstick_document_by_document(seeds: tuple[int, ...]) -> None:
+    found, frames = made_up(2, seeds=seeds, others=(5, 6))
+    ranks, means = found.against_yardstick(), found.against_yardstick("t").set_index("lam")
+    yard = np.mean([frame["jsd"] for frame in of(frames, "seed")], axis=0)
+    ps = []
+    for row in ranks.to_dict(orient="records"):
+        own = np.mean([f["jsd"] for f in of(frames, "adversary", lam=row["lam"])], axis=0)
+        assert row["difference"] == pytest.approx(own.mean() - yard.mean())
+        ends = stats.ttest_rel(own, yard).confidence_interval(0.95)
+        assert [row["low"], row["high"]] == pytest.approx([*ends])
+        assert row["p"] == pytest.approx(stats.wilcoxon(own, yard).pvalue)
+        assert means.loc[row["lam"], "p"] == pytest.approx(stats.ttest_rel(own, yard).pvalue)
+        beyond = int((own > yard).sum())
+        wilson = stats.binomtest(beyond, N).proportion_ci(method="wilson")
+        shares = [row["beyond"], row["beyond_low"], row["beyond_high"]]
+        assert shares == pytest.approx([beyond / N, *wilson])
+        ps.append(row["p"])
+    smallest = int(np.argmin(ps))
+    assert ranks["holm"][smallest] == pytest.approx(min(1.0, 3 * ps[smallest]))
+
+
+def test_by_weight_holds_each_document_once() -> None:
+    found, frames = made_up(3, seeds=(1, 2), others=(5, 6), classes=3)
+    table = found.by_weight()
+    (base,) = of(frames, "control", name="base")
+    sides = {lam: of(frames, "adversary", lam=lam) for lam in found.lams}
+    for row in table.to_dict(orient="records"):
+        models = of(frames, "seed") if row["kind"] == "seed" else sides[row["lam"]]
+        jsd = np.mean([frame["jsd"] for frame in models], axis=0)
+        inside = [
+            jsd[i]
+            for i in range(N)
+            if f"class {base['decision'][i]}" == row["decision"]
+            and row["above"] <= base["max_weight"][i] < row["up_to"]
+        ]
+        assert row["n"] == len(inside)
+        if inside:
+            assert row["jsd"] == pytest.approx(np.mean(inside))
+    counts = table.groupby(["kind", "lam"], dropna=False)["n"].sum()
+    assert counts.tolist() == [N] * 4
+
+
+def test_a_weight_of_one_is_in_the_last_bin() -> None:
+    found, _ = made_up(0)
+    sharp = found.instances.copy()
+    sharp.loc[sharp["measure"] == "max_weight", "value"] = 1.0
+    table = Adversaries(sharp, found.manifest).by_weight()
+    assert set(table.loc[table["n"] > 0, "above"]) == {0.75}
+
+
+# -- controls
+
+
+def test_controls_with_the_base_first_and_what_is_not_there_last() -> None:
+    why = {"mlp, guided by base": "sentences"}
+    found, frames = made_up(5, seeds=(1, 2), names=("uniform", "mlp, own"), left_out=why)
+    table = found.controls().set_index("name")
+    assert table.index.tolist() == ["base", "uniform", "mlp, own", "mlp, guided by base"]
+    for name in ("base", "uniform", "mlp, own"):
+        own = of(frames, "control", name=name)
+        for measure in ("f1", "accuracy"):
+            values = np.array([number(frame, measure, 2) for frame in own])
+            assert table.loc[name, measure] == pytest.approx(values.mean())
+            if len(values) > 1:
+                ends = table.loc[name, [f"{measure}_low", f"{measure}_high"]].tolist()
+                assert ends == pytest.approx(student(values))
+    assert table.loc["base", ["over", "seeds", "note"]].tolist() == ["documents", 1, ""]
+    assert table.loc["base", ["jsd", "tvd", "same"]].isna().all()
+    assert table.loc["uniform", ["over", "seeds", "note"]].tolist() == ["seeds", 2, ""]
+    assert table.loc["mlp, guided by base", ["seeds", "n", "note"]].tolist() == [0, 0, "sentences"]
+    assert math.isnan(table.loc["mlp, guided by base", "f1"])
+
+
+# -- on the disk
+
+
+@pytest.fixture(scope="module")
+def study() -> tuple[Adversaries, Frames]:
+    return made_up(6, seeds=(1, 2), others=(5, 6))
+
+
+def test_saved_and_loaded_it_says_the_same(
+    study: tuple[Adversaries, Frames], tmp_path: Path
+) -> None:
+    found = study[0]
+    out = tmp_path / "deep" / "study"
+    found.save(out)
+    found.save(out)  # over its own earlier result
+    assert [p.name for p in out.parent.iterdir()] == ["study"]
+    again = load_adversaries(out)
+    pd.testing.assert_frame_equal(again.instances, found.instances)
+    assert again.manifest == found.manifest
+    assert again.chosen() == found.chosen()
+    for name in ("points", "yardstick", "against_yardstick", "by_weight", "controls"):
+        expected = getattr(found, name)()
+        pd.testing.assert_frame_equal(getattr(again, name)(), expected)
+        pd.testing.assert_frame_equal(pd.read_parquet(out / f"{name}.parquet"), expected)
+    told = json.loads((out / "adversaries.json").read_text())
+    assert told["chosen"]["lam"] == found.chosen().lam
+    assert f"{found.chosen().lam:g} chosen" in repr(found)
+
+
+def test_a_study_without_a_yardstick_is_saved_too(tmp_path: Path) -> None:
+    found, _ = made_up(1, others=())
+    found.save(tmp_path / "study")
+    table = pd.read_parquet(tmp_path / "study" / "yardstick.parquet")
+    pd.testing.assert_frame_equal(table, found.yardstick())
+
+
+def test_a_failure_on_the_way_leaves_the_old_one(
+    study: tuple[Adversaries, Frames], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "study"
+    study[0].save(out)
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("verax.studies.adversaries.adversaries.write_text", full)
+    with pytest.raises(verax.VeraxError, match="No space left"):
+        study[0].save(out)
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before
+    assert [p.name for p in tmp_path.iterdir()] == ["study"]
+
+
+def test_other_folders_are_left_alone_and_not_read(
+    study: tuple[Adversaries, Frames], tmp_path: Path
+) -> None:
+    out = tmp_path / "study"
+    study[0].save(out)
+    (out / "letter.txt").write_text("dear")
+    with pytest.raises(verax.VeraxError, match="holds other files"):
+        study[0].save(out)
+    with pytest.raises(verax.VeraxError, match="holds no saved adversaries"):
+        load_adversaries(tmp_path)
+    (out / "adversaries.json").write_text('{"format": 99}')
+    with pytest.raises(verax.VeraxError, match="has format 99, this Verax reads 1"):
+        load_adversaries(out)
+    (out / "adversaries.json").write_text("{")
+    with pytest.raises(verax.VeraxError, match="cannot read"):
+        load_adversaries(out)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from verax.divergence import jensen_shannon
 from verax.errors import VeraxError
-from verax.exams.adversary import Adversary, farthest_anywhere, most_divergent
+from verax.exams.adversary import Adversary, farthest, farthest_anywhere, most_divergent
 
 LN2 = math.log(2)
 EPSILONS = st.sampled_from([0.0, 1e-6, 0.01, 0.05, 0.1, 0.3, 0.7, 1.0])
@@ -109,6 +109,48 @@ def test_order_padding_and_blocks_change_nothing(seed: int, epsilon: float, zero
         one = slice(row, row + 1)
         alone = most_divergent(weights[one], z[one], mask[one], epsilon)
         assert torch.allclose(alone.jsd, found.jsd[one], atol=1e-14)
+
+
+@pytest.mark.parametrize("few", [0.0, 1.0])
+@given(seed=st.integers(0, 10_000), epsilon=EPSILONS, zeros=st.booleans())
+def test_looking_at_promising_edges_alone_finds_the_same(
+    few: float, seed: int, epsilon: float, zeros: bool
+) -> None:
+    """As long documents do: 1 takes up to all of them as promising, 0 none."""
+    weights, z, mask = rows(seed, 9, zeros=zeros)
+    found = most_divergent(weights, z, mask, epsilon)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(farthest, "_SHORT", 0)
+        patch.setattr(farthest, "_FEW", few)
+        promising = most_divergent(weights, z, mask, epsilon)
+    assert torch.allclose(promising.jsd, found.jsd, atol=1e-14)
+    check_sound(promising, weights, z, mask, epsilon)
+
+
+@pytest.mark.parametrize("sharp", [0.05, 1.0, 4.0])
+def test_a_long_document_against_every_pair(sharp: float) -> None:
+    """All pairs of 150 items, in NumPy: the crossing of each edge with each face."""
+    random = np.random.default_rng(0)
+    scores = sharp * random.normal(size=150)
+    own = np.exp(scores) / np.exp(scores).sum()
+    z = random.normal(size=150)
+    p = 1 / (1 + np.exp(-own @ z))
+    best = 0.0
+    for face in (np.log((p - 0.05) / (1.05 - p)), np.log((p + 0.05) / (0.95 - p))):
+        i, j = np.nonzero((z[:, None] < face) & (z[None, :] > face))
+        t = (z[j] - face) / (z[j] - z[i])
+        points = np.zeros((len(i), 150))
+        points[np.arange(len(i)), i] = t
+        points[np.arange(len(i)), j] = 1 - t
+        middle = (points + own) / 2
+        best = max(best, (rel_entr(points, middle) + rel_entr(own, middle)).sum(-1).max() / 2)
+    moved = np.abs(1 / (1 + np.exp(-z)) - p)
+    alone = np.eye(150)[moved <= 0.05]
+    middle = (alone + own) / 2
+    best = max(best, (rel_entr(alone, middle) + rel_entr(own, middle)).sum(-1).max() / 2)
+    told = torch.from_numpy(own)[None], torch.from_numpy(z)[None, :, None]
+    found = most_divergent(*told, torch.ones(1, 150, dtype=torch.bool), 0.05)
+    assert found.jsd.item() == pytest.approx(best, abs=1e-12)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 9), st.booleans())

@@ -24,6 +24,8 @@ from torch import Tensor
 from verax.divergence import MOST
 
 _ROUNDING = 1e-13
+_SHORT = 1024
+"""Edges of a row up to which it is cheaper to look at all than to choose."""
 _FEW = 0.1
 """The share of edges up to which it is cheaper to fetch them than to look at all."""
 _NOTHING = -1e9
@@ -101,8 +103,8 @@ def _best_cut(weights: Tensor, z: Tensor, mask: Tensor, face: Tensor, max_pairs:
     value = z.new_full((batch,), -torch.inf)
     first, second = (torch.zeros(batch, dtype=torch.long, device=z.device) for _ in range(2))
     share = torch.zeros_like(value)
-    # rows with as many items below the face together, so that little of a block is padding
-    order = counts[0].argsort(stable=True)
+    # rows whose larger sides are alike together, so that less of a block is padding
+    order = counts.amax(0).argsort(stable=True)
     rows_of = order[int((counts[0] == 0).sum()) :]
     start = 0
     while start < len(rows_of):
@@ -152,24 +154,23 @@ def _cut(low: _Side, high: _Side, face: Tensor, max_pairs: int) -> Point:
 def _cut_part(low: _Side, high: _Side, face: Tensor) -> Point:
     """The farthest crossing of all edges between two sides.
 
-    Few are worth their logarithms: JSD is convex, so an edge's point is no farther than t V_i +
-    s V_j, V being JSD at the items themselves. Those that this leaves ahead of the farthest by it
-    are looked at; all of them where these are many, as under nearly uniform attention.
+    Of many edges few are worth their logarithms: JSD is convex, so a crossing is no farther than
+    t V_i + s V_j, V being JSD at the items themselves. Only those are looked at that could by this
+    be beyond the most promising one; all where these are many, as under nearly uniform attention.
     """
     cut = _Crossings(low, high, face)
-    limit = cut.limits()
     rows = torch.arange(len(face), device=face.device)
-    ahead = cut.values_at(rows, limit.argmax(-1)) - _ROUNDING
-    row, edge = (limit >= ahead.unsqueeze(-1)).nonzero().T
-    if len(row) > _FEW * limit.numel():
-        value, chosen = cut.values().max(-1)
-    else:
-        found = cut.values_at(row, edge)
-        value, first = _largest(found, row, len(face))
-        chosen = edge[first]
+    found = None
+    if low.z.shape[1] * high.z.shape[1] > _SHORT:
+        limit = cut.limits()
+        ahead = cut.values_at(rows, limit.argmax(-1)) - _ROUNDING
+        row, edge = (limit >= ahead.unsqueeze(-1)).nonzero().T
+        if len(row) <= _FEW * limit.numel():
+            value, first = _largest(cut.values_at(row, edge), row, len(face))
+            found = value, edge[first]
+    value, chosen = found or cut.values().max(-1)
     place_low, place_high = cut.items_of(rows, chosen)
-    share = cut.shares_at(rows, chosen)[0]
-    return Point(value, place_low, place_high, share)
+    return Point(value, place_low, place_high, cut.shares_at(rows, chosen)[0])
 
 
 def _largest(values: Tensor, row: Tensor, rows: int) -> tuple[Tensor, Tensor]:

@@ -35,6 +35,8 @@ def test_shows_three_models_and_saves_them(
         "support",
         "entropy",
         "at least",
+        "or else",
+        "beyond 0.5",
     ):
         assert word in shown
     frame = pd.read_parquet(out / "demo.parquet").set_index("model")
@@ -42,6 +44,8 @@ def test_shows_three_models_and_saves_them(
     assert frame.loc["sparsemax", "support"] < frame.loc["sparsemax", "items"]
     flipped = frame[frame["flipped"] > 0]  # one epoch on so few may leave none
     assert (flipped["erased_optimum"] <= flipped["erased_product"] + 1e-12).all()
+    assert (frame["JSD, ε = 0.01"] <= frame["JSD, ε = 0.05"]).all()
+    assert (frame["JSD, ε = 0.05"] <= frame["any output"]).all()
     for name in ("softmax", "sparsemax", "tied"):
         assert load_verdict(out / f"{name}-verdict").manifest["exams"] == list(demo.EXAMINED)
         model = verax.load(out / name)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from verax.cli.terminal import console, heat, table
+from verax.cli.terminal import console, heat, printable, table
 from verax.corpora import Corpus, load_corpus
 from verax.exams import Verdict, examine
+from verax.exams.adversary import most_divergent
 from verax.exams.dispersion import normalised_entropy, support_size
 from verax.files import refuse_foreign, replace_folder
 from verax.models import AttentionClassifier, decisions
@@ -26,7 +27,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "tied": {"grounding": "tying", "strength": 1.0},
 }
 SETTINGS: dict[str, Any] = {"epochs": 5, "min_df": 2, "metric": "accuracy"}
-EXAMINED = ("erasure", "agreement", "fragility", "leakage")
+EXAMINED = ("erasure", "agreement", "fragility", "leakage", "adversary")
 EXAMPLES = 2
 _RANKINGS = ("attention", "product", "random", "optimum")
 _AGREED = {
@@ -41,6 +42,7 @@ _REPLACED = (
     *(f"survive {kind}" for kind in _KINDS),
     "token alone",
 )
+_DIVERGED = ("JSD, ε = 0.01", "JSD, ε = 0.05", "beyond 0.5", "any output", "permuted |Δŷ|")
 
 
 def add(verbs: Any) -> None:
@@ -49,7 +51,8 @@ def add(verbs: Any) -> None:
         help="train three classifiers on a built-in corpus and examine their attention",
         description="Train a softmax, a sparsemax and a tied classifier on rotten_tomatoes and "
         "show how well each decides, how widely each attends, how far its attention is from the "
-        "fewest words a decision hangs on, and whether decisions change when it is replaced.",
+        "fewest words a decision hangs on, whether decisions change when it is replaced, and "
+        "how far another attention can be that decides the same.",
     )
     parser.add_argument("--out", metavar="DIR", help="save the models and the table there")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes everything [0]")
@@ -76,6 +79,7 @@ def run(given: argparse.Namespace) -> None:
         )
         verdict = verdicts[name] = examine(model, corpus, EXAMINED, seed=given.seed, progress=True)
         found = [measure(model, corpus), erased(verdict), agreed(verdict), replaced(verdict)]
+        found.append(diverged(verdict))
         rows.append({"model": name, **{n: v for part in found for n, v in part.items()}})
         scores = model.record["test"]
         screen.print(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
@@ -115,6 +119,18 @@ def run(given: argparse.Namespace) -> None:
         "F1: its change in points from trained attention; survive: decisions that stay the same;\n"
         "token alone: its mean probability of the decision, where that is correct; 50% is neutral",
         style="dim",
+    )
+    title = "\nthe most divergent attention that leaves the output where it is, within ε"
+    screen.print(table(("model", *_DIVERGED), [_diverged_cells(row) for row in rows], title=title))
+    screen.print(
+        "JSD: from the model's own attention, in nats, 0.693 at most; exact: nothing is farther;\n"
+        "beyond 0.5: reviews, at ε = 0.05; permuted: median change of the output over random "
+        "orders",
+        style="dim",
+    )
+    screen.print(
+        "\ntwo reviews by each model's attention, or else by one that moves its output by 0.01 at "
+        "most"
     )
     for row in example_rows(models, corpus):
         screen.print(f"\n[{corpus.classes[corpus.test.labels[row]]}]", markup=False, style="bold")
@@ -181,6 +197,18 @@ def replaced(verdict: Verdict) -> dict[str, float]:
     }
 
 
+def diverged(verdict: Verdict) -> dict[str, float]:
+    """How far the most divergent attention is, for small changes of the output and for any."""
+    found = verdict.summary("adversary")
+    groups = verdict.summary("adversary_groups")
+    return {
+        **{name: float(found["JSD"][name.removeprefix("JSD, ")]) for name in _DIVERGED[:2]},
+        "beyond 0.5": float(found["JSD > 0.5"]["ε = 0.05"]) / 100,
+        "any output": float(found["JSD"]["any output"]),
+        "permuted |Δŷ|": float(groups["permuted |Δŷ|"]["all"]),
+    }
+
+
 def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list[int]:
     """One review of each class, of ten to sixteen words, that every model gets right."""
     right = np.ones(len(corpus.test), dtype=bool)
@@ -194,12 +222,15 @@ def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list
 
 
 def _show(screen: Any, name: str, model: AttentionClassifier, text: str) -> None:
+    """A review by the model's own attention, and the farthest that says the same in words."""
     trace = model.trace([text])
-    shown = trace.mask[0].cpu()
-    weights = trace.weights[0].cpu()[shown].tolist()
-    line = heat(model.tokeniser(text), weights)
+    other = most_divergent(trace.weights, trace.item_logits, trace.mask, epsilon=0.01)
+    shown, words = trace.mask[0].cpu(), model.tokeniser(text)
     screen.print(f"{name:>10}  ", end="")
-    screen.print(line)
+    screen.print(heat(words, trace.weights[0].cpu()[shown].tolist()))
+    parts = zip(words, other.weights[0].cpu()[shown].tolist(), strict=True)
+    told = ", ".join(f"{share:.0%} on {word}" for word, share in parts if share > 0)
+    screen.print(f"   or else  {printable(told)}", style="dim", markup=False)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
@@ -225,6 +256,11 @@ def _agreement_cells(row: dict[str, Any]) -> list[str]:
 
 def _replaced_cells(row: dict[str, Any]) -> list[str]:
     cells = [f"{row[n]:+.1f}" if n.startswith("F1") else f"{row[n]:.1%}" for n in _REPLACED]
+    return [row["model"], *cells]
+
+
+def _diverged_cells(row: dict[str, Any]) -> list[str]:
+    cells = [f"{row[n]:.1%}" if n == "beyond 0.5" else f"{row[n]:.3f}" for n in _DIVERGED]
     return [row["model"], *cells]
 
 

@@ -273,8 +273,9 @@ def test_what_does_not_fit_is_named() -> None:
         "item_logits has shape": (weights, z[:, :3], mask, 0.1),
         "epsilon is 1.5": (weights, z, mask, 1.5),
         "epsilon is nan": (weights, z, mask, math.nan),
-        "no item": (weights, z, mask & False, 0.1),
-        "NaN or infinite": (weights, z / 0, mask, 0.1),
+        "no item with weight": (weights, z, mask & False, 0.1),
+        "item_logits are NaN": (weights, z / 0, mask, 0.1),
+        "weights are negative": (weights - 0.1, z, mask, 0.1),
     }.items():
         with pytest.raises(VeraxError, match=message):
             most_divergent(*arguments)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from verax.divergence import jensen_shannon
 from verax.errors import VeraxError
+from verax.exams.adversary.asked import item_says, own_weights
 from verax.exams.adversary.farthest import at_vertices, best_vertex, farthest
 from verax.exams.adversary.several import farthest_of_several, log_odds
 from verax.models.head import decisions, two_columns
@@ -81,10 +82,9 @@ def most_divergent(
     >>> found.weights.tolist(), round(found.jsd.item(), 3), found.certified.item()
     ([[0.0, 1.0, 0.0]], 0.526, True)
     """
-    _check(weights, item_logits, mask, epsilon)
-    own = weights.double().masked_fill(~mask, 0.0)
-    own = own / own.sum(-1, keepdim=True)
-    says = two_columns(item_logits.double()).masked_fill(~mask.unsqueeze(-1), 0.0)
+    if not 0 <= epsilon <= 1:
+        raise VeraxError(f"epsilon is {epsilon}: expected a change of probability, 0 to 1")
+    own, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
     logits = torch.einsum("bi,bic->bc", own, says)
     decided = decisions(logits)
     odds = log_odds(logits, decided)
@@ -118,9 +118,7 @@ def farthest_anywhere(weights: Tensor, mask: Tensor) -> Tensor:
 
     That of all weight on the item with the least; it holds for any head.
     """
-    own = weights.double().masked_fill(~mask, 0.0)
-    own = own / own.sum(-1, keepdim=True)
-    return best_vertex(at_vertices(own, mask), mask).value
+    return best_vertex(at_vertices(own_weights(weights, mask), mask), mask).value
 
 
 def change_of(after: Tensor, before: Tensor) -> Tensor:
@@ -141,24 +139,3 @@ def faces(odds: Tensor, says: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
     low = torch.where(p > margin, ((p - margin) / (q + margin)).log() - slack, -torch.inf)
     high = torch.where(q > margin, ((p + margin) / (q - margin)).log() + slack, torch.inf)
     return low, high
-
-
-def _check(weights: Tensor, item_logits: Tensor, mask: Tensor, epsilon: float) -> None:
-    if weights.dim() != 2 or mask.dtype != torch.bool or mask.shape != weights.shape:
-        raise VeraxError(
-            f"mask is {mask.dtype} of shape {tuple(mask.shape)}: expected bool of weights' shape "
-            f"{tuple(weights.shape)}, (batch, items)"
-        )
-    if item_logits.dim() != 3 or item_logits.shape[:2] != weights.shape:
-        raise VeraxError(
-            f"item_logits has shape {tuple(item_logits.shape)}: expected "
-            f"{(*weights.shape, 'classes')} as weights"
-        )
-    if not 0 <= epsilon <= 1:
-        raise VeraxError(f"epsilon is {epsilon}: expected a change of probability, 0 to 1")
-    if not bool(mask.any(-1).all()):
-        raise VeraxError("a row of mask has no item: leave it out")
-    if not bool(weights.isfinite().all()) or not bool(
-        item_logits.masked_fill(~mask.unsqueeze(-1), 0.0).isfinite().all()
-    ):
-        raise VeraxError("weights or item_logits are NaN or infinite: expected finite numbers")

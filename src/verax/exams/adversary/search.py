@@ -16,6 +16,7 @@ from torch import Tensor
 
 from verax.divergence import jensen_shannon
 from verax.errors import VeraxError
+from verax.exams.adversary.asked import item_says, own_weights
 from verax.exams.adversary.descent import (
     Answer,
     AnyHead,
@@ -115,13 +116,8 @@ def search(
     >>> found.weights.round(decimals=1).tolist(), round(found.jsd.item(), 1)
     ([[0.0, 1.0, 0.0]], 0.7)
     """
-    own = _checked(weights, mask, keys, options)
-    if item_logits.dim() != 3 or item_logits.shape[:2] != mask.shape:
-        raise VeraxError(
-            f"item_logits has shape {tuple(item_logits.shape)}: expected "
-            f"({mask.shape[0]}, {mask.shape[1]}, classes) as weights"
-        )
-    says = item_logits.detach().double().masked_fill(~mask.unsqueeze(-1), 0.0)
+    own, says = own_weights(weights, mask), item_says(item_logits, mask)
+    _check(mask, keys, options)
     if max_items is None:
         max_items = MAX_ITEMS if own.device.type == "cpu" else 2**24
     (batch, width, classes), restarts = says.shape, options.restarts
@@ -166,7 +162,8 @@ def search_through(
     max_items  restarts × batch × items it is asked about at once; no less than one restart
     The rest as in `search`, whose results these are where the head is affine.
     """
-    own = _checked(weights, mask, keys, options)
+    own = own_weights(weights, mask)
+    _check(mask, keys, options)
     own_logits = answer(own.unsqueeze(0)).squeeze(0).double()
     if own_logits.dim() != 2 or len(own_logits) != len(own):
         raise VeraxError(
@@ -229,13 +226,7 @@ def _each(
         torch.set_num_threads(threads)
 
 
-def _checked(weights: Tensor, mask: Tensor, keys: Tensor, options: SearchOptions) -> Tensor:
-    """The weights in double precision, which then sum to one."""
-    if weights.dim() != 2 or mask.dtype != torch.bool or mask.shape != weights.shape:
-        raise VeraxError(
-            f"mask is {mask.dtype} of shape {tuple(mask.shape)}: expected bool of weights' shape "
-            f"{tuple(weights.shape)}, (batch, items)"
-        )
+def _check(mask: Tensor, keys: Tensor, options: SearchOptions) -> None:
     if keys.shape != mask.shape[:1] or keys.dtype != torch.long:
         raise VeraxError(
             f"keys is {keys.dtype} of shape {tuple(keys.shape)}: expected torch.int64 of shape "
@@ -243,8 +234,3 @@ def _checked(weights: Tensor, mask: Tensor, keys: Tensor, options: SearchOptions
         )
     if options.restarts < 1:
         raise VeraxError(f"restarts is {options.restarts}: expected 1 or more")
-    own = weights.detach().double().masked_fill(~mask, 0.0)
-    total = own.sum(-1, keepdim=True)
-    if not bool((total > 0).all()):  # NaN is not
-        raise VeraxError("a row of weights has no item with weight: leave it out")
-    return own / total

@@ -28,6 +28,38 @@ def test_a_narrow_terminal_wraps_words_before_it_cuts_numbers() -> None:
     assert "0.4877" in stream.getvalue()
 
 
+def shown(width: int, *told: object) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=width, force_terminal=True, color_system=None).print(*told)
+    return stream.getvalue()
+
+
+HEADS = ["", "JSD", "decisions kept", "certified", "short of the bound"]
+ROWS = [["ε = 0.01", "0.594", "98.8%", "100.0%", "0.07"], ["any output", "0.6", "75%", "9%", "0"]]
+
+
+@pytest.mark.parametrize("width", [26, 30, 45, 60, 200])
+def test_labels_and_numbers_are_there_at_any_width(width: int) -> None:
+    text = shown(width, table(HEADS, ROWS))
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    for row in ROWS:
+        blocks = [line.split() for line in lines if line.startswith(row[0])]
+        numbers = [cell for words in blocks for cell in words[len(row[0].split()) :]]
+        assert numbers == row[1:]  # in order, each once, with its label before it
+    words = " ".join(text.split())
+    assert all(word in words for head in HEADS for word in head.split())
+
+
+def test_heads_are_broken_before_columns_are_put_below_one_another() -> None:
+    assert len(shown(200, table(HEADS, ROWS)).splitlines()) == 3
+    assert len(shown(50, table(HEADS, ROWS)).splitlines()) == 6  # heads of up to four lines
+
+
+def test_heads_are_no_markup() -> None:
+    assert "[bold]" in shown(80, table(["", "[bold]"], [["a", "1"]]))
+
+
 def test_a_pipe_has_no_edge(capsys: pytest.CaptureFixture[str]) -> None:
     console().print("word " * 100)
     assert capsys.readouterr().out.count("\n") == 1

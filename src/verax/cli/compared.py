@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
-from rich.markup import escape
 
 from verax.cli.terminal import printable, table
 from verax.studies import Comparison
@@ -98,12 +97,11 @@ def _tables(rows: pd.DataFrame, found: Comparison, heads: dict[str, str], width:
         made, needed = [], 0
         for start in range(0, len(others), step):
             part = others[start : start + step]
-            columns = ["", escape(heads[found.reference])]
+            columns = ["", heads[found.reference]]
             for group in part:
-                columns += [escape(heads[group]), "difference", ""]
+                columns += [heads[group], "difference", ""]
             lines = [*_lines(rows, part)]
             made.append(table(columns, lines))
-            made[-1].columns[0].overflow = "fold"
             needed = max(needed, _least_width(columns, lines))
         if needed <= width:
             break
@@ -268,4 +266,4 @@ def show_curves(curves: pd.DataFrame, screen: Any) -> None:
         markup=False,
     )
     heads = heads_of(groups)
-    screen.print(table(["", *(escape(heads[name]) for name in groups)], rows))
+    screen.print(table(["", *(heads[name] for name in groups)], rows))

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
+
+_GAP = 2
+_LABEL = 16
+"""Least width left to labels, if they are as wide, before columns go below one another."""
 
 
 def console() -> Console:
@@ -17,14 +23,65 @@ def console() -> Console:
     return made
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Table:
-    """A plain table: first column to the left, wrapped where space is short; numbers right."""
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for number, column in enumerate(columns):
-        made.add_column(column, justify="left" if number == 0 else "right", no_wrap=number > 0)
-    for row in rows:
-        made.add_row(*(Text(printable(cell)) for cell in row))
-    return made
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None
+) -> Columns:
+    """A plain table: first column to the left, numbers to the right."""
+    heads = [printable(column) for column in columns]
+    return Columns(heads, [[printable(cell) for cell in row] for row in rows], title)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table that keeps its numbers and its labels whatever the width.
+
+    Where space is short, heads are broken between words; then columns go below one another, the
+    first before each of them; then the first is wrapped.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str | None = None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width
+        label, *wide = (self._width(number, whole=True) for number in range(len(self.heads)))
+        if label + sum(wide) + _GAP * len(wide) <= width:
+            yield self._block(range(1, len(self.heads)), label, wide, self.title)
+            return
+        narrow = [self._width(number, whole=False) for number in range(1, len(self.heads))]
+        least = min(label, max(_LABEL, 2 * width // 5))
+        first = 0
+        while first < len(narrow):
+            last = first + 1
+            while last < len(narrow) and least + _taken(narrow[first : last + 1]) <= width:
+                last += 1
+            left = max(1, width - _taken(narrow[first:last]))
+            title = self.title if first == 0 else " "
+            block = range(1 + first, 1 + last)
+            yield self._block(block, min(label, left), narrow[first:last], title)
+            first = last
+
+    def _width(self, number: int, whole: bool) -> int:
+        head = self.heads[number]
+        parts = [head] if whole else (head.split() or [""])
+        return max(map(cell_len, [*parts, *(row[number] for row in self.rows)]))
+
+    def _block(
+        self, numbers: Sequence[int], label: int, widths: Sequence[int], title: str | None
+    ) -> Table:
+        made = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        made.header_style = "bold"
+        made.add_column(Text(self.heads[0]), width=label, overflow="fold")
+        for number, width in zip(numbers, widths, strict=True):
+            made.add_column(Text(self.heads[number]), justify="right", width=width)
+        for row in self.rows:
+            made.add_row(Text(row[0]), *(Text(row[number]) for number in numbers))
+        return made
+
+
+def _taken(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * len(widths)
 
 
 def heat(words: Sequence[str], weights: Sequence[float]) -> Text:

@@ -61,6 +61,15 @@ def test_the_gradient_stays_finite_at_zeros() -> None:
     assert p.grad[0, 1:].tolist() == pytest.approx([0.0, math.log(2) / 2, 0.0])
 
 
+def test_the_gradient_of_small_weights_is_not_cut_off() -> None:
+    q = torch.tensor([0.5, 0.5], dtype=torch.float64)
+    for small, expected in ((1e-12, math.log(4e-12) / 2), (0.0, -17.5)):
+        p = torch.tensor([small, 1 - small], dtype=torch.float64, requires_grad=True)
+        jensen_shannon(p, q).backward()
+        assert p.grad is not None
+        assert p.grad[0].item() == pytest.approx(expected, rel=1e-6)
+
+
 def test_total_variation_of_two_classes_is_the_change_of_either() -> None:
     p, q = torch.tensor([[0.2, 0.8], [1.0, 0.0]]), torch.tensor([[0.5, 0.5], [0.0, 1.0]])
     assert total_variation(p, q).tolist() == pytest.approx([0.3, 1.0])

@@ -144,23 +144,117 @@ def test_a_search_never_gets_farther(
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_another_head_is_searched_and_not_certified(
+def test_another_head_is_searched_and_certified_only_where_nothing_can_be_farther(
     classes: int, make_model: Make, planted: verax.Corpus
 ) -> None:
     model = make_model(classes)
     torch.manual_seed(0)
     model.head = Curved(12, 1 if classes == 2 else classes)  # type: ignore[assignment]
     corpus = corpus_of(planted.test.texts[:12], model=model)
-    found = verax.examine(model, corpus, "adversary", search_steps=60, epsilons="0.05,1")
+    told = {"search_steps": 60, "epsilons": "0.0005,1"}
+    found = verax.examine(model, corpus, "adversary", **told)  # type: ignore[arg-type]
     assert set(found.tables["adversary"]["by"]) == {"best"}
-    best, bound = (np.array(of(found, name, 0.05)) for name in ("jsd", "upper_bound"))
-    assert (best > 0.1).all()
-    assert (best < bound).all()
-    assert of(found, "certified", 0.05) == [0.0] * 12
+    best, bound = (np.array(of(found, name, 0.0005)) for name in ("jsd", "upper_bound"))
+    assert (best <= bound + 1e-12).all()
+    certified = np.array(of(found, "certified", 0.0005)) == 1
+    assert (certified == (bound - best <= 1e-12)).all()
+    assert not certified.all()
     least = model.trace(planted.test.texts[:12])
     smallest = least.weights.masked_fill(~least.mask, 2).amin(-1).double().numpy()
     expected = math.log(2) + (smallest * np.log(smallest) - (1 + smallest) * np.log1p(smallest)) / 2
     assert np.allclose(bound, expected, atol=1e-6)
+    # with any output all weight on the least attended is the answer
+    assert np.allclose(of(found, "jsd", 1.0), expected, atol=1e-6)
+    assert of(found, "certified", 1.0) == [1.0] * 12
+
+
+def test_a_head_that_does_not_say_it_is_affine_is_asked_about_every_item(
+    make_model: Make, planted: verax.Corpus
+) -> None:
+    """The same head, once as it is and once behind a wall: single items are found either way."""
+
+    class Wall(nn.Module):
+        def __init__(self, head: nn.Module) -> None:
+            super().__init__()
+            self.head = head
+
+        def forward(self, context: Tensor) -> Tensor:
+            return self.head(context)
+
+    model = make_model()
+    with torch.no_grad():
+        model.head.linear.weight.mul_(20)
+    corpus = corpus_of(planted.test.texts[:15], model=model)
+    told = {"search_steps": 1, "restarts": 1}
+    exact = verax.examine(model, corpus, "adversary", **told)  # type: ignore[arg-type]
+    traces = list(model.traces(corpus.test))
+    model.head = Wall(model.head)  # type: ignore[assignment]
+    found = verax.examine(model, corpus, "adversary", **told)  # type: ignore[arg-type]
+    for epsilon in EPSILONS:
+        best = dict(zip(sorted(corpus.test.ids), of(found, "jsd", epsilon), strict=True))
+        known = dict(zip(sorted(corpus.test.ids), of(exact, "jsd", epsilon), strict=True))
+        for trace in traces:
+            p = torch.sigmoid(trace.logits.double())
+            alone = torch.sigmoid(trace.item_logits.double().squeeze(-1))
+            own = trace.weights.double()
+            vertex = math.log(2) + (torch.xlogy(own, own) - torch.xlogy(1 + own, 1 + own)) / 2
+            kept = ((alone - p).abs() <= epsilon) & trace.mask
+            least = vertex.masked_fill(~kept, 0.0).amax(-1)
+            for document, value in zip(trace.ids, least.tolist(), strict=True):
+                assert value - 1e-6 <= best[document] <= known[document] + 1e-6
+
+
+def test_a_head_that_wrongly_says_it_is_affine(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model()
+    torch.manual_seed(0)
+    model.head = Curved(12, 1)  # type: ignore[assignment]
+    model.head.affine = True
+    with pytest.raises(verax.VeraxError, match="says it is affine"):
+        verax.examine(model, corpus_of(planted.test.texts[:5], model=model), "adversary")
+
+
+def test_what_a_search_may_claim(make_model: Make, planted: verax.Corpus) -> None:
+    found = by_hand(search=True)
+    assert of(found, "certified", 0.05, "search")[2:] == [1.0, 1.0]  # there is nothing else
+    assert of(found, "certified", 0.05, "search")[0] == 0.0
+    model = make_model()
+    with torch.no_grad():
+        model.head.linear.weight.mul_(30)
+    found = verax.examine(model, planted, "adversary", search=True, search_steps=1)
+    kept, change = (np.array(of(found, name, 1.0, "search")) for name in ("kept", "change"))
+    confidence = wide(found.tables["adversary_instances"])["confidence"].to_numpy()
+    lost = kept == 0
+    assert 0 < lost.mean() < 1
+    assert (change[lost] >= confidence[lost] - 0.5).all()
+
+
+def test_every_cell_is_what_its_head_says(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model(3)
+    with torch.no_grad():
+        model.head.linear.weight.mul_(30)
+    corpus = corpus_of(planted.test.texts[:20], model=model)
+    told = {"search": True, "search_steps": 30, "epsilons": "0,0.05,0.1,0.5"}
+    found = verax.examine(model, corpus, "adversary", **told)  # type: ignore[arg-type]
+    shown, searched, groups = (
+        found.summary(f"adversary{name}") for name in ("", "_search", "_groups")
+    )
+    for epsilon in (0.0, 0.05, 0.1, 0.5):
+        row = row_of(epsilon)
+        assert shown.loc[row, "at most"] == pytest.approx(
+            np.mean(of(found, "upper_bound", epsilon))
+        )
+        assert shown.loc[row, "|Δp|"] == pytest.approx(np.mean(of(found, "change", epsilon)))
+        certified = 100 * np.mean(of(found, "certified", epsilon))
+        assert shown.loc[row, "certified"] == pytest.approx(certified)
+        values = np.array(of(found, "jsd", epsilon, "search"))
+        assert searched.loc[row, "JSD"] == pytest.approx(values.mean())
+        assert searched.loc[row, "nothing found"] == pytest.approx(100 * (values == 0).mean())
+        assert (f"JSD, {row}" in groups.columns) == (epsilon <= 0.1)
+    assert searched.loc["ε = 0", "nothing found"] == 100
+    cells = found.summary()
+    jsd = cells[cells["column"] == "JSD"]
+    assert (jsd["low"] >= 0).all()
+    assert (jsd["high"] <= math.log(2)).all()
 
 
 def test_the_summary_is_of_the_tables(make_model: Make, planted: verax.Corpus) -> None:
@@ -268,11 +362,40 @@ def test_epsilons_rise_and_come_once() -> None:
     assert AdversaryOptions(epsilons=" 0.1, 0.01,0.1 ,1").bounds == [0.01, 0.1, 1.0]
 
 
-def test_a_comparison_judges_by_it(make_model: Make, planted: verax.Corpus) -> None:
-    """Attention that nothing else can stand in for is the more truthful."""
+def test_a_comparison_judges_by_what_keeping_the_output_costs(
+    make_model: Make, planted: verax.Corpus
+) -> None:
+    """How far the farthest is hangs on how peaked attention is; what it must give up does not."""
     models = {"softmax": make_model(), "sparse": make_model(projection="sparsemax")}
-    found = verax.compare(models, planted, exams=["adversary"], sample=30).table()
-    better = found.set_index("measure")["better"]
-    assert better["adversary: jsd, ε 0.05"] == "lower"
+    found = verax.compare(models, planted, exams=["adversary"], sample=30)
+    better = found.table().set_index("measure")["better"]
+    assert better["adversary: jsd, ε 0.05"] == ""
+    assert better["adversary: held, ε 0.05"] == "higher"
     assert better["adversary: permuted"] == "higher"
-    assert "adversary: jsd, ε 1" not in better.index
+    assert "adversary: held, ε 1" not in better.index
+
+
+def test_what_is_held_back(make_model: Make, planted: verax.Corpus) -> None:
+    model = make_model()
+    with torch.no_grad():
+        model.head.linear.weight.mul_(30)
+    found = verax.examine(model, planted, "adversary", sample=30)
+    farthest = wide(found.tables["adversary_instances"])["farthest"].to_numpy()
+    assert np.allclose(farthest, of(found, "jsd", 1.0))
+    held = farthest - np.array(of(found, "jsd", 0.01))
+    assert (held >= -1e-12).all()
+    assert held.max() > 0
+    shown = found.summary("adversary")["held back"]
+    assert shown["ε = 0.01"] == pytest.approx(held.mean())
+    assert shown["any output"] == pytest.approx(0, abs=1e-12)
+    measures = document_measures(found).query("measure == 'adversary: held, ε 0.01'")["value"]
+    assert np.allclose(measures, held)
+
+
+def test_epsilons_next_to_each_other_are_told_apart(
+    make_model: Make, planted: verax.Corpus
+) -> None:
+    close = "0.1,0.1000001,0.99999999"
+    found = verax.examine(make_model(), planted, "adversary", sample=5, epsilons=close)
+    rows = ["ε = 0.1", "ε = 0.1000001", "ε = 0.99999999"]
+    assert found.summary("adversary").index.tolist() == rows

@@ -297,3 +297,20 @@ def test_shapes_that_do_not_fit_are_named() -> None:
         search(weights, says, mask, keys, options=SearchOptions(restarts=0))
     with pytest.raises(VeraxError, match="the answer to weights of shape"):
         search_through(weights, lambda given: given[..., 0], mask, keys)
+
+
+def test_a_change_of_exactly_epsilon_is_kept() -> None:
+    found = search(*rows(0), options=SearchOptions(restarts=1, steps=1))
+    seen = 0
+    for document, change in enumerate(found.change[0].tolist()):
+        if 0 < change < 1 and found.jsd[0, document] > 0:
+            assert found.best(change).restart[document].item() == 0
+            seen += 1
+    assert seen > 2
+
+
+def test_keys_left_out_are_places() -> None:
+    weights, says, mask, _ = rows(0)
+    plain = search(weights, says, mask, options=SearchOptions(steps=3))
+    told = search(weights, says, mask, torch.arange(len(mask)), options=SearchOptions(steps=3))
+    assert torch.equal(plain.weights, told.weights)

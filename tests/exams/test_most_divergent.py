@@ -271,11 +271,13 @@ def test_what_does_not_fit_is_named() -> None:
     for message, arguments in {
         "mask is": (weights, z, mask.float(), 0.1),
         "item_logits has shape": (weights, z[:, :3], mask, 0.1),
-        "epsilon is 1.5": (weights, z, mask, 1.5),
-        "epsilon is nan": (weights, z, mask, math.nan),
+        "epsilon": (weights, z, mask, 1.5),
         "no item with weight": (weights, z, mask & False, 0.1),
         "item_logits are NaN": (weights, z / 0, mask, 0.1),
         "weights are negative": (weights - 0.1, z, mask, 0.1),
     }.items():
         with pytest.raises(VeraxError, match=message):
             most_divergent(*arguments)
+    for epsilon in (math.nan, -0.1, "much"):
+        with pytest.raises(VeraxError, match="epsilon"):
+            most_divergent(weights, z, mask, epsilon)  # type: ignore[arg-type]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import logsumexp, rel_entr
 from simplex_points import grid, rows
 from torch import Tensor
 
@@ -146,6 +149,97 @@ def test_an_edge_that_keeps_the_prediction_on_two_intervals() -> None:
     assert found.jsd.item() == pytest.approx(best.item(), abs=1e-5)
     assert found.jsd.item() >= best.item() - 1e-12
     assert found.weights[0, 2] == 0
+
+
+def under(top: float) -> tuple[Tensor, Tensor, Tensor, float]:
+    """A hill whose summit lies so far above the lower face of ε = 0.1 (or below, if negative)."""
+    weights, says, mask = hill(-6.0, 0.0, 0.0)
+    for _ in range(30):  # moving the hill moves the prediction, a little
+        own = (weights[0] @ says[0]).softmax(-1)
+        low = torch.logit(own.amax() - 0.1)
+        summit = says[0, :2, 0].mean() + 20 - math.log(2)
+        says[0, :2, 0] += low + top - summit
+    return weights, says, mask, 0.1
+
+
+def test_a_summit_just_below_the_face_is_no_meeting() -> None:
+    weights, says, mask, epsilon = under(-1e-6)
+    found = most_divergent(weights, says, mask, epsilon)
+    assert found.change.item() <= epsilon + 1e-9
+    assert found.weights[0, 2] > 0
+
+
+def test_a_summit_just_above_the_face_is_met() -> None:
+    """Newton's steps come nearer by half where they nearly touch, and still arrive."""
+    weights, says, mask, epsilon = under(1e-9)
+    found = most_divergent(weights, says, mask, epsilon)
+    assert found.change.item() <= epsilon + 1e-9
+    assert found.weights[0].tolist() == pytest.approx([0.5, 0.5, 0.0], abs=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])
+def test_meetings_are_found_whatever_the_logits(scale: float) -> None:
+    """Two opposed items of little weight, some mixture of which says what α says."""
+    says = torch.tensor([[0, 0, 0], [1.1, 0.3, -0.5], [-1.3, 0.1, 0.7]]).double() * scale
+    says[0] = torch.tensor([0.7, 0.0, -0.3]).double() - (says[1] + says[2]) * 0.01 / 0.98
+    weights = torch.tensor([[0.98, 0.01, 0.01]]).double()
+    found = most_divergent(weights, says.unsqueeze(0), torch.ones(1, 3).bool(), 0.05)
+    assert found.jsd.item() > 0.6
+
+
+def half_space(own: np.ndarray, z: np.ndarray, face: float, above: bool) -> float:
+    """The farthest vertex or crossing of simplex ∩ half-space, one by one."""
+
+    def jsd(p: np.ndarray) -> float:
+        middle = (p + own) / 2
+        return float((rel_entr(p, middle) + rel_entr(own, middle)).sum() / 2)
+
+    alone = np.eye(len(own))
+    found = [jsd(alone[i]) for i in range(len(own)) if (z[i] >= face) == above or z[i] == face]
+    for i, j in itertools.product(range(len(own)), repeat=2):
+        if z[i] < face < z[j]:
+            t = (z[j] - face) / (z[j] - z[i])
+            found.append(jsd(t * alone[i] + (1 - t) * alone[j]))
+    return max(found)
+
+
+def test_the_bound_is_the_least_of_all_half_spaces() -> None:
+    tighter = 0
+    for seed in range(12):
+        weights, says, mask = several(seed, 5, 3 + seed % 3)
+        epsilon = (0.01, 0.1)[seed % 2]
+        found = most_divergent(weights, says, mask, epsilon)
+        for row in range(4):
+            own, said = weights[row][mask[row]].numpy(), says[row][mask[row]].numpy()
+            logits = own @ said
+            y, p = logits.argmax(), np.exp(logits - logsumexp(logits)).max()
+            free = half_space(own, 0 * said[:, y], 0.0, True)
+            bounds = [free]
+            if p + epsilon < 1:
+                odds = said[:, y] - logsumexp(np.delete(said, y, 1), axis=1)
+                high = np.log((p + epsilon) / (1 - p - epsilon))
+                bounds.append(half_space(own, odds, high, False))
+            if p > epsilon:
+                low = np.log((p - epsilon) / (1 - p + epsilon))
+                rivals = [c for c in range(said.shape[1]) if c != y]
+                bounds += [half_space(own, said[:, y] - said[:, c], low, True) for c in rivals]
+            least = max(min(bounds), found.jsd[row].item())
+            assert found.upper_bound[row].item() == pytest.approx(least, abs=1e-9)
+            tighter += min(bounds) < free - 1e-6
+    assert tighter > 5
+
+
+def test_bounds_that_all_but_meet_certify_nothing() -> None:
+    seen = 0
+    for seed in range(20):
+        weights, z, mask = rows(seed, 6, batch=4)
+        three = torch.cat([0 * z, z, 0 * z - 18], dim=-1)
+        found = most_divergent(weights, three, mask, 0.05)
+        gap = found.upper_bound - found.jsd
+        close = (gap > 1e-12) & (gap < 1e-6)
+        assert not found.certified[close].any()
+        seen += int(close.sum())
+    assert seen > 0
 
 
 def test_where_no_item_and_no_edge_keeps_the_prediction_the_own_weights_are_left() -> None:

@@ -154,7 +154,11 @@ def test_every_exam_has_measures_of_its_own(
         "leakage: alone (correct decisions)",
         "leakage: agreeing (correct decisions)",
         "leakage: confidence (correct decisions)",
-        *(f"adversary: jsd, ε {epsilon}" for epsilon in ("0.01", "0.05", "0.1", "0.25", "0.5")),
+        *(
+            f"adversary: {what}, ε {epsilon}"
+            for epsilon in ("0.01", "0.05", "0.1", "0.25", "0.5")
+            for what in ("jsd", "held")
+        ),
         "adversary: permuted",
     ]
     means = found.groupby("measure")["value"].mean()

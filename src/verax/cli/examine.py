@@ -111,7 +111,7 @@ TITLES = {
     "leakage": "probability of the decision, had attention been on one token alone",
     "adversary_documents": "documents",
     "adversary": "the most divergent attention that moves the decision's probability by ε at most",
-    "adversary_search": "the same by Jain & Wallace's search",
+    "adversary_search": "the same by Jain & Wallace's search, which penalises |Δp| beyond 0.01",
     "adversary_groups": "by decided class and largest weight; permuted: median over random orders",
     "entropy": "normalised entropy: 0 where one position has all, 1 where all have the same",
 }

@@ -47,6 +47,7 @@ def document_measures(verdict: Verdict) -> pd.DataFrame:
     fragility: tvd uniform, …         how far the output moves
     leakage: alone (correct decisions), agreeing (…), confidence (…)
     adversary: jsd, ε 0.05            of the most divergent attention that keeps the prediction
+    adversary: held, ε 0.05           how much farther one could be that need not keep it
     adversary: permuted               median |Δŷ| over random orders of the weights
     """
     tables = verdict.tables
@@ -144,13 +145,14 @@ def _adversaries(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
         return
     several = _column(tables["adversary_instances"], "items") > 1
     one = np.full(len(several), "one item", dtype=object)
+    instances = tables["adversary_instances"]
     best = tables["adversary"][tables["adversary"]["by"] == "best"]
-    named = {
-        f"jsd, ε {epsilon}": _column(part, "jsd")
-        for epsilon, part in best.groupby("epsilon", sort=False, observed=True)
-        if float(str(epsilon)) < 1  # beyond that it is the least weight's, whatever is said
-    }
-    named["permuted"] = _column(tables["adversary_instances"], "permuted")
+    farthest, named = _column(instances, "farthest"), {}
+    for epsilon, part in best.groupby("epsilon", sort=False, observed=True):
+        if float(str(epsilon)) < 1:  # beyond that it is the least weight's, whatever is said
+            named[f"jsd, ε {epsilon}"] = _column(part, "jsd")
+            named[f"held, ε {epsilon}"] = farthest - named[f"jsd, ε {epsilon}"]
+    named["permuted"] = _column(instances, "permuted")
     for name, values in named.items():
         kept = values.where(several.reindex(values.index))
         yield _part(pd.Series(values.index), f"adversary: {name}", kept, one)

@@ -1,6 +1,11 @@
 """Is there another attention that says the same?"""
 
-from verax.exams.adversary.most_divergent import Adversary, farthest_anywhere, most_divergent
+from verax.exams.adversary.most_divergent import (
+    Adversary,
+    farthest_anywhere,
+    farthest_item,
+    most_divergent,
+)
 from verax.exams.adversary.search import (
     Best,
     Found,
@@ -15,6 +20,7 @@ __all__ = [
     "Found",
     "SearchOptions",
     "farthest_anywhere",
+    "farthest_item",
     "most_divergent",
     "search",
     "search_through",

@@ -11,7 +11,13 @@ from torch import Tensor
 
 from verax.divergence import total_variation
 from verax.errors import VeraxError
-from verax.exams.adversary.most_divergent import Adversary, farthest_anywhere, most_divergent
+from verax.exams.adversary.most_divergent import (
+    MET,
+    Adversary,
+    farthest_anywhere,
+    farthest_item,
+    most_divergent,
+)
 from verax.exams.adversary.search import Found, SearchOptions, search, search_through
 from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.said import ItemExam, Said
@@ -60,14 +66,15 @@ class AdversaryExam(ItemExam):
 
     adversary_instances  items, classes, label, correct, decision, max_weight (the largest α_i),
                          confidence (p of the decision), permuted (median over random orders of the
-                         weights of |Δŷ|, the total variation distance of the output)
+                         weights of |Δŷ|, the total variation distance of the output), farthest
+                         (JSD of the most divergent attention, whatever it says)
     adversary            by `epsilon` and `by`: jsd of the most divergent attention in nats, change
                          (|Δp| of the decision), kept (the decision stays), correct, certified,
                          upper_bound
 
     `by` is `best`: with an affine head exact for two classes, and the best item or edge, or what a
     search found if that is more, for several; and `search`: Jain & Wallace's, if it is asked for.
-    A head that is not affine can only be searched, and is.
+    A head that is not affine is asked about single items, and searched.
     """
 
     name = "adversary"
@@ -83,9 +90,9 @@ class AdversaryExam(ItemExam):
         labels: list[dict[str, str | int]] = []
         rows: list[dict[str, Tensor]] = []
         for epsilon in self.options.bounds:
-            known = self._known(said, searched, epsilon)
+            known = self._known(said, own, searched, epsilon)
             for by, found in known.items():
-                labels.append({"epsilon": f"{epsilon:g}", "by": by})
+                labels.append({"epsilon": written(epsilon), "by": by})
                 rows.append(_measures(found, said.labels))
         measures = {name: torch.stack([row[name] for row in rows]) for name in rows[0]}
         everyone = torch.ones(len(said), dtype=torch.bool)
@@ -99,28 +106,28 @@ class AdversaryExam(ItemExam):
             return search(said.weights, said.item_logits, said.mask, **told)
         return search_through(said.weights, said.logits_under, said.mask, **told)
 
-    def _known(self, said: Said, searched: Found | None, epsilon: float) -> dict[str, Adversary]:
+    def _known(
+        self, said: Said, own: Tensor, searched: Found | None, epsilon: float
+    ) -> dict[str, Adversary]:
         """What is known of the most divergent attention, by how."""
-        known = {}
         if said.is_affine:
-            known[BEST] = most_divergent(said.weights, said.item_logits, said.mask, epsilon)
-        if searched is not None:
-            bound = known[BEST].upper_bound if known else farthest_anywhere(said.weights, said.mask)
-            best = searched.best(epsilon)
-            kept = decisions(best.logits) == decisions(searched.own_logits)
-            found = Adversary(
-                best.weights,
-                best.jsd,
-                best.change,
-                kept,
-                bound - best.jsd <= 1e-12,
-                bound,
-                best.logits,
-            )
-            known[BEST] = known[BEST].or_farther(found) if known else found
-            if self.options.search:
-                known[SEARCHED] = found
-        return known
+            best = most_divergent(said.weights, said.item_logits, said.mask, epsilon)
+        else:
+            best = farthest_item(said.weights, said.item_logits, own, said.mask, epsilon)
+        if searched is None:
+            return {BEST: best}
+        ended = searched.best(epsilon)
+        found = Adversary(
+            ended.weights,
+            ended.jsd,
+            ended.change,
+            decisions(ended.logits) == decisions(searched.own_logits),
+            best.upper_bound - ended.jsd <= MET,
+            best.upper_bound,
+            ended.logits,
+        )
+        known = {BEST: best.or_farther(found)}
+        return known | {SEARCHED: found} if self.options.search else known
 
     def _instances(self, said: Said, own: Tensor) -> dict[str, Tensor]:
         decided, shares = decisions(own), probabilities(own)
@@ -136,7 +143,13 @@ class AdversaryExam(ItemExam):
             "max_weight": said.weights.double().amax(-1),
             "confidence": shares.amax(-1),
             "permuted": moved.quantile(0.5, dim=0),
+            "farthest": farthest_anywhere(said.weights, said.mask),
         }
+
+
+def written(epsilon: float) -> str:
+    """How an ε is written in a table: no two alike."""
+    return repr(epsilon).removesuffix(".0")
 
 
 def _measures(found: Adversary, labels: Tensor) -> dict[str, Tensor]:

@@ -46,9 +46,9 @@ class Point:
 
     def weights(self, like: Tensor) -> Tensor:
         """(batch, items): `share` on the first item, the rest on the second."""
-        rest = torch.where(self.first == self.second, 0.0, 1 - self.share)
         found = torch.zeros_like(like)
-        found.scatter_(1, self.second.unsqueeze(-1), rest.unsqueeze(-1))
+        found.scatter_(1, self.second.unsqueeze(-1), 1 - self.share.unsqueeze(-1))
+        # written last, so that of a vertex the share is what stays
         return found.scatter_(1, self.first.unsqueeze(-1), self.share.unsqueeze(-1))
 
     def or_better(self, other: Point) -> Point:
@@ -191,7 +191,7 @@ class _Crossings:
     face: Tensor
 
     def limits(self) -> Tensor:
-        """(rows, edges): what JSD does not exceed there; −∞ where there is no edge."""
+        """(rows, edges): what JSD does not exceed there; less where there is no edge."""
         up, down, apart = self._gaps()
         near, far = (
             at_vertices(side.weights, side.there).clamp(min=_NOTHING)
@@ -241,10 +241,11 @@ class _Crossings:
         return edge.div(width, rounding_mode="floor"), edge % width
 
     def _z(self) -> tuple[Tensor, Tensor]:
-        """What stands on either side; padding one off the face."""
+        """What stands on either side; padding as far off the face as this is from nothing."""
         f = self.face.unsqueeze(-1)
-        low = torch.where(self.low.there, self.low.z, f - 1)
-        return low, torch.where(self.high.there, self.high.z, f + 1)
+        off = 1 + f.abs()
+        low = torch.where(self.low.there, self.low.z, f - off)
+        return low, torch.where(self.high.there, self.high.z, f + off)
 
     def _gaps(self) -> tuple[Tensor, Tensor, Tensor]:
         """How far the face is from both items, and one over how far these are apart."""

@@ -8,15 +8,17 @@ import torch
 from torch import Tensor
 
 from verax.divergence import jensen_shannon
-from verax.errors import VeraxError
 from verax.exams.adversary.asked import item_says, own_weights
 from verax.exams.adversary.farthest import at_vertices, best_vertex, farthest
 from verax.exams.adversary.several import farthest_of_several, log_odds
 from verax.models.head import decisions, two_columns
+from verax.options import check
 
 MAX_PAIRS = 2**17
 """Edges held at once: a few numbers each, all of which fit a processor's cache."""
-_MET = 1e-12
+MET = 1e-12
+"""How close two bounds are that meet."""
+_KEPT = 1e-6
 _ROUNDING_P, _ROUNDING_Z = 1e-15, 64 * torch.finfo(torch.float64).eps
 
 
@@ -74,16 +76,16 @@ def most_divergent(
     is a lower bound, as the set of what keeps the prediction is no polytope; `upper_bound` is the
     smallest over half-spaces that hold this set, and the answer is certified where they meet.
 
-    Faces stand off by what rounding can move a prediction, some 1e-14, so that nothing that keeps
-    it in floating point is farther than the certificate.
+    Faces stand off by what rounding can move a prediction, some 1e-14 times the largest logit, so
+    that nothing that keeps it in floating point is farther than the certificate. Where that is more
+    than 1e-6 in the probability, with logits beyond 1e8, nothing is certified.
 
     >>> own, says = torch.tensor([[0.8, 0.1, 0.1]]), torch.tensor([[[2.0], [2.0], [-1.0]]])
     >>> found = most_divergent(own, says, torch.ones(1, 3, dtype=torch.bool), epsilon=0.1)
     >>> found.weights.tolist(), round(found.jsd.item(), 3), found.certified.item()
     ([[0.0, 1.0, 0.0]], 0.526, True)
     """
-    if not 0 <= epsilon <= 1:
-        raise VeraxError(f"epsilon is {epsilon}: expected a change of probability, 0 to 1")
+    epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
     own, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
     logits = torch.einsum("bi,bic->bc", own, says)
     decided = decisions(logits)
@@ -101,15 +103,49 @@ def most_divergent(
     found = torch.where(point.value.isfinite().unsqueeze(-1), point.weights(own), own)
     after = torch.einsum("bi,bic->bc", found, says)
     jsd = jensen_shannon(found, own).clamp(min=0)
-    met = bound - jsd <= _MET
+    change = change_of(log_odds(after, decided), odds)
+    met = (bound - jsd <= MET) & (change <= epsilon + _KEPT)
     return Adversary(
         found,
         jsd,
-        change_of(log_odds(after, decided), odds),
+        change,
         decisions(after) == decided,
         met,
         torch.where(met, jsd, bound),
         after[:, 1:] - after[:, :1] if item_logits.shape[-1] == 1 else after,
+    )
+
+
+@torch.no_grad()
+def farthest_item(
+    weights: Tensor, item_logits: Tensor, logits: Tensor, mask: Tensor, epsilon: float
+) -> Adversary:
+    """The farthest attention on one item that keeps the prediction; the own where there is none.
+
+    For any head: item_logits is what it makes of each item alone, logits what it makes of them all
+    under `weights`, (batch, classes). No attention is farther than `farthest_anywhere`.
+    """
+    own, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
+    all_in_all = two_columns(logits.double())
+    decided = decisions(all_in_all)
+    odds = log_odds(all_in_all, decided)
+    change = change_of(log_odds(says, decided.unsqueeze(-1).expand(mask.shape)), odds.unsqueeze(-1))
+    point = best_vertex(at_vertices(own, mask), mask & (change <= epsilon))
+    there = point.value.isfinite()
+    place = point.first.unsqueeze(-1)
+    found = torch.where(there.unsqueeze(-1), point.weights(own), own)
+    alone = item_logits.double().take_along_dim(place.unsqueeze(-1), 1).squeeze(1)
+    after = torch.where(there.unsqueeze(-1), alone, logits.double())
+    jsd = jensen_shannon(found, own).clamp(min=0)
+    bound = farthest_anywhere(weights, mask)
+    return Adversary(
+        found,
+        jsd,
+        torch.where(there, change.gather(-1, place).squeeze(-1), 0.0),
+        decisions(after) == decided,
+        bound - jsd <= MET,
+        bound,
+        after,
     )
 
 

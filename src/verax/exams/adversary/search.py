@@ -97,7 +97,7 @@ def search(
     weights: Tensor,
     item_logits: Tensor,
     mask: Tensor,
-    keys: Tensor,
+    keys: Tensor | None = None,
     seed: int = 0,
     options: SearchOptions = _THEIRS,
     max_items: int | None = None,
@@ -107,17 +107,18 @@ def search(
     weights      (batch, items)           α; may be sparse
     item_logits  (batch, items, classes)  ℓ_i; one column is one sigmoid logit
     mask         (batch, items) bool
-    keys         (batch,) long            with the seed, all that a document's start hangs on
+    keys         (batch,) long            with the seed, all that a document's start hangs on, such
+                                          as `trace.batch.keys`; their places, if left out
     max_items    restarts × batch × items that a thread, or the accelerator, holds at once; a longer
                  document is held by itself
 
     >>> own, says = torch.tensor([[0.98, 0.01, 0.01]]), torch.tensor([[[2.0], [2.0], [-1.0]]])
-    >>> found = search(own, says, own > 0, torch.tensor([7])).best(epsilon=0.05)
+    >>> found = search(own, says, own > 0).best(epsilon=0.05)
     >>> found.weights.round(decimals=1).tolist(), round(found.jsd.item(), 1)
     ([[0.0, 1.0, 0.0]], 0.7)
     """
     own, says = own_weights(weights, mask), item_says(item_logits, mask)
-    _check(mask, keys, options)
+    keys = _keys(mask, keys, options)
     if max_items is None:
         max_items = MAX_ITEMS if own.device.type == "cpu" else 2**24
     (batch, width, classes), restarts = says.shape, options.restarts
@@ -150,7 +151,7 @@ def search_through(
     weights: Tensor,
     answer: Answer,
     mask: Tensor,
-    keys: Tensor,
+    keys: Tensor | None = None,
     seed: int = 0,
     options: SearchOptions = _THEIRS,
     max_items: int = 2**20,
@@ -163,7 +164,7 @@ def search_through(
     The rest as in `search`, whose results these are where the head is affine.
     """
     own = own_weights(weights, mask)
-    _check(mask, keys, options)
+    keys = _keys(mask, keys, options)
     own_logits = answer(own.unsqueeze(0)).squeeze(0).double()
     if own_logits.dim() != 2 or len(own_logits) != len(own):
         raise VeraxError(
@@ -226,11 +227,14 @@ def _each(
         torch.set_num_threads(threads)
 
 
-def _check(mask: Tensor, keys: Tensor, options: SearchOptions) -> None:
+def _keys(mask: Tensor, keys: Tensor | None, options: SearchOptions) -> Tensor:
+    if options.restarts < 1:
+        raise VeraxError(f"restarts is {options.restarts}: expected 1 or more")
+    if keys is None:
+        return torch.arange(len(mask), device=mask.device)
     if keys.shape != mask.shape[:1] or keys.dtype != torch.long:
         raise VeraxError(
             f"keys is {keys.dtype} of shape {tuple(keys.shape)}: expected torch.int64 of shape "
             f"({len(mask)},), one for each document"
         )
-    if options.restarts < 1:
-        raise VeraxError(f"restarts is {options.restarts}: expected 1 or more")
+    return keys

@@ -29,6 +29,7 @@ from verax.exams.adversary.farthest import Point, at_vertices, best_vertex, entr
 _TINY = 1e-13
 _STEPS = 60
 _CONVERGED = 1e-11
+_EPS = 64 * torch.finfo(torch.float64).eps
 
 
 def log_odds(logits: Tensor, decided: Tensor) -> Tensor:
@@ -118,7 +119,9 @@ def _meetings(
         if not bool(alive.any()):
             break
     missing = (target - log_odds(origin + t.unsqueeze(-1) * way, y)).abs()
-    met = (t > 0) & (missing <= _CONVERGED * (1 + target.abs()))
+    rounding = _CONVERGED * (1 + target.abs())
+    rounding += _EPS * (origin.abs().amax(-1) + way.abs().amax(-1))
+    met = (t > 0) & (missing <= rounding)
     row, start, end, t = row[met], start[met], end[met], t[met]
     return _farthest_end(weights, row, start, end, t)
 

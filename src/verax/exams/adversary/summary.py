@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from verax.exams.adversary.exam import BEST, SEARCHED
+from verax.divergence import MOST
+from verax.exams.adversary.exam import BEST, SEARCHED, written
 from verax.exams.cells import (
     Cell,
     count_cell,
@@ -20,7 +21,7 @@ from verax.exams.cells import (
 )
 from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
-from verax.statistics import mean, mean_share, quantile, share, within_one
+from verax.statistics import Interval, mean, mean_share, quantile, share, within_one
 
 ONE = "left out: of one item, which no attention can change"
 FAR = 0.5
@@ -54,16 +55,18 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def row_of(epsilon: float) -> str:
     """How an ε is called in a table."""
-    return "any output" if epsilon >= 1 else f"ε = {epsilon:g}"
+    return "any output" if epsilon >= 1 else f"ε = {written(epsilon)}"
 
 
 def _best_cells(row: str, part: pd.DataFrame, instances: pd.DataFrame) -> Iterator[Cell]:
     n, table = len(part), "adversary"
     jsd = part["jsd"].to_numpy()
-    yield number_cell(table, row, "JSD", mean(jsd), n)
+    yield number_cell(table, row, "JSD", _divergence(jsd), n)
     yield number_cell(table, row, "sd", (_sd(jsd), np.nan, np.nan), n)
     yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
     yield percent_cell(table, row, f"JSD > {FAR:g}", mean_share(_far(jsd)), n)
+    held = instances["farthest"].to_numpy() - jsd
+    yield number_cell(table, row, "held back", _divergence(held), n)
     yield number_cell(table, row, "|Δp|", within_one(mean(part["change"].to_numpy())), n)
     yield percent_cell(table, row, "decisions kept", mean_share(part["kept"].to_numpy()), n)
     right = part["correct"].to_numpy()
@@ -72,17 +75,17 @@ def _best_cells(row: str, part: pd.DataFrame, instances: pd.DataFrame) -> Iterat
         own = instances["correct"].to_numpy()
         yield points_cell(table, row, "Δ accuracy", (share(right) - share(own)).interval, n)
     yield percent_cell(table, row, "certified", mean_share(part["certified"].to_numpy()), n)
-    yield number_cell(table, row, "at most", mean(part["upper_bound"].to_numpy()), n)
+    yield number_cell(table, row, "at most", _divergence(part["upper_bound"].to_numpy()), n)
 
 
 def _search_cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
     n, table = len(part), "adversary_search"
     jsd, bound = part["jsd"].to_numpy(), part["upper_bound"].to_numpy()
-    yield number_cell(table, row, "JSD", mean(jsd), n)
+    yield number_cell(table, row, "JSD", _divergence(jsd), n)
     yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
     yield percent_cell(table, row, f"JSD > {FAR:g}", mean_share(_far(jsd)), n)
     gap = bound - jsd
-    yield number_cell(table, row, "short of the bound", mean(gap), n)
+    yield number_cell(table, row, "short of the bound", _divergence(gap), n)
     yield number_cell(table, row, "at worst", (float(gap.max()), np.nan, np.nan), n)
     yield percent_cell(table, row, "nothing found", mean_share((jsd == 0).astype(float)), n)
 
@@ -113,10 +116,16 @@ def _one_group(
     yield count_cell(table, row, "documents", n, len(chosen))
     for epsilon, part in close.items():
         jsd = part["jsd"].to_numpy()[chosen]
-        yield number_cell(table, row, f"JSD, {row_of(epsilon)}", mean(jsd), n)
+        yield number_cell(table, row, f"JSD, {row_of(epsilon)}", _divergence(jsd), n)
         yield percent_cell(table, row, f"> {FAR:g}, {row_of(epsilon)}", mean_share(_far(jsd)), n)
     moved = instances["permuted"].to_numpy()
     yield number_cell(table, row, "permuted |Δŷ|", within_one(mean(moved)), n)
+
+
+def _divergence(values: NDArray[np.float64]) -> Interval:
+    """A mean of divergences, its interval cut to what these can be."""
+    value, low, high = mean(values)
+    return value, max(low, 0.0), min(high, MOST)
 
 
 def _far(jsd: NDArray[np.float64]) -> NDArray[np.float64]:

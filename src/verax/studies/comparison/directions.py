@@ -19,6 +19,7 @@ ZEROS = "items without weight tie by arithmetic: see on support"
 SAME = "judged over all items"
 OTHER_ITEMS = "of words in one and sentences in the other"
 FEWER = "items without weight need not go, by arithmetic: see optimal"
+PEAKED = "of how peaked attention is, by arithmetic: see held"
 _COUNTED = ("erasure: fraction, attention", "erasure: excess, attention")
 _OF_ITEMS = ("erasure", "agreement", "leakage", "adversary")
 
@@ -52,7 +53,8 @@ _KINDS = {
     "leakage: pooled": Kind("leakage", NUMBER, LOWER),
     "leakage: agreeing": Kind("leakage", PERCENT, LOWER),
     "leakage: confidence": Kind("leakage"),
-    "adversary: jsd": Kind("adversary", NUMBER, LOWER),
+    "adversary: jsd": Kind("adversary", note=PEAKED),
+    "adversary: held": Kind("adversary", NUMBER, HIGHER),
     "adversary: permuted": Kind("adversary", NUMBER, HIGHER),
 }
 """By the name's beginning, the first that fits."""

@@ -315,6 +315,12 @@ def test_documents_of_one_item_are_counted_and_left_out() -> None:
     assert left_out["reason"].tolist()[2:] == ["one item"] * 2
 
 
+def test_where_one_class_is_decided_for_its_rows_are_not_repeated() -> None:
+    corpus = corpus_of(["a b c", "a b", "a a b"])
+    found = verax.examine(look_up_model(WORDS), corpus, "adversary")
+    assert not any("class" in row for row in found.summary("adversary_groups").index)
+
+
 def test_nothing_but_single_words() -> None:
     corpus = corpus_of(["a", "b"], labels=[0, 0])
     found = verax.examine(look_up_model(WORDS), corpus, "adversary")

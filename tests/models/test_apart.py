@@ -12,6 +12,7 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 import verax
+from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
 from verax.models import AttentionClassifier, probabilities
 from verax.models.apart import divergences
@@ -103,3 +104,12 @@ def test_what_cannot_be_compared_is_refused(make_model: Make, planted: verax.Cor
     other.tokeniser = replace(other.tokeniser, lowercase=not other.tokeniser.lowercase)
     with pytest.raises(VeraxError, match="load the corpus with the model's tokeniser"):
         divergences(flat, other, planted.test)
+
+
+def test_what_is_encoded_must_fit_both(make_model: Make, planted: verax.Corpus) -> None:
+    a, b = make_model(), make_model()
+    other = AttentionClassifier(
+        b.options, Vocabulary(list(b.vocabulary.words)[::-1]), b.classes, b.tokeniser
+    )
+    with pytest.raises(VeraxError, match="as other numbers"):
+        divergences(a, other.eval(), a.read(planted.test))

@@ -136,3 +136,20 @@ def test_a_guide_that_reads_otherwise_is_refused(make_model: Make) -> None:
     other = replace(guide.tokeniser, lowercase=not guide.tokeniser.lowercase)
     with pytest.raises(VeraxError, match=r"^the guide reads by .*, the model by "):
         GuidedClassifier(options, guide.vocabulary, guide.classes, other, guide=guide)
+
+
+def test_projection_and_its_numbers_are_the_guides(make_model: Make) -> None:
+    for given in ({"projection": "entmax", "alpha": 1.7}, {"projection": "sparsegen", "lam": -2.0}):
+        model = under(make_model(**given))
+        assert {name: getattr(model.options, name) for name in given} == given
+
+
+def test_the_guide_is_read_as_it_is_when_finished(make_model: Make) -> None:
+    guide = make_model().train()
+    assert not under(guide).guide.training
+    assert guide.training
+
+
+def test_a_guided_model_attends_words(make_model: Make) -> None:
+    with pytest.raises(VeraxError, match="attends words, not sentences"):
+        under(make_model(boundaries=False), hierarchical=True)

@@ -96,7 +96,10 @@ def _group_cells(instances: pd.DataFrame, close: Mapping[float, pd.DataFrame]) -
     place = np.digitize(instances["max_weight"].to_numpy(), BINS[1:-1])
     bins = [f"max α {low:g}–{high:g}" for low, high in itertools.pairwise(BINS)]
     all_of_them = np.ones(len(instances), dtype=bool)
-    classes = {"": all_of_them} | {f"class {c:g}": decision == c for c in np.unique(decision)}
+    decided = np.unique(decision)
+    classes = {"": all_of_them}
+    if len(decided) > 1:  # one alone has no other rows than all
+        classes |= {f"class {c:g}": decision == c for c in decided}
     weights = {"": all_of_them} | {name: place == k for k, name in enumerate(bins)}
     for class_name, in_class in classes.items():
         for bin_name, in_bin in weights.items():

@@ -1,0 +1,65 @@
+"""Other attention on real text, where a machine has it: SST as papers read it, and five classes."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import verax
+from verax.exams.adversary.summary import ONE
+from verax.training import divergences, train_adversary
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("VERAX_DATA"), reason="$VERAX_DATA names no folder of corpora"
+)
+
+
+def jsd(verdict: verax.Verdict, by: str) -> np.ndarray:
+    table = verdict.tables["adversary"]
+    own = table[(table["measure"] == "jsd") & (table["by"] == by)]
+    return own.pivot(index="id", columns="epsilon", values="value").to_numpy()
+
+
+@pytest.fixture(scope="module")
+def sst() -> verax.Corpus:
+    return verax.load_corpus(
+        "sst", text_column="text_jw", tokeniser="whitespace", min_length=6, limit=800
+    )
+
+
+@pytest.mark.parametrize("projection", ["softmax", "sparsemax"])
+@pytest.mark.parametrize("grounding", ["none", "tying"])
+def test_no_search_on_sst_gets_beyond_the_certificate(
+    sst: verax.Corpus, projection: str, grounding: str
+) -> None:
+    told = {"projection": projection, "grounding": grounding, "epochs": 2, "encoder": "conv"}
+    model = verax.train(sst, **told)
+    verdict = verax.examine(model, sst, "adversary", sample=60, search=True, search_steps=200)
+    best, searched = jsd(verdict, "best"), jsd(verdict, "search")
+    assert best.shape == (60, 6)
+    assert (searched <= best + 1e-10).all()
+    assert (np.diff(best, axis=1) >= -1e-12).all()  # epsilons rise
+    assert (verdict.summary("adversary")["certified"] == 100).all()
+    assert searched.mean() < best.mean()
+
+
+def test_five_classes_of_yelp_are_bounded_from_both_sides() -> None:
+    corpus = verax.load_corpus("yelp", limit=300)
+    model = verax.train(corpus, encoder="conv", epochs=1)
+    verdict = verax.examine(model, corpus, "adversary", sample=20, search=True, search_steps=50)
+    shown = verdict.summary("adversary")
+    assert (shown["JSD"] <= shown["at most"] + 1e-12).all()
+    assert shown.loc["any output", "certified"] == 100
+    left_out = verdict.summary("adversary_documents").loc[ONE, "value"]
+    assert verdict.summary("adversary_groups").loc["all", "documents"] + left_out == 20
+
+
+def test_an_adversary_of_sst_attends_elsewhere(sst: verax.Corpus) -> None:
+    base = verax.train(sst, encoder="conv", epochs=2)
+    near, far = (
+        train_adversary(base, sst, lam, seed=1, epochs=4, encoder="conv") for lam in (0.0, 1.0)
+    )
+    found = [divergences(model, base, sst.test)["jsd"].mean() for model in (near, far)]
+    assert found[0] + 0.1 < found[1] <= np.log(2)

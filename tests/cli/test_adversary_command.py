@@ -69,29 +69,75 @@ def test_prints_every_part_and_writes_every_number(
             assert any(line.startswith(f"{name}, seed {seed}: validation F1 ") for line in lines)
     scores = found.controls().set_index("name")
     told = scores.loc["base"]
-    start = f"the base: F1 {100 * told['f1']:.1f}, accuracy {100 * told['accuracy']:.1f} on test"
+    start = f"the base: F1 {percent(told['f1'])}, accuracy {percent(told['accuracy'])} on test"
     assert f"{start}, 10 documents" in lines
+    against = found.against_yardstick().set_index("lam")
     for row in found.points().to_dict(orient="records"):
-        mark = " *" if row["chosen"] else ""
-        numbers = [f"{row['jsd']:.3f}", f"{row['tvd']:.3f}"]
-        numbers += [f"{100 * row[name]:.1f}" for name in ("same", "accuracy", "f1")]
-        assert any(line.startswith(f"{row['lam']:g}{mark} {' '.join(numbers)} ") for line in lines)
+        start = f"{row['lam']:g}{' *' if row['chosen'] else ''}"
+        beyond = f"{against.loc[row['lam'], 'difference']:+.3f}"
+        assert f"{start} {numbers(row)} {beyond}" in lines
+        assert f"{start} {numbers(row, 'validation_')}" in lines
+    others = found.yardstick().set_index("measure")["mean"]
+    assert f"other seeds {numbers(others)}" in lines
+    chosen = found.chosen()
+    words = (
+        f"validation F1 {percent(chosen.f1)} (the base {percent(chosen.base_f1)}), accuracy "
+        f"{percent(chosen.accuracy)} (the base {percent(chosen.base_accuracy)}), "
+        f"{percent(chosen.same)} of decisions the same"
+    )
+    assert words in out
+    beyond = f"beyond it on {percent(against.loc[chosen.lam, 'beyond'])} of documents"
+    assert f"over documents, for the models at hand; {beyond}" in out
+    trained = [line for line in lines if line.startswith("training ")]
+    assert trained[0] == "training λ 0, seed 1 (1 of 15)"
+    assert trained[4] == "training retrained, seed 5 (5 of 15)"
+    assert trained[5] == "training uniform, seed 1 (6 of 15)"
+    assert trained[-1] == "training mlp, guided by adversary, seed 2 (15 of 15)"
     yard = found.yardstick().set_index("measure").loc["jsd"]
     words = "yardstick: 2 models that differ from the base only by seed: JSD"
     assert any(line.startswith(f"{words} {yard['mean']:.3f} [") for line in lines)
     assert any(line.startswith(f"λ {found.chosen().lam:g} against it: JSD ") for line in lines)
     for name, row in scores.iterrows():
-        start = f"{name} {100 * row['f1']:.1f} {100 * row['accuracy']:.1f} "
+        start = f"{name} {percent(row['f1'])} {percent(row['accuracy'])} "
         assert any(line.startswith(start) for line in lines)
     assert "95% intervals, over seeds" in out
     assert lines[-1] == "saved in out/"
     assert sorted(p.name for p in Path().iterdir()) == ["out", "out.models"]
-    assert json.loads(Path("out/adversaries.json").read_text())["retrain"] == [5]
+    manifest = json.loads(Path("out/adversaries.json").read_text())
+    assert (manifest["retrain"], manifest["base"]["name"]) == ([5], base)
+    assert manifest["others"] == [{"name": str(models / "seed1"), "seed": 1}]
 
     for name in ("train", "train_adversary", "train_guided"):  # all is kept by now
         monkeypatch.setattr(f"{MAKING}.{name}", never)
     assert main(command) == 0
-    assert capsys.readouterr().out == out
+    expected_lines = [line for line in out.splitlines() if not line.startswith("training ")]
+    assert capsys.readouterr().out.splitlines() == expected_lines
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.1f}%"
+
+
+def numbers(row: Any, start: str = "") -> str:
+    apart = [f"{row[start + name]:.3f}" for name in ("jsd", "tvd")]
+    return " ".join(apart + [percent(row[start + n]) for n in ("same", "accuracy", "f1")])
+
+
+def test_more_than_two_classes_fit_a_narrow_terminal_and_have_macro_f1(
+    alone: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = verax.load_corpus("planted", documents=60, classes=3, length=12)
+    verax.train(corpus, encoder="none", embedding_size=8, epochs=1, device="cpu").save("base")
+    command = ["adversary", "base", "--lams", "0.25", "--seeds", "0", "--retrain", "1", *QUICK]
+    assert main([*command, "--no-controls"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("note: seed 0 is the base's")
+    assert any(line.startswith("λ 0.25, seed 0: validation macro F1 ") for line in lines)
+    tables = [line for line in lines if line.startswith(("λ  ", "other seeds", "0.25 *"))]
+    heads = ["λ", "JSD", "TVD", "same", "decisions", "accuracy", "macro", "F1", "beyond", "seeds"]
+    assert tables[0].split() == heads
+    assert len(tables) == 5
+    assert max(map(len, tables)) <= 80
 
 
 def test_adversaries_alone_and_no_yardstick(base: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +162,7 @@ def test_one_other_model_and_guides_that_cannot_be(
     out = capsys.readouterr().out
     assert "yardstick: 1 model that differs from the base only by seed: JSD " in out
     why = "the base attends sentences, and a guide attends words"
-    assert f"not there: mlp, guided by base; {why}" in out
+    assert f"left out: mlp, guided by base; {why}" in out
 
 
 def test_an_interruption_is_told_and_nothing_is_half_written(
@@ -139,14 +185,16 @@ def test_an_interruption_is_told_and_nothing_is_half_written(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--lams", "0,-1"], "option 'lam' is -1.0: it must be at least 0"),
+        (["--lams", "0,-1"], "option 'lams' is -1.0: it must be at least 0"),
         (["--lams", "0,many"], "option 'lams' is 'many': expected a number"),
         (["--lams", ","], "lams is an empty list"),
         (["--seeds", ""], "seeds is an empty list"),
         (["--seeds", "0.5"], "option 'seeds' is '0.5': expected a whole number"),
+        (["--seeds", "-1"], "option 'seeds' is -1: it must be at least 0"),
+        (["--out", "/proc/x"], "cannot keep models in /proc/x.models: nothing can be written"),
         (["--retrain", "x"], "option 'retrain' is 'x': expected a whole number"),
         (["--retrain", "0"], "cannot retrain with seed 0: it is the base's"),
-        (["--others", "nowhere"], "nowhere is neither a saved model"),
+        (["--others", "nowhere"], "nowhere is not a saved model"),
         (["--split", "dev"], "unknown split 'dev'"),
         (["--epochs", "few"], "option 'epochs' is 'few': expected a whole number"),
         (["--epochs", "0"], "option 'epochs' is 0"),
@@ -155,7 +203,10 @@ def test_an_interruption_is_told_and_nothing_is_half_written(
         (["--class-weight", "balanced"], "unknown option '--class-weight'"),
         (["--limit", "5"], "--limit without --corpus"),
         (["--corpus", "plantd"], "unknown corpus 'plantd'"),
-        (["--corpus", "planted", "--documents", "72"], "is not what the base was trained on"),
+        (
+            ["--corpus", "planted", "--documents", "72"],
+            "leave out corpus (--corpus), or give 'planted' with length 12, documents 60, as",
+        ),
         (["--device", "gpu"], "unknown device 'gpu'"),
     ],
 )
@@ -174,4 +225,6 @@ def test_no_model_and_no_room(base: str, capsys: pytest.CaptureFixture[str]) -> 
     Path("full").mkdir()
     Path("full/letter.txt").write_text("dear")
     assert "holds other files" in refusal(capsys, ["adversary", base, "--out", "full"])
-    assert sorted(str(p) for p in Path().rglob("*")) == ["full", "full/letter.txt"]
+    Path("full").rename("out.models")
+    assert "holds other files (letter.txt)" in refusal(capsys, ["adversary", base, "--out", "out"])
+    assert sorted(str(p) for p in Path().rglob("*")) == ["out.models", "out.models/letter.txt"]

@@ -29,7 +29,7 @@ def drawn(random: np.random.Generator, classes: int, labels: np.ndarray) -> pd.D
             "label": labels,
             "decision": decision,
             "max_weight": random.random(N) ** 0.7,
-            "items": random.integers(1, 30, N),
+            "items": random.integers(2, 30, N),
         }
     )
 
@@ -61,7 +61,7 @@ def made_up(
         for model in models
     ]
     told: Mapping[str, Any] = {
-        "format": 1,
+        "format": 2,
         "lams": list(lams),
         "seeds": list(seeds),
         "split": "test",

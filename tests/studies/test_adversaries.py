@@ -164,11 +164,49 @@ def test_what_it_says_of_itself(study: Adversaries, base: Model, corpus: verax.C
     manifest = study.manifest
     json.dumps(manifest, allow_nan=False)
     assert (manifest["lams"], manifest["seeds"], manifest["retrain"]) == ([0.0, 1.0], [1, 2], [5])
-    assert (manifest["others"], manifest["controls"], manifest["left_out"]) == ([3], True, {})
+    assert manifest["others"] == [{"name": "model 1", "seed": 3}]
+    assert (manifest["base"]["name"], manifest["controls"]) == ("the base", True)
+    assert manifest["left_out"] == {}
     assert manifest["options"] == {"epochs": 3}
     assert manifest["corpus"]["fingerprint"] == corpus.fingerprint
     assert manifest["base"]["training"]["seed"] == 0
     assert LAMS[0] == 0
+
+
+def test_folders_are_called_by_their_names(
+    base: Model, others: list[Model], corpus: verax.Corpus, tmp_path: Path
+) -> None:
+    base.save(tmp_path / "base")
+    others[0].save(tmp_path / "other")
+    given: dict[str, Any] = {"others": [tmp_path / "other"], "controls": False}
+    found = run_adversaries(str(tmp_path / "base"), corpus, [0.5], epochs=1, device="cpu", **given)
+    assert found.manifest["base"]["name"] == str(tmp_path / "base")
+    assert found.manifest["others"] == [{"name": str(tmp_path / "other"), "seed": 3}]
+
+
+def test_who_is_trained_is_told_before_and_what_is_kept_is_not(
+    base: Model, corpus: verax.Corpus, tmp_path: Path
+) -> None:
+    told: list[Any] = []
+    settings: dict[str, Any] = {"epochs": 1, "device": "cpu", "keep": tmp_path, "retrain": [5]}
+    settings |= {"begin": told.append, "seeds": [1, 2]}
+    run_adversaries(base, corpus, [0.5], controls=False, **settings)
+    assert told == [
+        {"kind": kind, "name": name, "lam": lam, "seed": seed, "number": number, "total": 3}
+        for number, (kind, name, lam, seed) in enumerate(
+            [
+                ("adversary", "adversary", 0.5, 1),
+                ("adversary", "adversary", 0.5, 2),
+                ("seed", "retrained", None, 5),
+            ],
+            start=1,
+        )
+    ]
+    told.clear()
+    run_adversaries(base, corpus, [0.5], **settings)
+    assert [(row["number"], row["total"]) for row in told] == [(n, 13) for n in range(4, 14)]
+    assert told[0]["name"] == "uniform"
+    assert (told[-1]["name"], told[-1]["seed"]) == ("mlp, guided by adversary", 2)
 
 
 def test_a_bare_study_of_another_split(base: Model, tmp_path: Path) -> None:
@@ -332,14 +370,3 @@ def test_what_was_finished_before_an_interruption_is_kept(
     monkeypatch.setattr(f"{MAKING}.train", never)
     found = verax.adversaries(base, corpus, **settings)
     pd.testing.assert_frame_equal(found.instances, study.instances)
-
-
-@pytest.mark.parametrize("name", ["lam0.5-seed1", "mlp-guided-by-base-seed1"])
-def test_a_kept_folder_that_is_someone_elses_is_left_alone(
-    base: Model, corpus: verax.Corpus, tmp_path: Path, name: str
-) -> None:
-    (tmp_path / name).mkdir()
-    (tmp_path / name / "letter.txt").write_text("dear")
-    with pytest.raises(verax.VeraxError, match="holds other files"):
-        run_adversaries(base, corpus, [0.5], keep=tmp_path, epochs=1, device="cpu")
-    assert (tmp_path / name / "letter.txt").read_text() == "dear"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,7 @@ def test_points_of_one_seed_are_over_documents(seed: int, classes: int) -> None:
         expected = f1(own["label"], own["decision"], classes).interval
         low, high = max(0.0, expected[1]), min(1.0, expected[2])
         assert point[["f1_low", "f1_high"]].tolist() == pytest.approx([low, high])
-        for measure in ("jsd", "tvd", "f1"):
+        for measure in ("jsd", "tvd", "same", "accuracy", "f1"):
             value = point[f"validation_{measure}"]
             assert value == pytest.approx(number(beside, measure, classes))
 
@@ -104,29 +105,64 @@ def test_seeds_that_all_say_the_same_give_no_interval() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_the_lam_chosen_is_the_one_that_brute_force_finds(seed: int) -> None:
-    """On a grid so coarse that there are ties, and F1s exactly a point below the base's."""
+    """On a grid so coarse that there are ties, and scores exactly a point below the base's.
+
+    Scores are in half points, so that brute force counts in whole numbers.
+    """
     random = np.random.default_rng(seed)
     for _ in range(40):
-        lams = random.permutation(6)[: random.integers(1, 6)] / 10
+        lams = random.permutation(6)[: random.integers(1, 6)]
+        grid = {int(lam): [int(n) for n in random.integers((5, 8, 8))] for lam in lams}
+        own = [int(n) for n in random.integers(12, size=2)]
         rows = [
             {
-                "lam": float(lam),
-                "jsd": random.integers(5) / 10,
-                "f1": 0.5 + random.integers(8) / 200,
+                "lam": lam / 10,
+                "jsd": jsd / 10,
+                "f1": 0.5 + f1 / 200,
+                "accuracy": 0.6 + right / 200,
+                "same": 0.5,
             }
-            for lam in lams
+            for lam, (jsd, f1, right) in grid.items()
         ]
-        base = 0.5 + random.integers(12) / 200
-        near = [row for row in rows if round(100 * (base - row["f1"]), 6) <= 1]
+        tried = [lam for lam in grid if lam > 0] or [0]
+        lost = {lam: max(own[0] - grid[lam][1], own[1] - grid[lam][2]) for lam in tried}
+        near = [lam for lam in tried if lost[lam] <= 2]
         if near:
-            far = max(row["jsd"] for row in near)
-            expected = min(row["lam"] for row in near if row["jsd"] == far)
+            expected = min(near, key=lambda lam: (-grid[lam][0], lam))
         else:
-            best = max(row["f1"] for row in rows)
-            expected = min(row["lam"] for row in rows if row["f1"] == best)
-        found = choose(rows, base)
-        assert (found.lam, found.within) == (expected, bool(near))
-        assert found.base_f1 == base
+            expected = min(tried, key=lambda lam: (lost[lam], lam))
+        found = choose(rows, 0.5 + own[0] / 200, 0.6 + own[1] / 200)
+        assert (found.lam, found.within) == (expected / 10, bool(near))
+        assert (found.base_f1, found.base_accuracy) == (0.5 + own[0] / 200, 0.6 + own[1] / 200)
+
+
+def test_a_model_that_always_says_the_same_is_not_chosen() -> None:
+    """`positive` throughout, of as many of either class: half are right, and F1 is 2/3."""
+    told = {"jsd": 0.1, "same": 0.9}
+    near = {"lam": 0.1, "f1": 0.66, "accuracy": 0.66, **told}
+    collapsed = {"lam": 1.0, "f1": 2 / 3, "accuracy": 0.5, "jsd": 0.69, "same": 0.5}
+    found = choose([near, collapsed], 0.66, 0.66)
+    assert (found.lam, found.within, found.same) == (0.1, True, 0.9)
+    alone = choose([{**collapsed, "lam": 0.5}, collapsed], 0.66, 0.66)
+    assert (alone.lam, alone.within) == (0.5, False)
+
+
+def test_an_imitation_is_no_adversary_unless_it_is_alone() -> None:
+    imitation = {"lam": 0.0, "jsd": 0.6, "f1": 0.9, "accuracy": 0.9, "same": 1.0}
+    worse = {**imitation, "lam": 1.0, "f1": 0.5}
+    assert choose([imitation, worse], 0.9, 0.9).lam == 1.0
+    assert not choose([imitation, worse], 0.9, 0.9).within
+    assert choose([imitation], 0.9, 0.9).lam == 0.0
+
+
+def test_what_has_no_value_is_chosen_last() -> None:
+    """F1 of a class that is neither there nor decided for; JSD of documents of one item."""
+    row = {"lam": 0.1, "jsd": math.nan, "f1": 0.9, "accuracy": 0.9, "same": 1.0}
+    assert choose([row, {**row, "lam": 0.2, "jsd": 0.1}], 0.9, 0.9).lam == 0.2
+    assert choose([row], 0.9, 0.9).within
+    lost = {**row, "f1": math.nan}
+    assert not choose([lost], 0.9, 0.9).within
+    assert choose([lost, {**row, "lam": 0.2, "f1": 0.1}], 0.9, 0.9).lam == 0.2
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -135,14 +171,15 @@ def test_validation_chooses_and_test_has_no_say(seed: int) -> None:
     rows = []
     for lam in found.lams:
         beside = of(frames, "adversary", "validation", lam=lam)
-        jsd = float(np.mean([frame["jsd"].mean() for frame in beside]))
-        f1s = float(np.mean([f1_of(frame, 2) for frame in beside]))
-        rows.append({"lam": lam, "jsd": jsd, "f1": f1s})
+        told = {
+            name: float(np.mean([number(frame, name, 2) for frame in beside]))
+            for name in ("jsd", "f1", "accuracy", "same")
+        }
+        rows.append({"lam": lam, **told})
     (base,) = of(frames, "control", "validation", name="base")
-    expected = choose(rows, f1_of(base, 2))
+    expected = choose(rows, f1_of(base, 2), float(base["correct"].mean()))
     chosen = found.chosen()
-    assert (chosen.lam, chosen.within) == (expected.lam, expected.within)
-    assert (chosen.jsd, chosen.f1) == (pytest.approx(expected.jsd), pytest.approx(expected.f1))
+    assert asdict(chosen) == pytest.approx(asdict(expected))
     assert found.points().query("chosen")["lam"].tolist() == [chosen.lam]
     other = found.instances.copy()
     on_test = (other["split"] == "test") & (other["measure"] != "label")
@@ -152,7 +189,7 @@ def test_validation_chooses_and_test_has_no_say(seed: int) -> None:
 
 def test_nothing_to_choose_from() -> None:
     with pytest.raises(verax.VeraxError, match="no adversary to choose from"):
-        choose([], 0.5)
+        choose([], 0.5, 0.5)
 
 
 # -- the yardstick
@@ -225,7 +262,7 @@ def test_by_weight_holds_each_document_once() -> None:
             jsd[i]
             for i in range(N)
             if f"class {base['decision'][i]}" == row["decision"]
-            and row["above"] <= base["max_weight"][i] < row["up_to"]
+            and row["from"] <= base["max_weight"][i] < row["below"]
         ]
         assert row["n"] == len(inside)
         if inside:
@@ -239,7 +276,60 @@ def test_a_weight_of_one_is_in_the_last_bin() -> None:
     sharp = found.instances.copy()
     sharp.loc[sharp["measure"] == "max_weight", "value"] = 1.0
     table = Adversaries(sharp, found.manifest).by_weight()
-    assert set(table.loc[table["n"] > 0, "above"]) == {0.75}
+    assert set(table.loc[table["n"] > 0, "from"]) == {0.75}
+    quarter = sharp.assign(value=sharp["value"].where(sharp["measure"] != "max_weight", 0.25))
+    table = Adversaries(quarter, found.manifest).by_weight()
+    assert set(table.loc[table["n"] > 0, "from"]) == {0.25}
+
+
+# -- documents of one item
+
+
+@pytest.mark.parametrize("seeds", [(1,), (1, 2)])
+def test_documents_of_one_item_are_left_out_of_jsd_and_of_nothing_else(
+    seeds: tuple[int, ...],
+) -> None:
+    """As if they had not been there, as far as JSD goes."""
+    found, frames = made_up(2, seeds=seeds, others=(5, 6))
+    single = sorted(set(of(frames, "control", name="base")[0]["id"]))[::4]
+    rows = found.instances
+    hit = rows["id"].isin(single) & rows["measure"].isin(["items", "jsd"])
+    with_them = rows.assign(value=rows["value"].where(~hit, 0.0))
+    with_them.loc[hit & (rows["measure"] == "items"), "value"] = 1.0
+    study = Adversaries(with_them, found.manifest)
+    without = Adversaries(rows[~rows["id"].isin(single)], found.manifest)
+    assert (found.one_item, study.one_item, without.one_item) == (0, len(single), 0)
+    points, fewer, all_of_them = study.points(), without.points(), found.points()
+    jsd = ["jsd", "jsd_low", "jsd_high", "validation_jsd", "jsd_n"]
+    pd.testing.assert_frame_equal(points[jsd], fewer[jsd])
+    rest = [n for n in points if n not in (*jsd, "chosen")]
+    pd.testing.assert_frame_equal(points[rest], all_of_them[rest])
+    assert set(zip(points["n"], points["jsd_n"], strict=True)) == {(N, N - len(single))}
+    against = study.against_yardstick()
+    shared = [n for n in against if n != "excluded"]
+    pd.testing.assert_frame_equal(against[shared], without.against_yardstick()[shared])
+    assert set(against["excluded"]) == {len(single)}
+    pd.testing.assert_frame_equal(study.by_weight(), without.by_weight())
+    yard, of_fewer = (s.yardstick().set_index("measure") for s in (study, without))
+    pd.testing.assert_series_equal(yard.loc["jsd"], of_fewer.loc["jsd"])
+    of_all = found.yardstick().set_index("measure").drop("jsd")
+    pd.testing.assert_frame_equal(yard.drop("jsd"), of_all)
+    assert study.chosen().jsd == pytest.approx(
+        without.points()
+        .query("lam > 0")["validation_jsd"]
+        .iloc[study.points().query("lam > 0")["chosen"].argmax()]
+    )
+
+
+def test_documents_that_all_have_one_item_have_no_jsd(tmp_path: Path) -> None:
+    found, _ = made_up(0)
+    rows = found.instances
+    single = rows.assign(value=rows["value"].where(rows["measure"] != "items", 1.0))
+    study = Adversaries(single, found.manifest)
+    assert study.points()["jsd"].isna().all()
+    assert study.points()["jsd_n"].tolist() == [0, 0, 0]
+    assert study.against_yardstick()["beyond"].isna().all()
+    assert study.by_weight()["n"].sum() == 0
 
 
 # -- controls
@@ -329,7 +419,7 @@ def test_other_folders_are_left_alone_and_not_read(
     with pytest.raises(verax.VeraxError, match="holds no saved adversaries"):
         load_adversaries(tmp_path)
     (out / "adversaries.json").write_text('{"format": 99}')
-    with pytest.raises(verax.VeraxError, match="has format 99, this Verax reads 1"):
+    with pytest.raises(verax.VeraxError, match="has format 99, this Verax reads 2"):
         load_adversaries(out)
     (out / "adversaries.json").write_text("{")
     with pytest.raises(verax.VeraxError, match="cannot read"):

@@ -232,3 +232,38 @@ def test_tokenisers_must_be_the_same(make_model: Make, planted: verax.Corpus) ->
         verax.compare([make_model(), other], planted)
     with pytest.raises(verax.VeraxError, match="model 1 does not say what it was trained on"):
         verax.compare([make_model(), make_model()])
+
+
+# -- adversaries
+
+
+def against(lam: float, base_seed: int | None = 0, seed: int = 1, **told: Any) -> verax.Verdict:
+    found = made(seed, **{"epochs": 80, "patience": 10, "metric": "loss", **told})
+    found.manifest["model"]["adversary"] = {"lam": lam, "base_seed": base_seed}
+    return found
+
+
+def test_adversaries_are_told_apart_by_lam_and_base() -> None:
+    found = names(made(), against(0.0), against(1.0), against(1.0, seed=2))
+    assert found == {"verdict 1": [0], "adversary λ=0": [1], "adversary λ=1": [1, 2]}
+    found = names(made(), against(1.0), against(1.0, base_seed=5))
+    assert list(found) == [
+        "verdict 1",
+        "adversary λ=1, base of the adversary=0",
+        "adversary λ=1, base of the adversary=5",
+    ]
+    found = names(against(0.1), against(1.0, epochs=5))
+    assert list(found) == ["epochs=80, adversary λ=0.1", "epochs=5, adversary λ=1"]
+    found = names(made(), made(encoder="conv"), against(0.3, encoder="conv"))
+    assert list(found) == ["encoder=bilstm", "encoder=conv", "encoder=conv, adversary λ=0.3"]
+
+
+def test_one_adversary_twice_is_refused() -> None:
+    with pytest.raises(verax.VeraxError, match="are one model with one seed"):
+        grouped([made(), against(1.0), against(1.0)])
+
+
+def test_a_guided_model_is_not_the_one_without_a_guide() -> None:
+    told = made(1)
+    told.manifest["model"]["guide"] = {"seed": 3}
+    assert list(names(made(1), told)) == ["verdict 1", "guide=3"]

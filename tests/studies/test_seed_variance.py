@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from scipy.spatial.distance import jensenshannon
 
 import verax
 from verax.studies import seed_variance
+from verax.studies.adversaries.variance import model_entry, seeds_of
 from verax.training import train_adversary
 
 TINY: dict[str, Any] = {"encoder": "none", "embedding_size": 8, "epochs": 2, "device": "cpu"}
@@ -84,6 +86,15 @@ def test_models_that_tell_nothing_are_called_by_their_places(
         seed_variance([make_model(), make_model(encoder="conv")], planted)
 
 
+def test_a_seed_that_is_not_known_is_no_one_elses(
+    corpus: verax.Corpus, models: list[verax.AttentionClassifier]
+) -> None:
+    entries = [model_entry(model, "one") for model in models]  # with seeds 4, 0 and 7
+    unknown = replace(entries[0], record={})
+    assert seeds_of([unknown, *entries[1:]]) == [1, 0, 7]
+    assert seeds_of([entries[1], unknown, unknown], taken=[1]) == [0, 2, 3]
+
+
 def test_what_differs_is_named(
     corpus: verax.Corpus, models: list[verax.AttentionClassifier], tmp_path: Path
 ) -> None:
@@ -104,7 +115,7 @@ def test_what_differs_is_named(
         for lam, seed in ((0.1, 1), (0.1, 2), (1.0, 3))
     ]
     assert len(seed_variance(adversaries[:2], corpus)) == len(corpus.test)
-    with pytest.raises(verax.VeraxError, match=r"adversary's λ \(0.1, 1.0\)"):
+    with pytest.raises(verax.VeraxError, match=r"adversary λ \(0.1, 1.0\)"):
         seed_variance(adversaries, corpus)
 
 
@@ -120,7 +131,7 @@ def test_one_model_twice_is_no_variance(
     [
         ({"models": []}, "fewer than two models"),
         ({"models": "folder"}, "models is one model: give a list"),
-        ({"models": ["nowhere", "neither"]}, "nowhere is neither a saved model"),
+        ({"models": ["nowhere", "neither"]}, "nowhere is not a saved model"),
         ({"split": "tset"}, "unknown split 'tset': did you mean 'test'"),
         ({"max_tokens": 0}, "option 'max_tokens' is 0"),
     ],

@@ -216,7 +216,6 @@ def test_a_seed_fixes_it_and_a_budget_does_not_change_it(
         {"encoder": "conv", "grounding": "tying", "strength": 0.5, "projection": "entmax"},
         {"encoder": "mlp", "grounding": "mlm"},
         {"hierarchical": True, "projection": "sparsemax", "class_weight": "balanced"},
-        {"projection": "uniform"},
     ],
 )
 def test_any_base_has_an_adversary(planted: verax.Corpus, slot: dict[str, Any]) -> None:
@@ -227,8 +226,6 @@ def test_any_base_has_an_adversary(planted: verax.Corpus, slot: dict[str, Any]) 
     assert all(value.isfinite().all() for value in model.state_dict().values())
     assert model.options == base.options
     assert model.record["training"]["class_weight"] == "none"
-    if slot.get("projection") == "uniform":
-        assert model.record["adversary"]["test"]["jsd"] == pytest.approx(0, abs=1e-12)
 
 
 def test_more_than_two_classes(planted: verax.Corpus) -> None:
@@ -282,13 +279,33 @@ def test_word_vectors_are_read_again(planted: verax.Corpus, tmp_path: Path) -> N
         ({"min_df": 2}, "option 'min_df' is 2: it must stay 1"),
         ({"class_weight": "balanced"}, "it must stay 'none'"),
         ({"encoder": "lstm"}, "option 'encoder' is 'lstm'"),
+        ({"projection": "uniform"}, "an adversary's attention must be free to move"),
+        ({"base": "nowhere"}, "nowhere is not a saved model"),
     ],
 )
 def test_what_cannot_be_is_told(
     planted: verax.Corpus, base: AttentionClassifier, given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(VeraxError, match=message):
-        train_adversary(base, planted, **{"lam": 1.0, **QUICK, **given})
+        train_adversary(**{"base": base, "corpus": planted, "lam": 1.0, **QUICK, **given})
+
+
+def test_uniform_attention_cannot_move(make_model: Make, planted: verax.Corpus) -> None:
+    uniform = make_model(encoder="none", projection="uniform")
+    with pytest.raises(VeraxError, match=r"^the base's attention is uniform .* cannot move"):
+        train_adversary(uniform, planted, 1.0, **QUICK)
+    with pytest.raises(VeraxError, match="cannot move"):
+        train_adversary(uniform, planted, 1.0, projection="softmax", **QUICK)
+
+
+def test_a_folder_is_as_good_as_a_model(
+    planted: verax.Corpus, base: AttentionClassifier, tmp_path: Path
+) -> None:
+    base.save(tmp_path / "base")
+    expected = train_adversary(base, planted, 1.0, seed=1, epochs=1, device="cpu")
+    for folder in (tmp_path / "base", str(tmp_path / "base")):
+        model = train_adversary(folder, planted, 1.0, seed=1, epochs=1, device="cpu")
+        assert model.record == expected.record
 
 
 def test_another_corpus_is_refused(base: AttentionClassifier) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,3 +108,15 @@ def test_uniform_attention_learns_nothing_itself(
     trace = long.trace(["w1 w2 good0_3 . w4 ."])
     n = int(trace.mask.sum())
     torch.testing.assert_close(trace.weights[trace.mask], torch.full((n,), 1 / n))
+
+
+def test_a_folder_is_as_good_as_a_model(
+    planted: verax.Corpus, guide: AttentionClassifier, tmp_path: Path
+) -> None:
+    guide.save(tmp_path / "guide")
+    expected = train_guided(guide, planted, seed=1, device="cpu", epochs=1)
+    model = train_guided(tmp_path / "guide", planted, seed=1, device="cpu", epochs=1)
+    assert model.record == expected.record
+    assert torch.equal(model.logits(planted.test), expected.logits(planted.test))
+    with pytest.raises(VeraxError, match="nowhere is not a saved model"):
+        train_guided("nowhere", planted)

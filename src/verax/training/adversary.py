@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
@@ -22,10 +23,13 @@ from verax.corpora.corpus import Corpus
 from verax.corpora.encoded import EncodedDocuments
 from verax.device import resolve_device
 from verax.divergence import jensen_shannon, total_variation
+from verax.errors import VeraxError
 from verax.models.apart import Apart, divergences
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import probabilities
+from verax.models.options import ModelOptions
 from verax.models.recorded import Recorded
+from verax.models.saving import load
 from verax.models.trace import Trace
 from verax.options import SEED, check
 from verax.progress import Progress
@@ -33,6 +37,7 @@ from verax.training.inheriting import VOCABULARY, inherit, refuse_other_corpus
 from verax.training.loop import Loop
 from verax.training.metrics import evaluate
 from verax.training.objective import Objective
+from verax.training.options import TrainingOptions
 from verax.training.preparing import prepare, repeatable, scores_on_test, without_nan
 
 DEFAULTS: Mapping[str, Any] = {
@@ -43,12 +48,13 @@ DEFAULTS: Mapping[str, Any] = {
     "plateau_factor": None,
     "class_weight": "none",
 }
+UNIFORM = "uniform"
 _FIXED = ("hierarchical", "class_weight", "strengths", *VOCABULARY)
 _KEPT = ("tvd", "jsd", "accuracy", "f1", "macro_f1", "loss")
 
 
 def train_adversary(
-    base: AttentionClassifier,
+    base: AttentionClassifier | str | Path,
     corpus: Corpus,
     lam: float,
     *,
@@ -59,6 +65,7 @@ def train_adversary(
 ) -> AttentionClassifier:
     """Train a fresh model of the base's kind to decide as the base does and attend elsewhere.
 
+    `base` is a classifier or the folder of a saved one; its attention cannot be uniform.
     The loss is the mean over documents of TVD(y_a, y_b) − λ JSD(α_a, α_b), in nats, plus what the
     base's grounding adds; labels have no say. Vocabulary and tokeniser are the base's, and so is
     what `options` (those of `ModelOptions` and `TrainingOptions`) does not give, except that there
@@ -78,8 +85,10 @@ def train_adversary(
     """
     lam = check("lam", lam, float, {"minimum": 0})
     check("seed", seed, int, SEED)
+    if not isinstance(base, AttentionClassifier):
+        base = load(base, device=device)
     refuse_other_corpus(base, corpus)
-    model_options, settings = inherit(base, options, DEFAULTS, _FIXED)
+    model_options, settings = as_inherited(base, options)
     where, budget = resolve_device(device), settings.max_tokens
     with Progress(progress) as display, repeatable(where):
         prepared = prepare(
@@ -120,6 +129,28 @@ def train_adversary(
         },
     }
     return model.eval()
+
+
+def as_inherited(
+    base: AttentionClassifier, given: Mapping[str, Any]
+) -> tuple[ModelOptions, TrainingOptions]:
+    """Options and settings of an adversary that is given these; refuses those it cannot have."""
+    refuse_uniform(base)
+    options, settings = inherit(base, given, DEFAULTS, _FIXED)
+    if options.projection == UNIFORM:
+        raise VeraxError(
+            f"option 'projection' is {UNIFORM!r}: an adversary's attention must be free to move, "
+            "leave it out"
+        )
+    return options, settings
+
+
+def refuse_uniform(base: AttentionClassifier) -> None:
+    if base.options.projection == UNIFORM:
+        raise VeraxError(
+            "the base's attention is uniform whatever it reads, and cannot move: give a base with "
+            "another projection"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from verax.corpora.corpus import Corpus
@@ -17,6 +18,7 @@ from verax.device import resolve_device
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
 from verax.models.guided import GuidedClassifier
+from verax.models.saving import load
 from verax.options import SEED, check
 from verax.progress import Progress
 from verax.training.inheriting import VOCABULARY, inherit, refuse_other_corpus
@@ -34,7 +36,7 @@ _FIXED = ("hierarchical", "boundaries", "projection", "lam", "alpha", "strengths
 
 
 def train_guided(
-    guide: AttentionClassifier,
+    guide: AttentionClassifier | str | Path,
     corpus: Corpus,
     *,
     seed: int = 0,
@@ -44,6 +46,7 @@ def train_guided(
 ) -> GuidedClassifier:
     """Train a classifier under the attention of another, which stays as it is.
 
+    `guide` is a classifier or the folder of a saved one.
     Without `options` it is an `mlp` of width 128, ungrounded; all else, training settings included,
     is as the guide had it. To be held against `verax.train(corpus, encoder="mlp", hidden_size=128)`
     and the same with `projection="uniform"`. `record["guide"]` tells of the guide.
@@ -57,6 +60,8 @@ def train_guided(
     True
     """
     check("seed", seed, int, SEED)
+    if not isinstance(guide, AttentionClassifier):
+        guide = load(guide, device=device)
     if guide.options.hierarchical:
         raise VeraxError("a guide attends words, not sentences: hierarchical models cannot guide")
     refuse_other_corpus(guide, corpus)

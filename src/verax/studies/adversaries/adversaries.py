@@ -19,15 +19,14 @@ from verax.files import replace_folder, write_text
 from verax.statistics import holm, mean, paired, proportion
 from verax.studies.adversaries.choosing import Chosen, choose
 from verax.studies.adversaries.measuring import ADVERSARY, BASE, CONTROL, SEED, Model, by_model
-from verax.studies.adversaries.scores import MEASURES, Scores, scored
+from verax.studies.adversaries.scores import MEASURES, Scores, jsd_of_several, scored
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "adversaries.json"
 BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Of the base's largest weight; the last holds 1, too."""
+"""Of the base's largest weight: from one to below the next; the last holds 1, too."""
 
 _TABLES = ("instances", "points", "yardstick", "against_yardstick", "by_weight", "controls")
-_VALIDATION = ("jsd", "tvd", "f1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +37,9 @@ class Adversaries:
                Measures: jsd, tvd, same from the base; decision, correct; and of the base, the
                control of that name: decision, correct, and the document's label, max_weight, items
     manifest   how they were made
+
+    A document of one item has no other attention: every table leaves it out of JSD, though not out
+    of the rest (see `one_item`).
     """
 
     instances: pd.DataFrame
@@ -55,16 +57,26 @@ class Adversaries:
     def split(self) -> str:
         return str(self.manifest["split"])
 
+    @property
+    def one_item(self) -> int:
+        """Documents of the split with one item, which JSD leaves out."""
+        return int((self._only(CONTROL, self.split, BASE)[0]["items"] < 2).sum())
+
+    @property
+    def has_yardstick(self) -> bool:
+        """Whether there are models that differ from the base only by seed."""
+        return bool(self._only(SEED, self.split))
+
     def points(self) -> pd.DataFrame:
         """A row per λ: the curve.
 
-        lam, chosen                   and whether it is the λ of `chosen`
-        over, seeds, n                what intervals are over: seeds, with two or more, else
-                                      documents; how many seeds, and documents of each
-        jsd, tvd, same                from the base: of attentions, of outputs, share of decisions
-        accuracy, f1                  by the labels; macro F1 with more than two classes
-        …_low, …_high                 of each, its 95% interval
-        validation_jsd, …_tvd, …_f1   what λ is chosen by
+        lam, chosen      and whether it is the λ of `chosen`
+        over, seeds      what intervals are over: seeds, with two or more, else documents; how many
+        n, jsd_n         documents of each seed, and those of several items, which JSD is over
+        jsd, tvd, same   from the base: of attentions, of outputs, share of decisions
+        accuracy, f1     by the labels; macro F1 with more than two classes
+        …_low, …_high    of each, its 95% interval
+        validation_jsd, …_tvd, …_same, …_accuracy, …_f1   what λ is chosen by
         """
         chosen = self.chosen().lam
         rows = []
@@ -75,26 +87,27 @@ class Adversaries:
                     "lam": lam,
                     "chosen": lam == chosen,
                     **self._scored(ADVERSARY, self.split, lam=lam).row(),
-                    **{f"validation_{name}": beside[name][0] for name in _VALIDATION},
+                    **{f"validation_{name}": beside[name][0] for name in MEASURES},
                 }
             )
         return pd.DataFrame(rows)
 
     def chosen(self) -> Chosen:
         """The λ picked on validation; test documents have no say (see `choose`)."""
-        base = self._scored(CONTROL, "validation", BASE).intervals["f1"][0]
+        base = self._scored(CONTROL, "validation", BASE).intervals
         curve = []
         for lam in self.lams:
             found = self._scored(ADVERSARY, "validation", lam=lam).intervals
-            curve.append({"lam": lam, "jsd": found["jsd"][0], "f1": found["f1"][0]})
-        return choose(curve, base)
+            curve.append({"lam": lam, **{name: found[name][0] for name in MEASURES}})
+        return choose(curve, base["f1"][0], base["accuracy"][0])
 
     def yardstick(self) -> pd.DataFrame:
         """A row per measure of the models that differ from the base only by seed.
 
         measure          jsd, tvd, same from the base, accuracy, f1
         mean, low, high  over models with two or more, else over documents; `over` says which
-        models, n        how many, and documents of each; without a model all else is NaN
+        models, n        how many, and documents of each, for JSD those of several items; without a
+                         model all else is NaN
         """
         found = self._scored(SEED, self.split)
         rows = [
@@ -103,7 +116,7 @@ class Adversaries:
                 **dict(zip(("mean", "low", "high"), found.intervals[name], strict=True)),
                 "over": {"seeds": "models"}.get(found.over, found.over),
                 "models": found.seeds,
-                "n": found.n,
+                "n": found.jsd_n if name == "jsd" else found.n,
             }
             for name in MEASURES
         ]
@@ -116,7 +129,8 @@ class Adversaries:
                                     mean over seeds first, on either side
         p, holm                     of the paired test (see `verax.statistics.paired`), and
                                     corrected for the other λ
-        n, excluded                 documents, and those without a value; without a yardstick all
+        n, excluded                 documents, and those without a value: of one item, or, without
+                                    a yardstick, all
         beyond, beyond_low, …_high  share of documents whose adversarial JSD is the larger
         """
         other = self._mean_jsd(SEED)
@@ -124,7 +138,7 @@ class Adversaries:
         for lam in self.lams:
             own = self._mean_jsd(ADVERSARY, lam)
             told = other.reindex(own.index)
-            there = told.notna()
+            there = told.notna() & own.notna()
             beyond = proportion(int((own > told)[there].sum()), int(there.sum()))
             shares = dict(zip(("beyond", "beyond_low", "beyond_high"), beyond, strict=True))
             rows.append({"lam": lam, **asdict(paired(own, told, test)), **shares})
@@ -137,25 +151,28 @@ class Adversaries:
 
         kind, lam       adversary and its λ, or seed, the yardstick
         decision        the class that the base decides for
-        above, up_to    the bin of the base's largest weight: 0, 0.25, 0.5, 0.75, 1
+        from, below     the bin of the base's largest weight, in quarters: 0.25 is in the second,
+                        and 1 in the last
         jsd, low, high  mean over its documents, each its mean over seeds, and its interval
-        n               documents
+        n               documents, without those of one item
         """
         base = self._only(CONTROL, self.split, BASE)[0]
         place = np.clip(np.digitize(base["max_weight"], BINS) - 1, 0, len(BINS) - 2)
         sides: list[tuple[str, float, pd.Series]] = [
             (ADVERSARY, lam, self._mean_jsd(ADVERSARY, lam)) for lam in self.lams
         ]
-        if self._only(SEED, self.split):
+        if self.has_yardstick:
             sides.append((SEED, math.nan, self._mean_jsd(SEED)))
         rows = []
         for kind, lam, values in sides:
             jsd = values.reindex(base.index).to_numpy(dtype=np.float64)
+            there = ~np.isnan(jsd)
             for number, name in enumerate(self.manifest["classes"]):
                 for bin_number, edges in enumerate(pairwise(BINS)):
-                    inside = jsd[(base["decision"] == number).to_numpy() & (place == bin_number)]
+                    decided = (base["decision"] == number).to_numpy()
+                    inside = jsd[there & decided & (place == bin_number)]
                     ends = dict(zip(("jsd", "low", "high"), mean(inside), strict=True))
-                    at = dict(zip(("above", "up_to"), edges, strict=True))
+                    at = dict(zip(("from", "below"), edges, strict=True))
                     row = {"kind": kind, "lam": lam, "decision": name, **at, **ends}
                     rows.append({**row, "n": len(inside)})
         return pd.DataFrame(rows)
@@ -164,7 +181,7 @@ class Adversaries:
         """A row per control, the base first: F1, accuracy, and how far from the base it is.
 
         name                           see `verax.studies.adversaries.recipes.control`
-        over, seeds, n                 as in `points`
+        over, seeds, n, jsd_n          as in `points`
         f1, accuracy, jsd, tvd, same   each with …_low and …_high
         note                           why a control is not there
         """
@@ -176,7 +193,7 @@ class Adversaries:
             {"name": name, **self._scored(CONTROL, self.split, name).row(), "note": note}
             for name, note in [*((n, "") for n in names), *left_out.items()]
         ]
-        return pd.DataFrame(rows)[["name", "over", "seeds", "n", *order, "note"]]
+        return pd.DataFrame(rows)[["name", "over", "seeds", "n", "jsd_n", *order, "note"]]
 
     def save(self, folder: str | Path) -> None:
         """Write every table as Parquet, and `adversaries.json`, all at once."""
@@ -194,7 +211,13 @@ class Adversaries:
 
     @cached_property
     def _models(self) -> dict[tuple[Model, str], pd.DataFrame]:
-        return by_model(self.instances)
+        """Documents of each model and split, without the JSD of those of one item."""
+        found = by_model(self.instances)
+        base = {split: own for (m, split), own in found.items() if m[:2] == (CONTROL, BASE)}
+        for (_, split), own in found.items():
+            if "jsd" in own:
+                own["jsd"] = jsd_of_several(own["jsd"], base[split]["items"])
+        return found
 
     def _only(
         self, kind: str, split: str, name: str | None = None, lam: float | None = None

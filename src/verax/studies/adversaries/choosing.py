@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,34 +16,55 @@ _TIE = 1e-12
 class Chosen:
     """The λ picked on validation.
 
-    within       whether its F1 is within a point of the base's; else it is the best F1 there is
-    jsd, f1      its own on validation, means over seeds
-    base_f1      the base's
+    within                  whether its F1 and its accuracy are both within a point of the base's;
+                            else it is the one that comes closest
+    jsd, f1, accuracy       its own on validation, means over seeds
+    same                    share of validation decisions that are the base's
+    base_f1, base_accuracy  the base's
     """
 
     lam: float
     within: bool
     jsd: float
     f1: float
+    accuracy: float
+    same: float
     base_f1: float
+    base_accuracy: float
 
 
-def choose(curve: Sequence[Mapping[str, float]], base_f1: float) -> Chosen:
-    """The largest JSD among those whose F1 is at least the base's less a point.
+def choose(curve: Sequence[Mapping[str, float]], base_f1: float, base_accuracy: float) -> Chosen:
+    """The largest JSD among those whose F1 and accuracy are the base's less a point at least.
 
-    curve  lam, jsd and f1 on validation, of each λ
+    curve  lam, jsd, f1, accuracy and same on validation, of each λ
 
-    Where there is none, the best F1. Of equals, but for rounding, the smallest λ is taken.
+    Both, for a model that says `positive` whatever it reads has an F1 of two thirds. Where there is
+    none, the one whose worse shortfall of the two is smallest. λ = 0 asks for no other attention:
+    it is taken only where there is no other. Of equals, but for rounding, the smallest λ is taken.
 
-    >>> rows = [{"lam": 0.1, "jsd": 0.2, "f1": 0.8}, {"lam": 1.0, "jsd": 0.5, "f1": 0.7}]
-    >>> choose(rows, base_f1=0.805).lam, choose(rows, base_f1=0.705).lam, choose(rows, 0.9).within
-    (0.1, 1.0, False)
+    >>> near = {"lam": 0.1, "jsd": 0.2, "f1": 0.8, "accuracy": 0.8, "same": 0.9}
+    >>> far = {"lam": 1.0, "jsd": 0.5, "f1": 0.8, "accuracy": 0.5, "same": 0.5}
+    >>> choose([near, far], 0.8, 0.8).lam, choose([near, far], 0.8, 0.5).lam
+    (0.1, 1.0)
+    >>> choose([near, far], 0.9, 0.9).within
+    False
     """
     if not curve:
         raise VeraxError("no adversary to choose from: give at least one λ")
     rising = sorted(curve, key=lambda row: row["lam"])
-    within = [row for row in rising if row["f1"] >= base_f1 - TOLERANCE - _TIE]
-    key = "jsd" if within else "f1"
-    best = max(row[key] for row in within or rising)
-    picked = next(row for row in within or rising if row[key] >= best - _TIE)
-    return Chosen(picked["lam"], bool(within), picked["jsd"], picked["f1"], base_f1)
+    rising = [row for row in rising if row["lam"] > 0] or rising
+
+    def short(row: Mapping[str, float]) -> float:
+        return min(_or_least(row["f1"] - base_f1), _or_least(row["accuracy"] - base_accuracy))
+
+    within = [row for row in rising if short(row) >= -TOLERANCE - _TIE]
+    listed = within or rising
+    scores = [_or_least(row["jsd"]) if within else short(row) for row in listed]
+    picked = listed[next(n for n, score in enumerate(scores) if score >= max(scores) - _TIE)]
+    own = {name: picked[name] for name in ("lam", "jsd", "f1", "accuracy", "same")}
+    return Chosen(within=bool(within), base_f1=base_f1, base_accuracy=base_accuracy, **own)
+
+
+def _or_least(value: float) -> float:
+    """What has no value goes last."""
+    return -math.inf if math.isnan(value) else value

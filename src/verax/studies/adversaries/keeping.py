@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,12 +14,16 @@ from typing import Any
 import pandas as pd
 
 from verax.errors import VeraxError
-from verax.files import refuse_foreign, replace_folder, write_text
+from verax.files import replace_folder, write_text
 from verax.models.classifier import AttentionClassifier
-from verax.models.saving import is_only_a_model, load
+from verax.models.saving import load
 
 _ASKED, _TABLE = "asked.json", "documents.parquet"
+_KEPT = ({"config.json", "vocabulary.json", "model.safetensors"}, {_ASKED, _TABLE})
+"""Files of what is kept: of a model, and of what was measured of one."""
+
 _KEY = "study"
+_DELETE = "delete it, and what was in it is made again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +37,23 @@ class Keeping:
     device: str
     told: Mapping[str, Any]
 
-    def __post_init__(self) -> None:
-        if self.folder is not None and self.folder.exists() and not self.folder.is_dir():
+    def refuse_unfit(self) -> None:
+        """An error where something could not be kept: to ask before the work, not after it."""
+        if self.folder is None:
+            return
+        if self.folder.exists() and not self.folder.is_dir():
             raise VeraxError(f"cannot keep models in {self.folder}: it is a file, give a folder")
+        above = next(path for path in self.folder.absolute().parents if path.exists())
+        try:
+            if self.folder.exists():
+                _refuse_others(self.folder)
+                above = self.folder
+            shutil.rmtree(tempfile.mkdtemp(prefix=".", dir=above))
+        except OSError as error:
+            raise VeraxError(
+                f"cannot keep models in {self.folder}: nothing can be written in {above} "
+                f"({error.strerror})"
+            ) from error
 
     def model(
         self, name: str, asked: Mapping[str, Any], make: Callable[[], AttentionClassifier]
@@ -42,9 +62,11 @@ class Keeping:
         if self.folder is None:
             return make()
         place, asked = self.folder / name, {**self.told, **asked}
-        refuse_foreign(place, is_only_a_model)
-        if place.exists() and is_only_a_model(place):
-            model = load(place, device=self.device)
+        if place.exists() and any(place.iterdir()):
+            try:
+                model = load(place, device=self.device)
+            except VeraxError as error:
+                raise VeraxError(f"{place} is damaged ({error}): {_DELETE}") from error
             if model.record.get(_KEY) == asked:
                 return model
         model = make()
@@ -59,13 +81,12 @@ class Keeping:
         if self.folder is None:
             return make()
         place, asked = self.folder / name, {**self.told, **asked}
-        refuse_foreign(place, _is_only_a_table)
-        if place.exists() and _is_only_a_table(place):
+        if place.exists() and any(place.iterdir()):
             try:
                 if json.loads((place / _ASKED).read_text(encoding="utf-8")) == asked:
                     return pd.read_parquet(place / _TABLE)
             except (OSError, ValueError) as error:
-                raise VeraxError(f"cannot read {place}: {error}; delete it") from error
+                raise VeraxError(f"{place} is damaged ({error}): {_DELETE}") from error
         made = make()
 
         def write(target: Path) -> None:
@@ -98,3 +119,20 @@ def stamp(vectors: Any) -> list[int] | None:
 
 def _is_only_a_table(folder: Path) -> bool:
     return {path.name for path in folder.iterdir()} == {_ASKED, _TABLE}
+
+
+def _refuse_others(folder: Path) -> None:
+    """A folder of something else is not one to put models into; what is hidden is left alone."""
+    for place in sorted(folder.iterdir()):
+        if place.name.startswith("."):
+            continue
+        there = {path.name for path in place.iterdir()} if place.is_dir() else {""}
+        whole = next((files for files in _KEPT if there <= files), None)
+        if whole is None:
+            raise VeraxError(
+                f"cannot keep models in {folder}: it holds other files ({place.name}), give a new "
+                "or an empty folder"
+            )
+        if there and there != whole:
+            lacks = ", ".join(sorted(whole - there))
+            raise VeraxError(f"{place} is damaged (it lacks {lacks}): {_DELETE}")

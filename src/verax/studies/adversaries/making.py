@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,15 @@ import pandas as pd
 from verax.corpora.corpus import Corpus
 from verax.models.classifier import AttentionClassifier
 from verax.studies.adversaries.keeping import Keeping, digest, stamp
-from verax.studies.adversaries.measuring import measured
+from verax.studies.adversaries.measuring import ADVERSARY, CONTROL, SEED, Model, measured
 from verax.studies.adversaries.recipes import Recipe, control
-from verax.training.adversary import DEFAULTS, train_adversary
+from verax.training.adversary import as_inherited, train_adversary
 from verax.training.guided import train_guided
-from verax.training.inheriting import inherit
 from verax.training.training import train
 from verax.version import __version__
+
+NAMES = {ADVERSARY: "adversary", SEED: "retrained"}
+"""Of what is made here, where it is not a control's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,7 @@ class Making:
 
     options  of the adversaries: what is given, checked, in the kinds that options take
     recipe   of the base; empty where nothing is trained like it
+    begin    told of a model before it is trained
     """
 
     base: AttentionClassifier
@@ -38,6 +40,7 @@ class Making:
     device: str
     progress: bool
     keeping: Keeping
+    begin: Callable[[Model], None]
     _whole: Mapping[str, Any]
 
     @classmethod
@@ -50,39 +53,39 @@ class Making:
         device: str,
         progress: bool,
         keep: str | Path | None,
+        begin: Callable[[Model], None],
     ) -> Making:
-        whole = as_inherited(base, options)
+        model_options, settings = as_inherited(base, options)
+        whole = {**asdict(model_options), **asdict(settings)}
         told = {"base": digest(base), "corpus": corpus.fingerprint, "verax": __version__}
         keeping = Keeping(None if keep is None else Path(keep), device, told)
+        keeping.refuse_unfit()
         checked = {name: whole[name] for name in options}
         budget = int(whole["max_tokens"])
-        return cls(base, corpus, checked, recipe, budget, device, progress, keeping, whole)
+        return cls(base, corpus, checked, recipe, budget, device, progress, keeping, begin, whole)
 
     def measure(self, model: AttentionClassifier, splits: Sequence[str]) -> pd.DataFrame:
         return measured(model, self.base, self.corpus, splits, self.max_tokens)
 
     def adversary(self, lam: float, seed: int) -> AttentionClassifier:
-        make = partial(
-            train_adversary,
-            self.base,
-            self.corpus,
-            lam,
-            seed=seed,
-            device=self.device,
-            progress=self.progress,
-            **self.options,
-        )
+        def make() -> AttentionClassifier:
+            self.begin(Model(ADVERSARY, NAMES[ADVERSARY], lam, seed))
+            told: dict[str, Any] = {"seed": seed, "device": self.device, "progress": self.progress}
+            return train_adversary(self.base, self.corpus, lam, **told, **self.options)
+
         asked = {"adversary": lam, "seed": seed, **_asked(self._whole)}
         name = f"lam{repr(lam).removesuffix('.0')}-seed{seed}"
         return self.keeping.model(name, asked, make)
 
     def again(self, seed: int) -> AttentionClassifier:
         """The base's recipe with another seed."""
-        return self._ordinary(f"again-seed{seed}", self.recipe, seed)
+        model = Model(SEED, NAMES[SEED], None, seed)
+        return self._ordinary(model, f"again-seed{seed}", self.recipe)
 
     def control(self, name: str, seed: int) -> AttentionClassifier:
         """A control that is trained as models are, without a guide."""
-        return self._ordinary(f"{_plain(name)}-seed{seed}", control(name, self.recipe), seed)
+        model = Model(CONTROL, name, None, seed)
+        return self._ordinary(model, f"{_plain(name)}-seed{seed}", control(name, self.recipe))
 
     def guided(
         self, name: str, guide: AttentionClassifier, seed: int, splits: Sequence[str]
@@ -91,35 +94,24 @@ class Making:
         recipe = control(name, self.recipe)
 
         def make() -> pd.DataFrame:
-            model = train_guided(
-                guide,
-                self.corpus,
-                seed=seed,
-                device=self.device,
-                progress=self.progress,
-                **recipe,
-            )
-            return self.measure(model, splits)
+            self.begin(Model(CONTROL, name, None, seed))
+            told: dict[str, Any] = {"seed": seed, "device": self.device, "progress": self.progress}
+            return self.measure(train_guided(guide, self.corpus, **told, **recipe), splits)
 
         asked = {"guide": digest(guide), "seed": seed, "splits": list(splits), **_asked(recipe)}
         return self.keeping.table(f"{_plain(name)}-seed{seed}", asked, make)
 
-    def _ordinary(self, name: str, recipe: Recipe, seed: int) -> AttentionClassifier:
-        make = partial(
-            train,
-            self.corpus,
-            seed=seed,
-            device=self.device,
-            progress=self.progress,
-            **recipe,
-        )
-        return self.keeping.model(name, {"seed": seed, **_asked(recipe)}, make)
+    def _ordinary(self, model: Model, name: str, recipe: Recipe) -> AttentionClassifier:
+        def make() -> AttentionClassifier:
+            self.begin(model)
+            told: dict[str, Any] = {
+                "seed": model.seed,
+                "device": self.device,
+                "progress": self.progress,
+            }
+            return train(self.corpus, **told, **recipe)
 
-
-def as_inherited(base: AttentionClassifier, options: Mapping[str, Any]) -> dict[str, Any]:
-    """All options of an adversary that is given these; refuses those it cannot have."""
-    model_options, settings = inherit(base, options, DEFAULTS, ())
-    return {**asdict(model_options), **asdict(settings)}
+        return self.keeping.model(name, {"seed": model.seed, **_asked(recipe)}, make)
 
 
 def _asked(recipe: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
 from verax.models.guided import GuidedClassifier
+from verax.training.adversary import refuse_uniform
 from verax.training.guided import DEFAULTS as UNENCODED
 from verax.training.inheriting import inherit
 
@@ -78,8 +79,4 @@ def refuse_as_base(base: AttentionClassifier) -> None:
         raise VeraxError("a guided model has no attention of its own: give its guide as the base")
     if "adversary" in base.record:
         raise VeraxError("this is an adversary: give the model that it was trained against")
-    if base.options.projection == "uniform":
-        raise VeraxError(
-            "the base's attention is uniform whatever it reads, and so would an adversary's be: "
-            "give a base with another projection"
-        )
+    refuse_uniform(base)

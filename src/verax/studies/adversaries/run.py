@@ -11,13 +11,13 @@ import pandas as pd
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
-from verax.exams.examine import check_split
+from verax.exams.examine import check_split, load_trained_on
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import ModelOptions
 from verax.options import SEED, check, divide
 from verax.progress import Progress
 from verax.studies.adversaries.adversaries import FORMAT, Adversaries
-from verax.studies.adversaries.making import Making
+from verax.studies.adversaries.making import NAMES, Making
 from verax.studies.adversaries.measuring import (
     ADVERSARY,
     BASE,
@@ -35,7 +35,7 @@ from verax.studies.adversaries.recipes import (
     recipe_of,
     refuse_as_base,
 )
-from verax.studies.adversaries.scores import MEASURES, score
+from verax.studies.adversaries.scores import MEASURES, jsd_of_several, score
 from verax.studies.adversaries.variance import (
     Given,
     corpus_of,
@@ -53,7 +53,7 @@ from verax.version import __version__
 LAMS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Weights between means over documents, in nats; those of another code do not carry over."""
 
-Done = Callable[[Mapping[str, Any]], None]
+Told = Callable[[Mapping[str, Any]], None]
 
 
 def run_adversaries(
@@ -69,7 +69,8 @@ def run_adversaries(
     device: str = "auto",
     progress: bool = False,
     keep: str | Path | None = None,
-    done: Done = lambda row: None,
+    begin: Told = lambda row: None,
+    done: Told = lambda row: None,
     **options: Any,
 ) -> Adversaries:
     """Train adversaries of a model for every λ and seed, and what they are to be read by.
@@ -82,7 +83,10 @@ def run_adversaries(
     controls  train those, too (see `verax.studies.adversaries.recipes.control`)
     keep      a folder in which every model is put as soon as it is trained; a later call with the
               same settings takes it from there, so that an interrupted study goes on
-    done      told of each model: kind, name, lam, seed and its scores on validation
+    begin     told of each model before it is trained: kind, name, lam, seed, and which of how many
+              it is, number and total
+    done      told of each model: kind, name, lam, seed, classes (how many) and its scores on
+              validation
     options   of `train_adversary`, such as epochs; `vectors` and `max_tokens` reach all models
 
     >>> import verax
@@ -92,7 +96,7 @@ def run_adversaries(
     >>> found.points()[["lam", "seeds"]].to_numpy().tolist()
     [[0.0, 1.0], [1.0, 1.0]]
     """
-    lams = sorted({float(check("lam", v, float, {"minimum": 0})) for v in _several("lams", lams)})
+    lams = sorted({float(check("lams", v, float, {"minimum": 0})) for v in _several("lams", lams)})
     seeds = _seeds("seeds", seeds)
     again = _seeds("retrain", retrain, empty=True)
     check_split(split)
@@ -103,14 +107,22 @@ def run_adversaries(
     entries = [model_entry(base, "the base")]
     entries += [model_entry(given, f"model {n}") for n, given in enumerate(beside, start=1)]
     refuse_more_than_seeds(entries)
-    their_seeds = seeds_of(entries)[1:]
-    _refuse_seen(again, entries[0].seed, their_seeds)
+    their_seeds = seeds_of(entries, taken=again)[1:]
+    _refuse_seen(again, entries[0].seed, [entry.seed for entry in entries[1:]])
     base = loaded_model(base, device)
     refuse_as_base(base)
-    corpus = corpus_of(base, corpus, "the base")
+    corpus = _own_corpus(base) if corpus is None else corpus_of(base, corpus, "the base")
     _refuse_another_corpus(base, corpus)
     recipe = recipe_of(base, options) if again or controls else {}
-    making = Making.of(base, corpus, options, recipe, device, progress, keep)
+    wanted = [name for name in CONTROLS if controls and name not in left_out(base)]
+    plan = [Model(ADVERSARY, NAMES[ADVERSARY], lam, seed) for lam in lams for seed in seeds]
+    plan += [Model(ANOTHER_SEED, NAMES[ANOTHER_SEED], None, seed) for seed in again]
+    plan += [Model(CONTROL, name, None, seed) for name in wanted for seed in seeds]
+
+    def announce(model: Model) -> None:
+        begin({**model._asdict(), "number": plan.index(model) + 1, "total": len(plan)})
+
+    making = Making.of(base, corpus, options, recipe, device, progress, keep, announce)
     splits = list(dict.fromkeys(["validation", split]))
     with Progress(progress) as display:
         for name in splits:
@@ -119,27 +131,28 @@ def run_adversaries(
 
     def note(model: Model, found: pd.DataFrame) -> None:
         parts.append(tidied(model, found))
-        done({**model._asdict(), **_on_validation(found, len(corpus.classes))})
+        scores = _on_validation(found, len(corpus.classes))
+        done({**model._asdict(), "classes": len(corpus.classes), **scores})
 
     note(Model(CONTROL, BASE, None, entries[0].seed), making.measure(base, splits))
     adversaries: dict[tuple[float, int], AttentionClassifier] = {}
     for lam in lams:
         for seed in seeds:
             model = making.adversary(lam, seed)
-            note(Model(ADVERSARY, "adversary", lam, seed), making.measure(model, splits))
+            note(Model(ADVERSARY, NAMES[ADVERSARY], lam, seed), making.measure(model, splits))
             adversaries[lam, seed] = model.to("cpu")  # until one of them may be a guide
     for given, seed in zip(beside, their_seeds, strict=True):
         model = loaded_model(given, device)
         note(Model(ANOTHER_SEED, "given", None, seed), making.measure(model, splits))
     for seed in again:
         model = making.again(seed)
-        note(Model(ANOTHER_SEED, "retrained", None, seed), making.measure(model, splits))
+        note(Model(ANOTHER_SEED, NAMES[ANOTHER_SEED], None, seed), making.measure(model, splits))
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "verax": __version__,
         "lams": lams,
         "seeds": seeds,
-        "others": their_seeds,
+        "others": [{"name": entry.name, "seed": entry.seed} for entry in entries[1:]],
         "retrain": again,
         "controls": bool(controls),
         "left_out": left_out(base) if controls else {},
@@ -152,14 +165,14 @@ def run_adversaries(
             "fingerprint": corpus.fingerprint,
         },
         "base": {
-            "name": str(entries[0].name),
+            "name": entries[0].name,
             "options": asdict(base.options),
             "training": dict(base.record.get("training", {})),
         },
     }
     chosen = Adversaries(joined(parts), manifest).chosen().lam
-    for name in CONTROLS if controls else ():
-        for seed in seeds if name not in manifest["left_out"] else ():
+    for name in wanted:
+        for seed in seeds:
             if name in (BY_BASE, BY_ADVERSARY):
                 guide = base if name == BY_BASE else adversaries[chosen, seed]
                 found = making.guided(name, guide, seed, splits)
@@ -171,6 +184,7 @@ def run_adversaries(
 
 def _on_validation(found: pd.DataFrame, classes: int) -> dict[str, float]:
     own = found[found["split"] == "validation"].set_index("id")
+    own["jsd"] = jsd_of_several(own["jsd"], own["items"])
     scores = score(own, own["label"], classes)
     return {name: scores[name][0] for name in MEASURES}
 
@@ -185,11 +199,11 @@ def _several(name: str, values: Any, empty: bool = False) -> list[Any]:
 
 
 def _seeds(name: str, values: Any, empty: bool = False) -> list[int]:
-    found = [int(check("seed", seed, int, SEED)) for seed in _several(name, values, empty)]
+    found = [int(check(name, seed, int, SEED)) for seed in _several(name, values, empty)]
     return list(dict.fromkeys(found))
 
 
-def _refuse_seen(again: Sequence[int], own: int | None, others: Sequence[int]) -> None:
+def _refuse_seen(again: Sequence[int], own: int | None, others: Sequence[int | None]) -> None:
     """The base again would be the base, and a seed that is given need not be trained."""
     for seed in again:
         if seed == own:
@@ -200,11 +214,40 @@ def _refuse_seen(again: Sequence[int], own: int | None, others: Sequence[int]) -
             raise VeraxError(f"seed {seed} is among others already: leave it out of retrain")
 
 
-def _refuse_another_corpus(base: AttentionClassifier, corpus: Corpus) -> None:
-    refuse_other_corpus(base, corpus)
-    own = (base.record.get("corpus") or {}).get("fingerprint")
-    if own is not None and own != corpus.fingerprint:
+def _own_corpus(base: AttentionClassifier) -> Corpus:
+    """The corpus that the base's record names, which may have changed since."""
+    config = dict(base.record.get("corpus") or {})
+    config.pop("fingerprint", None)
+    try:
+        return load_trained_on({"corpus": config}, "the base")
+    except VeraxError as error:
+        if not config:
+            raise
         raise VeraxError(
-            f"corpus {corpus.name!r} is not what the base was trained on (its texts or labels "
-            "differ): adversaries and controls are trained on the same"
+            f"the corpus that the base was trained on cannot be loaded ({error}): put it back, or "
+            "give the place where it is now"
+        ) from error
+
+
+def _refuse_another_corpus(base: AttentionClassifier, corpus: Corpus) -> None:
+    """An error that names what would make it the base's own, if anything does."""
+    refuse_other_corpus(base, corpus)
+    config = dict(base.record.get("corpus") or {})
+    own = config.pop("fingerprint", None)
+    if own is None or own == corpus.fingerprint:
+        return
+    start = (
+        f"corpus {corpus.name!r} is not what the base was trained on (its texts or labels differ)"
+    )
+    name = config.pop("corpus", corpus.config.get("corpus"))
+    here = {key: corpus.config.get(key) for key in {**config, **corpus.config} if key != "corpus"}
+    other = {key: config.get(key) for key, value in here.items() if config.get(key) != value}
+    told = ", ".join(f"{key} {'none' if v is None else v}" for key, v in other.items())
+    if other or name != corpus.config.get("corpus"):
+        as_then = f"{name!r} with {told}" if told else repr(name)
+        raise VeraxError(
+            f"{start}: leave out corpus (--corpus), or give {as_then}, as the base had it"
         )
+    raise VeraxError(
+        f"{start}: it has changed since; bring it back as it was, or train the base again"
+    )

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from verax.statistics import Interval, describe, f1, mean, mean_share, within_one
-from verax.statistics.missing import is_constant
+from verax.statistics.missing import is_constant, there
 
 MEASURES = ("jsd", "tvd", "same", "accuracy", "f1")
 """The first three are from the base; F1 is the positive class's, or macro with more than two."""
@@ -26,17 +26,20 @@ class Scores:
 
     over       what intervals are over: seeds, with two or more, else documents
     seeds, n   models, and documents of each
+    jsd_n      those of the documents that JSD is over
     intervals  measure → number and ends, NaN where there is none
     """
 
     over: str
     seeds: int
     n: int
+    jsd_n: int
     intervals: dict[str, Interval]
 
     def row(self) -> dict[str, Any]:
-        """over, seeds, n, and for each measure `jsd`, `jsd_low`, `jsd_high`."""
-        found: dict[str, Any] = {"over": self.over, "seeds": self.seeds, "n": self.n}
+        """over, seeds, n, jsd_n, and for each measure `jsd`, `jsd_low`, `jsd_high`."""
+        found: dict[str, Any] = {"over": self.over, "seeds": self.seeds}
+        found |= {"n": self.n, "jsd_n": self.jsd_n}
         for name, ends in self.intervals.items():
             found |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
         return found
@@ -50,9 +53,11 @@ def scored(models: Sequence[pd.DataFrame], labels: pd.Series, classes: int) -> S
     """
     each = [score(own, labels, classes) for own in models]
     n = len(models[0]) if models else 0
+    jsd_n = int(models[0]["jsd"].notna().sum()) if n and "jsd" in models[0] else 0
     if len(each) < 2:
         nothing = dict.fromkeys(MEASURES, (math.nan, math.nan, math.nan))
-        return Scores(DOCUMENTS if each else "", len(each), n, each[0] if each else nothing)
+        only = each[0] if each else nothing
+        return Scores(DOCUMENTS if each else "", len(each), n, jsd_n, only)
     found = {}
     for measure in MEASURES:
         values = np.array([own[measure][0] for own in each])
@@ -60,13 +65,14 @@ def scored(models: Sequence[pd.DataFrame], labels: pd.Series, classes: int) -> S
         alike = is_constant(values)  # tells nothing of what another seed would give
         ends = (math.nan, math.nan) if alike else (told.low, told.high)
         found[measure] = within_one((told.mean, *ends))
-    return Scores(SEEDS, len(each), n, found)
+    return Scores(SEEDS, len(each), n, jsd_n, found)
 
 
 def score(own: pd.DataFrame, labels: pd.Series, classes: int) -> dict[str, Interval]:
     """Every measure of one model with its interval over documents; NaN for one it has not.
 
-    Student's of a mean, Wilson's of a share of documents, F1's by the delta method.
+    Student's of a mean, Wilson's of a share of documents, F1's by the delta method. A document
+    without a JSD (see `jsd_of_several`) is left out of it, and of nothing else.
     """
     found = {}
     for measure in MEASURES:
@@ -81,5 +87,13 @@ def score(own: pd.DataFrame, labels: pd.Series, classes: int) -> dict[str, Inter
         elif measure in ("same", "accuracy"):
             found[measure] = mean_share(values)
         else:
-            found[measure] = within_one(mean(values))
+            found[measure] = within_one(mean(there(values)[0]))
     return found
+
+
+def jsd_of_several(jsd: pd.Series, items: pd.Series) -> pd.Series:
+    """JSD where there are several items, else NaN: one item alone has all weight, whatever is done.
+
+    Its zero would say that attention was left where it was, when there is nowhere else to go.
+    """
+    return jsd.where(items.reindex(jsd.index) > 1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,14 @@ from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError
 from verax.exams.examine import check_split, load_trained_on, reading_options
+from verax.exams.verdict import MANIFEST
 from verax.models.classifier import AttentionClassifier
-from verax.models.saving import load
+from verax.models.saving import is_model_folder, load
 from verax.options import check
 from verax.progress import Progress
 from verax.studies.adversaries.measuring import measured
 from verax.studies.comparison.entries import Entry, entry_of
-from verax.studies.comparison.grouping import settings_of
+from verax.studies.comparison.grouping import made_after, settings_of
 from verax.training.inheriting import refuse_other_corpus
 
 Given = AttentionClassifier | str | Path
@@ -38,7 +39,7 @@ def seed_variance(
 ) -> pd.DataFrame:
     """Every two of these models beside each other, a row for each document.
 
-    first, second      the seeds of the two, or which ones they are where seeds are not known
+    first, second      the seeds of the two; one that is not known is a number that no other has
     id, label, items   of the document
     jsd                Jensen–Shannon divergence of the two attentions, in nats
     tvd, same          total variation distance of the two outputs; whether decisions are the same
@@ -103,23 +104,20 @@ def refuse_more_than_seeds(entries: Sequence[Entry]) -> None:
 
 def _told(entry: Entry) -> dict[str, Any]:
     """All that makes a model what it is, but for its seed."""
-    against = entry.record.get("adversary") or {}
     corpus = entry.record.get("corpus") or {}
     return {
-        **(settings_of(entry) or entry.options),
+        **(settings_of(entry) or {**entry.options, **made_after(entry)}),
         "classes": list(entry.classes),
         **{f"reading {name}": value for name, value in entry.reading.items()},
         "corpus": corpus.get("fingerprint"),
-        "adversary's λ": against.get("lam"),
-        "adversary's base": against.get("base_seed"),
-        "guide": (entry.record.get("guide") or {}).get("seed"),
     }
 
 
-def seeds_of(entries: Sequence[Entry]) -> list[int]:
-    """Their seeds; places in the list where one is not known."""
+def seeds_of(entries: Sequence[Entry], taken: Collection[int] = ()) -> list[int]:
+    """Their seeds; for one that is not known, the smallest number that is no one's."""
     known = [entry.seed for entry in entries]
-    return [n if seed is None else seed for n, seed in enumerate(known)]
+    free = (number for number in count() if number not in (*known, *taken))
+    return [next(free) if seed is None else seed for seed in known]
 
 
 def several_models(name: str, given: Any) -> list[Given]:
@@ -131,10 +129,16 @@ def several_models(name: str, given: Any) -> list[Given]:
 
 def model_entry(given: Given, name: str) -> Entry:
     """What is known of a model before it is loaded; in memory it is called by this name."""
+    if isinstance(given, (str, Path)) and not _is_one(Path(given)):
+        raise VeraxError(f"{given} is not a saved model: expected a folder that train wrote")
     entry = entry_of(given, 0)
     if entry.verdict is not None:
         raise VeraxError(f"{entry.name} is a verdict: give models, or folders of saved ones")
     return replace(entry, name=name) if isinstance(given, AttentionClassifier) else entry
+
+
+def _is_one(folder: Path) -> bool:
+    return is_model_folder(folder) or (folder / MANIFEST).is_file()
 
 
 def loaded_model(given: Given, device: str) -> AttentionClassifier:

@@ -13,6 +13,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.options import AUTO, ModelOptions
 from verax.options import names
 from verax.studies.comparison.entries import Entry, Given, entry_of
+from verax.training.adversary import DEFAULTS as ADVERSARIAL
 from verax.training.options import TrainingOptions
 from verax.training.strength import candidates
 
@@ -21,6 +22,10 @@ Settings = dict[str, Any]
 
 _RESOLVED = ("sentence_encoder", "feedforward_size", "head", "boundaries", "strength")
 """Options that resolving fills in."""
+
+_LAM, _BASE, _GUIDE = "adversary λ", "base of the adversary", "guide"
+_OF_ITS_KIND = (*ADVERSARIAL, _BASE)
+"""What tells adversaries from each other, but not from other models: all of them have it."""
 
 
 def grouped(models: Mapping[str, Given | Sequence[Given]] | Iterable[Given]) -> Groups:
@@ -93,7 +98,7 @@ def settings_of(entry: Entry) -> Settings:
     """What a model was told, less its seed and what has no effect on it; empty if not known.
 
     What resolving filled in is None, and a strength that was chosen on validation `auto`: the
-    number is a result.
+    number is a result. An adversary was told λ and its base, too, and a guided model its guide.
     """
     told = entry.record.get("training")
     known = {name: entry.options[name] for name in names(ModelOptions) if name in entry.options}
@@ -112,7 +117,19 @@ def settings_of(entry: Entry) -> Settings:
         if tried != candidates(options.grounding, None):
             found["strengths"] = ",".join(f"{strength:g}" for strength in tried)
     without = _without_effect(options, found)
-    return {name: value for name, value in found.items() if name not in without}
+    found = {name: value for name, value in found.items() if name not in without}
+    return found | made_after(entry)
+
+
+def made_after(entry: Entry) -> Settings:
+    """λ and the seed of its base of an adversary, the seed of its guide of a guided model."""
+    against, guide = entry.record.get("adversary"), entry.record.get("guide")
+    found: Settings = {}
+    if against:
+        found |= {_LAM: against.get("lam"), _BASE: against.get("base_seed")}
+    if guide:
+        found[_GUIDE] = guide.get("seed")
+    return found
 
 
 def _without_effect(options: ModelOptions, told: Mapping[str, Any]) -> set[str]:
@@ -142,9 +159,11 @@ def _called(group: Sequence[Entry], groups: Sequence[Sequence[Entry]]) -> str:
     own = each[groups.index(group)]
     defaults = {f.name: f.default for cls in (ModelOptions, TrainingOptions) for f in fields(cls)}
     shown = []
+    alike = [settings for settings in each if (_LAM in settings) == (_LAM in own)]
     for name, value in own.items():
-        others = {str(settings[name]) for settings in each if name in settings}
-        everywhere = all(name in settings for settings in each)
+        beside = alike if name in _OF_ITS_KIND else each
+        others = {str(settings[name]) for settings in beside if name in settings}
+        everywhere = all(name in settings for settings in beside)
         if len(others) > 1 or (not everywhere and value != defaults.get(name)):
             shown.append((name, value))
     said = [pair for pair in shown if pair[1] is not None]

@@ -31,23 +31,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from tutek_snajder import PROTOCOL, READING, TRAINING
 
 import verax
 from verax.models.apart import divergences
 from verax.training import train_adversary, train_guided
 
-READING: dict[str, dict[str, Any]] = {
-    "sst": {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6},
-    "imdb": {"min_length": 7, "max_length": 399},
-}
-TRAINING: dict[str, dict[str, Any]] = {"imdb": {"min_df": 10}}
-PROTOCOL: dict[str, Any] = {
-    "encoder": "bilstm",
-    "class_weight": "balanced",
-    "metric": "f1",
-    "epochs": 8,
-    "hidden_size": 100,
-}
 TIED = {"sst": 0.03, "imdb": 0.1}
 """As strength auto chose most often (benchmarks/grounding.py)."""
 MASKED = 1.0

@@ -34,21 +34,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from tutek_snajder import PROTOCOL, READING, TRAINING
 
 import verax
 from verax.training.strength import STRENGTHS, score, select
 
-READING: dict[str, dict[str, Any]] = {
-    "sst": {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6},
-    "imdb": {"min_length": 7, "max_length": 399},
-}
-TRAINING: dict[str, dict[str, Any]] = {"imdb": {"min_df": 10}}
-PROTOCOL: dict[str, Any] = {
-    "encoder": "bilstm",
-    "class_weight": "balanced",
-    "metric": "f1",
-    "epochs": 8,
-}
 TYING = sorted({*STRENGTHS["tying"], 1.0, 10.0, 20.0, 30.0})
 SETTINGS = ["corpus", "study", "grounding", "strength", "layers", "attention", "frozen", "unit"]
 CORPORA: dict[str, verax.Corpus] = {}
@@ -112,7 +102,6 @@ def run(job: tuple[Cell, argparse.Namespace]) -> pd.DataFrame:
         corpus,
         **PROTOCOL | TRAINING.get(cell.corpus, {}) | cell.options,
         vectors=vectors,
-        hidden_size=100,
         device=given.device,
         seed=cell.seed,
     )

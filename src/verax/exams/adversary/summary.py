@@ -65,7 +65,7 @@ def _best_cells(row: str, part: pd.DataFrame, instances: pd.DataFrame) -> Iterat
     yield number_cell(table, row, "sd", (_sd(jsd), np.nan, np.nan), n)
     yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
     yield percent_cell(table, row, f"JSD > {FAR:g}", mean_share(_far(jsd)), n)
-    held = instances["farthest"].to_numpy() - jsd
+    held = np.maximum(instances["farthest"].to_numpy() - jsd, 0.0)
     yield number_cell(table, row, "held back", _divergence(held), n)
     yield number_cell(table, row, "|Δp|", within_one(mean(part["change"].to_numpy())), n)
     yield percent_cell(table, row, "decisions kept", mean_share(part["kept"].to_numpy()), n)

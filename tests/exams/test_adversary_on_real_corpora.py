@@ -42,6 +42,7 @@ def test_no_search_on_sst_gets_beyond_the_certificate(
     assert (searched <= best + 1e-10).all()
     assert (np.diff(best, axis=1) >= -1e-12).all()  # epsilons rise
     assert (verdict.summary("adversary")["certified"] == 100).all()
+    assert (verdict.summary("adversary_search")["at best"] >= -1e-10).all()
     assert searched.mean() < best.mean()
 
 

@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from verax.divergence import MOST, jensen_shannon
 from verax.errors import VeraxError
+from verax.exams.adversary import most_divergent
 from verax.exams.adversary.descent import Answer, start
 from verax.exams.adversary.search import Found, SearchOptions, search, search_through
 from verax.models.head import decisions, probabilities
@@ -314,3 +315,12 @@ def test_keys_left_out_are_places() -> None:
     plain = search(weights, says, mask, options=SearchOptions(steps=3))
     told = search(weights, says, mask, torch.arange(len(mask)), options=SearchOptions(steps=3))
     assert torch.equal(plain.weights, told.weights)
+
+
+@pytest.mark.parametrize("items", [3, 12])
+def test_many_restarts_never_get_beyond_the_certificate(items: int) -> None:
+    weights, says, mask, keys = rows(items, batch=12, items=items, zeros=True)
+    found = search(weights, says, mask, keys, options=SearchOptions(restarts=40, steps=300))
+    for epsilon in (0.01, 0.05, 0.3, 1.0):
+        certificate = most_divergent(weights, says, mask, epsilon)
+        assert (found.best(epsilon).jsd <= certificate.jsd + 1e-12).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,13 @@ from simplex_points import grid, rows
 from torch import Tensor
 
 from verax.divergence import jensen_shannon
-from verax.exams.adversary import farthest_anywhere, most_divergent
+from verax.exams.adversary import (
+    SearchOptions,
+    farthest_anywhere,
+    most_divergent,
+    search,
+)
+from verax.exams.adversary import several as module
 
 EPSILONS = st.sampled_from([0.0, 0.01, 0.05, 0.2, 0.6, 1.0])
 
@@ -240,6 +247,55 @@ def test_bounds_that_all_but_meet_certify_nothing() -> None:
         assert not found.certified[close].any()
         seen += int(close.sum())
     assert seen > 0
+
+
+@pytest.mark.parametrize("items", [5, 12])
+@pytest.mark.parametrize("classes", [3, 5])
+def test_no_random_point_and_no_search_is_above_the_bound(items: int, classes: int) -> None:
+    weights, says, mask = several(items, items, classes, zeros=classes == 3)
+    random = np.random.default_rng(items)
+    many = SearchOptions(restarts=30, steps=150)
+    searched = search(weights, says, mask, options=many)
+    for epsilon in (0.01, 0.1, 0.4):
+        found = most_divergent(weights, says, mask, epsilon)
+        assert (searched.best(epsilon).jsd <= found.upper_bound + 1e-12).all()
+        for row in range(4):
+            spread = [0.02, 0.1, 0.5]
+            points = [random.dirichlet(np.full(items, a), size=1_500) for a in spread]
+            others = torch.from_numpy(np.concatenate(points)) * mask[row]
+            others = others[others.sum(-1) > 1e-9]
+            others = others / others.sum(-1, keepdim=True)
+            # on the way to each of them, too
+            part = torch.from_numpy(random.uniform(size=(len(others), 1)))
+            others = torch.cat([others, weights[row] + part * (others - weights[row])])
+            kept = others[change(weights[row], others, says[row]) <= epsilon]
+            assert len(kept) > 100
+            assert jensen_shannon(kept, weights[row]).max() <= found.upper_bound[row] + 1e-12
+
+
+@given(st.integers(0, 10_000), EPSILONS)
+def test_the_order_of_items_and_rivals_changes_nothing(seed: int, epsilon: float) -> None:
+    weights, says, mask = several(seed, 6, 4)
+    found = most_divergent(weights, says, mask, epsilon)
+    random = torch.Generator().manual_seed(seed)
+    order, classes = (torch.randperm(n, generator=random) for n in (6, 4))
+    moved = most_divergent(weights[:, order], says[:, order][..., classes], mask[:, order], epsilon)
+    assert torch.allclose(moved.jsd, found.jsd, atol=1e-9)
+    assert torch.allclose(moved.upper_bound, found.upper_bound, atol=1e-9)
+
+
+def test_no_more_edges_are_followed_at_once_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, plain = [], module._meetings
+
+    def spy(*given: Any) -> module.Point:
+        sizes.append(len(given[-1]))
+        return plain(*given)
+
+    monkeypatch.setattr(module, "_meetings", spy)
+    weights, says, mask = several(3, 20, 3)
+    most_divergent(weights, says, mask, 0.01, max_pairs=20 * 3 * 4)
+    assert sizes
+    assert max(sizes) <= 4
 
 
 def test_where_no_item_and_no_edge_keeps_the_prediction_the_own_weights_are_left() -> None:

@@ -107,7 +107,9 @@ def test_the_farther_of_two_answers() -> None:
         return Adversary(*told, yes, yes, double([0.9]), double([[jsd]]))
 
     for own, other in ((0.2, 0.4), (0.4, 0.2)):
-        found = answer(own).or_farther(answer(other))
+        asked = torch.tensor([True])
+        assert answer(own).or_farther(answer(other), ~asked).jsd.item() == own
+        found = answer(own).or_farther(answer(other), asked)
         assert found.jsd.item() == found.change.item() == found.logits.item() == 0.4
         assert found.weights.tolist() == [[0.4, 0.6]]
         assert found.certified.item()

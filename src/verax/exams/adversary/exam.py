@@ -122,11 +122,12 @@ class AdversaryExam(ItemExam):
             ended.jsd,
             ended.change,
             decisions(ended.logits) == decisions(searched.own_logits),
-            best.upper_bound - ended.jsd <= MET,
+            (best.upper_bound - ended.jsd).abs() <= MET,
             best.upper_bound,
             ended.logits,
         )
-        known = {BEST: best.or_farther(found)}
+        # a certificate stands as it is: a search that were beyond it has to show
+        known = {BEST: best.or_farther(found, ~best.certified)}
         return known | {SEARCHED: found} if self.options.search else known
 
     def _instances(self, said: Said, own: Tensor) -> dict[str, Tensor]:

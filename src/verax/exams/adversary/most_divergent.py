@@ -43,9 +43,9 @@ class Adversary:
     upper_bound: Tensor
     logits: Tensor
 
-    def or_farther(self, other: Adversary) -> Adversary:
-        """The farther in each row of two answers to one question; itself in a tie."""
-        take = other.jsd > self.jsd
+    def or_farther(self, other: Adversary, where: Tensor) -> Adversary:
+        """The farther of two answers in the rows where that is asked, (batch,); else itself."""
+        take = where & (other.jsd > self.jsd)
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return Adversary(
             *(
@@ -125,6 +125,7 @@ def farthest_item(
     For any head: item_logits is what it makes of each item alone, logits what it makes of them all
     under `weights`, (batch, classes). No attention is farther than `farthest_anywhere`.
     """
+    epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
     own, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
     all_in_all = two_columns(logits.double())
     decided = decisions(all_in_all)

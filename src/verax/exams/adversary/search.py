@@ -30,6 +30,7 @@ from verax.exams.adversary.descent import (
 from verax.exams.adversary.most_divergent import change_of
 from verax.exams.adversary.several import log_odds
 from verax.models.head import decisions, two_columns
+from verax.options import check
 
 __all__ = ["Answer", "Best", "Found", "SearchOptions", "search", "search_through"]
 
@@ -75,6 +76,7 @@ class Found:
 
     def best(self, epsilon: float) -> Best:
         """The farthest with change ≤ ε, which a document's own attention always is."""
+        epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
         jsd, restart = self.jsd.masked_fill(~(self.change <= epsilon), 0.0).max(0)
         own = jsd <= 0
 

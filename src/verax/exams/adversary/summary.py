@@ -85,7 +85,8 @@ def _search_cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
     yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
     yield percent_cell(table, row, f"JSD > {FAR:g}", mean_share(_far(jsd)), n)
     gap = bound - jsd
-    yield number_cell(table, row, "short of the bound", _divergence(gap), n)
+    yield number_cell(table, row, "short of the bound", mean(gap), n)
+    yield number_cell(table, row, "at best", (float(gap.min()), np.nan, np.nan), n)
     yield number_cell(table, row, "at worst", (float(gap.max()), np.nan, np.nan), n)
     yield percent_cell(table, row, "nothing found", mean_share((jsd == 0).astype(float)), n)
 

@@ -5,8 +5,9 @@ put other weights on a finished model, document by document, here a whole model 
 them: it cannot pick what suits each document. How far it gets, as decisions drift apart, says how
 free attention is.
 
-They train on TVD − λ KL; here the divergence is Jensen–Shannon's, which they report: it is bounded,
-and sparse attention, where KL is infinite, has it too. They stop by the loss on train; here it is
+They train on TVD − λ KL, and find the end of a text by stripping zero weights; here the divergence
+is Jensen–Shannon's, which they report, and lengths are the mask's: sparse attention, where KL is
+infinite and zeros stand inside a text, has both. They stop by the loss on train; here it is
 that on validation which picks the epoch.
 """
 

@@ -29,6 +29,7 @@ FAR = 0.5
 CLOSE = 0.1
 """Changes of the output up to which it is still called the same, for the groups."""
 BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Of a document's largest weight; the last holds 1, too."""
 
 
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
+from verax.exams.adversary.summary import BINS
 from verax.files import replace_folder, write_text
 from verax.statistics import holm, mean, paired, proportion
 from verax.studies.adversaries.choosing import Chosen, choose
@@ -23,9 +24,6 @@ from verax.studies.adversaries.scores import MEASURES, Scores, jsd_of_several, s
 
 FORMAT = 2
 MANIFEST = "adversaries.json"
-BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Of the base's largest weight: from one to below the next; the last holds 1, too."""
-
 _TABLES = ("instances", "points", "yardstick", "against_yardstick", "by_weight", "controls")
 
 

@@ -41,7 +41,7 @@ def seed_variance(
 
     first, second      the seeds of the two; one that is not known is a number that no other has
     id, label, items   of the document
-    jsd                Jensen–Shannon divergence of the two attentions, in nats
+    jsd                Jensen–Shannon divergence of the two attentions, in nats; 0 of one item
     tvd, same          total variation distance of the two outputs; whether decisions are the same
     decision, correct  of the second
     max_weight         the first's largest

@@ -64,3 +64,11 @@ def refuse_foreign(folder: str | Path, owned: Callable[[Path], bool]) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 file with Unix line ends, the same bytes everywhere."""
     path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def stamp(path: str | Path | None) -> list[int] | None:
+    """Size and time of a file, so that another under its name is not taken for it."""
+    if path is None or not Path(path).expanduser().is_file():
+        return None
+    found = Path(path).expanduser().stat()
+    return [found.st_size, found.st_mtime_ns]

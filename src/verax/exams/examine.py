@@ -101,7 +101,7 @@ def examine(
     if not isinstance(model, AttentionClassifier):
         model = load(model, device=device)
     if not isinstance(corpus, Corpus):
-        corpus = _load_as_read_by(model, corpus)
+        corpus = load_as_read_by(model, corpus, "the model")
     documents = _documents(model, corpus, split)
     whole = len(documents)
     if sample is not None and sample < whole:
@@ -162,11 +162,11 @@ def chosen_exams(names: Iterable[str]) -> list[str]:
     return chosen
 
 
-def _load_as_read_by(model: AttentionClassifier, name: str | Path | None) -> Corpus:
+def load_as_read_by(model: AttentionClassifier, name: str | Path | None, who: str) -> Corpus:
     """A corpus by name with the model's tokeniser; without a name, the one it was trained on."""
     if name is not None:
         return load_corpus(name, **reading_options(model))
-    return load_trained_on(model.record, "the model")
+    return load_trained_on(model.record, who)
 
 
 def load_trained_on(record: Mapping[str, Any], who: str) -> Corpus:

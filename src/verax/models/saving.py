@@ -27,6 +27,7 @@ from verax.version import __version__
 FORMAT = 1
 _OWN_KEYS = {"format", "verax", "model", "classes", "tokeniser", "history"}
 _CONFIG, _VOCABULARY, _WEIGHTS = "config.json", "vocabulary.json", "model.safetensors"
+FILES = {_CONFIG, _VOCABULARY, _WEIGHTS}
 
 
 def make_classifier(
@@ -98,7 +99,7 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
 
 def is_model_folder(folder: Path) -> bool:
     """Whether Verax wrote it: other libraries keep a `config.json` beside their weights too."""
-    if not all((folder / name).is_file() for name in (_CONFIG, _VOCABULARY, _WEIGHTS)):
+    if not all((folder / name).is_file() for name in FILES):
         return False
     config = _read_json(folder / _CONFIG)
     return isinstance(config, dict) and {"format", "verax"} <= set(config)
@@ -107,7 +108,7 @@ def is_model_folder(folder: Path) -> bool:
 def is_only_a_model(folder: Path) -> bool:
     """Whether a folder holds a saved model and nothing else, so that it may be replaced."""
     names = {path.name for path in folder.iterdir()}
-    return names == {_CONFIG, _VOCABULARY, _WEIGHTS} and is_model_folder(folder)
+    return names == FILES and is_model_folder(folder)
 
 
 def _rows(history: pd.DataFrame) -> list[dict[str, Any]]:

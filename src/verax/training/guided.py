@@ -32,7 +32,7 @@ DEFAULTS: Mapping[str, Any] = {
     "grounding": "none",
     "strength": None,
 }
-_FIXED = ("hierarchical", "boundaries", "projection", "lam", "alpha", "strengths", *VOCABULARY)
+FIXED = ("hierarchical", "boundaries", "projection", "lam", "alpha", "strengths", *VOCABULARY)
 
 
 def train_guided(
@@ -65,7 +65,7 @@ def train_guided(
     if guide.options.hierarchical:
         raise VeraxError("a guide attends words, not sentences: hierarchical models cannot guide")
     refuse_other_corpus(guide, corpus)
-    model_options, settings = inherit(guide, options, DEFAULTS, _FIXED)
+    model_options, settings = inherit(guide, options, DEFAULTS, FIXED)
     where = resolve_device(device)
     with Progress(progress) as display, repeatable(where):
         prepared = prepare(

@@ -12,7 +12,7 @@ from verax.corpora.corpus import Corpus
 from verax.corpora.encoded import EncodedDocuments
 from verax.device import resolve_device
 from verax.errors import VeraxError
-from verax.files import refuse_foreign
+from verax.files import refuse_foreign, stamp
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import AUTO, ModelOptions
 from verax.models.saving import is_only_a_model, load
@@ -107,7 +107,7 @@ def _train_at_chosen_strength(
         raise VeraxError(f"cannot keep candidates in {keep}: it is a file, choose another place")
     model_options.resolved(len(corpus.classes))
     fixed = {n: v for n, v in options.items() if n not in ("grounding", "strength", "strengths")}
-    resolved = {**asdict(model_options), **asdict(settings), "file": _stamp(settings.vectors)}
+    resolved = {**asdict(model_options), **asdict(settings), "file": stamp(settings.vectors)}
     for name in ("strengths", "max_tokens"):  # change no candidate
         resolved.pop(name)
 
@@ -146,14 +146,6 @@ def _with_strengths_as_text(options: Mapping[str, Any]) -> dict[str, Any]:
         return dict(options)
     several = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     return {**options, "strengths": ",".join(map(str, several))}
-
-
-def _stamp(vectors: str | None) -> list[int] | None:
-    """Size and time of a vectors file, so that another under its name is not taken for it."""
-    if vectors is None or not Path(vectors).expanduser().is_file():
-        return None
-    found = Path(vectors).expanduser().stat()
-    return [found.st_size, found.st_mtime_ns]
 
 
 def _kept(folder: Path | None, asked: Mapping[str, Any], device: str) -> AttentionClassifier | None:

@@ -16,10 +16,10 @@ import pandas as pd
 from verax.errors import VeraxError
 from verax.files import replace_folder, write_text
 from verax.models.classifier import AttentionClassifier
-from verax.models.saving import load
+from verax.models.saving import FILES, load
 
 _ASKED, _TABLE = "asked.json", "documents.parquet"
-_KEPT = ({"config.json", "vocabulary.json", "model.safetensors"}, {_ASKED, _TABLE})
+_KEPT = (FILES, {_ASKED, _TABLE})
 """Files of what is kept: of a model, and of what was measured of one."""
 
 _KEY = "study"
@@ -106,15 +106,6 @@ def digest(model: AttentionClassifier) -> str:
         found.update(name.encode())
         found.update(value.detach().cpu().contiguous().numpy().tobytes())
     return found.hexdigest()[:16]
-
-
-def stamp(vectors: Any) -> list[int] | None:
-    """Size and time of a vectors file, so that another under its name is not taken for it."""
-    path = None if vectors is None else Path(str(vectors)).expanduser()
-    if path is None or not path.is_file():
-        return None
-    found = path.stat()
-    return [found.st_size, found.st_mtime_ns]
 
 
 def _is_only_a_table(folder: Path) -> bool:

@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from verax.corpora.corpus import Corpus
+from verax.files import stamp
 from verax.models.classifier import AttentionClassifier
-from verax.studies.adversaries.keeping import Keeping, digest, stamp
+from verax.studies.adversaries.keeping import Keeping, digest
 from verax.studies.adversaries.measuring import ADVERSARY, CONTROL, SEED, Model, measured
 from verax.studies.adversaries.recipes import Recipe, control
 from verax.training.adversary import as_inherited, train_adversary

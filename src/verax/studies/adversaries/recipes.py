@@ -11,6 +11,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.guided import GuidedClassifier
 from verax.training.adversary import refuse_uniform
 from verax.training.guided import DEFAULTS as UNENCODED
+from verax.training.guided import FIXED as SET_BY_GUIDE
 from verax.training.inheriting import inherit
 
 Recipe = dict[str, Any]
@@ -21,17 +22,6 @@ BY_BASE, BY_ADVERSARY = "mlp, guided by base", "mlp, guided by adversary"
 CONTROLS = (UNIFORM, MLP_UNIFORM, MLP_OWN, BY_BASE, BY_ADVERSARY)
 SHARED = ("vectors", "max_tokens")
 """Options that reach every model: where a file is and how much is held, not what is trained."""
-
-_THE_GUIDES = (
-    "hierarchical",
-    "boundaries",
-    "projection",
-    "lam",
-    "alpha",
-    "strengths",
-    "min_df",
-    "max_vocabulary",
-)
 
 
 def recipe_of(base: AttentionClassifier, given: Mapping[str, Any]) -> Recipe:
@@ -61,7 +51,7 @@ def control(name: str, recipe: Recipe) -> Recipe:
     if name == MLP_UNIFORM:
         found["projection"] = "uniform"
     if name in (BY_BASE, BY_ADVERSARY):
-        found = {n: v for n, v in found.items() if n not in _THE_GUIDES}
+        found = {n: v for n, v in found.items() if n not in SET_BY_GUIDE}
     return found
 
 

@@ -12,9 +12,8 @@ import pandas as pd
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus
-from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError
-from verax.exams.examine import check_split, load_trained_on, reading_options
+from verax.exams.examine import check_split, load_as_read_by
 from verax.exams.verdict import MANIFEST
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import is_model_folder, load
@@ -147,8 +146,4 @@ def loaded_model(given: Given, device: str) -> AttentionClassifier:
 
 def corpus_of(model: AttentionClassifier, given: Corpus | str | Path | None, who: str) -> Corpus:
     """The corpus given, by name read as the model reads, or the one it was trained on."""
-    if isinstance(given, Corpus):
-        return given
-    if given is not None:
-        return load_corpus(given, **reading_options(model))
-    return load_trained_on(model.record, who)
+    return given if isinstance(given, Corpus) else load_as_read_by(model, given, who)

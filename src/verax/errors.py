@@ -26,3 +26,11 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return "choose from " + ", ".join(valid)
+
+
+class VeraxErrors(VeraxError):
+    """Several things wrong at once, a line each: the command line prints them one by one."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = list(problems)
+        super().__init__("\n".join(self.problems))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from verax.cli import adversary, compare, corpora, demo, examine, explain, predict, sweep, train
 from verax.cli.parsing import Parser
 from verax.cli.terminal import printable
-from verax.errors import VeraxError
+from verax.errors import VeraxError, VeraxErrors
 from verax.version import __version__
 
 COMMANDS = (demo, corpora, train, examine, compare, predict, explain, sweep, adversary)
@@ -30,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.run(given)
     except VeraxError as error:
         # names from a user's file may hold line breaks and worse
-        print(f"verax: {printable(' '.join(str(error).splitlines()))}", file=sys.stderr)
+        for problem in error.problems if isinstance(error, VeraxErrors) else [str(error)]:
+            print(f"verax: {printable(' '.join(problem.splitlines()))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("verax: stopped; what was finished is kept, nothing is half-written", file=sys.stderr)

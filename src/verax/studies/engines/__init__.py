@@ -1,0 +1,1 @@
+"""What runs cells side by side: processes of this machine, or a Ray cluster."""

@@ -1,0 +1,81 @@
+"""What an engine is: it takes jobs, and says what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from verax.corpora.corpus import Corpus
+from verax.studies.grid.cell import Cell
+
+OUT_OF_MEMORY, DIVERGED, LOST, ERROR = "out of memory", "diverged", "lost", "error"
+"""Why a cell failed: LOST when its worker went away, DIVERGED when the loss was not finite."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell to be run, and how; the engine chooses where."""
+
+    cell: Cell
+    weights: bool = False
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Progressed:
+    """How far a cell got: `what` it does, and `done` of `total` of it where that is known."""
+
+    key: str
+    what: str
+    done: int = 0
+    total: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A cell's files by name, and facts for its manifest (device, versions, seconds, …)."""
+
+    key: str
+    files: Mapping[str, bytes] = field(repr=False)
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why a cell came to nothing. One that was LOST is worth another try as it is."""
+
+    key: str
+    reason: str
+    error: str
+    traceback: str = ""
+
+
+Event = Progressed | Finished | Failed
+
+
+class Engine(Protocol):
+    """Runs cells side by side.
+
+    `submit` may be called while `free` is above zero. `wait` returns as soon as there is something
+    to tell, or after `timeout` seconds with nothing. Every job submitted is told of exactly once
+    by a `Finished` or a `Failed`, whatever happens to its worker. `stop` ends everything at once,
+    finished or not, and leaves no process behind; it may be called twice.
+    """
+
+    @property
+    def free(self) -> int: ...
+
+    @property
+    def workers(self) -> int: ...
+
+    def describe(self) -> str:
+        """Where cells run, in words, with advice where there is some."""
+        ...
+
+    def submit(self, job: Job, corpus: Corpus) -> None: ...
+
+    def wait(self, timeout: float) -> list[Event]: ...
+
+    def stop(self) -> None: ...

@@ -1,0 +1,96 @@
+"""A cell: one model, one corpus, one seed, and the exams it is put through."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+EXAM_SEED = 0
+"""The same documents and draws in every cell, so that cells can be compared."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Everything that decides a cell's results, every default spelt out; nothing that does not.
+
+    corpus       how the corpus was loaded (`Corpus.config`, without what is None)
+    fingerprint  of its texts, labels and classes
+    model        every field of `ModelOptions`, resolved; those without effect at their defaults
+    training     every field of `TrainingOptions` but `max_tokens`, which changes no result
+    vectors      what the vectors file holds, as a hash, whatever it is called; None without one
+    seed         of training; exams draw by `EXAM_SEED`
+    exams        exam → every one of its options
+    split, sample  the documents examined
+    """
+
+    corpus: Mapping[str, Any]
+    fingerprint: str
+    model: Mapping[str, Any]
+    training: Mapping[str, Any]
+    seed: int
+    exams: Mapping[str, Mapping[str, Any]]
+    split: str = "test"
+    sample: int | None = None
+    vectors: str | None = None
+    exam_seed: int = field(default=EXAM_SEED)
+
+    @cached_property
+    def key(self) -> str:
+        """Where the cell is kept: a hash of what decides its results.
+
+        The name of the vectors file has no part in it, its content does.
+        """
+        values = asdict(self)
+        if self.vectors is not None:
+            values["training"] = {**values["training"], "vectors": self.vectors}
+        return hashlib.sha256(canonical(values).encode()).hexdigest()[:16]
+
+    @cached_property
+    def trained(self) -> str:
+        """A hash of what decides the model alone: cells of one model differ in their exams."""
+        values = json.loads(canonical(asdict(self)))
+        for name in ("exams", "split", "sample", "exam_seed"):
+            del values[name]
+        if self.vectors is not None:
+            values["training"]["vectors"] = self.vectors
+        return hashlib.sha256(canonical(values).encode()).hexdigest()[:16]
+
+    def columns(self) -> dict[str, Any]:
+        """The configuration as one flat row: options by their names, `exams` as a list in text.
+
+        A corpus that is made by a seed of its own has it as `corpus_seed`.
+        """
+        corpus = {"corpus_seed" if k == "seed" else k: v for k, v in self.corpus.items()}
+        row = {
+            "corpus": corpus.pop("corpus", None),
+            "seed": self.seed,
+            **self.model,
+            **self.training,
+            "split": self.split,
+            "sample": self.sample,
+            "exams": ",".join(self.exams),
+            "fingerprint": self.fingerprint,
+            **{k: v for k, v in corpus.items() if not isinstance(v, Mapping)},
+        }
+        for options in self.exams.values():
+            row |= options
+        return row
+
+    def to_json(self) -> dict[str, Any]:
+        """The cell as JSON has it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Cell:
+        return cls(**values)
+
+
+def canonical(values: Any) -> str:
+    """JSON with one way to write each value: sorted names, no blanks; 1.0 and 1 differ."""
+    return json.dumps(
+        values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )

@@ -1,0 +1,1 @@
+"""Running a study: a cell, and all of them."""

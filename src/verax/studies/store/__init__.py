@@ -1,0 +1,1 @@
+"""Where cells are kept once they are done, on any filesystem."""

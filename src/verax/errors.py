@@ -28,7 +28,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     return "choose from " + ", ".join(valid)
 
 
-class VeraxErrors(VeraxError):
+class VeraxErrors(VeraxError):  # noqa: N818 (there are several)
     """Several things wrong at once, a line each: the command line prints them one by one."""
 
     def __init__(self, problems: Iterable[str]) -> None:

@@ -1,10 +1,11 @@
-"""Progress bars, for people who watch; silence otherwise."""
+"""Progress: bars for people who watch, calls for programs that do; silence otherwise."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sized
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -16,6 +17,27 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bars
+
+Watch = Callable[[Iterable[Any]], Iterator[Any]]
+
+
+class Display(Protocol):
+    """What is told of progress: it is entered once for each piece of work, maybe several times."""
+
+    def __enter__(self) -> Display: ...
+
+    def __exit__(self, *reason: object) -> None: ...
+
+    def watching(self, what: str) -> Watch: ...
+
+    def busy(self, what: str) -> AbstractContextManager[None]: ...
+
+    def step(self, step: Any) -> None: ...
+
+
+def shown(progress: bool | Display) -> Display:
+    """The display to use: one that is given, or bars if they are wanted."""
+    return Progress(progress) if isinstance(progress, bool) else progress
 
 
 class Progress:
@@ -47,7 +69,7 @@ class Progress:
     def __exit__(self, *reason: object) -> None:
         self._bars.stop()
 
-    def watching(self, what: str) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    def watching(self, what: str) -> Watch:
         """A function that passes an iterable on and shows how far it got."""
 
         def watch(values: Iterable[Any]) -> Iterator[Any]:
@@ -76,13 +98,66 @@ class Progress:
             return
         if self._training is None:
             self._training = self._bars.add_task("training", total=None, note="")
-        note = "" if step.loss is None else f"loss {step.loss:.3f}"
-        if step.score is not None:
-            note += f"  validation {step.score:.3f}"
-        self._bars.update(
-            self._training,
-            description=f"epoch {step.epoch}/{step.epochs}",
-            completed=(step.epoch - 1) * step.steps + step.step,
-            total=step.epochs * step.steps,
-            note=note,
-        )
+        what, done, total, note = _told(step)
+        self._bars.update(self._training, description=what, completed=done, total=total, note=note)
+
+
+class Reporting:
+    """A display that calls `callback(what, done, total, note)`.
+
+    At once when something new is begun, an epoch too; after that every `every` seconds at most.
+    """
+
+    def __init__(
+        self, callback: Callable[[str, int, int | None, str], None], every: float = 0.2
+    ) -> None:
+        self._callback = callback
+        self._every = every
+        self._what: str | None = None
+        self._next = 0.0
+
+    def __enter__(self) -> Reporting:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._what = None
+
+    def watching(self, what: str) -> Watch:
+        def watch(values: Iterable[Any]) -> Iterator[Any]:
+            total = len(values) if isinstance(values, Sized) else None
+            self._begin(what, total)
+            for number, value in enumerate(values, start=1):
+                yield value
+                self._tell(what, number, total)
+
+        return watch
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        self._begin(what, None)
+        yield
+
+    def step(self, step: Any) -> None:
+        if step.step == 1:
+            self._next = 0.0
+        self._tell(*_told(step))
+
+    def _begin(self, what: str, total: int | None) -> None:
+        if what != self._what:
+            self._next = 0.0
+        self._tell(what, 0, total)
+
+    def _tell(self, what: str, done: int, total: int | None, note: str = "") -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._what, self._next = what, now + self._every
+            self._callback(what, done, total, note)
+
+
+def _told(step: Any) -> tuple[str, int, int, str]:
+    """A training step in words: what, done, total, note."""
+    note = "" if step.loss is None else f"loss {step.loss:.3f}"
+    if step.score is not None:
+        note += f"  validation {step.score:.3f}"
+    done = (step.epoch - 1) * step.steps + step.step
+    return f"epoch {step.epoch}/{step.epochs}", done, step.epochs * step.steps, note

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from verax.corpora import vectors as kept_in
 from verax.corpora.corpus import Documents
 from verax.corpora.tokenising import Lexicon, Tokeniser
 from verax.corpora.vectors import WordVectors, read_vectors, train_vectors
@@ -130,6 +133,50 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 def test_unit_norm_scales_rows_and_leaves_zeros(tmp_path: Path) -> None:
     norms = np.linalg.norm(read(tmp_path / "vectors.txt", GLOVE).unit_norm().matrix, axis=1)
     assert norms == pytest.approx([0, 0, 0, 0, 1, 0, 1, 1])
+
+
+def test_what_was_read_is_kept_and_a_changed_file_is_noticed(tmp_path: Path) -> None:
+    path, lines = tmp_path / "vectors.txt", 0
+
+    def count(values: Iterable[str]) -> Iterator[str]:
+        nonlocal lines
+        for value in values:
+            lines += 1
+            yield value
+
+    def again(vocabulary: Vocabulary = VOCABULARY, train: Documents = TRAIN) -> WordVectors:
+        return read_vectors(path, vocabulary, train, count)
+
+    path.write_text(GLOVE)
+    first = again().matrix
+    assert lines == 4
+    kept = again()
+    assert lines == 4
+    assert kept.matrix.tolist() == first.tolist()
+    kept.matrix[:] = 7  # the caller's own
+    assert again().matrix.tolist() == first.tolist()
+    norms = np.linalg.norm(again().unit_norm().matrix, axis=1)
+    assert norms.max() == pytest.approx(1)
+    assert again().matrix.tolist() == first.tolist()
+    assert again(train=documents(["good|rare"])).occurrences == pytest.approx(1 / 2)
+    assert lines == 4
+    path.write_text(GLOVE.replace("good 1 2 3", "good 4 5 6"))  # as long as it was
+    os.utime(path, ns=(1, 1))
+    assert again().matrix[VOCABULARY.rows["good"]].tolist() == [4, 5, 6]
+    assert lines == 8
+    path.unlink()
+    with pytest.raises(VeraxError, match="no such vectors file"):
+        again()
+
+
+def test_another_vocabulary_is_read_for_itself_and_only_two_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "vectors.txt").write_text(GLOVE)
+    for words in (["good"], ["bad", "good"], ["good", "bad"]):
+        vocabulary = Vocabulary(words)
+        matrix = read_vectors(tmp_path / "vectors.txt", vocabulary, TRAIN).matrix
+        assert matrix[vocabulary.rows["good"]].tolist() == [1, 2, 3]
+        assert len(matrix) == 4 + len(words)
+        assert 1 <= len(kept_in._KEPT) <= 2
 
 
 def test_trained_vectors_have_length_one_and_a_seed_fixes_them() -> None:

@@ -67,10 +67,36 @@ class EncodedDocuments:
     def _on_accelerator(
         self, rows: Rows, lengths: Rows, width: int, device: torch.device
     ) -> tuple[Tensor, ...]:
-        flat, labels = self._tensors(device)
-        geometry = torch.from_numpy(np.stack([self.tokens.offsets[rows], lengths, rows]))
-        starts, ends, keys = geometry.to(device, non_blocking=True).unsqueeze(-1)
-        places = torch.arange(width, device=device)
+        geometry = torch.from_numpy(self.geometry(rows))
+        return self._laid_out(geometry.to(device, non_blocking=True), width)
+
+    def geometry(self, rows: Rows) -> Rows:
+        """(3, batch): where each document starts, how long it is, and its row."""
+        return np.stack([self.tokens.offsets[rows], self.lengths[rows], rows])
+
+    def laid_out(self, geometry: Tensor, width: int) -> Batch:
+        """The flat batch of documents at a `geometry` that lies on the device already.
+
+        Made by the device alone, so that it can be captured and replayed with another geometry.
+        The host does not know what a GPU's geometry holds: there `lengths` are the width; and
+        `ids` are −1.
+        """
+        batch = geometry.shape[1]
+        tokens, token_mask, words, keys, labels = self._laid_out(geometry, width)
+        return Batch(
+            tokens=tokens,
+            token_mask=token_mask,
+            mask=words,
+            lengths=geometry[1] if geometry.device.type == "cpu" else torch.full((batch,), width),
+            labels=labels if self.labels is not None else None,
+            ids=np.full(batch, -1),
+            keys=keys,
+        )
+
+    def _laid_out(self, geometry: Tensor, width: int) -> tuple[Tensor, ...]:
+        flat, labels = self._tensors(geometry.device)
+        starts, ends, keys = geometry.unsqueeze(-1)
+        places = torch.arange(width, device=geometry.device)
         token_mask = places < ends
         words = (places > 0) & (places < ends - 1) if self.boundaries else token_mask
         index = (starts + places).clamp_(max=max(len(flat) - 1, 0))

@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 from verax.corpora.corpus import Documents
 from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
+from verax.files import stamp
 
 TRAINED = "word2vec"
+
+_KEPT: dict[tuple[Any, ...], tuple[NDArray[np.float32], set[int]]] = {}
+_KEPT_AT_MOST = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +60,23 @@ def read_vectors(
     numbers (word2vec, fastText) is a header. A word may itself hold blanks, as some in GloVe do,
     unless all it holds after the first are numbers: that is a row too long. Empty lines are
     skipped. Where a word comes twice, the first row counts. Words the vocabulary lacks are not
-    parsed.
+    parsed. What was read for the last two vocabularies is kept, for models of one corpus need the
+    same rows; a file that has changed since is read again.
     """
     path = Path(path).expanduser()
+    key = (path.absolute(), tuple(stamp(path) or ()), vocabulary.words)
+    matrix, present = _KEPT.pop(key) if key in _KEPT else _read(path, vocabulary, watch)
+    if key[1] == tuple(stamp(path) or ()):
+        _KEPT[key] = matrix, present
+        for oldest in list(_KEPT)[:-_KEPT_AT_MOST]:
+            del _KEPT[oldest]
+    return _with_coverage(matrix.copy(), present, vocabulary, train)
+
+
+def _read(
+    path: Path, vocabulary: Vocabulary, watch: Callable[[Iterable[Any]], Iterable[Any]]
+) -> tuple[NDArray[np.float32], set[int]]:
+    """A row for each of the vocabulary's, and which of them the file has."""
     if not path.is_file():
         raise VeraxError(
             f"no such vectors file: {path}; give a GloVe, word2vec or fastText text file"
@@ -77,7 +95,7 @@ def read_vectors(
     matrix = np.zeros((len(vocabulary), size), dtype=np.float32)
     for row, vector in rows.items():
         matrix[row] = vector
-    return _with_coverage(matrix, set(rows), vocabulary, train)
+    return matrix, set(rows)
 
 
 def train_vectors(

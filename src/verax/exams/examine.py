@@ -38,7 +38,7 @@ from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import load
 from verax.options import SEED, build, check, divide
-from verax.progress import Progress
+from verax.progress import Display, shown
 from verax.version import __version__
 
 SUMMARIES: dict[type[Exam], Callable[[Mapping[str, pd.DataFrame]], pd.DataFrame]] = {
@@ -64,7 +64,7 @@ def examine(
     importances: Mapping[str, Importance] | None = None,
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
-    progress: bool = False,
+    progress: bool | Display = False,
     **options: Any,
 ) -> Verdict:
     """Put a model through exams on one split of a corpus: all of them, unless some are named.
@@ -107,7 +107,7 @@ def examine(
     if sample is not None and sample < whole:
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
         documents = documents.take(np.sort(drawn))
-    with Progress(progress) as display, full_precision():
+    with shown(progress) as display, full_precision():
         documents.tokenise(display.watching(f"tokenising {split}"))
         encoded = model.read(documents)
         for judge in judges:
@@ -206,4 +206,8 @@ def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Docume
     ids = documents.ids
     if len(np.unique(ids)) < len(ids):
         ids = np.arange(len(ids))
-    return replace(documents, labels=place[documents.labels], ids=ids)
+    same = replace(documents, labels=place[documents.labels], ids=ids)
+    # the texts are the same ones: what was found in them need not be found again
+    found = {n: v for n, v in vars(documents).items() if n in ("token_numbers", "sentences")}
+    vars(same).update(found)
+    return same

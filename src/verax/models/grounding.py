@@ -11,6 +11,7 @@ training objective asks for.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -80,11 +81,17 @@ def mask_words(
 
 
 def mlm_loss(states: Tensor, targets: Tensor, embedding: Tensor) -> Tensor:
-    """Σ cross-entropy of h · Eᵀ at the selected words; divide by their number for the mean.
+    """(selected,) cross-entropy of h · Eᵀ at the selected words; their mean is what is minimised.
 
     states (selected, size), targets (selected,), embedding (vocabulary, size): no bias, no new
     parameters, and the whole vocabulary but PAD, which is no word.
     """
     logits = states @ embedding.T
     logits[:, 0] = -torch.inf
-    return functional.cross_entropy(logits, targets, reduction="sum")
+    return functional.cross_entropy(logits, targets, reduction="none")
+
+
+def room_for_selected(tokens: int, probability: float) -> int:
+    """More places than a masked LM will ever select of so many tokens: 8 sd above the mean."""
+    spread = math.sqrt(tokens * probability * (1 - probability))
+    return min(tokens, math.ceil(tokens * probability + 8 * spread) + 8)

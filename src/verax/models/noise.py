@@ -26,17 +26,20 @@ class Noise:
     """Draws for one training step.
 
     keys: (batch, …) long — one per row of what will be dropped from, such as (batch, tokens).
+    seed: a 64-bit whole number, or a tensor () long of it, which a step that is replayed reads.
     A forward pass without a Noise drops nothing, whatever mode the module is in.
     """
 
     keys: Tensor
-    seed: int
+    seed: int | Tensor
 
     @classmethod
-    def of(cls, documents: Tensor, width: int, seed: int, step: int) -> Noise:
+    def of(cls, documents: Tensor, width: int, seed: int, step: int | Tensor) -> Noise:
         """Keys for (batch, width) positions of the documents with the given keys."""
         places = torch.arange(width, device=documents.device)
-        return cls(_mix(documents.unsqueeze(-1) * _GOLDEN + places), _wrap(seed * _GOLDEN + step))
+        start = seed * _GOLDEN
+        salt = _wrap(start) + step if isinstance(step, Tensor) else _wrap(start + step)
+        return cls(_mix(documents.unsqueeze(-1) * _GOLDEN + places), salt)
 
     def rows(self) -> Noise:
         """The same, with one key per document instead of one per position."""
@@ -71,11 +74,19 @@ class Noise:
         return values * kept.to(values.dtype).mul_(1 / (1 - p))
 
     def _mixed(self, places: Iterable[int]) -> Tensor:
-        salts = self.keys.new_tensor([self._salt(place) for place in places])
+        salts = self._salts(list(places))
         return _mix(self.keys + salts.view(-1, *(1,) * self.keys.dim()))
 
-    def _salt(self, place: int) -> int:
+    def _salt(self, place: int) -> int | Tensor:
+        if isinstance(self.seed, Tensor):  # which overflows as `_wrap` does
+            return (self.seed ^ _wrap(place * _A)) * _GOLDEN
         return _wrap((self.seed ^ place * _A) * _GOLDEN)
+
+    def _salts(self, places: list[int]) -> Tensor:
+        salts = [self._salt(place) for place in places]
+        if isinstance(self.seed, Tensor):
+            return torch.stack([salt for salt in salts if isinstance(salt, Tensor)])
+        return self.keys.new_tensor(salts)
 
 
 def _wrap(number: int) -> int:

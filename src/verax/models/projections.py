@@ -253,6 +253,8 @@ def _descend(z: Tensor, theta: Tensor, alpha: float) -> Tensor:
     precision = torch.finfo(z.dtype).eps
     most = math.log(z.shape[-1], 4) * 3 * (alpha - 1) - math.log(precision, 4)
     period = 1 if z.device.type == "cpu" else _STEPS_BETWEEN_CHECKS
+    # A step that is being captured cannot be asked; a root that is found stays found.
+    asks = z.device.type == "cpu" or not torch.cuda.is_current_stream_capturing()
     for step in range(1, math.ceil(most) + 1):
         weights, slopes = _weigh(z, theta, alpha)
         total = _at_least_tiny(weights.sum(-1, keepdim=True))
@@ -260,7 +262,7 @@ def _descend(z: Tensor, theta: Tensor, alpha: float) -> Tensor:
         change = excess / _at_least_tiny(slopes.sum(-1, keepdim=True))
         # Past the root by a rounding, Newton would turn back; staying put makes it end.
         theta = theta - change.clamp_(min=0.0)
-        if step % period == 0 and not bool((change > 8 * precision * theta).any()):
+        if asks and step % period == 0 and not bool((change > 8 * precision * theta).any()):
             break
     return theta
 

@@ -33,7 +33,7 @@ from verax.models.recorded import Recorded
 from verax.models.saving import load
 from verax.models.trace import Trace
 from verax.options import SEED, check
-from verax.progress import Progress
+from verax.progress import Display, shown
 from verax.training.inheriting import VOCABULARY, inherit, refuse_other_corpus
 from verax.training.loop import Loop
 from verax.training.metrics import evaluate
@@ -61,7 +61,7 @@ def train_adversary(
     *,
     seed: int = 0,
     device: str = "auto",
-    progress: bool = False,
+    progress: bool | Display = False,
     **options: Any,
 ) -> AttentionClassifier:
     """Train a fresh model of the base's kind to decide as the base does and attend elsewhere.
@@ -91,7 +91,7 @@ def train_adversary(
     refuse_other_corpus(base, corpus)
     model_options, settings = as_inherited(base, options)
     where, budget = resolve_device(device), settings.max_tokens
-    with Progress(progress) as display, repeatable(where):
+    with shown(progress) as display, repeatable(where):
         prepared = prepare(
             corpus,
             model_options,

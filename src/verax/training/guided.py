@@ -20,7 +20,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.guided import GuidedClassifier
 from verax.models.saving import load
 from verax.options import SEED, check
-from verax.progress import Progress
+from verax.progress import Display, shown
 from verax.training.inheriting import VOCABULARY, inherit, refuse_other_corpus
 from verax.training.loop import Loop
 from verax.training.preparing import classification, prepare, repeatable, scores_on_test
@@ -41,7 +41,7 @@ def train_guided(
     *,
     seed: int = 0,
     device: str = "auto",
-    progress: bool = False,
+    progress: bool | Display = False,
     **options: Any,
 ) -> GuidedClassifier:
     """Train a classifier under the attention of another, which stays as it is.
@@ -67,7 +67,7 @@ def train_guided(
     refuse_other_corpus(guide, corpus)
     model_options, settings = inherit(guide, options, DEFAULTS, FIXED)
     where = resolve_device(device)
-    with Progress(progress) as display, repeatable(where):
+    with shown(progress) as display, repeatable(where):
         prepared = prepare(
             corpus,
             model_options,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pandas as pd
@@ -18,9 +19,14 @@ from verax.training.metrics import better, evaluate
 from verax.training.objective import Objective
 from verax.training.optimiser import Optimiser
 from verax.training.options import TrainingOptions
+from verax.training.replaying import Replaying
 
 _ASK_EVERY = 50
 """Steps between looks at the loss: on a GPU each look waits for it."""
+
+
+class Diverged(VeraxError):  # noqa: N818 (it says what happened)
+    """Training came to a loss that is not finite."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,9 @@ class Loop:
         self.report = report
         self.validate = validate or self._evaluate
         self.optimiser = Optimiser(model, options)
+        self.replaying: Replaying | None = None
+        if Replaying.fits(model, objective):
+            self.replaying = Replaying(model, train, objective, self.optimiser)
         self.score: float | None = None
 
     def run(self) -> pd.DataFrame:
@@ -96,6 +105,8 @@ class Loop:
                 if options.patience is not None and since >= options.patience:
                     break
         self.optimiser.close()
+        if self.replaying is not None:
+            self.replaying.close()
         self.model.load_state_dict(kept)
         history = pd.DataFrame(rows)
         history["selected"] = history["epoch"] == best_epoch
@@ -110,14 +121,18 @@ class Loop:
 
     def run_through(self, batches: list[Rows], epoch: int) -> Tensor:
         """A step on each of the batches; returns the sum of the loss over documents."""
+        with self.replaying.running() if self.replaying else nullcontext():
+            return self._run_through(batches, epoch)
+
+    def _run_through(self, batches: list[Rows], epoch: int) -> Tensor:
         self.model.train()
         lengths = self.train.lengths
         total = torch.zeros((), device=self.model.device, dtype=torch.float64)
         shown: float | None = None
         first = (epoch - 1) * (len(lengths) + 1)
         for number, rows in enumerate(batches):
-            loss = self.step(micro_batches(rows, lengths, self.options.max_tokens), first + number)
-            total += loss.double() * len(rows)
+            loss = self._step(rows, first + number)
+            total.add_(loss, alpha=len(rows))
             if number % _ASK_EVERY == 0:
                 shown = self._finite(loss, epoch, number)
             self.report(
@@ -125,6 +140,12 @@ class Loop:
             )
         self.model.eval()
         return total
+
+    def _step(self, rows: Rows, step: int) -> Tensor:
+        if self.replaying is not None and self.replaying.holds(rows, self.options.max_tokens):
+            return self.replaying.step(rows, step)
+        pieces = micro_batches(rows, self.train.lengths, self.options.max_tokens)
+        return self.step(pieces, step)
 
     def step(self, pieces: list[Rows], step: int) -> Tensor:
         """One optimiser step on a batch, its pieces accumulated; returns the batch's loss."""
@@ -158,7 +179,7 @@ class Loop:
     def _finite(self, loss: Tensor, epoch: int, step: int) -> float:
         value = float(loss)
         if not math.isfinite(value):
-            raise VeraxError(
+            raise Diverged(
                 f"the loss became {value} in epoch {epoch}, step {step}: "
                 "lower --lr, set --clip, or lower --strength"
             )

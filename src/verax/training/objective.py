@@ -11,10 +11,20 @@ from torch import Tensor
 from torch.nn import functional
 
 from verax.corpora.batch import Batch
+from verax.corpora.vocabulary import SPECIALS
 from verax.models.classifier import AttentionClassifier
-from verax.models.grounding import Masking, mask_words, mlm_loss, tying_loss
+from verax.models.grounding import (
+    Masking,
+    mask_words,
+    mlm_loss,
+    room_for_selected,
+    tying_loss,
+)
 from verax.models.noise import Noise
 from verax.models.trace import Trace
+
+Step = int | Tensor
+"""The number of a step; a tensor () long where steps are replayed."""
 
 # the masked reading drops other units than the clean one
 _SECOND_READING = 7_919
@@ -36,13 +46,13 @@ class Objective:
     class_weights: Tensor | None
     seed: int
 
-    def noise(self, batch: Batch, step: int) -> Noise:
+    def noise(self, batch: Batch, step: Step) -> Noise:
         return Noise.of(batch.keys, batch.tokens.shape[1], self.seed, step)
 
-    def noise_if_any(self, batch: Batch, step: int) -> Noise | None:
+    def noise_if_any(self, batch: Batch, step: Step) -> Noise | None:
         return self.noise(batch, step) if self.model.options.is_random else None
 
-    def counts(self, pieces: list[Batch], step: int) -> BatchCounts:
+    def counts(self, pieces: list[Batch], step: Step) -> BatchCounts:
         """What the batch's means divide by."""
         documents = sum(len(piece) for piece in pieces)
         grounding = self.model.options.grounding
@@ -54,7 +64,7 @@ class Objective:
             selected = torch.stack([m.selected.sum() for m in maskings]).sum()
         return BatchCounts(documents, words, selected)
 
-    def __call__(self, batch: Batch, step: int, counts: BatchCounts) -> Tensor:
+    def __call__(self, batch: Batch, step: Step, counts: BatchCounts) -> Tensor:
         noise = self.noise_if_any(batch, step)
         trace = self.model(batch, noise)
         loss = self.losses(trace).sum() / counts.documents
@@ -87,7 +97,23 @@ class Objective:
         embedded = torch.where(masking.masked.unsqueeze(-1), mask_vector, embedding(masking.tokens))
         second = Noise(noise.keys, noise.seed ^ _SECOND_READING)
         states = self.model.encode_words(batch, embedded, second)
-        return mlm_loss(states[masking.selected], batch.tokens[masking.selected], embedding.weight)
+        if batch.tokens.device.type == "cpu":
+            chosen = masking.selected
+            return mlm_loss(states[chosen], batch.tokens[chosen], embedding.weight).sum()
+        return self._with_fixed_room(states, batch.tokens, masking.selected)
+
+    def _with_fixed_room(self, states: Tensor, tokens: Tensor, selected: Tensor) -> Tensor:
+        """The same in as many places each time: how many are selected only the device knows.
+
+        Should there be more than fit, which no one will live to see, the loss is NaN.
+        """
+        room = room_for_selected(selected.numel(), self.model.options.mask_probability)
+        is_word, places = selected.flatten().sort(descending=True, stable=True)
+        is_word, places = is_word[:room], places[:room]
+        targets = torch.where(is_word, tokens.flatten()[places], len(SPECIALS))
+        losses = mlm_loss(states.flatten(0, 1)[places], targets, self.model.embedding.weight)
+        left_out = torch.where(selected.sum() > room, torch.nan, 0.0)
+        return (losses * is_word).sum() + left_out
 
     def _masking(self, batch: Batch, noise: Noise) -> Masking:
         size, share = len(self.model.vocabulary), self.model.options.mask_probability

@@ -27,6 +27,7 @@ def make_adam(model: AttentionClassifier, options: TrainingOptions) -> torch.opt
         lr=options.lr,
         amsgrad=options.amsgrad,
         fused=True,
+        capturable=model.device.type == "cuda",
     )
 
 

@@ -17,7 +17,7 @@ from verax.corpora.vocabulary import Vocabulary
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import ModelOptions
 from verax.models.saving import make_classifier
-from verax.progress import Progress
+from verax.progress import Display
 from verax.training.metrics import evaluate
 from verax.training.objective import Objective, balanced_weights
 from verax.training.options import TrainingOptions
@@ -43,7 +43,7 @@ def prepare(
     *,
     seed: int,
     device: torch.device,
-    display: Progress,
+    display: Display,
     vocabulary: Vocabulary | None = None,
     make: Make = make_classifier,
 ) -> Prepared:
@@ -95,16 +95,23 @@ def without_nan(scores: Mapping[str, float]) -> dict[str, float | None]:
 
 @contextmanager
 def repeatable(device: torch.device) -> Iterator[None]:
-    """On a GPU, take the algorithms that give the same bits twice, then put the setting back."""
+    """On a GPU, take the algorithms that give the same bits twice, then put the settings back.
+
+    Fresh memory is not filled, as torch would then: nothing here reads what it has not written.
+    """
     if device.type != "cuda":
         yield
         return
     before = torch.are_deterministic_algorithms_enabled()
     warned = torch.is_deterministic_algorithms_warn_only_enabled()
+    settings: Any = torch.utils.deterministic
+    filled = settings.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True, warn_only=False)
+    settings.fill_uninitialized_memory = False
     try:
         yield
     finally:
+        settings.fill_uninitialized_memory = filled
         torch.use_deterministic_algorithms(before, warn_only=warned)
 
 
@@ -114,7 +121,7 @@ def _vectors(
     model_options: ModelOptions,
     settings: TrainingOptions,
     seed: int,
-    display: Progress,
+    display: Display,
 ) -> WordVectors | None:
     if settings.vectors is None:
         return None

@@ -17,7 +17,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.options import AUTO, ModelOptions
 from verax.models.saving import is_only_a_model, load
 from verax.options import SEED, build, check, divide
-from verax.progress import Progress
+from verax.progress import Display, shown
 from verax.training.loop import Loop
 from verax.training.options import TrainingOptions
 from verax.training.preparing import classification, prepare, repeatable, scores_on_test
@@ -30,7 +30,7 @@ def train(
     *,
     seed: int = 0,
     device: str = "auto",
-    progress: bool = False,
+    progress: bool | Display = False,
     keep: str | Path | None = None,
     done: Callable[[Mapping[str, Any]], None] = lambda row: None,
     **options: Any,
@@ -39,7 +39,8 @@ def train(
 
     Returns it in eval mode, with the weights of the epoch that scored best on validation, a
     `history` of every epoch, and in `record` the corpus, the options and the test scores.
-    `options` are the fields of `ModelOptions` and `TrainingOptions`.
+    `options` are the fields of `ModelOptions` and `TrainingOptions`; `progress` is whether to
+    show bars, or a display of your own (see `verax.progress`).
 
     With `strength="auto"` the ungrounded model and one for each of `strengths` are trained, and the
     one chosen on validation is returned (see `verax.training.strength`): `record["strength"]` has
@@ -65,14 +66,14 @@ def train(
 
 
 def _train(
-    corpus: Corpus, options: Mapping[str, Any], seed: int, device: str, progress: bool
+    corpus: Corpus, options: Mapping[str, Any], seed: int, device: str, progress: bool | Display
 ) -> AttentionClassifier:
     """One model, not yet scored on test."""
     model_values, training_values = divide(options, ModelOptions, TrainingOptions)
     model_options = build(ModelOptions, model_values)
     settings = build(TrainingOptions, training_values)
     where = resolve_device(device)
-    with Progress(progress) as display, repeatable(where):
+    with shown(progress) as display, repeatable(where):
         prepared = prepare(
             corpus, model_options, settings, seed=seed, device=where, display=display
         )

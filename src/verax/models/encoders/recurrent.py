@@ -33,9 +33,11 @@ class Recurrent(Encoder):
     def forward(
         self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
     ) -> Tensor:
-        width = inputs.shape[1]
-        orders = Orders.of(lengths, width, inputs.device)
-        padded = bool((lengths < width).any())
+        if inputs.device.type == "cpu":
+            orders = Orders.of(lengths, inputs.shape[1], inputs.device)
+            padded = bool((lengths < inputs.shape[1]).any())
+        else:  # nothing travels, and a step that is replayed may have other lengths
+            orders, padded = Orders.of_mask(mask), True
         states = inputs
         for onward, back in zip(self.forwards, self.backwards, strict=True):
             ahead, turned = Part.apply(states, orders)
@@ -85,6 +87,20 @@ class Orders:
         orders[2] = (places * batch + rows).ravel()
         orders[3] = (turn * batch + rows).ravel()
         return cls(*torch.from_numpy(orders).to(device, non_blocking=True))
+
+    @classmethod
+    def of_mask(cls, mask: Tensor) -> Orders:
+        """The same from (batch, width) bool, True first in each row, made where the mask is."""
+        batch, width = mask.shape
+        places = torch.arange(width, device=mask.device)
+        rows = torch.arange(batch, device=mask.device).unsqueeze(-1)
+        turn = torch.where(mask, mask.sum(-1, keepdim=True) - 1 - places, places)
+        return cls(
+            (rows * width + places).T.reshape(-1),
+            (rows * width + turn).T.reshape(-1),
+            (places * batch + rows).reshape(-1),
+            (turn * batch + rows).reshape(-1),
+        )
 
 
 class Part(torch.autograd.Function):

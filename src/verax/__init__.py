@@ -12,7 +12,15 @@ from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import Verdict, examine
 from verax.models import AttentionClassifier, Trace, load
-from verax.studies import Adversaries, Comparison, Sweep, compare
+from verax.studies import (
+    Adversaries,
+    Comparison,
+    StudyResults,
+    Sweep,
+    compare,
+    open_study,
+    run_study,
+)
 from verax.studies import run_adversaries as adversaries
 from verax.studies import run_sweep as sweep
 from verax.training import train
@@ -24,6 +32,7 @@ __all__ = [
     "Comparison",
     "Corpus",
     "Documents",
+    "StudyResults",
     "Sweep",
     "Trace",
     "VeraxError",
@@ -34,6 +43,8 @@ __all__ = [
     "examine",
     "load",
     "load_corpus",
+    "open_study",
+    "run_study",
     "sweep",
     "train",
 ]

@@ -1,4 +1,4 @@
-"""Many models, one question: sweeps, comparisons, adversaries, over seeds and documents."""
+"""Many models, one question: grids of cells; sweeps, comparisons, adversaries."""
 
 from verax.studies.adversaries import (
     Adversaries,
@@ -7,17 +7,28 @@ from verax.studies.adversaries import (
     seed_variance,
 )
 from verax.studies.comparison import Comparison, compare
+from verax.studies.grid import Study, read_study, shipped_studies
+from verax.studies.running.run import run_study
+from verax.studies.store import StudyResults, open_study, pack, unpack
 from verax.studies.sweep import LAMS, Sweep, run_sweep, sweep_of
 
 __all__ = [
     "LAMS",
     "Adversaries",
     "Comparison",
+    "Study",
+    "StudyResults",
     "Sweep",
     "compare",
     "load_adversaries",
+    "open_study",
+    "pack",
+    "read_study",
     "run_adversaries",
+    "run_study",
     "run_sweep",
     "seed_variance",
+    "shipped_studies",
     "sweep_of",
+    "unpack",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ class Cell:
     corpus       how the corpus was loaded (`Corpus.config`, without what is None)
     fingerprint  of its texts, labels and classes
     model        every field of `ModelOptions`, resolved; those without effect at their defaults
-    training     every field of `TrainingOptions` but `max_tokens`, which changes no result
+    training     the same of `TrainingOptions`, but `max_tokens`, which changes no result
     vectors      what the vectors file holds, as a hash, whatever it is called; None without one
     seed         of training; exams draw by `EXAM_SEED`
     exams        exam → every one of its options
@@ -44,7 +44,7 @@ class Cell:
 
         The name of the vectors file has no part in it, its content does.
         """
-        values = asdict(self)
+        values = self._values()
         if self.vectors is not None:
             values["training"] = {**values["training"], "vectors": self.vectors}
         return hashlib.sha256(canonical(values).encode()).hexdigest()[:16]
@@ -52,12 +52,16 @@ class Cell:
     @cached_property
     def trained(self) -> str:
         """A hash of what decides the model alone: cells of one model differ in their exams."""
-        values = json.loads(canonical(asdict(self)))
+        values = self._values()
         for name in ("exams", "split", "sample", "exam_seed"):
             del values[name]
         if self.vectors is not None:
-            values["training"]["vectors"] = self.vectors
+            values["training"] = {**values["training"], "vectors": self.vectors}
         return hashlib.sha256(canonical(values).encode()).hexdigest()[:16]
+
+    def _values(self) -> dict[str, Any]:
+        """Every field as it is: copies of all that is inside would take most of a key's time."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def columns(self) -> dict[str, Any]:
         """The configuration as one flat row: options by their names, `exams` as a list in text.

@@ -1,0 +1,47 @@
+"""`verax pack`: a study as a few files to send or keep."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from verax.cli.terminal import console, printable, table
+from verax.studies.store import StudyResults, pack
+from verax.studies.store.places import place
+
+
+def add(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "pack",
+        usage="verax pack STUDY --out DIR [--tables NAME,…] [--weights]",
+        help="write a study as a few Parquet files",
+        description="Write a study as a few Parquet files, every row with its cell's key: what "
+        "travels, and what is kept as results. verax unpack makes a study of them again.",
+    )
+    parser.add_argument("study", metavar="STUDY", help="folder or URL of a study")
+    parser.add_argument("--out", required=True, metavar="DIR", help="write the files there")
+    parser.add_argument(
+        "--tables", metavar="NAME,…", help="only these, such as summary,history [all]"
+    )
+    parser.add_argument("--weights", action="store_true", help="pack models too")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    tables = None
+    if given.tables is not None:
+        tables = [name.strip() for name in given.tables.split(",") if name.strip()]
+    found = pack(given.study, given.out, tables=tables, weights=given.weights, progress=True)
+    sizes = place(given.out).sizes()
+    screen = console()
+    screen.print(table(["file", "MB"], [[n, f"{s / 1e6:,.2f}"] for n, s in sorted(sizes.items())]))
+    show(found, given.out, "packed")
+
+
+def show(found: StudyResults, out: str, what: str) -> None:
+    """What was written, in a line."""
+    said = [f"{number:,} {status}" for status, number in found.counts.items()]
+    cells = f"{sum(found.counts.values()):,} cells ({', '.join(said)})"
+    without = f", without {', '.join(found.left_out)}" if found.left_out else ""
+    line = f"{what} {found.name}: {cells}{without}, in {out}"
+    console().print(printable(line), markup=False)

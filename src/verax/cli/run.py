@@ -1,0 +1,229 @@
+"""`verax run`: every cell of a study, whatever happens on the way."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from verax.cli.parsing import add_options, given_options
+from verax.cli.terminal import console, printable
+from verax.errors import VeraxError
+from verax.options import parse
+from verax.studies.grid import read_study, shipped_studies
+from verax.studies.grid.estimate import estimate
+from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Study
+from verax.studies.running.bars import Bars
+from verax.studies.running.outlook import Outlook, outlook
+from verax.studies.running.run import run as run_cells
+from verax.studies.running.run import with_hardware
+from verax.studies.running.runner import Ran
+
+_MOST_SHOWN = 200
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def add(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "run",
+        usage="verax run STUDY [--out DIR] [--dry-run] [--budget 25m] [options]",
+        help="run a study: corpora × models × seeds × exams",
+        description="Run every cell of a study that is not done yet: train a model, put it through "
+        "the exams, keep the tables. Stop it whenever you like; the same command goes on. STUDY is "
+        f"a YAML file, or one that comes with Verax: {', '.join(shipped_studies())}.",
+    )
+    parser.add_argument("study", nargs="?", metavar="STUDY", help="file or name of a study")
+    parser.add_argument("--out", metavar="DIR", help="where results go, a URL too [its name]")
+    parser.add_argument("--dry-run", action="store_true", help="show the cells and an estimate")
+    parser.add_argument("--budget", metavar="TIME", help="begin no cell after 90s, 25m, 2h, 1h30m")
+    parser.add_argument("--retry-failed", action="store_true", help="run failed cells again")
+    parser.add_argument("--corpora", metavar="NAME,…", help="in place of the study's")
+    parser.add_argument("--seeds", metavar="N,…", help="in place of the study's")
+    parser.add_argument("--exams", metavar="NAME,…", help="in place of the study's")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="changed",
+        metavar="NAME=VALUE",
+        help="an option of all models, over the study's own; can be given several times",
+    )
+    add_options(parser, "where it runs (over the study's own hints)", Hardware)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    if given.study is None:
+        raise VeraxError(
+            f"no study given: verax run STUDY, a YAML file or {' or '.join(shipped_studies())}"
+        )
+    budget = None if given.budget is None else seconds(given.budget)
+    study = read_study(
+        given.study,
+        corpora=_corpora(given.corpora),
+        seeds=_seeds(given.seeds),
+        exams=_parts(given.exams),
+        changed=dict(_pair(text) for text in given.changed),
+        progress=True,
+    )
+    study = with_hardware(study, given_options(given, Hardware))
+    out = given.out or study.name
+    _mention(study)
+    if given.dry_run:
+        show(study, outlook(study, out))
+        return 0
+    bars = Bars(study.labels, lambda line: print(printable(line), flush=True))
+    try:
+        with _ended_politely(), bars:
+            ran = run_cells(study, out, None, budget, given.retry_failed, bars, progress=True)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"stopped with {bars.ended} of {len(study.cells)} cells done; to go on: {again(given)}"
+        ) from None
+    return report(study, ran, out, given)
+
+
+def report(study: Study, ran: Ran, out: str, given: argparse.Namespace) -> int:
+    """What became of the run, in a few lines; the exit code, 1 where cells failed."""
+    screen = console()
+    for key, record in ran.failed.items():
+        error = " ".join(str(record.get("error")).split())
+        screen.print(f"failed: {study.labels.get(key, key)}: {error}", markup=False, style="bold")
+    if ran.failed:
+        screen.print(
+            f"tracebacks are in {out}/failed; to run them again: {again(given, '--retry-failed')}",
+            markup=False,
+        )
+    if ran.left:
+        screen.print(
+            f"time is up: {ran.left} of {ran.cells} cells are left; to go on: {again(given)}",
+            markup=False,
+        )
+    screen.print(
+        f"{ran.there} of {ran.cells} cells are done, in {out}: "
+        f"verax.open_study({out!r}).summary() has their numbers",
+        markup=False,
+    )
+    return 1 if ran.failed else 0
+
+
+def show(study: Study, plan: Outlook) -> None:
+    """The cells, what each would come to, and how long it may take."""
+    screen = console()
+    if study.question:
+        screen.print(study.question.strip(), style="italic", markup=False)
+    for number, cell in enumerate(study.cells):
+        if number == _MOST_SHOWN:
+            screen.print(f"… and {len(study.cells) - number} more", markup=False)
+            break
+        state = plan.states.get(cell.key, "to do")
+        screen.print(
+            f"{cell.key}  {state:7}  {study.labels[cell.key]}", markup=False, highlight=False
+        )
+    guess = estimate(study, plan.workers, plan.device, plan.seconds)
+    basis = f"from {guess.measured} cells that are done" if guess.measured else "a rough guess"
+    counted = f"{len(study.cells)} cells, {guess.cells} to run"
+    screen.print(
+        f"{counted}: about {duration(guess.seconds)} on {plan.where} ({basis})", markup=False
+    )
+
+
+def again(given: argparse.Namespace, *more: str) -> str:
+    """The command that goes on with this run."""
+    words = ["verax", "run", given.study]
+    for name in ("out", "corpora", "seeds", "exams"):
+        if getattr(given, name) is not None:
+            words += [f"--{name}", getattr(given, name)]
+    for pair in given.changed:
+        words += ["--set", pair]
+    for name, value in given_options(given, Hardware).items():
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            words += [f"--{flag}", str(value)]
+    return " ".join(shlex.quote(word) for word in [*words, *more])
+
+
+def seconds(text: str) -> float:
+    """A time written as 90s, 25m, 2h or 1h30m.
+
+    >>> seconds("1h30m")
+    5400.0
+    """
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text.strip().lower())
+    if not parts or "".join(n + u for n, u in parts) != text.strip().lower():
+        raise VeraxError(f"--budget is {text!r}: expected a time such as 90s, 25m, 2h or 1h30m")
+    found = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if found <= 0:
+        raise VeraxError(f"--budget is {text!r}: it must be above 0")
+    return found
+
+
+def duration(value: float) -> str:
+    """Seconds as a person says them.
+
+    >>> duration(42), duration(600), duration(5400)
+    ('42 s', '10 min', '1.5 h')
+    """
+    if value < 90:
+        return f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
+
+
+@contextmanager
+def _ended_politely() -> Iterator[None]:
+    """A request to end, as schedulers send it, is treated as Ctrl-C."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _parts(text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise VeraxError("an empty list: give names with commas between them")
+    return parts
+
+
+def _corpora(text: str | None) -> list[str] | None:
+    """Names with commas between them; `planted:classes=3,length=40` is one."""
+    found: list[str] = []
+    for part in _parts(text) or []:
+        goes_on = bool(found) and ":" in found[-1] and re.fullmatch(r"\w+=[\w.]+", part)
+        found[-1:] = [f"{found[-1]},{part}"] if goes_on else [*found[-1:], part]
+    return found or None
+
+
+def _mention(study: Study) -> None:
+    """What a reader of the study might not expect: of the file, and of its corpora."""
+    for corpus in study.corpora.values():
+        for note in corpus.notes:
+            console().print(f"{corpus.name}: {note}", style="dim", markup=False)
+    for note in study.notes:
+        console().print(note, style="dim", markup=False)
+
+
+def _seeds(text: str | None) -> list[int] | None:
+    parts = _parts(text)
+    return None if parts is None else [parse("seeds", part, int) for part in parts]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise VeraxError(f"--set is {text!r}: expected NAME=VALUE, such as epochs=2")
+    return name.strip().replace("-", "_"), value.strip()

@@ -1,0 +1,161 @@
+"""The engine of one machine: worker processes, on its cores or on its GPUs."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import queue
+import weakref
+
+from verax.corpora.corpus import Corpus
+from verax.errors import VeraxError
+from verax.studies.engines import mps
+from verax.studies.engines.engine import ERROR, LOST, OUT_OF_MEMORY, Event, Failed, Job, Progressed
+from verax.studies.engines.machine import cores, gpu_name, gpus
+from verax.studies.engines.process import CORPORA, Told, WorkerProcess, end
+from verax.studies.grid.hardware import Hardware
+
+MOST_ON_A_GPU = 12
+"""Cells that share a GPU under MPS: more gain nothing."""
+
+_REPLACED = (LOST, OUT_OF_MEMORY, ERROR)
+"""A worker that met one of these runs no other cell: on a GPU, an error may stay for good."""
+
+
+class LocalEngine:
+    """Runs cells in processes of this machine, each started when there is a cell for it."""
+
+    def __init__(self, hardware: Hardware | None = None) -> None:
+        self._hardware = hardware = hardware or Hardware()
+        self._gpus = gpus(hardware.device)
+        self._service: mps.MPS | None = None
+        self._complaint = ""
+        self._mps = bool(self._gpus) and mps.running()
+        if self._gpus and hardware.mps and not self._mps:
+            try:
+                self._service = mps.MPS.start()
+                self._mps = True
+            except VeraxError as error:
+                self._complaint = str(error)
+        self.workers = _how_many(hardware, len(self._gpus), self._mps)
+        self._idle: list[WorkerProcess] = []
+        self._busy: list[WorkerProcess] = []
+        self._told: Told = queue.SimpleQueue()
+        self._packed: dict[str, bytes] = {}
+        # also when nobody calls `stop`; what is called must not hold the engine itself
+        self._end = weakref.finalize(
+            self, _stop, os.getpid(), self._idle, self._busy, self._service
+        )
+
+    @property
+    def free(self) -> int:
+        return self.workers - len(self._busy) if self._end.alive else 0
+
+    @property
+    def pids(self) -> list[int]:
+        """The worker processes that run."""
+        return [w.process.pid for w in (*self._idle, *self._busy) if w.alive]
+
+    def describe(self) -> str:
+        if not self._gpus:
+            threads = _count(self._hardware.threads, "thread")
+            return f"{_count(self.workers, 'worker')}, {threads} each, CPU"
+        used = min(self.workers, len(self._gpus))
+        each = math.ceil(self.workers / used)
+        name = gpu_name()
+        words = f"{_count(each, 'cell')} on each of {_count(used, 'GPU')}"
+        words += f" ({name})" if name else ""
+        if self._mps:
+            words += ", MPS on"
+        elif each > 1:
+            words += ", without MPS, where several are slower than one: start it with --mps"
+        return f"{words}; {self._complaint}" if self._complaint else words
+
+    def submit(self, job: Job, corpus: Corpus) -> None:
+        if not self.free:
+            raise RuntimeError("no worker is free: wait for one")
+        name = f"{corpus.fingerprint} {sorted(corpus.config.items())!r}"
+        worker = self._worker_for(name)
+        packed = b"" if name in worker.holds else self._pack(name, corpus)
+        worker.begin(job, name, packed, self._told)
+        self._busy.append(worker)
+
+    def wait(self, timeout: float) -> list[Event]:
+        events: list[Event] = []
+        try:
+            worker, event = self._told.get(timeout=max(0.0, timeout))
+            while self._end.alive:
+                self._settle(worker, event)
+                events.append(event)
+                worker, event = self._told.get_nowait()
+        except queue.Empty:
+            pass
+        return events
+
+    def stop(self) -> None:
+        self._end()
+
+    def _worker_for(self, corpus: str) -> WorkerProcess:
+        """An idle worker, best one that holds the corpus; a new one where none is idle."""
+        dead = [worker for worker in self._idle if not worker.alive]
+        for worker in dead:
+            self._idle.remove(worker)
+        end(dead)
+        for worker in sorted(self._idle, key=lambda worker: corpus not in worker.holds):
+            self._idle.remove(worker)
+            return worker
+        taken = [worker.device for worker in self._busy]
+        device = min(self._gpus or ["cpu"], key=taken.count)
+        given = self._service.environment if self._service else {}
+        return WorkerProcess(device, self._hardware.threads, given)
+
+    def _pack(self, name: str, corpus: Corpus) -> bytes:
+        """A corpus on its way to workers, tokenised here so that none of them has to."""
+        if name not in self._packed:
+            for documents in corpus.splits.values():
+                documents.tokenise(iter)
+            self._packed[name] = pickle.dumps(corpus, protocol=pickle.HIGHEST_PROTOCOL)
+            for oldest in list(self._packed)[:-CORPORA]:
+                del self._packed[oldest]
+        return self._packed[name]
+
+    def _settle(self, worker: WorkerProcess, event: Event) -> None:
+        if isinstance(event, Progressed):
+            return
+        self._busy.remove(worker)
+        if isinstance(event, Failed) and event.reason in _REPLACED:
+            end([worker])
+        else:
+            self._idle.append(worker)
+
+
+def _how_many(hardware: Hardware, gpus: int, with_mps: bool) -> int:
+    if not gpus:
+        return hardware.workers or max(1, cores() // hardware.threads)
+    each = hardware.cells_per_gpu
+    if each is None:
+        each = max(1, min(MOST_ON_A_GPU, cores() - 1)) if with_mps else 1
+    if hardware.workers is None:
+        return gpus * each
+    most = hardware.workers if hardware.cells_per_gpu is None else gpus * each
+    return min(hardware.workers, most)
+
+
+def _stop(
+    pid: int, idle: list[WorkerProcess], busy: list[WorkerProcess], service: mps.MPS | None
+) -> None:
+    if os.getpid() != pid:  # a fork of ours that ends: the workers are not its own
+        return
+    workers = [*idle, *busy]
+    idle.clear()
+    busy.clear()
+    try:
+        end(workers)
+    finally:
+        if service is not None:
+            service.stop()
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,99 @@
+"""NVIDIA's Multi-Process Service: without it, processes that share a GPU take turns on it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from verax.errors import VeraxError
+
+CONTROL = "nvidia-cuda-mps-control"
+_SECONDS = 30
+
+# Reads until the process that started it is gone, however it went; then quits the service.
+_KEEPER = f'trap "" INT TERM HUP; cat >/dev/null; echo quit | {CONTROL}; rm -rf "$0"'
+
+
+def running(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether MPS runs, as processes with this environment (by default ours) would find it."""
+    try:
+        asked = subprocess.run(
+            [CONTROL],
+            input="get_server_list\n",
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            env=environment,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return asked.returncode == 0 and "Cannot find" not in asked.stdout + asked.stderr
+
+
+@dataclass(frozen=True)
+class MPS:
+    """A service of our own, apart from any other on this machine.
+
+    `environment` is what its clients need; `stop` ends it, as does the end of this process.
+    """
+
+    environment: Mapping[str, str]
+    _keeper: subprocess.Popen[bytes]
+
+    @classmethod
+    def start(cls) -> MPS:
+        """Start the service; an error in one line where that cannot be."""
+        # its sockets are in there, and the path of a socket has 107 bytes at most
+        folder = tempfile.mkdtemp(prefix="verax-mps-")
+        given = {
+            "CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe",
+            "CUDA_MPS_LOG_DIRECTORY": f"{folder}/log",
+        }
+        environment = {**os.environ, **given}
+        for path in given.values():
+            os.mkdir(path)
+        # first what ends the service, then the service: there is no moment without
+        keeper = subprocess.Popen(
+            ["sh", "-c", _KEEPER, folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+        service = cls(given, keeper)
+        try:
+            subprocess.run(
+                [CONTROL, "-d"],
+                # no pipes: a daemon that keeps its end would be waited for
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=_SECONDS,
+                env=environment,
+            )
+            began = running(environment)
+        except FileNotFoundError:
+            service.stop()
+            raise VeraxError(
+                f"MPS cannot be started, there is no {CONTROL} here: install NVIDIA's driver tools"
+            ) from None
+        except (OSError, subprocess.SubprocessError) as error:
+            service.stop()
+            raise VeraxError(f"MPS cannot be started: {error}") from error
+        if not began:
+            service.stop()
+            raise VeraxError(f"MPS did not start: see what {CONTROL} -d says")
+        return service
+
+    def stop(self) -> None:
+        """End the service; may be called twice."""
+        assert self._keeper.stdin is not None
+        self._keeper.stdin.close()
+        try:
+            self._keeper.wait(_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()

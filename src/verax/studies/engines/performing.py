@@ -1,0 +1,212 @@
+"""Running one cell, wherever it is: a model trained, examined, and all of it as files."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import io
+import itertools
+import json
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from verax.corpora.batching import MAX_TOKENS
+from verax.corpora.corpus import Corpus
+from verax.errors import VeraxError
+from verax.exams.examine import examine
+from verax.exams.verdict import Verdict
+from verax.files import stamp
+from verax.models.classifier import AttentionClassifier
+from verax.progress import Reporting
+from verax.studies.engines.engine import (
+    DIVERGED,
+    ERROR,
+    OUT_OF_MEMORY,
+    Failed,
+    Finished,
+    Job,
+    Progressed,
+)
+from verax.studies.engines.facts import surroundings
+from verax.studies.grid.cell import Cell
+from verax.studies.grid.vectors import content
+from verax.training.loop import Diverged
+from verax.training.training import train
+
+CELL, VERDICT, MODEL = "cell", "verdict.json", "model"
+_NO_MEMORY = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "ALLOC_FAILED",  # cuBLAS and cuDNN
+)
+
+
+def perform(
+    job: Job,
+    corpus: Corpus,
+    *,
+    device: str,
+    report: Callable[[Progressed], None] = lambda progressed: None,
+) -> Finished | Failed:
+    """Run a cell, and never raise: what went wrong is told.
+
+    When memory runs out it is run once more from the start with half the micro-batch budget,
+    which changes results by rounding at most.
+    """
+    started, clock = datetime.now(UTC), time.monotonic()
+    budget = job.max_tokens or MAX_TOKENS
+    outcome = _attempt(job, corpus, device, report, budget)
+    halved = _is_out_of_memory(outcome) and budget > 1
+    if halved:
+        budget //= 2
+        report(Progressed(job.cell.key, f"again, max_tokens {budget}"))
+        outcome = _attempt(job, corpus, device, report, budget)
+    if isinstance(outcome, Failed):
+        if halved and _is_out_of_memory(outcome):
+            return replace(outcome, error=f"{outcome.error} (and so with max_tokens {budget})")
+        return outcome
+    seconds = {**outcome.facts["seconds"], "total": round(time.monotonic() - clock, 3)}
+    facts = {
+        **outcome.facts,
+        "seconds": seconds,
+        "started": started.isoformat(timespec="seconds"),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "max_tokens": budget,
+        "halved": halved,
+    }
+    return replace(outcome, facts=facts)
+
+
+def _attempt(
+    job: Job, corpus: Corpus, device: str, report: Callable[[Progressed], None], budget: int
+) -> Finished | Failed:
+    try:
+        outcome = _run(job, corpus, device, report, budget)
+    except Exception as error:
+        outcome = failure(job.cell.key, error)
+    # what an exception held is gone by now; others may wait for the memory
+    gc.collect()
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+    return outcome
+
+
+def _run(
+    job: Job, corpus: Corpus, device: str, report: Callable[[Progressed], None], budget: int
+) -> Finished | Failed:
+    cell = job.cell
+    _refuse_other_data(cell, corpus)
+    display = Reporting(lambda *told: report(Progressed(cell.key, *told)))
+    clocks = [time.monotonic()]
+    model = train(
+        corpus,
+        seed=cell.seed,
+        device=device,
+        progress=display,
+        max_tokens=budget,
+        **cell.model,
+        **cell.training,
+    )
+    clocks.append(time.monotonic())
+    options = {name: value for given in cell.exams.values() for name, value in given.items()}
+    verdict = examine(
+        model,
+        corpus,
+        list(cell.exams),
+        cell.split,
+        seed=cell.exam_seed,
+        sample=cell.sample,
+        max_tokens=budget,
+        progress=display,
+        **options,
+    )
+    clocks.append(time.monotonic())
+    with display.busy("writing"):
+        files = _files(cell.key, model, verdict, job.weights)
+    training, examining = (round(b - a, 3) for a, b in itertools.pairwise(clocks))
+    facts = {
+        **surroundings(device),
+        "seconds": {"train": training, "examine": examining},
+        "seed": cell.seed,
+        "test": model.record["test"],
+    }
+    return Finished(cell.key, files, facts)
+
+
+def _refuse_other_data(cell: Cell, corpus: Corpus) -> None:
+    """A cell is kept under what its corpus and vectors held: results of others are not its own."""
+    again = "run the study again, so that its cells are found anew"
+    if corpus.fingerprint != cell.fingerprint:
+        raise VeraxError(
+            f"corpus {corpus.name!r} is not the cell's (its texts or labels differ): {again}"
+        )
+    path = str(cell.training.get("vectors"))
+    if cell.vectors is not None and _held(path, tuple(stamp(path) or ())) != cell.vectors:
+        raise VeraxError(f"{path} does not hold the cell's word vectors any more: {again}")
+
+
+@functools.lru_cache(maxsize=4)
+def _held(path: str, stamp: tuple[int, ...]) -> str:
+    """What a file holds, looked at again when its size or time has changed."""
+    return content(path)
+
+
+def failure(key: str, error: BaseException) -> Failed:
+    """An exception as what became of a cell."""
+    text = str(error).strip()
+    if not isinstance(error, VeraxError):
+        first = text.splitlines()[0] if text else ""
+        text = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    return Failed(key, _reason(error), text, "".join(traceback.format_exception(error)))
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, Diverged):
+        return DIVERGED
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return OUT_OF_MEMORY
+    if isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY):
+        return OUT_OF_MEMORY
+    return ERROR
+
+
+def _is_out_of_memory(outcome: Finished | Failed) -> bool:
+    return isinstance(outcome, Failed) and outcome.reason == OUT_OF_MEMORY
+
+
+def _files(
+    key: str, model: AttentionClassifier, verdict: Verdict, weights: bool
+) -> dict[str, bytes]:
+    tables = {"summary": verdict.summary(), "history": model.history, **verdict.tables}
+    files = {f"{name}.parquet": parquet(table, key) for name, table in tables.items()}
+    text = json.dumps(verdict.manifest, indent=2, ensure_ascii=False, allow_nan=False)
+    files[VERDICT] = (text + "\n").encode()
+    if weights:
+        with tempfile.TemporaryDirectory(prefix="verax-") as scratch:
+            folder = Path(scratch) / MODEL
+            model.save(folder)
+            for path in sorted(folder.iterdir()):
+                files[f"{MODEL}/{path.name}"] = path.read_bytes()
+    return files
+
+
+def parquet(table: pd.DataFrame, key: str) -> bytes:
+    """A table as Parquet with its cell's key in front, as a dictionary of one word."""
+    named = table.reset_index(drop=True)
+    codes = np.zeros(len(named), dtype=np.int8)
+    named.insert(0, CELL, pd.Series(pd.Categorical.from_codes(codes, pd.Index([key]))))
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pandas(named, preserve_index=False), buffer, compression="zstd")
+    return buffer.getvalue()

@@ -1,0 +1,142 @@
+"""A worker as its parent sees it: a process, a socket to it, and what it holds."""
+
+from __future__ import annotations
+
+import multiprocessing.spawn
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+
+from verax.studies.engines.engine import LOST, Event, Failed, Job, Progressed
+from verax.studies.engines.worker import CODE, Order
+
+CORPORA = 2
+"""Corpora that a worker holds at most."""
+
+_LAST_WORDS = 16_384
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+Told = queue.SimpleQueue[tuple["WorkerProcess", Event]]
+
+
+class WorkerProcess:
+    """Starts a worker on a device; `begin` gives it a cell.
+
+    What comes of it is put into a queue by a thread, so that a corpus on its way out or a result
+    on its way in holds up nobody; a message that breaks off is a worker lost.
+    """
+
+    def __init__(self, device: str, threads: int, environment: Mapping[str, str]) -> None:
+        self.device = device
+        self.holds: list[str] = []
+        ours, theirs = socket.socketpair()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (closed in the end)
+        with theirs, _without_interrupts():
+            given = [str(theirs.fileno()), str(os.getpid()), device, str(threads)]
+            self.process = subprocess.Popen(
+                [_interpreter(), "-P", "-c", CODE, *given, *map(str, sys.path)],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._said,
+                stderr=self._said,
+                env={**os.environ, **environment, **dict.fromkeys(_THREADS, str(threads))},
+            )
+        self._connection = Connection(ours.detach())
+        self._thread: threading.Thread | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def begin(self, job: Job, name: str, corpus: bytes, told: Told) -> None:
+        """Run a cell of the corpus of that name, which is sent unless it is there already."""
+        new = name not in self.holds
+        self.holds = [*(held for held in self.holds if held != name), name][-CORPORA:]
+        order = Order(job, name, tuple(self.holds))
+        self._thread = threading.Thread(
+            target=self._attend, args=(order, corpus if new else None, told), daemon=True
+        )
+        self._thread.start()
+
+    def _attend(self, order: Order, corpus: bytes | None, told: Told) -> None:
+        try:
+            self._connection.send(order)
+            if corpus is not None:
+                self._connection.send_bytes(corpus)
+            while True:
+                event: Event = self._connection.recv()
+                told.put((self, event))
+                if not isinstance(event, Progressed):
+                    return
+        except (EOFError, OSError):
+            why, words = self._how_it_ended()
+            told.put((self, Failed(order.job.cell.key, LOST, why, words)))
+
+    def _how_it_ended(self) -> tuple[str, str]:
+        """In one line, and the last of what it wrote: a crash says where there."""
+        try:
+            code = self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
+        if code == -signal.SIGKILL:
+            why = "its worker was killed by SIGKILL, as a system does that runs out of memory"
+        elif code < 0:
+            why = f"its worker was ended by {_signal(-code)}"
+        else:
+            why = f"its worker ended with exit code {code}"
+        start = max(0, os.fstat(self._said.fileno()).st_size - _LAST_WORDS)
+        words = os.pread(self._said.fileno(), _LAST_WORDS, start).decode(errors="replace")
+        # a crash also lists every compiled module there is
+        lines = [ln for ln in words.splitlines() if not ln.startswith("Extension modules:")]
+        return why, "\n".join(lines)
+
+    def _close(self) -> None:
+        self.process.wait()
+        if self._thread is not None:
+            self._thread.join(5)
+        self._connection.close()
+        self._said.close()
+
+
+def end(workers: Iterable[WorkerProcess]) -> None:
+    """End workers at once, all at the same time, and leave nothing of them."""
+    workers = list(workers)
+    for worker in workers:
+        worker.process.terminate()
+    for worker in workers:
+        try:
+            worker.process.wait(1)
+        except subprocess.TimeoutExpired:
+            worker.process.kill()
+    for worker in workers:
+        worker._close()
+
+
+def _interpreter() -> str:
+    return os.fsdecode(multiprocessing.spawn.get_executable() or sys.executable)
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C waits; a process started now never sees one, not even before it can ignore it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,162 @@
+"""About how long a study takes: told before it runs, and better once some of it has run.
+
+A cell costs a start, training (documents, tokens and epochs, once for each strength that is tried)
+and exams (tokens; those that look through the encoder cost more the longer a document is). The
+constants are of one core of a server, and of a large GPU that a dozen cells share: on another
+machine they may be off by a factor of several, which the first finished cells put right.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from verax.corpora.corpus import Corpus, Documents
+from verax.models.options import AUTO
+from verax.studies.grid.cell import Cell
+from verax.studies.grid.study import Study
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Seconds: to start a cell, for a document and a token of training, for a token of exams.
+
+    masked   how much more a token costs under a masked LM
+    reading  what examining costs here, a core being 1
+    """
+
+    start: float
+    document: float
+    token: float
+    masked: float
+    reading: float
+
+
+MACHINES = {
+    "cpu": Machine(start=1.0, document=1.2e-4, token=20e-6, masked=3.4, reading=1.0),
+    "cuda": Machine(start=8.0, document=2e-4, token=1e-6, masked=2.0, reading=0.02),
+}
+ENCODERS = {
+    "bilstm": 1.0, "bigru": 1.3, "conv": 1.0, "mlp": 0.4, "none": 0.2, "transformer": 2.2,
+}  # fmt: skip
+"""What a token costs in training, a BiLSTM's being 1."""
+LOOKING = {
+    "bilstm": (1.0, 1.0),
+    "bigru": (0.85, 0.85),
+    "conv": (0.5, 0.02),
+    "mlp": (0.2, 0.0),
+    "none": (0.15, 0.0),
+    "transformer": (6.0, 6.0),
+}
+"""What it costs to look through an encoder, a BiLSTM being 1: at all, and for a longer text."""
+EXAMS = {
+    "erasure": (5e-6, 0.0, 0.0),
+    "agreement": (5e-6, 35e-6, 0.6e-6),
+    "dispersion": (3e-6, 40e-6, 2.6e-6),
+    "fragility": (3e-6, 0.0, 0.0),
+    "information": (0.0, 60e-6, 0.0),
+    "leakage": (2e-6, 0.0, 0.0),
+    "adversary": (14e-6, 0.0, 0.0),
+}
+"""Seconds a token: once; through the encoder; through it, for each token of the document."""
+_SEARCH = 10
+"""How much more the adversary costs when it searches too."""
+_SIZE = 100
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """About how many seconds the `cells` not yet done take, by `measured` that are."""
+
+    seconds: float
+    cells: int
+    measured: int
+
+
+def estimate(
+    study: Study,
+    workers: int = 1,
+    device_kind: str = "cpu",
+    done: Mapping[str, float] | None = None,
+) -> Estimate:
+    """How long a study takes on so many workers.
+
+    `done` has the seconds that finished cells took, by key: the others are taken to be as much
+    slower or faster than predicted as these were, in the median.
+    """
+    done = {} if done is None else done
+    predictions = {
+        cell.key: predicted(cell, study.corpora[cell.fingerprint], device_kind)
+        for cell in study.cells
+    }
+    ratios = [done[key] / predictions[key] for key in predictions if done.get(key, 0) > 0]
+    scale = statistics.median(ratios) if ratios else 1.0
+    rest = [scale * seconds for key, seconds in predictions.items() if key not in done]
+    # the longest cell takes its time however many there are to help
+    seconds = max(sum(rest) / max(1, workers), max(rest, default=0.0))
+    return Estimate(seconds, len(rest), len(ratios))
+
+
+def predicted(cell: Cell, corpus: Corpus, device_kind: str = "cpu") -> float:
+    """Seconds that one cell takes, roughly; `device_kind` is cpu or cuda."""
+    machine, sizes = MACHINES[device_kind], Sizes.of(corpus)
+    return machine.start + _training(cell, sizes, machine) + _examining(cell, sizes, machine)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Documents and tokens of each split."""
+
+    documents: Mapping[str, int]
+    tokens: Mapping[str, float]
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Sizes:
+        """Counted once for a corpus: a study asks for each of its cells."""
+        if corpus not in _COUNTED:
+            splits = corpus.splits.items()
+            _COUNTED[corpus] = cls(
+                {n: len(d) for n, d in splits}, {n: tokens(d) for n, d in splits}
+            )
+        return _COUNTED[corpus]
+
+
+_COUNTED: WeakKeyDictionary[Corpus, Sizes] = WeakKeyDictionary()
+
+
+def _training(cell: Cell, sizes: Sizes, machine: Machine) -> float:
+    model, settings = cell.model, cell.training
+    masked = machine.masked if model["grounding"] == "mlm" else 1.0
+    fits = masked
+    if model["strength"] == AUTO:  # the ungrounded model, and one for each candidate
+        fits = 1 + masked * len(settings["strengths"].split(","))
+    width = max(0.5, model["hidden_size"] / _SIZE) * (model["layers"] or 1)
+    token = machine.token * ENCODERS[model["encoder"]] * width
+    epoch = machine.document * sizes.documents["train"] + token * sizes.tokens["train"]
+    return float(fits * settings["epochs"] * epoch)
+
+
+def _examining(cell: Cell, sizes: Sizes, machine: Machine) -> float:
+    read = sizes.tokens[cell.split]
+    length = read / sizes.documents[cell.split]
+    if cell.sample is not None:
+        read = min(read, cell.sample * length)
+    at_all, longer = LOOKING[cell.model["encoder"]]
+    cost = 0.0
+    for name, options in cell.exams.items():
+        once, through, long = EXAMS[name]
+        cost += once * (_SEARCH if options.get("search") else 1)
+        cost += at_all * through + longer * long * length
+    return machine.reading * cost * read
+
+
+def tokens(documents: Documents) -> float:
+    """Tokens of a split: counted if it was tokenised already, else guessed from its blanks."""
+    if "token_numbers" in documents.__dict__:
+        return float(documents.token_numbers.lengths.sum())
+    if documents.given_tokens is not None:
+        return float(sum(map(len, documents.given_tokens)))
+    signs = 1.15 if documents.tokeniser.kind == "words" else 1.0  # each sign is a token
+    return signs * sum(text.count(" ") + 1 for text in documents.texts)

@@ -1,0 +1,55 @@
+"""Files of word vectors: what is in one, whatever it is called, and how wide it is."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from verax.errors import VeraxError
+
+_PIECE = 2**20
+
+
+def content(path: str, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> str:
+    """A hash of a file's bytes: `sha256:` and the first 16 of its digits."""
+    place = Path(path).expanduser()
+    if not place.is_file():
+        raise VeraxError(
+            f"no such vectors file: {path}; give a GloVe, word2vec or fastText text file"
+        )
+    digest = hashlib.sha256()
+    try:
+        with place.open("rb") as file:
+            for _ in watch(range(1 + place.stat().st_size // _PIECE)):
+                digest.update(file.read(_PIECE))
+            digest.update(file.read())
+    except OSError as error:
+        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+    return f"sha256:{digest.hexdigest()[:16]}"
+
+
+def width(path: str) -> int:
+    """How many numbers a row of a vectors file has, by its first line (see `read_vectors`)."""
+    place = Path(path).expanduser()
+    try:
+        with place.open("rb") as start:
+            zipped = start.read(2) == b"\x1f\x8b"
+        with gzip.open(place, "rb") if zipped else place.open("rb") as file:
+            lines = (line.decode("utf-8").rstrip() for line in file)
+            number, first = next(((n, line) for n, line in enumerate(lines) if line), (0, ""))
+    except UnicodeDecodeError as error:
+        raise VeraxError(f"{path} is not UTF-8 text: binary vectors are not read") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise VeraxError(f"{path} is not a whole gzip file: {error}") from error
+    except OSError as error:
+        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+    blanks = first.count(" ")
+    if number == 0 and blanks == 1 and all(part.isdecimal() for part in first.split()):
+        return int(first.split()[1])
+    if blanks == 0:
+        raise VeraxError(f"{path} begins with no word vector: expected a word and its numbers")
+    return blanks

@@ -1,0 +1,116 @@
+"""A study as bars: one for all of it, one for each cell in flight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Columns
+
+from verax.studies.engines.engine import Progressed
+
+_WIDEST = 48
+
+
+class Bars:
+    """A watcher that draws on a terminal, and has a line for every cell that ends.
+
+    `labels` name the cells; `write` is for lines where no bars are drawn, so that a log has them.
+    """
+
+    def __init__(self, labels: Mapping[str, str], write: Callable[[str], None]) -> None:
+        console = Console(stderr=True)
+        self.labels = labels
+        self.write = write
+        self.drawn = console.is_terminal
+        self.columns = Columns(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            console=console,
+            transient=True,
+            disable=not self.drawn,
+        )
+        self.all: TaskID | None = None
+        self.tasks: dict[str, TaskID] = {}
+        self.ended = self.failed = self.total = 0
+
+    def __enter__(self) -> Bars:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.columns.stop()
+
+    def begins(self, where: str, cells: int, done: int, failed: int) -> None:
+        self.total, self.ended, self.failed = cells, done, failed
+        there = "".join([f", {done} done" if done else "", f", {failed} failed" if failed else ""])
+        self.columns.start()  # not before: others may draw until then
+        self.says(f"{cells} cells{there}; {where}")
+        self.all = self.columns.add_task("study", total=cells, completed=done, note="")
+        self._count()
+
+    def says(self, note: str) -> None:
+        if self.drawn:
+            self.columns.console.print(note, markup=False, highlight=False, style="dim")
+        else:
+            self.write(note)
+
+    def starts(self, key: str) -> None:
+        if key in self.tasks:
+            self._remove(key)
+        label = self.labels.get(key, key)
+        label = label if len(label) <= _WIDEST else label[: _WIDEST - 1] + "…"
+        self.tasks[key] = self.columns.add_task(label, total=None, note="starting")
+
+    def progresses(self, progress: Progressed) -> None:
+        task = self.tasks.get(progress.key)
+        if task is not None:
+            note = "  ".join(part for part in (progress.what, progress.note) if part)
+            self.columns.update(task, completed=progress.done, total=progress.total, note=note)
+
+    def finishes(self, key: str, facts: Mapping[str, Any]) -> None:
+        self.ended += 1
+        took = facts.get("seconds", {}).get("total")
+        halved = ", with half the tokens at once" if facts.get("halved") else ""
+        self._end(key, "" if took is None else f"  {took:.0f} s{halved}")
+
+    def fails(self, key: str, record: Mapping[str, Any]) -> None:
+        self.failed += 1
+        self._end(key, f"  failed, {record.get('reason')}: {record.get('error')}")
+
+    def gives_up(self, key: str, why: str) -> None:
+        self._remove(key)
+        self.says(f"{self.labels.get(key, key)}: {why}")
+
+    def elsewhere(self, key: str) -> None:
+        self.ended += 1
+        self._end(key, "  by another runner")
+
+    def _end(self, key: str, what: str) -> None:
+        self._remove(key)
+        self._count()
+        self.says(f"{self.ended + self.failed}/{self.total}  {self.labels.get(key, key)}{what}")
+
+    def _remove(self, key: str) -> None:
+        task = self.tasks.pop(key, None)
+        if task is not None:
+            self.columns.remove_task(task)
+
+    def _count(self) -> None:
+        if self.all is not None:
+            note = f"{self.failed} failed" if self.failed else ""
+            self.columns.update(self.all, completed=self.ended + self.failed, note=note)

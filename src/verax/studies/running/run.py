@@ -1,0 +1,127 @@
+"""`run_study`: from a study file to its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from verax.errors import VeraxError
+from verax.options import build, check
+from verax.progress import Display, shown
+from verax.studies.engines.engine import Engine
+from verax.studies.engines.local import LocalEngine
+from verax.studies.grid.cell import Cell
+from verax.studies.grid.estimate import predicted
+from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.reading import read_study
+from verax.studies.grid.study import Study
+from verax.studies.running.runner import Ran, Runner
+from verax.studies.running.watching import Silent, Watcher
+from verax.studies.store.results import StudyResults, open_study
+from verax.studies.store.store import Store
+
+
+def run_study(
+    study: Study | str | Path | Mapping[str, Any],
+    folder: str | Path | None = None,
+    *,
+    filesystem: Any = None,
+    budget: float | None = None,
+    retry_failed: bool = False,
+    watcher: Watcher | None = None,
+    corpora: Iterable[Any] | None = None,
+    seeds: Iterable[int] | None = None,
+    exams: Iterable[Any] | None = None,
+    changed: Mapping[str, Any] | None = None,
+    **hardware: Any,
+) -> StudyResults:
+    """Run what is not done yet of a study, and open its results.
+
+    `study` is a file, the name of a shipped study, a mapping as the file would hold it, or what
+    `read_study` returned. `folder` is where results go (the study's name), on `filesystem` or this
+    machine. No cell is begun after `budget` seconds. `corpora`, `seeds` and `exams` stand in for
+    those of the file, `changed` are options laid over all models; `hardware` are the fields of
+    `Hardware`, over the file's own.
+
+    >>> import tempfile, verax
+    >>> study = {
+    ...     "name": "two-seeds",
+    ...     "corpora": {"planted": {"documents": 120}},
+    ...     "models": {"encoder": "none"},
+    ...     "training": {"epochs": 1},
+    ...     "seeds": [0, 1],
+    ...     "exams": ["fragility"],
+    ... }
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = verax.run_study(study, folder, workers=1)
+    ...     found.cells["status"].tolist()
+    ['done', 'done']
+    """
+    if not isinstance(study, Study):
+        study = read_study(study, corpora=corpora, seeds=seeds, exams=exams, changed=changed)
+    elif any(given is not None for given in (corpora, seeds, exams, changed)):
+        raise VeraxError("this study is read already: give corpora, seeds, exams to read_study")
+    study = with_hardware(study, hardware)
+    folder = study.name if folder is None else folder
+    run(study, folder, filesystem, budget, retry_failed, watcher)
+    return open_study(folder, filesystem)
+
+
+def with_hardware(study: Study, given: Mapping[str, Any]) -> Study:
+    """The study with these fields of its hardware changed."""
+    made = build(Hardware, given)
+    changed = {name: getattr(made, name) for name in given}
+    return replace(study, hardware=replace(study.hardware, **changed))
+
+
+def run(
+    study: Study,
+    folder: str | Path,
+    filesystem: Any = None,
+    budget: float | None = None,
+    retry_failed: bool = False,
+    watcher: Watcher | None = None,
+    progress: bool | Display = False,
+) -> Ran:
+    """Run what is left of a study; `run_study` without the opening of results.
+
+    `progress` is for what comes before the first cell: corpora are tokenised here, once for all.
+    """
+    budget = None if budget is None else check("budget", budget, float, {"above": 0})
+    watcher = watcher or Silent()
+    store = Store.create(folder, study.name, study.text, study.resolved(), filesystem)
+    runner = Runner(study, store, watcher, budget=budget, retry_failed=retry_failed)
+    waiting = runner.pending()
+    ran = runner.ran
+    if not waiting:
+        watcher.begins("nothing to run", ran.cells, ran.kept, len(ran.failed))
+        return ran
+    with shown(progress) as display:
+        for fingerprint in dict.fromkeys(cell.fingerprint for cell in waiting):
+            corpus = study.corpora[fingerprint]
+            for split, documents in corpus.splits.items():
+                documents.tokenise(display.watching(f"tokenising {corpus.name} {split}"))
+    engine = make_engine(study.hardware)
+    try:
+        watcher.begins(engine.describe(), ran.cells, ran.kept, len(ran.failed))
+        return runner.run(engine, costliest_first(study, waiting))
+    finally:
+        engine.stop()
+
+
+def make_engine(hardware: Hardware) -> Engine:
+    """The engine that the hints ask for; none of its workers has started."""
+    if hardware.engine == "ray":
+        from verax.studies.engines.on_ray import RayEngine
+
+        return RayEngine(hardware)
+    if hardware.address is not None:
+        raise VeraxError("address is of a Ray cluster: add engine ray, or leave it out")
+    return LocalEngine(hardware)
+
+
+def costliest_first(study: Study, cells: Iterable[Cell]) -> list[Cell]:
+    """So that no long cell is left for the end, when other workers have nothing to do."""
+    return sorted(cells, key=lambda cell: -predicted(cell, study.corpora[cell.fingerprint], "cpu"))

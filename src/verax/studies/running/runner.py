@@ -1,0 +1,214 @@
+"""The runner: gives the cells of a study to an engine, and what comes back to the store.
+
+It holds nothing that the store does not have: killed at any moment, another one goes on. What is
+finished is committed by the runner alone, so that a worker can be lost without a trace. A cell is
+claimed while it runs, and runners of one folder share the work.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from verax.studies.engines.engine import LOST, Engine, Event, Failed, Finished, Job, Progressed
+from verax.studies.grid.cell import Cell
+from verax.studies.grid.study import Study
+from verax.studies.running.watching import Silent, Watcher
+from verax.studies.store.claims import Claim
+from verax.studies.store.store import Store
+from verax.version import __version__
+
+TRIES = 3
+"""How often a cell is begun whose worker goes away each time."""
+_PATIENCE = 0.5
+"""Seconds between looks at cells that another runner has."""
+
+
+@dataclass
+class Ran:
+    """What became of a run.
+
+    kept     cells that were there before
+    done     finished by this runner
+    others   finished by another one meanwhile
+    failed   key → record, those of before among them unless they were retried
+    left     not begun because the time was up
+    """
+
+    cells: int
+    kept: int = 0
+    done: int = 0
+    others: int = 0
+    failed: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    left: int = 0
+
+    @property
+    def there(self) -> int:
+        """Cells that are in the store."""
+        return self.kept + self.done + self.others
+
+
+class Runner:
+    """One run of a study into a store. `budget` is in seconds: no cell is begun after it."""
+
+    def __init__(
+        self,
+        study: Study,
+        store: Store,
+        watcher: Watcher | None = None,
+        *,
+        budget: float | None = None,
+        retry_failed: bool = False,
+    ) -> None:
+        self.study = study
+        self.store = store
+        self.watcher: Watcher = watcher or Silent()
+        self.deadline = None if budget is None else time.monotonic() + budget
+        self.retry_failed = retry_failed
+        self.ran = Ran(len(study.cells))
+        self.claims: dict[str, Claim] = {}
+        self.in_flight: dict[str, Cell] = {}
+        self.tries: Counter[str] = Counter()
+        self.began: dict[str, float] = {}
+
+    def pending(self) -> list[Cell]:
+        """The cells that are still to be run; damaged ones are named and taken away first.
+
+        What is done is left as it is. Cells that failed wait for `retry_failed`.
+        """
+        wanted = {cell.key: cell for cell in self.study.cells}
+        damaged = self.store.verify(wanted)
+        for key in damaged:
+            self._take_away(key)
+        there = set(self.store.keys()) & set(wanted) - set(damaged)
+        failures = {key: why for key, why in self.store.failures().items() if key in wanted}
+        self.ran.kept = len(there)
+        self.ran.failed = {} if self.retry_failed else dict(failures)
+        self._mention_versions(there)
+        return [c for key, c in wanted.items() if key not in there and key not in self.ran.failed]
+
+    def _take_away(self, key: str) -> None:
+        claim = self.store.claim(key)
+        if claim is None:  # another runner is at it
+            return
+        with claim:
+            wrong = self.store.verify([key]).get(key)
+            if wrong is not None:
+                self.watcher.says(f"cell {key} is damaged and will be run again: {wrong}")
+                self.store.discard(key)
+
+    def _mention_versions(self, there: set[str]) -> None:
+        versions = (self.store.manifest(key).get("versions", {}) for key in there)
+        made = Counter(str(found.get("verax", __version__)) for found in versions)
+        for version, cells in sorted(made.items()):
+            if version != __version__:
+                self.watcher.says(
+                    f"{cells} cells were made by Verax {version} and are kept; this is "
+                    f"{__version__}"
+                )
+
+    def run(self, engine: Engine, cells: Iterable[Cell]) -> Ran:
+        """Run these cells of the study, in this order; see `pending` for which are left to run."""
+        waiting = list(cells)
+        try:
+            while self.in_flight or (waiting and not self._is_late()):
+                begun = self._begin(engine, waiting)
+                if self.in_flight:
+                    for event in engine.wait(_PATIENCE):
+                        self._hear(engine, event)
+                elif waiting and not begun:
+                    time.sleep(_PATIENCE)
+        finally:
+            engine.stop()
+            for key in list(self.claims):
+                self._release(key)
+        self.ran.left += len(waiting)
+        return self.ran
+
+    def _is_late(self) -> bool:
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def _begin(self, engine: Engine, waiting: list[Cell]) -> bool:
+        """Begin as many cells as there is room for; those that need no more are taken off too."""
+        moved = False
+        for cell in list(waiting):
+            if engine.free <= 0 or self._is_late():
+                break
+            claim = self.store.claim(cell.key)
+            if claim is None:  # another runner has it
+                continue
+            moved = True
+            waiting.remove(cell)
+            self.claims[cell.key] = claim
+            if self._is_settled(cell.key):
+                self._release(cell.key)
+                continue
+            self.store.sweep(cell.key)
+            self._submit(engine, cell)
+        return moved
+
+    def _is_settled(self, key: str) -> bool:
+        """Whether another runner did it since we looked: asked once it is ours to run."""
+        if self.store.complete(key):
+            self.ran.others += 1
+            self.ran.failed.pop(key, None)
+            self.watcher.elsewhere(key)
+            return True
+        failure = None if self.retry_failed else self.store.failures().get(key)
+        if failure is not None:
+            self.ran.failed[key] = failure
+            self.watcher.fails(key, failure)
+        return failure is not None
+
+    def _submit(self, engine: Engine, cell: Cell) -> None:
+        self.tries[cell.key] += 1
+        self.in_flight[cell.key] = cell
+        self.began[cell.key] = time.monotonic()
+        self.watcher.starts(cell.key)
+        job = Job(cell, self.study.weights, self.study.hardware.max_tokens)
+        engine.submit(job, self.study.corpora[cell.fingerprint])
+
+    def _hear(self, engine: Engine, event: Event) -> None:
+        if isinstance(event, Progressed):
+            self.watcher.progresses(event)
+            return
+        cell = self.in_flight.pop(event.key)
+        if isinstance(event, Finished):
+            self.store.commit(cell.key, cell.to_json(), event.files, event.facts)
+            self.ran.done += 1
+            self.ran.failed.pop(cell.key, None)
+            self.watcher.finishes(cell.key, event.facts)
+        elif event.reason == LOST and self.tries[cell.key] < TRIES:
+            self.watcher.gives_up(cell.key, event.error)
+            if not self._is_late():
+                self._submit(engine, cell)
+                return
+            self.ran.left += 1
+        else:
+            self._fail(cell, event)
+        self._release(cell.key)
+
+    def _fail(self, cell: Cell, event: Failed) -> None:
+        record = {
+            "cell": cell.key,
+            "reason": event.reason,
+            "error": event.error,
+            "traceback": event.traceback,
+            "tries": self.tries[cell.key],
+            "seconds": round(time.monotonic() - self.began[cell.key], 3),
+            "when": datetime.now(UTC).isoformat(timespec="seconds"),
+            "verax": __version__,
+            "config": cell.to_json(),
+        }
+        self.store.fail(cell.key, record)
+        self.ran.failed[cell.key] = record
+        self.watcher.fails(cell.key, record)
+
+    def _release(self, key: str) -> None:
+        claim = self.claims.pop(key, None)
+        if claim is not None:
+            claim.release()

@@ -1,0 +1,181 @@
+"""The cells of a store: a folder each, there when it is complete and not before.
+
+On this machine a folder is filled elsewhere and then takes its name. On other filesystems, which
+cannot rename folders, the manifest is written last: a folder without one is no cell.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from verax.studies.store.manifests import (
+    CELL,
+    CONFIG,
+    MANIFEST,
+    DamageError,
+    anew,
+    as_json,
+    checked,
+    damage,
+    is_inside,
+    make_manifest,
+    read_manifest,
+)
+from verax.studies.store.places import SCRATCH, Place, settle, write_through
+from verax.studies.store.rows import arrow_rows, cell_row, parquet_bytes
+
+CELLS = "cells"
+KEY = re.compile(r"[0-9a-f]{16}")
+
+
+class CellFolders:
+    """Folders of cells below a place. Nothing is remembered: others may write at any time."""
+
+    def __init__(self, where: Place) -> None:
+        self.place = where
+
+    def keys(self) -> list[str]:
+        """The cells whose folders are there, whole or damaged."""
+        if self.place.is_local:
+            return [name for name in self.place.names(CELLS) if KEY.fullmatch(name)]
+        found = (name.split("/") for name in self.place.sizes(CELLS))
+        return sorted(
+            {p[0] for p in found if len(p) == 2 and p[1] == MANIFEST and KEY.fullmatch(p[0])}
+        )
+
+    def complete(self, key: str) -> bool:
+        """Whether a cell is there with every file in its full length."""
+        return self._damage(key, self.place.sizes(f"{CELLS}/{key}"), contents=False) is None
+
+    def verify(
+        self, keys: Iterable[str] | None = None, contents: bool | None = None
+    ) -> dict[str, str]:
+        """DamageError cells, of these or of all there are, and in words what is wrong with them.
+
+        `contents` compares checksums too; without it that is done on this machine only, elsewhere
+        files have their right lengths.
+        """
+        there = self.keys()
+        wanted = there if keys is None else sorted(set(keys) & set(there))
+        contents = self.place.is_local if contents is None else contents
+        sizes: dict[str, dict[str, int]] = {key: {} for key in wanted}
+        for name, size in self.place.sizes(CELLS).items():
+            key, _, rest = name.partition("/")
+            if key in sizes:
+                sizes[key][rest] = size
+        with ThreadPoolExecutor(8) as pool:
+            found = pool.map(lambda key: self._damage(key, sizes[key], contents), wanted)
+            return {k: wrong for k, wrong in zip(wanted, found, strict=True) if wrong is not None}
+
+    def manifest(self, key: str) -> dict[str, Any]:
+        """Facts of a cell, and its files with sizes and checksums."""
+        try:
+            return read_manifest(self._bytes(key, MANIFEST), key)
+        except DamageError as error:
+            raise anew(key, self.place.shown, str(error)) from None
+
+    def read(self, key: str, name: str, manifest: Mapping[str, Any] | None = None) -> bytes:
+        """A file of a finished cell, if it is what was written; an error that names it if not."""
+        manifest = self.manifest(key) if manifest is None else manifest
+        try:
+            return checked(manifest, name, self._bytes(key, name))
+        except DamageError as error:
+            raise anew(key, self.place.shown, str(error)) from None
+
+    def commit(
+        self,
+        key: str,
+        cell_json: Mapping[str, Any],
+        files: Mapping[str, bytes],
+        facts: Mapping[str, Any],
+        left_out: Sequence[str] = (),
+    ) -> None:
+        """Put a finished cell into the store, all at once.
+
+        One that is there and complete stays as it is, whoever made it; a damaged one is replaced.
+        """
+        for name in files:
+            if not is_inside(name) or name in (CONFIG, MANIFEST, CELL):
+                raise ValueError(f"{name!r} cannot be the name of a cell's file")
+        row = parquet_bytes(arrow_rows([cell_row(key, cell_json, facts)]))
+        whole = {CONFIG: as_json(cell_json), CELL: row, **files}
+        whole[MANIFEST] = as_json(make_manifest(key, whole, facts, left_out))
+        with self.place.writing():
+            if self.complete(key):
+                pass
+            elif self.place.is_local:
+                self._commit_by_rename(key, whole)
+            else:
+                self.discard(key)
+                for name, data in whole.items():  # the manifest is the last
+                    self.place.write_bytes(f"{CELLS}/{key}/{name}", data)
+
+    def _commit_by_rename(self, key: str, files: Mapping[str, bytes]) -> None:
+        assert self.place.local is not None
+        scratch = f"{SCRATCH}/{key}-{uuid.uuid4().hex}"
+        filling, cells = self.place.local / scratch, self.place.local / CELLS
+        cells.mkdir(exist_ok=True)
+        try:
+            for name, data in files.items():
+                (filling / name).parent.mkdir(parents=True, exist_ok=True)
+                write_through(filling / name, data)
+            for folder in {(filling / name).parent for name in files}:
+                settle(folder)
+            while not self.complete(key):
+                self.discard(key)
+                try:
+                    os.rename(filling, cells / key)
+                    settle(cells)
+                    return
+                except OSError as error:  # another runner was first: look at what it left
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                        raise
+        finally:
+            self.place.remove_folder(scratch)
+
+    def discard(self, key: str) -> None:
+        """Take a damaged cell away, as a whole."""
+        folder = f"{CELLS}/{key}"
+        with self.place.writing():
+            if self.place.local is None:
+                self.place.remove(f"{folder}/{MANIFEST}")
+                self.place.remove_folder(folder)
+            elif self.place.exists(folder):
+                away = f"{SCRATCH}/{key}-{uuid.uuid4().hex}"
+                (self.place.local / SCRATCH).mkdir(exist_ok=True)
+                try:
+                    os.rename(self.place.local / folder, self.place.local / away)
+                except FileNotFoundError:  # somebody else did
+                    return
+                self.place.remove_folder(away)
+
+    def sweep(self, key: str) -> None:
+        """Remove what killed runners left of a cell; only while it is claimed."""
+        for name in self.place.names(SCRATCH):
+            if name.startswith(f"{key}-"):
+                folder = f"{SCRATCH}/{name}"
+                self.place.remove_folder(folder)
+                self.place.remove(folder)
+
+    def _bytes(self, key: str, name: str) -> bytes:
+        try:
+            with self.place.reading(f"{CELLS}/{key}/{name}"):
+                return self.place.read_bytes(f"{CELLS}/{key}/{name}")
+        except FileNotFoundError:
+            raise DamageError(f"{name} is missing") from None
+
+    def _damage(self, key: str, sizes: Mapping[str, int], contents: bool) -> str | None:
+        if MANIFEST not in sizes:
+            return f"{MANIFEST} is missing"
+        try:
+            manifest = read_manifest(self._bytes(key, MANIFEST), key)
+            read = (lambda name: self._bytes(key, name)) if contents else None
+            return damage(manifest, sizes, read)
+        except DamageError as error:
+            return str(error)

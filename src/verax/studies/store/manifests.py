@@ -1,0 +1,123 @@
+"""What a finished cell's folder holds, and whether it is all there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from verax.errors import VeraxError
+
+FORMAT = 1
+"""Of stores. A reader takes its own and says what to do about others."""
+
+CONFIG, MANIFEST, CELL, VERDICT = "config.json", "manifest.json", "cell.parquet", "verdict.json"
+MODEL = "model"
+_OWN = ("format", "cell", "files", "left_out")
+_TABLE = ".parquet"
+
+
+class DamageError(Exception):
+    """What is wrong with a file of a cell, in words."""
+
+
+def as_json(values: Any) -> bytes:
+    """JSON to be read by people too. It ends with its last bracket, so that cutting any of it off
+    leaves something that is no JSON."""
+    return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False).encode()
+
+
+def make_manifest(
+    key: str, files: Mapping[str, bytes], facts: Mapping[str, Any], left_out: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Facts, and of every file its size and checksum.
+
+    `left_out` are tables that the cell had before it was packed without them, and `model`.
+    """
+    listed = {name: {"size": len(data), "sha256": checksum(data)} for name, data in files.items()}
+    manifest = {"format": FORMAT, "cell": key, **facts_of(facts), "files": listed}
+    return {**manifest, "left_out": list(left_out)} if left_out else manifest
+
+
+def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest without what depends on the bytes of files."""
+    return {name: value for name, value in manifest.items() if name not in _OWN}
+
+
+def read_manifest(data: bytes, key: str) -> dict[str, Any]:
+    """The manifest of this cell, or `DamageError`."""
+    try:
+        found = json.loads(data)
+    except ValueError:
+        raise DamageError(f"{MANIFEST} is not JSON") from None
+    if not isinstance(found, dict) or not isinstance(found.get("files"), dict):
+        raise DamageError(f"{MANIFEST} lists no files")
+    if found.get("cell") != key:
+        raise DamageError(f"{MANIFEST} is of another cell")
+    for name, entry in found["files"].items():
+        if not is_inside(name):
+            raise DamageError(f"{MANIFEST} names a file outside of the cell's folder")
+        if not isinstance(entry, dict) or not isinstance(entry.get("size"), int):
+            raise DamageError(f"{MANIFEST} does not tell the size of {name}")
+    for name in (CONFIG, CELL):
+        if name not in found["files"]:
+            raise DamageError(f"{MANIFEST} does not list {name}")
+    return found
+
+
+def damage(
+    manifest: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    read: Callable[[str], bytes] | None = None,
+) -> str | None:
+    """What is wrong with a cell's files in words; with `read`, their contents are looked at too."""
+    found = []
+    for name, entry in manifest["files"].items():
+        if name not in sizes:
+            found.append(f"{name} is missing")
+        elif sizes[name] != entry["size"]:
+            found.append(f"{name} has {sizes[name]:,} of {entry['size']:,} bytes")
+        elif read is not None and checksum(read(name)) != entry.get("sha256"):
+            found.append(f"{name} has other contents than were written")
+    return "; ".join(found) or None
+
+
+def checked(manifest: Mapping[str, Any], name: str, data: bytes) -> bytes:
+    """What a file holds, if it is what was written; or `DamageError`."""
+    entry = manifest["files"][name]
+    wrong = damage({"files": {name: entry}}, {name: len(data)}, lambda _: data)
+    if wrong is not None:
+        raise DamageError(wrong)
+    return data
+
+
+def checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_inside(name: str) -> bool:
+    """Whether a file's name stays in the cell's folder: a plain one, or one below `model/`.
+
+    >>> [is_inside(n) for n in ("a.json", "model/a", "../a", "/a", "b/a", "model/..", "c:\\\\a")]
+    [True, True, False, False, False, False, False]
+    """
+    parts = name.split("/")
+    plain = all(part not in ("", ".", "..") and not set(part) & set("\\:\0") for part in parts)
+    return plain and (len(parts) == 1 or (len(parts) == 2 and parts[0] == MODEL))
+
+
+def tables_in(files: Mapping[str, Any]) -> list[str]:
+    """The names of the tables among a cell's files."""
+    names = (PurePosixPath(name) for name in files)
+    return sorted(n.stem for n in names if n.suffix == _TABLE and str(n) != CELL)
+
+
+def table_file(table: str) -> str:
+    return f"{table}{_TABLE}"
+
+
+def anew(key: str, shown: str, wrong: str) -> VeraxError:
+    """An error for the user about a damaged cell."""
+    return VeraxError(f"cell {key} of {shown} is damaged ({wrong}): run the study again")

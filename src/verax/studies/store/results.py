@@ -1,0 +1,305 @@
+"""`open_study`: what a study found, as tables over all its cells."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from verax.errors import VeraxError, nearest
+from verax.exams.verdict import Verdict
+from verax.models.classifier import AttentionClassifier
+from verax.models.saving import FILES, load
+from verax.studies.grid.cell import Cell
+from verax.studies.store.manifests import MODEL
+from verax.studies.store.packed import FIRST, PackedSource, is_packed
+from verax.studies.store.places import Place, place
+from verax.studies.store.rows import fact_columns, frame_of
+from verax.studies.store.sources import (
+    DAMAGED,
+    DONE,
+    FAILED,
+    MISSING,
+    CellState,
+    Source,
+    StoreSource,
+)
+from verax.studies.store.store import STORE, Store
+
+ALWAYS = ("corpus", "seed")
+"""Configuration that every table has, whether it varies or not."""
+_FOLLOWS = {"fingerprint"}
+"""Differs where the corpus does, and tells a reader nothing more."""
+
+
+def open_study(
+    folder: str | os.PathLike[str] | Place, filesystem: Any = None, *, every: bool = False
+) -> StudyResults:
+    """The results of a study, or of a packed one, as they are now.
+
+    `folder` is a path, a URL such as s3://bucket/study, or a path in `filesystem` (of pyarrow or
+    fsspec). `every` takes in cells of the folder that the study does not list any more.
+    """
+    where = place(folder, filesystem)
+    packed = is_packed(where) or (where.exists(FIRST) and not where.exists(STORE))
+    source: Source = PackedSource(where) if packed else StoreSource(Store.open(where))
+    return StudyResults(source, every)
+
+
+class StudyResults:
+    """A study's cells, tables, verdicts and models. Damaged cells have none; a rerun makes them."""
+
+    def __init__(self, source: Source, every: bool = False) -> None:
+        self._source = source
+        listed = source.resolved["cells"]
+        self._states = {k: s for k, s in source.states.items() if every or k in listed}
+        self._others = len(source.states) - len(self._states)
+
+    def __repr__(self) -> str:
+        said = [f"{number:,} {status}" for status, number in self.counts.items()]
+        if self._others:
+            said.append(f"{self._others:,} of an earlier version of the study left out")
+        if self.left_out:
+            said.append(f"packed without {', '.join(self.left_out)}")
+        return f"StudyResults({self.name}: {', '.join(said) or 'no cells'})"
+
+    @property
+    def name(self) -> str:
+        return str(self._source.resolved["name"])
+
+    @property
+    def question(self) -> str | None:
+        found = self._source.resolved.get("question")
+        return None if found is None else str(found)
+
+    @property
+    def format(self) -> int:
+        return self._source.format
+
+    @property
+    def left_out(self) -> list[str]:
+        """Tables (and `model`) that cells had before they were packed without them."""
+        return sorted({name for state in self._states.values() for name in state.left_out})
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many cells are done, failed, damaged, missing; what there is."""
+        counts = Counter(state.status for state in self._states.values())
+        return {s: counts[s] for s in (DONE, FAILED, DAMAGED, MISSING) if counts[s]}
+
+    @property
+    def done(self) -> list[str]:
+        """The keys of finished cells."""
+        return [key for key, state in self._states.items() if state.status == DONE]
+
+    @cached_property
+    def _configuration(self) -> pd.DataFrame:
+        return frame_of([{"cell": k, **_columns(s)} for k, s in self._states.items()])
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """A row a cell: cell, status, its configuration, seconds, verax, device, …, error."""
+        states = self._states.values()
+        found = self._configuration.copy()
+        if found.empty:
+            return pd.DataFrame(columns=["cell", "status"])
+        found.insert(1, "status", [state.status for state in states])
+        facts = frame_of([{"seconds": None, **fact_columns(s.facts)} for s in states])
+        errors = frame_of([{"error": _error(state)} for state in states])
+        return pd.concat([found, facts, errors], axis=1)
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """A row a failed cell: cell, its configuration that varies, reason, error, traceback, …"""
+        failed = [key for key, state in self._states.items() if state.status == FAILED]
+        if not failed:
+            return pd.DataFrame(columns=["cell", *ALWAYS, "reason", "error", "traceback"])
+        own = self._configuration.set_index("cell").loc[failed, self._varying()].reset_index()
+        records = [dict(self._states[key].failure or {}) for key in failed]
+        told = frame_of([{k: v for k, v in r.items() if k not in own} for r in records])
+        return pd.concat([own, told], axis=1)
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables there are."""
+        return sorted({name for key in self.done for name in self._states[key].tables})
+
+    def summary(self, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
+        """Every number of every cell's verdict with its interval."""
+        return self.table("summary", columns)
+
+    def history(self, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
+        """Every epoch of every cell's training."""
+        return self.table("history", columns)
+
+    def table(self, name: str, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
+        """A table over all finished cells that have it, with their configuration as columns.
+
+        By default these are `cell`, corpus, seed and what varies over the study's cells; "all" is
+        every one, and a list names them. Text is categorical. Where the table has a column of the
+        same name (a history's `lr` is an epoch's), the configuration's is called `cell_lr`.
+        """
+        if name not in self.tables:
+            self._refuse_table(name)
+        added = self._added(columns)
+        parts = [(key, _unlabelled(t)) for key, t in self._source.tables(name, self.done)]
+        try:
+            whole = pa.concat_tables([t for _, t in parts], promote_options="permissive")
+        except pa.ArrowException as error:
+            raise VeraxError(
+                f"table {name!r} has columns of different kinds in different cells: read them one "
+                "by one, with verdict(key)"
+            ) from error
+        found: pd.DataFrame = whole.unify_dictionaries().to_pandas(ignore_metadata=True)
+        rows = np.repeat(np.arange(len(parts)), [len(table) for _, table in parts])
+        configuration = self._configuration.set_index("cell").loc[[key for key, _ in parts]]
+        configuration.insert(0, "cell", configuration.index.astype("str"))
+        for place_, column in enumerate(["cell", *added]):
+            shown = f"cell_{column}" if column in found else column
+            found.insert(place_, shown, _repeated(configuration[column], rows))
+        return found
+
+    def verdict(self, key: str) -> Verdict:
+        """What a cell's examination found, as `verax.examine` gave it."""
+        state = self._done(key)
+        lacking = [name for name in state.left_out if name != MODEL]
+        if lacking:
+            raise VeraxError(
+                f"cell {key} was packed without {', '.join(lacking)}: pack the study again with "
+                "all tables to have verdicts"
+            )
+        manifest = self._source.verdict(key)
+        frames = {name: self._frame(key, name) for name in (*manifest["tables"], "summary")}
+        summary = frames.pop("summary")
+        return Verdict(frames, manifest, summary)
+
+    def verdicts(self, **where: Any) -> dict[str, Verdict]:
+        """Verdicts of finished cells by key: all, or those of a configuration.
+
+        `verdicts(corpus="sst", grounding=["none", "tying"])`: a list means any of its values.
+        """
+        return {key: self.verdict(key) for key in self.select(**where)}
+
+    def select(self, **where: Any) -> list[str]:
+        """The keys of finished cells of a configuration, as `verdicts` takes it."""
+        chosen = self._configuration
+        for column, wanted in where.items():
+            if column not in self._configuration:
+                raise VeraxError(
+                    f"unknown column {column!r}: {nearest(column, self._configuration.columns)}"
+                )
+            several = isinstance(wanted, Collection) and not isinstance(wanted, str)
+            values = list(wanted) if several else [wanted]
+            there = self._configuration[column]
+            for value in values:
+                if not _equal(there, value).any():
+                    known = ", ".join(str(v) for v in there.drop_duplicates())
+                    raise VeraxError(f"no cell has {column} {value!r}: there are {known}")
+            own = [_equal(chosen[column], value) for value in values]
+            chosen = chosen[np.logical_or.reduce(own)] if own else chosen[:0]
+        wanted_keys = set(chosen["cell"])
+        return [key for key in self.done if key in wanted_keys]
+
+    def model(self, key: str, device: str = "auto") -> AttentionClassifier:
+        """A cell's trained model, where weights were kept."""
+        state = self._done(key)
+        files = self._source.model(key)
+        if not files and MODEL in state.left_out:
+            raise VeraxError(f"cell {key} was packed without its model: pack it with weights")
+        if not FILES.issubset(files):
+            raise VeraxError(
+                f"the model of cell {key} was not kept: set weights: true in the study, and run it "
+                "in a new folder"
+            )
+        with tempfile.TemporaryDirectory() as folder:
+            for name in FILES:
+                (Path(folder) / name).write_bytes(files[name])
+            return load(folder, device=device)
+
+    def _frame(self, key: str, name: str) -> pd.DataFrame:
+        for _, table in self._source.tables(name, [key]):
+            frame: pd.DataFrame = table.to_pandas()
+            return frame.drop(columns="cell")
+        raise VeraxError(f"cell {key} of {self._source.shown} has no table {name!r}")
+
+    def _done(self, key: str) -> CellState:
+        state = self._states.get(key)
+        if state is None:
+            raise VeraxError(f"no cell {key!r} in {self._source.shown}: {_near(key, self.done)}")
+        if state.status != DONE:
+            why = f" ({_error(state)})" if _error(state) else ""
+            raise VeraxError(f"cell {key} is {state.status}{why}: run the study to have it")
+        return state
+
+    def _refuse_table(self, name: str) -> None:
+        if name in self.left_out:
+            raise VeraxError(f"table {name!r} was left out when this study was packed")
+        if not self.tables:
+            raise VeraxError(f"{self._source.shown} has no finished cell yet: run the study")
+        raise VeraxError(f"unknown table {name!r}: {nearest(name, self.tables)}")
+
+    def _varying(self) -> list[str]:
+        """corpus, seed, and columns of which not all cells have the same value."""
+        rest = self._configuration.drop(columns=["cell", *ALWAYS, *_FOLLOWS], errors="ignore")
+        return [*ALWAYS, *(str(n) for n in rest if rest[n].nunique(dropna=False) > 1)]
+
+    def _added(self, columns: str | Sequence[str] | None) -> list[str]:
+        known = [str(name) for name in self._configuration if name != "cell"]
+        if columns is None:
+            return self._varying()
+        if columns == "all":
+            return known
+        wanted = [columns] if isinstance(columns, str) else list(columns)
+        for name in wanted:
+            if name not in known:
+                raise VeraxError(f"unknown column {name!r}: {nearest(name, known)}")
+        return wanted
+
+
+def _columns(state: CellState) -> dict[str, Any]:
+    return Cell.from_json(state.config).columns()
+
+
+def _error(state: CellState) -> str | None:
+    """One line on what went wrong."""
+    if state.failure is not None:
+        parts = (str(state.failure.get(name) or "") for name in ("reason", "error"))
+        return " ".join(": ".join(part for part in parts if part).split())
+    return state.wrong
+
+
+def _unlabelled(table: pa.Table) -> pa.Table:
+    """A table without `cell`, its categories in a type that holds those of all cells."""
+    fields = []
+    for field in table.drop_columns("cell").schema:
+        kind = field.type
+        if pa.types.is_dictionary(kind):
+            kind = pa.dictionary(pa.int32(), kind.value_type)
+        fields.append(pa.field(field.name, kind))
+    return table.drop_columns("cell").cast(pa.schema(fields))
+
+
+def _repeated(values: pd.Series, rows: np.ndarray) -> Any:
+    """A configuration's value for every row: text and what is missing as categories."""
+    if values.dtype.kind in "biuf" and not values.isna().any():
+        return values.to_numpy()[rows]
+    codes, levels = pd.factorize(values)
+    return pd.Categorical.from_codes(codes[rows], pd.Index(levels))
+
+
+def _equal(column: pd.Series, value: Any) -> np.ndarray:
+    missing = value is None or value != value
+    found = column.isna() if missing else (column == value).fillna(False)
+    return found.to_numpy(dtype=bool)
+
+
+def _near(key: str, keys: Sequence[str]) -> str:
+    return nearest(key, keys) if keys else "it has no finished cell"

@@ -1,0 +1,192 @@
+"""The store of a study: its cells, what is studied, what failed, and who runs what.
+
+STUDY/store.json, study.yaml, resolved.json   what is studied
+STUDY/cells/KEY/…                             a finished cell
+STUDY/failed/KEY.json                         why one failed
+STUDY/.claims, .scratch/                      who runs what; folders being filled
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from verax.errors import VeraxError
+from verax.files import refuse_foreign
+from verax.studies.store.cells import CELLS, KEY, CellFolders
+from verax.studies.store.claims import Claim, claim
+from verax.studies.store.manifests import FORMAT, as_json
+from verax.studies.store.places import SCRATCH, Place, place
+from verax.version import __version__
+
+STORE, STUDY, RESOLVED = "store.json", "study.yaml", "resolved.json"
+FAILED, CLAIMS = "failed", ".claims"
+_ALL = {STORE, STUDY, RESOLVED, CELLS, FAILED, CLAIMS, SCRATCH}
+
+
+class Store(CellFolders):
+    """A study's folder, opened."""
+
+    def __init__(self, where: Place, about: Mapping[str, Any]) -> None:
+        super().__init__(where)
+        self.about = about
+
+    def __repr__(self) -> str:
+        return f"Store({self.name} in {self.place.shown})"
+
+    @property
+    def name(self) -> str:
+        return str(self.about["name"])
+
+    @property
+    def format(self) -> int:
+        return int(self.about["format"])
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str] | Place, filesystem: Any = None) -> Store:
+        """The store in a folder; an error where there is none that this Verax reads."""
+        where = place(folder, filesystem)
+        try:
+            with where.reading(STORE):
+                about = json.loads(where.read_bytes(STORE))
+            found = about["format"]
+            named, maker = str(about["name"]), about["verax"]
+        except FileNotFoundError:
+            raise VeraxError(
+                f"{where.shown} is not a study: expected a folder that verax run wrote"
+            ) from None
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, VeraxError):
+                raise
+            raise VeraxError(
+                f"{STORE} of {where.shown} cannot be read: delete it and run the study again, "
+                "its cells are kept"
+            ) from error
+        if found != FORMAT:
+            newer = isinstance(found, int) and found > FORMAT
+            todo = "update Verax" if newer else "open it with that Verax, or run it anew elsewhere"
+            raise VeraxError(
+                f"{where.shown} has format {found!r} (of Verax {maker}), this Verax reads "
+                f"{FORMAT}: {todo}"
+            )
+        return cls(where, {**about, "name": named})
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | os.PathLike[str] | Place,
+        study_name: str,
+        text: str,
+        resolved: Mapping[str, Any],
+        filesystem: Any = None,
+    ) -> Store:
+        """The store of a study: made, or opened again if it is there.
+
+        `text` is the study as it was given. What is there already as it should be is not written.
+        """
+        where = place(folder, filesystem)
+        if where.local is not None:
+            refuse_foreign(where.local, lambda _: _is_ours(where))
+        elif not _is_ours(where):
+            raise VeraxError(
+                f"cannot write {where.shown}: it holds other files, give a new or an empty folder"
+            )
+        if not where.exists(STORE):
+            about = {"format": FORMAT, "verax": __version__, "name": study_name}
+            with where.writing():
+                where.write_bytes(STORE, as_json(about) + b"\n")
+        store = cls.open(where)
+        if store.name != study_name:
+            raise VeraxError(
+                f"{where.shown} holds study {store.name!r}, this one is {study_name!r}: give "
+                "another folder"
+            )
+        with where.writing():
+            for name, data in ((STUDY, text.encode()), (RESOLVED, as_json(resolved) + b"\n")):
+                if not where.exists(name) or where.read_bytes(name) != data:
+                    where.write_bytes(name, data)
+        return store
+
+    def text(self) -> str:
+        """The study as it was given."""
+        return self._top(STUDY).decode()
+
+    def resolved(self) -> dict[str, Any]:
+        """The study with every default spelt out, and its cells by key."""
+        try:
+            found = json.loads(self._top(RESOLVED))
+            if isinstance(found["cells"], dict):
+                return dict(found)
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, VeraxError):
+                raise
+        raise VeraxError(
+            f"{RESOLVED} of {self.place.shown} cannot be read: run the study again, its cells are "
+            "kept"
+        )
+
+    def commit(
+        self,
+        key: str,
+        cell_json: Mapping[str, Any],
+        files: Mapping[str, bytes],
+        facts: Mapping[str, Any],
+        left_out: Sequence[str] = (),
+    ) -> None:
+        super().commit(key, cell_json, files, facts, left_out)
+        self.forgive(key)
+
+    def fail(self, key: str, record: Mapping[str, Any]) -> None:
+        """Remember why a cell failed."""
+        with self.place.writing():
+            self.place.write_bytes(f"{FAILED}/{key}.json", as_json(record) + b"\n")
+
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """Why cells failed that are not there; what cannot be read is a failure to be retried."""
+        named = [n.removesuffix(".json") for n in self.place.names(FAILED) if n.endswith(".json")]
+        there = set(self.keys()) if named else set()
+        found = {}
+        for key in named:
+            if KEY.fullmatch(key) and key not in there:
+                try:
+                    record = json.loads(self.place.read_bytes(f"{FAILED}/{key}.json"))
+                except FileNotFoundError:  # forgiven by another runner
+                    continue
+                except ValueError:
+                    record = None
+                unread = {"cell": key, "reason": "error", "error": "its record cannot be read"}
+                found[key] = record if isinstance(record, dict) else unread
+        return found
+
+    def forgive(self, key: str) -> None:
+        """Forget that a cell failed."""
+        with self.place.writing():
+            self.place.remove(f"{FAILED}/{key}.json")
+
+    def claim(self, key: str) -> Claim | None:
+        """The right to run a cell, or None while somebody else has it.
+
+        It ends with `release` or with this process, however that ends. Other filesystems than this
+        machine's have no such thing: there a claim is always given, two runners may do the same
+        cell twice, and the first that is complete stays.
+        """
+        if self.place.local is None:
+            return Claim(None, 0)
+        return claim(self.place.local / CLAIMS, key)
+
+    def _top(self, name: str) -> bytes:
+        try:
+            with self.place.reading(name):
+                return self.place.read_bytes(name)
+        except FileNotFoundError:
+            raise VeraxError(
+                f"{name} of {self.place.shown} is missing: run the study again, its cells are kept"
+            ) from None
+
+
+def _is_ours(where: Place) -> bool:
+    """A store, or one that a runner was killed in while it made it."""
+    names = set(where.names())
+    return STORE in names or names <= _ALL

@@ -1,0 +1,74 @@
+"""`verax pack` and `verax unpack`, as typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from refused import refusal
+
+from verax.cli import main
+from verax.studies.grid.cell import Cell
+from verax.studies.store import Store, open_study
+
+
+@pytest.fixture
+def study(alone: None) -> str:
+    """A store of one finished cell and one that waits."""
+    done, waits = (
+        Cell({"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, seed, {"leakage": {}})
+        for seed in (0, 1)
+    )
+    listed = {cell.key: cell.to_json() for cell in (done, waits)}
+    store = Store.create("study", "tiny [bold]", "", {"name": "tiny [bold]", "cells": listed})
+    files = {"verdict.json": json.dumps({"tables": ["leakage"]}).encode()}
+    for name in ("summary", "leakage"):
+        pd.DataFrame({"cell": [done.key], "value": [0.5]}).to_parquet(f"{name}.parquet")
+        files[f"{name}.parquet"] = Path(f"{name}.parquet").read_bytes()
+    store.commit(done.key, done.to_json(), files, {"device": "cpu"})
+    return "study"
+
+
+def test_a_study_is_packed_and_unpacked(study: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pack", study, "--out", "packed"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines()[1:4]] == [
+        "cells.parquet",
+        "instances.parquet",
+        "summary.parquet",
+    ]
+    assert "packed tiny [bold]: 2 cells (1 done, 1 missing), in packed" in out
+    assert main(["unpack", "packed", "--out", "again"]) == 0
+    assert "unpacked tiny [bold]: 2 cells (1 done, 1 missing), in again" in capsys.readouterr().out
+    assert open_study("again").table("leakage")["value"].tolist() == [0.5]
+
+
+def test_some_tables_are_packed(study: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pack", study, "--out", "packed", "--tables", "summary, "]) == 0
+    assert "without leakage" in capsys.readouterr().out
+    assert sorted(path.name for path in Path("packed").iterdir()) == [
+        "cells.parquet",
+        "summary.parquet",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["pack", "study"], "--out"),
+        (["pack", "nowhere", "--out", "a"], "nowhere is not a study: expected a folder that"),
+        (["pack", "study", "--out", "study"], "holds other files"),
+        (["pack", "study", "--out", "a", "--tables", "sumary"], "did you mean 'summary'"),
+        (["pack", "study", "--out", "a", "--tables", ","], "no table to pack: choose from"),
+        (["unpack", "study", "--out", "a"], "study is not packed"),
+        (["unpack", "nowhere", "--out", "a"], "nowhere is not a packed study"),
+        (["unpack", "nowhere://x", "--out", "a"], "no filesystem is called nowhere://"),
+    ],
+)
+def test_bad_input_is_told_in_a_line(
+    arguments: list[str], words: str, study: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in refusal(capsys, arguments)
+    assert not Path("a").exists()

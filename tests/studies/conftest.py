@@ -1,0 +1,1 @@
+"""Lets tests in folders below import what stands beside this file."""

@@ -1,0 +1,186 @@
+"""Workers and runners that are killed, at any moment: nothing hangs, nothing stays."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from made_up_cells import cell
+from running import LIMIT, children, exists, failed, finished, lasting, run, settle, soon
+
+import verax
+from verax.studies.engines import process
+from verax.studies.engines.engine import LOST, Job, Progressed
+from verax.studies.engines.local import LocalEngine
+from verax.studies.engines.performing import perform
+from verax.studies.grid.hardware import Hardware
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def engine() -> Iterator[LocalEngine]:
+    before = children()
+    engine = LocalEngine(Hardware(workers=1, device="cpu"))
+    yield engine
+    engine.stop()
+    assert children() <= before
+
+
+def at_work(engine: LocalEngine) -> None:
+    """Wait until a cell says how far it got."""
+    until = time.monotonic() + LIMIT
+    while not any(isinstance(event, Progressed) for event in engine.wait(1)):
+        assert time.monotonic() < until
+
+
+def test_a_worker_killed_at_any_moment_is_told_and_the_cell_can_be_run_again(
+    engine: LocalEngine, small: verax.Corpus
+) -> None:
+    job = Job(cell(small, encoder="conv", epochs=40), weights=True)
+    moments = random.Random(7)
+    for number, working in ((9, False), (9, True), (signal.SIGSEGV, True)):
+        engine.submit(job, small)
+        if working:
+            at_work(engine)
+        time.sleep(moments.uniform(0, 0.4))
+        (pid,) = engine.pids
+        os.kill(pid, number)
+        outcome = failed(settle(engine)[0])
+        assert (outcome.key, outcome.reason) == (job.cell.key, LOST)
+        assert signal.Signals(number).name in outcome.error
+        assert not exists(pid)
+        assert engine.free == 1
+    assert "Segmentation fault" in outcome.traceback  # a crash says where it was
+    assert "performing.py" in outcome.traceback
+    expected = lasting(perform(job, small, device="cpu"))
+    assert lasting(run(engine, job, small)) == expected
+    (pid,) = engine.pids
+    os.kill(pid, signal.SIGKILL)  # idle: that is nobody's loss
+    assert soon(lambda: not engine.pids)
+    assert lasting(run(engine, job, small)) == expected
+
+
+@pytest.mark.parametrize(
+    ("last", "how"),
+    [
+        ("os.write(fd, struct.pack('!i', 10**6) + b'x' * 100); os.kill(os.getpid(), 9)", "SIGKILL"),
+        ("os.write(fd, b'\\0\\0'); os._exit(3)", "exit code 3"),
+        ("sys.exit('no such module')", "exit code 1"),
+    ],
+    ids=["a message that breaks off", "a header that breaks off", "no message"],
+)
+def test_whatever_a_worker_had_sent_when_it_ended(
+    last: str, how: str, engine: LocalEngine, small: verax.Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = f"import os, struct, sys; fd = int(sys.argv[1]); {last}"
+    monkeypatch.setattr(process, "CODE", code)
+    outcome = failed(run(engine, Job(cell(small)), small))
+    assert outcome.reason == LOST
+    assert how in outcome.error
+    assert ("no such module" in outcome.traceback) == ("no such module" in last)
+
+
+def test_ctrl_c_is_not_for_workers(engine: LocalEngine, small: verax.Corpus) -> None:
+    """Neither while they start, when Python would die of it, nor at work."""
+    job = Job(cell(small, epochs=100))
+    engine.submit(job, small)
+    (pid,) = engine.pids
+    for _ in range(20):
+        os.kill(pid, signal.SIGINT)
+        time.sleep(0.02)
+    at_work(engine)
+    os.kill(pid, signal.SIGINT)
+    finished(settle(engine)[0])
+    assert engine.pids == [pid]
+
+
+RUNNER = """
+    import sys
+    sys.path.insert(0, {tests!r})
+    import verax
+    from made_up_cells import cell
+    from verax.studies.engines.engine import Job, Progressed
+    from verax.studies.engines.local import LocalEngine
+    from verax.studies.grid.hardware import Hardware
+
+    corpus = verax.load_corpus("planted", documents=120)
+    engine = LocalEngine(Hardware(workers=2, device="cpu"))
+    for seed in (0, 1):
+        engine.submit(Job(cell(corpus, seed=seed, epochs={epochs})), corpus)
+    seen = set()
+    while len(seen) < 2:
+        seen |= {{event.key for event in engine.wait(60)}}
+    print(*engine.pids, flush=True)
+"""
+
+
+def script(ending: str, epochs: int = 100_000) -> str:
+    """A runner of two cells, with no guard around what it does, and how it ends."""
+    tests = str(HERE.parent)
+    return textwrap.dedent(RUNNER).format(tests=tests, epochs=epochs) + ending
+
+
+def test_workers_do_not_outlive_a_runner_that_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "runner.py"
+    path.write_text(script("while True: engine.wait(600)\n"))
+    with subprocess.Popen([sys.executable, str(path)], stdout=subprocess.PIPE, text=True) as runner:
+        assert runner.stdout is not None
+        pids = [int(pid) for pid in runner.stdout.readline().split()]
+        assert len(pids) == 2
+        assert all(map(exists, pids))
+        runner.kill()
+        runner.wait()
+        assert soon(lambda: not any(map(exists, pids)), 5)
+
+
+def test_a_runner_that_fails_leaves_nothing_behind() -> None:
+    """Given on standard input: there is no file that a worker could run again."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-"],
+        input=script("raise OSError('disk full')\n"),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert done.returncode == 1
+    pids = [int(pid) for pid in done.stdout.split()]
+    assert len(pids) == 2
+    assert not any(map(exists, pids))
+    assert done.stderr.strip().splitlines()[-1] == "OSError: disk full"
+    assert "resource_tracker" not in done.stderr
+
+
+def test_an_engine_that_is_forgotten_leaves_nothing_behind(small: verax.Corpus) -> None:
+    before = children()
+    engine = LocalEngine(Hardware(workers=1, device="cpu"))
+    engine.submit(Job(cell(small)), small)
+    assert len(children() - before) == 1
+    del engine
+    gc.collect()
+    assert children() <= before
+
+
+def test_a_fork_that_ends_takes_no_worker_along(engine: LocalEngine, small: verax.Corpus) -> None:
+    engine.submit(Job(cell(small)), small)
+    ours = engine.pids
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # 3.12: threads and forks
+        pid = os.fork()
+    if pid == 0:
+        try:
+            engine.stop()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    assert engine.pids == ours

@@ -1,0 +1,192 @@
+"""The Ray engine without a cluster: one that it starts itself, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from made_up_cells import cell
+from ray_driver import driver
+from running import children, failed, finished, run, soon
+from two_nodes import members, ray, title
+
+import verax
+from verax.studies.engines import ray_cluster
+from verax.studies.engines.engine import ERROR, LOST, OUT_OF_MEMORY, Job
+from verax.studies.engines.on_ray import RayEngine, failure
+from verax.studies.engines.ray_cluster import Node, Share, share
+from verax.studies.grid.hardware import Hardware
+
+
+@pytest.fixture
+def own_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where Ray keeps its sockets and logs: a short path, and gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="vx", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        monkeypatch.setenv("RAY_TMPDIR", folder)
+        yield
+
+
+class Odd:
+    """What no worker can read, as this file is on no path of theirs."""
+
+
+def terminated(*_: object) -> None:
+    raise AssertionError("nobody sends SIGTERM here")
+
+
+def refused(**hardware: object) -> str:
+    began = time.monotonic()
+    with pytest.raises(verax.VeraxError) as caught:
+        RayEngine(Hardware(engine="ray", **hardware))  # type: ignore[arg-type]
+    assert time.monotonic() - began < 60
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_a_cluster_started_here_runs_cells_and_goes_with_the_engine(
+    small: verax.Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "192.0.2.7:6379")  # which Ray would join by itself
+    before, handler = children(), signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, terminated)
+    one = Job(cell(small, encoder="conv"))
+    try:
+        engine = RayEngine(Hardware(engine="ray", device="cpu", workers=2, threads=2))
+        assert signal.getsignal(signal.SIGTERM) is terminated
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    try:
+        shape = r"Ray at \S+:\d+: 1 node, \d+ CPUs, 0 GPUs; up to 2 cells at once"
+        assert re.fullmatch(shape, engine.describe())
+        assert engine.free == 2
+        outcome = finished(run(engine, one, small))
+        odd = replace(small, config={**small.config, "odd": Odd()})
+        unread = failed(run(engine, one, odd))
+    finally:
+        engine.stop()
+    assert (unread.reason, unread.key) == (ERROR, one.cell.key)
+    assert unread.error == "ModuleNotFoundError: No module named 'test_ray_alone'"
+    assert "pickle.loads" in unread.traceback
+    assert outcome.facts["threads"] == 2
+    assert soon(lambda: children() <= before)
+    engine.stop()
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_ctrl_c_is_for_the_driver_and_its_death_the_end_of_its_cells() -> None:
+    with driver(None) as started:
+        assert started.says("running")
+        os.killpg(started.session, signal.SIGINT)
+        assert started.says("interrupted")
+        assert started.says("going on")
+
+        def seats() -> list[int]:
+            return [pid for pid in members(started.session) if title(pid).startswith("ray::Seat")]
+
+        assert len(seats()) == 1
+        started.process.kill()
+        assert soon(lambda: not seats(), 60)
+
+
+def test_no_cluster_at_the_address_is_told_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    told = refused(address=f"127.0.0.1:{port}")
+    assert told.startswith(f"no Ray cluster at 127.0.0.1:{port} (")
+    assert "ray start --head" in told
+
+
+def test_what_answers_but_is_no_cluster_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_cluster, "_PATIENCE", 2.0)
+    with socket.create_server(("", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        assert refused(address=address) == (
+            f"what is at {address} does not answer as a Ray cluster: give the address that "
+            "`ray start --head` prints"
+        )
+
+
+@pytest.mark.parametrize("address", ["ray://127.0.0.1:10001", "here", "127.0.0.1:", ":6379"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    assert refused(address=address).startswith(f"address {address!r} is not one of a Ray cluster")
+
+
+def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert refused() == "the ray engine needs Ray: pip install 'verax[ray]'"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ray.exceptions.ActorDiedError(), LOST),
+        (ray.exceptions.ActorUnavailableError("socket closed", None), LOST),
+        (ray.exceptions.NodeDiedError("gone"), LOST),
+        (ray.exceptions.ObjectLostError("00" * 28, "", "at"), LOST),
+        (ray.exceptions.OutOfMemoryError("95% of 8 GB"), OUT_OF_MEMORY),
+        (ray.exceptions.RayActorError(error_msg="ImportError: x", actor_init_failed=True), ERROR),
+    ],
+)
+def test_what_ray_says_is_told_by_whether_another_try_is_worth_it(
+    error: ray.exceptions.RayError, reason: str
+) -> None:
+    told = failure("k", error)
+    assert (told.key, told.reason) == ("k", reason)
+    assert told.traceback == str(error).strip()
+    assert "\n" not in told.error
+
+
+CPU, GPU = Node("a", 4.0, 0.0), Node("b", 8.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("hardware", "nodes", "each", "together"),
+    [
+        ({}, [CPU, CPU], Share(1), 8),
+        ({"threads": 3}, [CPU, CPU], Share(3), 2),
+        ({}, [CPU, GPU], Share(1, 1.0), 2),
+        ({"device": "cpu"}, [CPU, GPU], Share(1), 12),
+        ({"device": "cuda", "cells_per_gpu": 3}, [GPU, GPU], Share(1, 0.3333), 12),
+        ({"cells_per_gpu": 12}, [GPU], Share(1, 0.0833), 8),  # as many as CPUs
+    ],
+)
+def test_a_cell_takes_its_threads_and_a_part_of_a_gpu(
+    hardware: dict[str, object], nodes: list[Node], each: Share, together: int
+) -> None:
+    found = share(Hardware(**hardware), nodes)  # type: ignore[arg-type]
+    assert found == each
+    assert found.fits(nodes) == together
+
+
+def test_as_many_cells_share_a_gpu_as_were_asked_for() -> None:
+    """Ray gives out ten-thousandths: a part that is not one of them it would round."""
+    for cells in range(1, 65):
+        part = share(Hardware(cells_per_gpu=cells), [Node("a", 64.0, 1.0)]).gpus
+        units = round(part * 10_000)
+        assert part == units / 10_000
+        assert 10_000 // units >= cells
+
+
+@pytest.mark.parametrize(
+    ("hardware", "nodes", "words"),
+    [
+        ({"device": "cuda"}, [CPU], "device 'cuda' is not there: no node has a GPU"),
+        ({"device": "cuda:1"}, [GPU], "device 'cuda:1': Ray picks the GPU itself"),
+        ({"threads": 5}, [CPU, CPU], "no node has the 5 CPUs that a cell takes, the largest has 4"),
+        ({"threads": 9}, [CPU, GPU], "no node has the 9 CPUs that a cell takes, the largest has 8"),
+    ],
+)
+def test_what_no_node_can_give_is_refused(
+    hardware: dict[str, object], nodes: list[Node], words: str
+) -> None:
+    with pytest.raises(verax.VeraxError, match=re.escape(words)):
+        share(Hardware(**hardware), nodes)  # type: ignore[arg-type]

@@ -1,0 +1,218 @@
+"""Cells on a real Ray cluster of two nodes: what each gives, and what becomes of those lost."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+from made_up_cells import cell
+from ray_driver import driver
+from running import LIMIT, failed, finished, lasting, run, settle, soon
+from two_nodes import TwoNodes, ray
+
+import verax
+from verax.exams.examine import EXAMS
+from verax.studies.engines import on_ray, ray_cluster
+from verax.studies.engines.engine import DIVERGED, LOST, Engine, Event, Job, Progressed
+from verax.studies.engines.local import LocalEngine
+from verax.studies.engines.on_ray import RayEngine
+from verax.studies.grid.hardware import Hardware
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[TwoNodes]:
+    nodes = TwoNodes()
+    try:
+        yield nodes
+    finally:
+        nodes.stop()
+
+
+@pytest.fixture
+def engine(cluster: TwoNodes) -> Iterator[RayEngine]:
+    there = RayEngine(Hardware(engine="ray", address=cluster.address))
+    try:
+        yield there
+    finally:
+        there.stop()
+
+
+def all_of(engine: Engine, jobs: list[Job], corpus: verax.Corpus) -> dict[str, Event]:
+    """What becomes of jobs by their cells' keys, each submitted when there is room."""
+    waiting, outcomes = list(jobs), {}
+    while len(outcomes) < len(jobs):
+        while waiting and engine.free:
+            engine.submit(waiting.pop(0), corpus)
+        [outcome] = settle(engine, 1)[:1]
+        outcomes[outcome.key] = outcome
+    return outcomes
+
+
+def long_cell(corpus: verax.Corpus, seed: int) -> Job:
+    """One that takes some seconds."""
+    return Job(cell(corpus, seed=seed, epochs=150, patience=None))
+
+
+def endless(corpus: verax.Corpus, *seeds: int) -> list[Job]:
+    return [Job(cell(corpus, seed=seed, epochs=10**6, patience=None)) for seed in seeds]
+
+
+def under_way(engine: RayEngine, *jobs: Job) -> None:
+    """Wait until all of these cells are being trained."""
+    missing = {job.cell.key for job in jobs}
+    until = time.monotonic() + LIMIT
+    while missing:
+        assert time.monotonic() < until, f"{len(missing)} cells are not under way"
+        for event in engine.wait(1):
+            assert isinstance(event, Progressed), event
+            if event.what.startswith("epoch") and event.done > 3:
+                missing.discard(event.key)
+
+
+def test_cells_are_what_the_local_engine_makes_of_them_on_both_nodes(
+    cluster: TwoNodes, small: verax.Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With more at once than there is room for: the third waits until another seat is given up."""
+    monkeypatch.setattr(on_ray, "_IDLE", 0.5)
+    jobs = [
+        Job(cell(small, seed=0, encoder="conv")),
+        Job(cell(small, seed=1, exams=tuple(EXAMS), sample=12), weights=True),
+        Job(cell(small, seed=2, projection="sparsemax")),
+        Job(cell(small, seed=3, lr=1e30)),
+    ]
+    engine = RayEngine(Hardware(engine="ray", address=cluster.address, workers=3))
+    try:
+        assert engine.describe().endswith("up to 3 cells at once")
+        found = all_of(engine, jobs, small)
+        assert not engine.wait(0.1)
+        assert ours(cluster)
+    finally:
+        engine.stop()
+    local = LocalEngine(Hardware(device="cpu", workers=2))
+    try:
+        expected = all_of(local, jobs, small)
+    finally:
+        local.stop()
+
+    *good, bad = (job.cell.key for job in jobs)
+    for key in good:
+        assert lasting(found[key]) == lasting(expected[key])
+        assert finished(found[key]).facts["threads"] == 1
+    assert "model/model.safetensors" in finished(found[good[1]]).files
+    assert len({finished(found[key]).facts["ray_node"] for key in good}) == 2
+    diverged = failed(found[bad])
+    assert diverged.reason == DIVERGED
+    assert diverged.error == failed(expected[bad]).error
+    assert "Diverged" in diverged.traceback
+
+
+def test_cells_of_a_killed_node_are_lost_and_come_out_the_same_on_the_other(
+    cluster: TwoNodes, engine: RayEngine, small: verax.Corpus
+) -> None:
+    where = f"Ray at {cluster.address}: 2 nodes, 2 CPUs, 0 GPUs; up to 2 cells at once"
+    assert engine.describe() == where
+    first = ray.get_runtime_context().get_node_id()
+    jobs = {job.cell.key: job for job in (long_cell(small, seed) for seed in (0, 1))}
+    for job in jobs.values():
+        engine.submit(job, small)
+    assert engine.free == 0
+    told: list[Event] = []
+    until = time.monotonic() + LIMIT
+    while set(engine.placed.values()) <= {first}:
+        assert time.monotonic() < until, "no cell was placed on the second node"
+        told += engine.wait(1)
+    [there] = [key for key, node in engine.placed.items() if node != first]
+    cluster.kill_node()
+    try:
+        told = [event for event in told if not isinstance(event, Progressed)]
+        told += settle(engine, 2 - len(told))
+        outcomes = {event.key: event for event in told}
+        assert failed(outcomes.pop(there)).reason == LOST
+        assert [finished(event).facts["ray_node"] for event in outcomes.values()] == [first]
+        assert soon(lambda: (engine.workers, engine.free) == (1, 1))
+
+        outcome = finished(run(engine, jobs[there], small))
+        assert outcome.facts["ray_node"] == first
+        assert not engine.wait(0.5)  # each is told of once
+    finally:
+        cluster.add_node()
+    assert soon(lambda: engine.workers == 2)
+    assert lasting(outcome) == lasting(run(engine, jobs[there], small))
+
+
+def test_a_killed_worker_loses_its_cell_alone_and_stopping_leaves_nothing(
+    cluster: TwoNodes, engine: RayEngine, small: verax.Corpus
+) -> None:
+    jobs = endless(small, 0, 1)
+    for job in jobs:
+        engine.submit(job, small)
+    with pytest.raises(RuntimeError, match="no seat is free"):
+        engine.submit(jobs[0], small)
+    under_way(engine, *jobs)
+    workers = cluster.processes("ray::Seat")
+    assert len(workers) == 2
+    os.kill(workers[0], signal.SIGKILL)
+    lost = failed(settle(engine)[0])
+    assert lost.reason == LOST
+    [other] = [job for job in jobs if job.cell.key != lost.key]
+    assert engine.free == 1
+    [board] = cluster.processes("ray::Board")
+    os.kill(board, signal.SIGKILL)
+    assert soon(lambda: cluster.processes("ray::Board") not in ([], [board]), LIMIT)
+    under_way(engine, other)
+
+    began = time.monotonic()
+    engine.stop()
+    assert time.monotonic() - began < 15
+    assert soon(lambda: not ours(cluster))
+    engine.stop()
+    assert engine.free == 0
+    assert engine.wait(0.1) == []
+    assert not ray.is_initialized()
+    assert cluster.processes("ray::DashboardAgent")  # the cluster itself is there
+
+
+def test_a_node_with_another_verax_and_a_wrong_token_are_refused(
+    cluster: TwoNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = Hardware(engine="ray", address=cluster.address)
+    monkeypatch.setattr(ray_cluster, "__version__", "0.0.0")
+    words = f"a node of the Ray cluster has Verax {verax.__version__}: install Verax 0.0.0"
+    with pytest.raises(verax.VeraxError, match=re.escape(words)):
+        RayEngine(there)
+    assert not ray.is_initialized()
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "of another cluster")
+    words = f"cannot join Ray at {cluster.address}: it wants a token"
+    with pytest.raises(verax.VeraxError, match=re.escape(words)):
+        RayEngine(there)
+
+
+def test_a_connection_that_was_there_is_used_and_kept(cluster: TwoNodes) -> None:
+    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    try:
+        with pytest.raises(verax.VeraxError, match="is connected to Ray at"):
+            RayEngine(Hardware(engine="ray", address="192.0.2.7:6379"))
+        engine = RayEngine(Hardware(engine="ray"))
+        assert soon(lambda: len(ours(cluster)) == 1, LIMIT)
+        engine.stop()
+        assert soon(lambda: not ours(cluster))
+        assert ray.is_initialized()
+    finally:
+        ray.shutdown()
+
+
+def test_a_driver_killed_leaves_the_cluster_with_nothing_on_it(cluster: TwoNodes) -> None:
+    with driver(cluster.address) as started:
+        assert started.says("running")
+        assert len(cluster.processes("ray::Seat")) == 1
+        started.process.kill()
+        assert soon(lambda: not ours(cluster), LIMIT)
+
+
+def ours(cluster: TwoNodes) -> list[int]:
+    """What an engine has on the cluster."""
+    return [*cluster.processes("ray::Seat"), *cluster.processes("ray::Board")]

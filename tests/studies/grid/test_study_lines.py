@@ -1,0 +1,185 @@
+"""YAML with lines: what is read, what is refused, and that nothing blows up."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from study_files import refused, study
+
+from verax.studies.grid.lines import MOST_VALUES, as_written, large, read_json, read_yaml
+from verax.studies.grid.problems import Problems
+
+
+def read(text: str) -> object:
+    problems = Problems("study.yaml")
+    found = read_yaml(text, problems)
+    problems.refuse()
+    assert found is not None
+    return found.plain()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1\nb: [x, 2.5, true, ~, 'none']\nc: {d: {e: no}}",
+        "a: &x {b: 1, c: [1, 2]}\nd: *x\ne: [*x, *x]",
+        "a: &x {b: 1, c: 2}\nd: {<<: *x, c: 3}",
+        "a: &x {b: 1}\ny: &y {b: 2, c: 3}\nd: {<<: [*x, *y], e: 4}",
+        "# comments\n---\na: |\n  several\n  lines\n...\n",
+    ],
+)
+def test_values_are_those_of_safe_load(text: str) -> None:
+    assert read(text) == yaml.safe_load(text)
+
+
+def test_keys_are_text_and_dates_too() -> None:
+    assert read("{0: a, true: b, 1.5: c, d: 2020-01-02}") == {
+        "0": "a",
+        "true": "b",
+        "1.5": "c",
+        "d": "2020-01-02",
+    }
+
+
+def test_every_key_and_value_knows_its_line() -> None:
+    found = read_yaml("a: 1\nb:\n  - x\n  - c:\n      y\n", Problems())
+    assert found is not None
+    assert {key: place.line for key, place in found.keys.items()} == {"a": 1, "b": 2}
+    first, second = found.value["b"].value
+    assert (first.place.line, second.keys["c"].line, second.value["c"].place.line) == (3, 4, 5)
+
+
+def test_an_alias_stands_where_its_value_was_written() -> None:
+    found = read_yaml("a: &x 7\nb:\n  *x\n", Problems())
+    assert found is not None
+    assert found.value["b"].place.line == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1\nb: 2\na: 3\n", "line 3: key 'a' is there already, in line 1"),
+        ("a: &x {b: 1}\nc: {<<: *x, d: 1, d: 2}\n", "line 2: key 'd' is there already"),
+        ("a:\n\t- b\n", "line 2: not valid YAML: while scanning for the next token found"),
+        ("a: [1, 2\nb: 3\n", "line 2: not valid YAML: while parsing a flow sequence"),
+        ("a: *nobody\n", "line 1: not valid YAML: found undefined alias 'nobody'"),
+        ("a: 1\n---\nb: 2\n", "line 2: not valid YAML: expected a single document"),
+        ("a: 1\nb: !!python/object/apply:os.system [ls]\n", "line 2: tag 'python/object"),
+        ("a: !!python/name:os.system\n", "line 1: tag 'python/name"),
+        ("a: !mine 3\n", "line 1: tag '!mine' is not for a study: write a plain value"),
+        ("a: !!set {x, y}\n", "line 1: tag 'set'"),
+        ("a: !!binary aGk=\n", "line 1: tag 'binary'"),
+        ("a: !!int abc\n", "line 1: 'abc' cannot be read as a value"),
+        ("? [a, b]\n: c\n", "line 1: a key must be a name"),
+        ("a: 1\n<<: 3\n", "line 2: '<<' takes a mapping, or a list of them"),
+        ("a: &x [1, *x]\n", "line 1: an alias names what it stands in"),
+        ("a: &x {b: *x}\n", "line 1: an alias names what it stands in"),
+        ("a: \x01\n", "not valid YAML"),
+    ],
+)
+def test_what_is_no_study_is_refused_with_its_line(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    problems = refused(tmp_path, text)
+    assert any(problem.startswith(expected) for problem in problems) or any(
+        expected in problem and problem.startswith("study.yaml:") for problem in problems
+    ), problems
+
+
+def test_tabs_are_called_tabs(tmp_path: Path) -> None:
+    (problem,) = refused(tmp_path, "corpora:\n\t- sst\n")
+    assert problem.endswith("indent with blanks, not with tabs")
+
+
+def test_all_problems_of_the_text_are_told_at_once(tmp_path: Path) -> None:
+    text = "corpora: SMALL\nseeds: 1\nseeds: 2\nname: !mine x\nsplit: !mine y\n"
+    assert [p.split(":")[0] for p in refused(tmp_path, text)] == ["line 3", "line 4", "line 5"]
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "~\n"])
+def test_an_empty_file_is_called_so(tmp_path: Path, text: str) -> None:
+    (problem,) = refused(tmp_path, text)
+    assert "corpora" in problem
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "just words\n", "3\n"])
+def test_a_study_is_a_mapping(tmp_path: Path, text: str) -> None:
+    assert "a study is a mapping" in refused(tmp_path, text)[0]
+
+
+def laughs(levels: int, shape: str) -> str:
+    lines = ["a0: &a0 [lol, lol]" if shape == "list" else "a0: &a0 {x: lol, y: lol}"]
+    for level in range(1, levels):
+        old = f"*a{level - 1}"
+        ten = (
+            ", ".join([old] * 10)
+            if shape == "list"
+            else ", ".join(f"k{i}: {old}" for i in range(10))
+        )
+        lines.append(f"a{level}: &a{level} " + (f"[{ten}]" if shape == "list" else f"{{{ten}}}"))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("shape", ["list", "mapping"])
+def test_a_billion_laughs_are_refused_at_once(tmp_path: Path, shape: str) -> None:
+    started = time.monotonic()
+    (problem,) = refused(tmp_path, laughs(60, shape))
+    assert time.monotonic() - started < 5
+    assert f"a study has at most {MOST_VALUES:,}" in problem
+
+
+def test_merged_laughs_are_no_more_than_their_keys(tmp_path: Path) -> None:
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 40)]
+    (problem,) = refused(tmp_path, "\n".join(lines))
+    assert "values once aliases are written out" in problem
+
+
+def test_deep_nesting_is_refused(tmp_path: Path) -> None:
+    assert "nested too deep" in refused(tmp_path, "a: " + "[" * 20_000)[0]
+
+
+def test_a_file_of_gigabytes_is_refused_unread(tmp_path: Path) -> None:
+    assert "characters" in refused(tmp_path, "a: b # " + "x" * 1_000_000)[0]
+
+
+def test_anchors_work_in_a_study(tmp_path: Path) -> None:
+    found = study(
+        tmp_path,
+        """
+        corpora: SMALL
+        models:
+          - &base {encoder: none, lr: [0.1, 0.2]}
+          - {<<: *base, encoder: mlp}
+        """,
+    )
+    assert [(c.model["encoder"], c.training["lr"]) for c in found.cells] == [
+        ("none", 0.1),
+        ("none", 0.2),
+        ("mlp", 0.1),
+        ("mlp", 0.2),
+    ]
+
+
+def test_json_is_read_with_lines_and_tabs() -> None:
+    problems = Problems("study.json")
+    found = read_json('{\n\t"a": [1, 2.5, "x\\ty", null, true],\n\t"b": {"c": 1e-3}\n}', problems)
+    assert found is not None
+    assert found.plain() == {"a": [1, 2.5, "x\ty", None, True], "b": {"c": "1e-3"}}
+    assert found.keys["b"].line == 3
+    assert read_json('{\n"a": 1,\n}', problems) is None
+    with pytest.raises(ValueError, match=r"study.json line 3: not valid JSON|study.json line 2"):
+        problems.refuse()
+
+
+def test_values_from_python_have_paths() -> None:
+    found = as_written({"models": {"lr": (0.1, 0.2)}, "path": Path("x") / "y"}, "")
+    assert found.plain() == {"models": {"lr": [0.1, 0.2]}, "path": "x/y"}
+    assert found.value["models"].value["lr"].value[1].place.path == "models.lr[1]"
+
+
+def test_large_numbers_are_told_shortly() -> None:
+    assert large(2**50_000) == "about 10^15052"

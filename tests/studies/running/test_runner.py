@@ -1,0 +1,244 @@
+"""The runner's rules: what is run, what is left alone, what is tried again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from by_hand import EngineByHand, Fate, fine, lost, study_of
+from commands import stamps
+
+from verax.studies.engines.engine import DIVERGED, Event, Failed, Job
+from verax.studies.grid.study import Study
+from verax.studies.running import runner as running
+from verax.studies.running.runner import TRIES, Ran, Runner
+from verax.studies.running.watching import Silent
+from verax.studies.store.store import Store
+
+
+class Notes(Silent):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.given_up: list[str] = []
+
+    def says(self, note: str) -> None:
+        self.said.append(note)
+
+    def gives_up(self, key: str, why: str) -> None:
+        self.given_up.append(key)
+
+
+def run(
+    study: Study, folder: Path, engine: EngineByHand, notes: Notes | None = None, **settings: Any
+) -> Ran:
+    store = Store.create(folder, study.name, study.text, study.resolved())
+    runner = Runner(study, store, notes, **settings)
+    return runner.run(engine, runner.pending())
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return study_of()
+
+
+def failing(*seeds: int, reason: str = DIVERGED) -> Fate:
+    def fate(job: Job, time: int) -> Event:
+        if job.cell.seed in seeds:
+            return Failed(job.cell.key, reason, "the loss became nan", "Traceback …")
+        return fine(job, time)
+
+    return fate
+
+
+def test_every_cell_is_run_once_and_never_again(study: Study, tmp_path: Path) -> None:
+    engine = EngineByHand()
+    ran = run(study, tmp_path / "s", engine)
+    assert (ran.done, ran.kept, ran.left, ran.failed) == (4, 0, 0, {})
+    assert set(engine.submitted.values()) == {1}
+    assert engine.most == 2
+    assert engine.stopped
+    before = stamps(tmp_path / "s")
+    again = EngineByHand()
+    ran = run(study, tmp_path / "s", again)
+    assert (ran.done, ran.kept) == (0, 4)
+    assert not again.submitted
+    assert stamps(tmp_path / "s") == before
+
+
+def test_another_seed_runs_that_seed_alone(study: Study, tmp_path: Path) -> None:
+    run(study, tmp_path / "s", EngineByHand())
+    before = stamps(tmp_path / "s")
+    more = study_of(5)
+    engine = EngineByHand()
+    ran = run(more, tmp_path / "s", engine)
+    assert (ran.done, ran.kept) == (1, 4)
+    assert list(engine.submitted) == [more.cells[4].key]
+    assert before.items() <= stamps(tmp_path / "s").items()
+
+
+def test_failed_cells_do_not_stop_the_rest_and_wait_to_be_retried(
+    study: Study, tmp_path: Path
+) -> None:
+    folder = tmp_path / "s"
+    ran = run(study, folder, EngineByHand(fate=failing(1, 2)))
+    assert (ran.done, len(ran.failed)) == (2, 2)
+    record = Store.open(folder).failures()[study.cells[1].key]
+    assert record["reason"] == DIVERGED
+    assert record["traceback"] == "Traceback …"
+    assert record["config"]["seed"] == 1
+    left_alone = EngineByHand()
+    ran = run(study, folder, left_alone)
+    assert not left_alone.submitted
+    assert (ran.kept, len(ran.failed)) == (2, 2)
+    retried = EngineByHand(fate=failing(2))
+    ran = run(study, folder, retried, retry_failed=True)
+    assert set(retried.submitted) == {study.cells[1].key, study.cells[2].key}
+    assert (ran.kept, ran.done, list(ran.failed)) == (2, 1, [study.cells[2].key])
+    assert list(Store.open(folder).failures()) == [study.cells[2].key]
+
+
+def test_a_lost_worker_is_worth_another_try(study: Study, tmp_path: Path) -> None:
+    def fate(job: Job, time: int) -> Event:
+        return lost(job, time) if job.cell.seed == 0 and time < TRIES else fine(job, time)
+
+    engine, notes = EngineByHand(fate=fate), Notes()
+    ran = run(study, tmp_path / "s", engine, notes)
+    assert (ran.done, ran.failed) == (4, {})
+    assert engine.submitted[study.cells[0].key] == TRIES
+    assert notes.given_up == [study.cells[0].key] * (TRIES - 1)
+
+
+def test_but_not_for_ever(study: Study, tmp_path: Path) -> None:
+    engine = EngineByHand(fate=lambda job, time: (lost if job.cell.seed == 0 else fine)(job, time))
+    ran = run(study, tmp_path / "s", engine)
+    assert engine.submitted[study.cells[0].key] == TRIES
+    assert ran.failed[study.cells[0].key]["tries"] == TRIES
+    assert ran.done == 3
+
+
+class Clock:
+    """Seconds that pass with every job, and not otherwise."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(running, "time", found)
+    return found
+
+
+def test_no_cell_is_begun_after_the_budget_and_those_begun_are_kept(
+    study: Study, tmp_path: Path, clock: Clock
+) -> None:
+    def fate(job: Job, time: int) -> Event:
+        clock.now += 10
+        return fine(job, time)
+
+    engine = EngineByHand(workers=1, fate=fate)
+    ran = run(study, tmp_path / "s", engine, budget=15)
+    assert (ran.done, ran.left) == (2, 2)
+    ran = run(study, tmp_path / "s", EngineByHand(), budget=15)
+    assert (ran.kept, ran.done, ran.left) == (2, 2, 0)
+
+
+def test_a_cell_lost_after_the_budget_is_left_not_failed(
+    study: Study, tmp_path: Path, clock: Clock
+) -> None:
+    def fate(job: Job, time: int) -> Event:
+        clock.now += 10
+        return lost(job, time)
+
+    ran = run(study, tmp_path / "s", EngineByHand(workers=1, fate=fate), budget=5)
+    assert (ran.done, ran.failed, ran.left) == (0, {}, 4)
+    assert Store.open(tmp_path / "s").failures() == {}
+
+
+@pytest.mark.parametrize("name", ["table.parquet", "manifest.json", "config.json", "cell.parquet"])
+def test_a_truncated_file_is_noticed_named_and_its_cell_run_again(
+    study: Study, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "s"
+    run(study, folder, EngineByHand())
+    hurt = study.cells[2].key
+    path = folder / "cells" / hurt / name
+    path.write_bytes(path.read_bytes()[:-3])
+    before = {p: s for p, s in stamps(folder).items() if hurt not in p}
+    engine, notes = EngineByHand(), Notes()
+    ran = run(study, folder, engine, notes)
+    assert list(engine.submitted) == [hurt]
+    assert (ran.kept, ran.done) == (3, 1)
+    assert any(hurt in note and name in note for note in notes.said)
+    assert {p: s for p, s in stamps(folder).items() if hurt not in p} == before
+    assert Store.open(folder).verify() == {}
+
+
+def test_what_another_runner_has_is_waited_for(study: Study, tmp_path: Path, clock: Clock) -> None:
+    folder = tmp_path / "s"
+    store = Store.create(folder, study.name, study.text, study.resolved())
+    theirs, also_theirs = study.cells[0], study.cells[1]
+    claims = [store.claim(c.key) for c in (theirs, also_theirs)]
+    assert all(claims)
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:  # one is finished over there, the other runner is killed
+            store.commit(theirs.key, theirs.to_json(), {"table.parquet": b"theirs"}, {})
+            for claim in claims:
+                assert claim is not None
+                claim.release()
+
+    clock.sleep = sleep  # type: ignore[method-assign]
+    engine = EngineByHand()
+    ran = run(study, folder, engine)
+    assert theirs.key not in engine.submitted
+    assert (ran.done, ran.others, ran.there) == (3, 1, 4)
+    assert (folder / "cells" / theirs.key / "table.parquet").read_bytes() == b"theirs"
+
+
+def test_a_cell_that_failed_elsewhere_meanwhile_is_not_run(study: Study, tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    last = study.cells[3]
+
+    def fate(job: Job, time: int) -> Event:
+        if job.cell.seed == 0:
+            Store.open(folder).fail(last.key, {"cell": last.key, "reason": "x", "error": "there"})
+        return fine(job, time)
+
+    engine = EngineByHand(workers=1, fate=fate)
+    ran = run(study, folder, engine)
+    assert last.key not in engine.submitted
+    assert (ran.done, list(ran.failed)) == (3, [last.key])
+
+
+def test_an_exception_leaves_no_claim_and_no_worker(study: Study, tmp_path: Path) -> None:
+    def fate(job: Job, time: int) -> Event:
+        raise KeyboardInterrupt
+
+    engine = EngineByHand(fate=fate)
+    with pytest.raises(KeyboardInterrupt):
+        run(study, tmp_path / "s", engine)
+    assert engine.stopped
+    store = Store.open(tmp_path / "s")
+    for cell in study.cells:
+        claim = store.claim(cell.key)
+        assert claim is not None
+        claim.release()
+    assert run(study, tmp_path / "s", EngineByHand()).done == 4
+
+
+def test_cells_of_another_version_are_mentioned(study: Study, tmp_path: Path) -> None:
+    run(study, tmp_path / "s", EngineByHand())
+    notes = Notes()
+    run(study, tmp_path / "s", EngineByHand(), notes)
+    assert any("0.0.made-up" in note and "4 cells" in note for note in notes.said)

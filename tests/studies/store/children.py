@@ -1,0 +1,148 @@
+"""Processes to be killed: forked from one that has imported everything, so that many are cheap.
+
+They speak by files: a process writes what it has to say, and waits for a file as a sign.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 60.0
+
+
+class Children:
+    def __init__(self) -> None:
+        self._parent = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._alive: list[int] = []
+
+    def start(self, task: str, *arguments: object) -> int:
+        """The id of a new process that does one of `TASKS`."""
+        assert self._parent.stdin is not None
+        assert self._parent.stdout is not None
+        self._parent.stdin.write(json.dumps([task, *map(str, arguments)]) + "\n")
+        self._parent.stdin.flush()
+        self._alive.append(int(self._parent.stdout.readline()))
+        return self._alive[-1]
+
+    def kill(self, process: int) -> None:
+        """`kill -9`, and wait until it is gone."""
+        self._alive.remove(process)
+        os.kill(process, signal.SIGKILL)
+        wait_until(lambda: not is_there(process))
+
+    def end(self) -> None:
+        for process in list(self._alive):
+            if is_there(process):
+                self.kill(process)
+        self._parent.communicate()
+
+
+@contextmanager
+def children() -> Iterator[Children]:
+    made = Children()
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def is_there(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(condition: Any) -> None:
+    last = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < last, "waited in vain"
+        time.sleep(0.002)
+
+
+def said(path: Path) -> str:
+    """What a process wrote, once it did."""
+    wait_until(path.exists)
+    return path.read_text()
+
+
+def _say(path: str, text: str) -> None:
+    Path(path + ".part").write_text(text)
+    os.rename(path + ".part", path)
+
+
+def _hold(folder: str, key: str, saying: str, sign: str) -> None:
+    """Claim a cell, say whether it was given, hold it until the sign, and stay."""
+    claim = Store.open(folder).claim(key)
+    _say(saying, "mine" if claim else "taken")
+    wait_until(Path(sign).exists)
+    if claim:
+        claim.release()
+    _say(saying + ".released", "")
+    time.sleep(PATIENCE)
+
+
+def _fork(folder: str, key: str, saying: str) -> None:
+    """A child of a process with a claim: it has it once its parent released it, not before."""
+    store = Store.open(folder)
+    claim = store.claim(key)
+    (asking, ask), (telling, tell) = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        before = store.claim(key)
+        os.write(ask, b".")
+        os.read(telling, 1)
+        after = store.claim(key)
+        os._exit(0 if before is None and after is not None else 1)
+    os.read(asking, 1)
+    claim.release()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.write(tell, b".")
+    _, status = os.waitpid(child, 0)
+    _say(saying, str(os.waitstatus_to_exitcode(status)))
+
+
+def _write(folder: str, saying: str) -> None:
+    """Commit cells one after the other, each failed before, until it is killed."""
+    store = Store.open(folder)
+    _say(saying, "ready")
+    for seed in range(100_000):
+        cell = made_up_cell(seed=seed)
+        if store.complete(cell.key):
+            continue
+        store.fail(cell.key, {"cell": cell.key, "reason": "error", "error": "not yet"})
+        more = {f"more_{n}.json": bytes(20_000) for n in range(8)}
+        files = files_of(cell, weights=True) | more
+        store.commit(cell.key, cell.to_json(), files, FACTS)
+
+
+TASKS = {"hold": _hold, "fork": _fork, "write": _write}
+
+if __name__ == "__main__":
+    from made_up_store import FACTS, files_of, made_up_cell
+
+    from verax.studies.store import Store
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead need nobody to look after them
+    for line in sys.stdin:
+        task, *arguments = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            try:
+                TASKS[task](*arguments)
+            finally:
+                os._exit(0)
+        sys.stdout.write(f"{child}\n")
+        sys.stdout.flush()

@@ -1,0 +1,130 @@
+"""Of several runners one has a cell, and a dead one has none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from children import Children, children, said
+from made_up_store import made_up_store
+
+from verax.studies.store import Store
+
+KEY, OTHER = "0123456789abcdef", "0123456789abcde0"
+
+
+@pytest.fixture(scope="module")
+def runners() -> Iterator[Children]:
+    with children() as made:
+        yield made
+
+
+def hold(runners: Children, folder: Path, key: str, name: str) -> tuple[int, str]:
+    """A runner that claims a cell, and whether it was given."""
+    saying = folder.parent / name
+    process = runners.start("hold", folder, key, saying, folder.parent / f"{name}.sign")
+    return process, said(saying)
+
+
+def test_processes_exclude_each_other_and_a_killed_one_holds_nothing(
+    runners: Children, tmp_path: Path
+) -> None:
+    store = made_up_store(tmp_path / "study", [])
+    first, answer = hold(runners, tmp_path / "study", KEY, "first")
+    assert answer == "mine"
+    assert store.claim(KEY) is None
+    other = store.claim(OTHER)
+    assert other is not None
+    assert hold(runners, tmp_path / "study", OTHER, "second")[1] == "taken"
+    runners.kill(first)
+    claim = store.claim(KEY)
+    assert claim is not None
+    claim.release()
+    other.release()
+
+
+def test_what_is_released_is_anyones(runners: Children, tmp_path: Path) -> None:
+    store = made_up_store(tmp_path / "study", [])
+    assert hold(runners, tmp_path / "study", KEY, "first")[1] == "mine"
+    assert store.claim(KEY) is None
+    (tmp_path / "first.sign").touch()
+    said(tmp_path / "first.released")
+    claim = store.claim(KEY)
+    assert claim is not None
+    with claim:
+        assert hold(runners, tmp_path / "study", KEY, "second")[1] == "taken"
+    claim.release()
+    assert hold(runners, tmp_path / "study", KEY, "third")[1] == "mine"
+
+
+def test_a_process_excludes_itself_however_it_reaches_the_folder(
+    runners: Children, tmp_path: Path
+) -> None:
+    store = made_up_store(tmp_path / "study", [])
+    (tmp_path / "link").symlink_to("study")
+    claim = store.claim(KEY)
+    assert claim is not None
+    assert store.claim(KEY) is None
+    assert Store.open(tmp_path / "link").claim(KEY) is None
+    assert Store.open(os.path.relpath(tmp_path / "study")).claim(KEY) is None
+    # asking did not lose what was held: others see it, too
+    assert hold(runners, tmp_path / "study", KEY, "first")[1] == "taken"
+    claim.release()
+
+
+def test_of_many_threads_one_has_it(tmp_path: Path) -> None:
+    made_up_store(tmp_path, [])
+    barrier, found = threading.Barrier(16), []
+
+    def ask() -> None:
+        barrier.wait()
+        found.append(Store.open(tmp_path).claim(KEY))
+
+    threads = [threading.Thread(target=ask) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 16
+    assert sum(claim is not None for claim in found) == 1
+
+
+def test_a_second_claim_is_not_lost_when_the_first_is_released(
+    runners: Children, tmp_path: Path
+) -> None:
+    """Closing the file would lose both."""
+    store = made_up_store(tmp_path / "study", [])
+    first, second = store.claim(KEY), store.claim(OTHER)
+    assert first is not None
+    assert second is not None
+    first.release()
+    assert hold(runners, tmp_path / "study", OTHER, "first")[1] == "taken"
+    second.release()
+
+
+def test_a_folder_made_anew_has_claims_of_its_own(tmp_path: Path) -> None:
+    old = made_up_store(tmp_path / "study", []).claim(KEY)
+    shutil.rmtree(tmp_path / "study")
+    store = made_up_store(tmp_path / "study", [])
+    new = store.claim(KEY)
+    assert new is not None
+    assert old is not None
+    old.release()
+    assert store.claim(KEY) is None
+    new.release()
+
+
+def test_a_forked_child_has_none_of_its_parents_claims(runners: Children, tmp_path: Path) -> None:
+    made_up_store(tmp_path / "study", [])
+    runners.start("fork", tmp_path / "study", KEY, tmp_path / "answer")
+    assert said(tmp_path / "answer") == "0"
+
+
+def test_reading_a_store_claims_nothing(tmp_path: Path) -> None:
+    made_up_store(tmp_path, [])
+    Store.open(tmp_path).keys()
+    assert not (tmp_path / ".claims").exists()

@@ -1,0 +1,134 @@
+"""A folder is the same on every filesystem."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+from made_up_store import LOCAL, PLACES
+
+from verax.errors import VeraxError
+from verax.studies.store import Store
+from verax.studies.store.places import SCRATCH, place
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_files_are_written_listed_read_and_removed(kind: str, tmp_path: Path) -> None:
+    where = place(*PLACES[kind](tmp_path))
+    assert where.is_local == (kind in LOCAL)
+    assert where.names() == []
+    assert where.sizes("deep") == {}
+    assert not where.exists("a")
+    where.write_bytes("a", b"one")
+    where.write_bytes("deep/er/b", b"")
+    where.write_bytes("deep/c", b"four")
+    where.write_bytes("deep/c", b"other")
+    assert [name for name in where.names() if name != SCRATCH] == ["a", "deep"]
+    assert where.names("deep") == ["c", "er"]
+    assert where.sizes("deep") == {"c": 5, "er/b": 0}
+    assert where.read_bytes("deep/c") == b"other"
+    assert (where.exists("deep/c"), where.exists("deep"), where.exists("no")) == (True, True, False)
+    with where.open("a") as stream:
+        assert stream.read(2) == b"on"
+    with pytest.raises(FileNotFoundError):
+        where.read_bytes("deep/no")
+    where.remove("deep/c")
+    where.remove("deep/c")
+    assert where.names("deep") == ["er"]
+    where.remove_folder("deep")
+    where.remove_folder("deep")
+    assert where.sizes() == {"a": 3}
+
+
+@pytest.mark.parametrize("kind", LOCAL)
+def test_a_local_folder_is_known_as_one(kind: str, tmp_path: Path) -> None:
+    place(*PLACES[kind](tmp_path)).write_bytes("a", b"one")
+    assert (tmp_path / "study" / "a").read_bytes() == b"one"
+
+
+def test_what_another_wrote_is_seen(tmp_path: Path) -> None:
+    """fsspec may remember listings: a filesystem that does must be asked anew."""
+
+    class Remembering(MemoryFileSystem):  # type: ignore[misc]
+        remembered: dict[str, object] = {}  # noqa: RUF012
+
+        def ls(self, path, detail=True, **settings):  # type: ignore[no-untyped-def]
+            if path not in self.remembered:
+                self.remembered[path] = super().ls(path, detail=True)
+            found = self.remembered[path]
+            return found if detail else [entry["name"] for entry in found]  # type: ignore[attr-defined]
+
+        def invalidate_cache(self, path=None):  # type: ignore[no-untyped-def]
+            self.remembered.clear()
+
+    where = place("/remembered", Remembering())
+    where.write_bytes("a", b"")
+    assert where.names() == ["a"]
+    MemoryFileSystem().pipe("/remembered/b", b"")
+    assert where.names() == ["a", "b"]
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    where.write_bytes("a", b"old")
+    with pytest.raises(TypeError):
+        where.write_bytes("a", "text")  # type: ignore[arg-type]
+    assert where.sizes() == {"a": 3}
+
+
+def test_what_cannot_be_opened_is_told_in_one_line() -> None:
+    fsspec.register_implementation("needy", "not_there.Needy", errtxt="Install needy to have it")
+    told = {
+        "nowhere://x/y": "no filesystem is called nowhere://",
+        "needy://x/y": "cannot open needy://x/y: Install needy to have it",
+    }
+    for url, message in told.items():
+        with pytest.raises(VeraxError, match=message) as error:
+            place(url)
+        assert "\n" not in str(error.value)
+
+
+def test_a_filesystem_that_fails_is_told_in_one_line() -> None:
+    class Locked(MemoryFileSystem):  # type: ignore[misc]
+        def _refuse(self, *given, **settings):  # type: ignore[no-untyped-def]
+            raise PermissionError("no credentials\nand a long story")
+
+        info = cat_file = _refuse
+
+    where = place("/locked", Locked(skip_instance_cache=True))
+    for asked in (lambda: where.exists("a"), lambda: Store.open(where)):
+        with pytest.raises(VeraxError, match=r"cannot read .*/locked: no credentials$"):
+            asked()
+
+
+def test_an_object_that_is_no_filesystem_is_refused() -> None:
+    with pytest.raises(VeraxError, match="filesystem is a int: expected one of pyarrow"):
+        place("x", 7)
+
+
+def test_fsspec_is_asked_for_only_where_it_is_needed() -> None:
+    """A machine without fsspec: local stores work, and a URL of its kind says what to install."""
+    program = """
+import sys
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("fsspec", "duckdb", "ray", "pydantic"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Without())
+from verax.studies.store import Store, open_study
+from verax.studies.store import Store
+from verax.studies.store.places import place
+place("somewhere")
+try:
+    place("memory://x")
+except ValueError as error:
+    print(error)
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "memory:// needs fsspec, install it with pip install fsspec" in told.stdout

@@ -7,9 +7,11 @@ STUDY is a folder that `verax run benchmarks/grounding_x_sparsity_sst.yaml` (or 
 Every grounding and projection is compared with softmax ungrounded, on the same documents.
 
 differences.parquet  a row per study, model and measure: value, difference, interval, p, and what is
-                     judged (see docs/studies.md); `alone_sparse` and `alone_grounded` are what its
-                     projection and its grounding were judged without the other
+                     judged (see docs/studies.md)
 values.parquet       every model's own numbers, seed by seed
+
+What two together add is shown beside the better of the two alone, over seeds by Welch's test, not
+by what each is judged against the base: of two equal models one may be clear and the other not.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+from scipy import stats
 
 import verax
 
@@ -43,18 +46,6 @@ def answer(folder: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     table = found.table()
     for place, name in enumerate(MODEL):
         table.insert(place, name, table["group"].str.split(", ").str[place])
-    judged = {
-        (row.projection, row.grounding, row.measure): row.judged
-        for row in table[[*MODEL, "measure", "judged"]].itertuples(index=False)
-    }
-    table["alone_sparse"] = [
-        judged.get((row.projection, "none", row.measure))
-        for row in table[[*MODEL, "measure"]].itertuples(index=False)
-    ]
-    table["alone_grounded"] = [
-        judged.get(("softmax", row.grounding, row.measure))
-        for row in table[[*MODEL, "measure"]].itertuples(index=False)
-    ]
     table.insert(0, "study", results.name)
     values = found.values()
     values.insert(0, "study", results.name)
@@ -76,16 +67,52 @@ def show(differences: pd.DataFrame, values: pd.DataFrame) -> None:
             shown += marks[measure].reindex(shown.index).fillna("")
             places = shown.index.astype(str).str.split(", ", expand=True)
             print(shown.set_axis(places).unstack(sort=False).to_string())
-        both = found[
-            (found["judged"] == "better")
-            & (found["alone_sparse"] != "better")
-            & (found["alone_grounded"] != "better")
-            & (found["projection"] != "softmax")
-            & (found["grounding"] != "none")
+        gains = beyond(found, own)
+        gained, clear = gains["gain"] > 0, gains["p"] < 0.05
+        print(
+            f"\nbeyond the better parent: {gained.sum()} of {len(gains)} differences are gains; "
+            f"at p < .05 {(gained & clear).sum()} gains, {(~gained & clear).sum()} losses"
+        )
+        print(gains[gained & clear].to_string(index=False))
+
+
+def beyond(differences: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+    """Grounded sparse models less the better of sparse ungrounded and softmax grounded.
+
+    A row per model and measure that is judged; `gain` is positive where both together are better.
+    """
+    numbers = {
+        place: own["value"].to_numpy()
+        for place, own in values.groupby(["group", "measure"], observed=True)
+    }
+    rows = []
+    crossed = differences[
+        (differences["better"] != "")
+        & (differences["projection"] != BASE[0])
+        & (differences["grounding"] != BASE[1])
+    ]
+    for row in crossed.to_dict(orient="records"):
+        sign = 1 if row["better"] == "higher" else -1
+        parents = [
+            numbers[group, row["measure"]]
+            for group in (f"{row['projection']}, {BASE[1]}", f"{BASE[0]}, {row['grounding']}")
         ]
-        print("\nonly both together:")
-        columns = ["measure", *MODEL, "reference_value", "value", "p", "holm"]
-        print(both[columns].to_string(index=False))
+        best = max(parents, key=lambda parent: sign * parent.mean())
+        both = numbers[row["group"], row["measure"]]
+        several = min(len(both), len(best)) > 1
+        p = stats.ttest_ind(both, best, equal_var=False).pvalue if several else float("nan")
+        rows.append(
+            {
+                "group": row["group"],
+                "measure": row["measure"],
+                "sparse": parents[0].mean(),
+                "grounded": parents[1].mean(),
+                "both": both.mean(),
+                "gain": sign * (both.mean() - best.mean()),
+                "p": p,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def main() -> None:

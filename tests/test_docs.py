@@ -50,6 +50,19 @@ def test_the_readmes_config_file_is_valid(tmp_path: Path, monkeypatch: pytest.Mo
     assert Path("my-model/model.safetensors").is_file()
 
 
+def test_the_study_of_the_docs_is_valid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (study,) = blocks("docs/running.md", "yaml")
+    Path("sparse.yaml").write_text(study)
+    for line in blocks("docs/running.md", "console")[0].splitlines():
+        command = shlex.split(line[2:], comments=True)
+        assert main([*command[1:], *([] if "--dry-run" in command else ["--dry-run"])]) == 0
+        seeds = 4 if "--seeds" in command else 3
+        assert f"{4 * 2 * seeds} cells, {4 * 2 * seeds} to run" in capsys.readouterr().out
+
+
 def test_links_lead_somewhere() -> None:
     for page in [*PAGES, "benchmarks/README.md"]:
         text = (ROOT / page).read_text(encoding="utf-8")

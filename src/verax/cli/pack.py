@@ -42,6 +42,7 @@ def show(found: StudyResults, out: str, what: str) -> None:
     """What was written, in a line."""
     said = [f"{number:,} {status}" for status, number in found.counts.items()]
     cells = f"{sum(found.counts.values()):,} cells ({', '.join(said)})"
-    without = f", without {', '.join(found.left_out)}" if found.left_out else ""
+    tables = found.left_out if len(found.left_out) < 4 else [f"{len(found.left_out)} tables"]
+    without = f", without {', '.join(tables)}" if tables else ""
     line = f"{what} {found.name}: {cells}{without}, in {out}"
     console().print(printable(line), markup=False)

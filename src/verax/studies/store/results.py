@@ -68,7 +68,7 @@ class StudyResults:
         if self._others:
             said.append(f"{self._others:,} of an earlier version of the study left out")
         if self.left_out:
-            said.append(f"packed without {', '.join(self.left_out)}")
+            said.append(f"packed without {len(self.left_out)} tables")
         return f"StudyResults({self.name}: {', '.join(said) or 'no cells'})"
 
     @property

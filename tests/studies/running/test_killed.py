@@ -28,15 +28,6 @@ from commands import (
 )
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("undisturbed")
-    out = folder / "out"
-    ended(start(written(folder), out, "--workers", "2"))
-    assert done(out) == CELLS
-    return out
-
-
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_runner_killed_again_and_again(undisturbed: Path, tmp_path: Path, seed: int) -> None:
     study, out, moments = written(tmp_path), tmp_path / "out", random.Random(seed)

@@ -15,11 +15,17 @@ OUT_OF_MEMORY, DIVERGED, LOST, ERROR = "out of memory", "diverged", "lost", "err
 
 @dataclass(frozen=True)
 class Job:
-    """A cell to be run, and how; the engine chooses where."""
+    """A cell to be run, and how; the engine chooses where.
+
+    weights   whether the model's files are to be among the results
+    model     files of the model, if it was trained already: for the cell `model_of`
+    """
 
     cell: Cell
     weights: bool = False
     max_tokens: int | None = None
+    model: Mapping[str, bytes] | None = field(default=None, repr=False)
+    model_of: str | None = None
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from verax.exams.examine import examine
 from verax.exams.verdict import Verdict
 from verax.files import stamp
 from verax.models.classifier import AttentionClassifier
+from verax.models.saving import load
 from verax.progress import Reporting
 from verax.studies.engines.engine import (
     DIVERGED,
@@ -110,15 +111,7 @@ def _run(
     _refuse_other_data(cell, corpus)
     display = Reporting(lambda *told: report(Progressed(cell.key, *told)))
     clocks = [time.monotonic()]
-    model = train(
-        corpus,
-        seed=cell.seed,
-        device=device,
-        progress=display,
-        max_tokens=budget,
-        **cell.model,
-        **cell.training,
-    )
+    model = _model(job, corpus, device, display, budget)
     clocks.append(time.monotonic())
     options = {name: value for given in cell.exams.values() for name, value in given.items()}
     verdict = examine(
@@ -141,8 +134,30 @@ def _run(
         "seconds": {"train": training, "examine": examining},
         "seed": cell.seed,
         "test": model.record["test"],
+        "model_of": job.model_of,
     }
     return Finished(cell.key, files, facts)
+
+
+def _model(
+    job: Job, corpus: Corpus, device: str, display: Reporting, budget: int
+) -> AttentionClassifier:
+    """The cell's model: trained, or the one that was for another cell of the same model."""
+    cell = job.cell
+    if job.model is None:
+        return train(
+            corpus,
+            seed=cell.seed,
+            device=device,
+            progress=display,
+            max_tokens=budget,
+            **cell.model,
+            **cell.training,
+        )
+    with display.busy("loading"), tempfile.TemporaryDirectory(prefix="verax-") as scratch:
+        for name, data in job.model.items():
+            (Path(scratch) / Path(name).name).write_bytes(data)
+        return load(scratch, device)
 
 
 def _refuse_other_data(cell: Cell, corpus: Corpus) -> None:

@@ -36,7 +36,7 @@ class Machine:
 
 MACHINES = {
     "cpu": Machine(start=1.0, document=1.2e-4, token=20e-6, masked=3.4, reading=1.0),
-    "cuda": Machine(start=8.0, document=2e-4, token=1e-6, masked=2.0, reading=0.02),
+    "cuda": Machine(start=1.0, document=3e-5, token=5e-7, masked=3.0, reading=0.65),
 }
 ENCODERS = {
     "bilstm": 1.0, "bigru": 1.3, "conv": 1.0, "mlp": 0.4, "none": 0.2, "transformer": 2.2,

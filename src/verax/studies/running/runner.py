@@ -7,13 +7,16 @@ claimed while it runs, and runners of one folder share the work.
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from verax.errors import VeraxError
+from verax.models.saving import FILES
 from verax.studies.engines.engine import LOST, Engine, Event, Failed, Finished, Job, Progressed
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
@@ -22,6 +25,7 @@ from verax.studies.store.claims import Claim
 from verax.studies.store.store import Store
 from verax.version import __version__
 
+MODEL_FILES = tuple(f"model/{name}" for name in sorted(FILES))
 TRIES = 3
 """How often a cell is begun whose worker goes away each time."""
 _PATIENCE = 0.5
@@ -74,6 +78,7 @@ class Runner:
         self.in_flight: dict[str, Cell] = {}
         self.tries: Counter[str] = Counter()
         self.began: dict[str, float] = {}
+        self.models: dict[str, str] = {}
 
     def pending(self) -> list[Cell]:
         """The cells that are still to be run; damaged ones are named and taken away first.
@@ -89,6 +94,8 @@ class Runner:
         self.ran.kept = len(there)
         self.ran.failed = {} if self.retry_failed else dict(failures)
         self._mention_versions(there)
+        if self.study.weights:
+            self.models = trained_models(self.store)
         return [c for key, c in wanted.items() if key not in there and key not in self.ran.failed]
 
     def _take_away(self, key: str) -> None:
@@ -170,7 +177,18 @@ class Runner:
         self.began[cell.key] = time.monotonic()
         self.watcher.starts(cell.key)
         job = Job(cell, self.study.weights, self.study.hardware.max_tokens)
-        engine.submit(job, self.study.corpora[cell.fingerprint])
+        engine.submit(self._with_model(job), self.study.corpora[cell.fingerprint])
+
+    def _with_model(self, job: Job) -> Job:
+        """The job with its model, where that was trained and kept for a cell of other exams."""
+        owner = self.models.get(job.cell.trained)
+        if owner is None:
+            return job
+        try:
+            files = {name: self.store.read(owner, name) for name in MODEL_FILES}
+        except VeraxError:  # damaged or gone meanwhile: it can be trained again
+            return job
+        return replace(job, model=files, model_of=owner)
 
     def _hear(self, engine: Engine, event: Event) -> None:
         if isinstance(event, Progressed):
@@ -180,6 +198,8 @@ class Runner:
         if isinstance(event, Finished):
             self.store.commit(cell.key, cell.to_json(), event.files, event.facts)
             self.ran.done += 1
+            if self.study.weights:
+                self.models[cell.trained] = cell.key
             self.ran.failed.pop(cell.key, None)
             self.watcher.finishes(cell.key, event.facts)
         elif event.reason == LOST and self.tries[cell.key] < TRIES:
@@ -212,3 +232,16 @@ class Runner:
         claim = self.claims.pop(key, None)
         if claim is not None:
             claim.release()
+
+
+def trained_models(store: Store) -> dict[str, str]:
+    """What decides a model → a finished cell that has kept it; of the study or of its past."""
+    found = {}
+    for key in store.keys():
+        try:
+            if set(MODEL_FILES) <= set(store.manifest(key)["files"]):
+                config = json.loads(store.read(key, "config.json"))
+                found[Cell.from_json(config).trained] = key
+        except VeraxError:  # damaged: not one to take a model from
+            continue
+    return found

@@ -230,7 +230,7 @@ def _by_url(url: str) -> tuple[Any, str]:
     except ArrowException:  # not one that pyarrow knows, or was built with
         pass
     try:
-        from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+        from fsspec.core import url_to_fs
     except ImportError:
         raise VeraxError(
             f"cannot open {url}: {scheme}:// needs fsspec, install it with pip install fsspec"

@@ -1,0 +1,58 @@
+"""A model that was kept is not trained again when exams are added to a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import verax
+
+STUDY: dict[str, Any] = {
+    "name": "kept",
+    "corpora": {"planted": {"documents": 60}},
+    "models": {"encoder": "none", "embedding_size": 16},
+    "training": {"epochs": 2},
+    "exams": ["fragility"],
+    "weights": True,
+}
+MORE = {**STUDY, "exams": ["fragility", "leakage"]}
+
+
+def manifest(folder: Path, results: verax.StudyResults) -> dict[str, Any]:
+    from verax.studies.store import Store
+
+    (key,) = results.done
+    return Store.open(folder).manifest(key)
+
+
+def test_another_exam_takes_the_model_that_is_there(tmp_path: Path) -> None:
+    first = verax.run_study(STUDY, tmp_path / "s", workers=1)
+    more = verax.run_study(MORE, tmp_path / "s", workers=1)
+    assert manifest(tmp_path / "s", first)["model_of"] is None
+    assert manifest(tmp_path / "s", more)["model_of"] == first.done[0]
+    anew = verax.run_study(MORE, tmp_path / "anew", workers=1)
+    assert manifest(tmp_path / "anew", anew)["model_of"] is None
+    assert more.tables == anew.tables
+    for name in more.tables:
+        pd.testing.assert_frame_equal(more.table(name), anew.table(name))
+    text = ["w1 w2 good0_3 ."]
+    one, other = (r.model(r.done[0], device="cpu").predict(text) for r in (more, anew))
+    pd.testing.assert_frame_equal(one, other)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_damaged_model_is_trained_again(tmp_path: Path, name: str) -> None:
+    first = verax.run_study(STUDY, tmp_path / "s", workers=1)
+    path = tmp_path / "s" / "cells" / first.done[0] / "model" / name
+    path.write_bytes(path.read_bytes()[:-5])
+    more = verax.run_study(MORE, tmp_path / "s", workers=1)
+    assert manifest(tmp_path / "s", more)["model_of"] is None
+
+
+def test_without_weights_a_model_is_trained(tmp_path: Path) -> None:
+    verax.run_study({**STUDY, "weights": False}, tmp_path / "s", workers=1)
+    more = verax.run_study(MORE, tmp_path / "s", workers=1)
+    assert manifest(tmp_path / "s", more)["model_of"] is None

@@ -237,7 +237,7 @@ class Runner:
 def trained_models(store: Store) -> dict[str, str]:
     """What decides a model → a finished cell that has kept it; of the study or of its past."""
     found = {}
-    for key in store.keys():
+    for key in sorted(store.keys()):
         try:
             if set(MODEL_FILES) <= set(store.manifest(key)["files"]):
                 config = json.loads(store.read(key, "config.json"))

@@ -77,10 +77,12 @@ class Bars:
         self.tasks[key] = self.columns.add_task(label, total=None, note="starting")
 
     def progresses(self, progress: Progressed) -> None:
-        task = self.tasks.get(progress.key)
-        if task is not None:
-            note = "  ".join(part for part in (progress.what, progress.note) if part)
-            self.columns.update(task, completed=progress.done, total=progress.total, note=note)
+        number = self.tasks.get(progress.key)
+        for task in self.columns.tasks:
+            if task.id == number:
+                task.total = progress.total  # `update` takes None for no change
+                note = "  ".join(part for part in (progress.what, progress.note) if part)
+                self.columns.update(task.id, completed=progress.done, note=note)
 
     def finishes(self, key: str, facts: Mapping[str, Any]) -> None:
         self.ended += 1

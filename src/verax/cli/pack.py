@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from verax.cli.terminal import console, printable, table
-from verax.studies.store import StudyResults, pack
+from verax.studies.store import StudyResults, open_study, pack
 from verax.studies.store.places import place
 
 
@@ -36,6 +36,7 @@ def run(given: argparse.Namespace) -> None:
     screen = console()
     screen.print(table(["file", "MB"], [[n, f"{s / 1e6:,.2f}"] for n, s in sorted(sizes.items())]))
     show(found, given.out, "packed")
+    mention_others(given.study)
 
 
 def show(found: StudyResults, out: str, what: str) -> None:
@@ -46,3 +47,14 @@ def show(found: StudyResults, out: str, what: str) -> None:
     without = f", without {', '.join(tables)}" if tables else ""
     line = f"{what} {found.name}: {cells}{without}, in {out}"
     console().print(printable(line), markup=False)
+
+
+def mention_others(study: str) -> None:
+    """Cells that are in the folder and not in the pack."""
+    others = open_study(study).others
+    if others:
+        console().print(
+            f"{others:,} more cells in {printable(study)} are of other seeds or options than its "
+            "last run's, and not packed",
+            markup=False,
+        )

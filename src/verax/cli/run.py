@@ -6,6 +6,7 @@ import argparse
 import re
 import shlex
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,12 +15,13 @@ from verax.cli.parsing import add_options, given_options
 from verax.cli.terminal import console, printable
 from verax.errors import VeraxError
 from verax.options import parse
+from verax.studies.engines.engine import DIVERGED
 from verax.studies.grid import read_study, shipped_studies
 from verax.studies.grid.estimate import estimate
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
-from verax.studies.running.bars import Bars
-from verax.studies.running.outlook import Outlook, outlook
+from verax.studies.running.bars import Bars, duration
+from verax.studies.running.outlook import FAILED, Outlook, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
 from verax.studies.running.runner import Ran
@@ -63,6 +65,30 @@ def run(given: argparse.Namespace) -> int:
             f"no study given: verax run STUDY, a YAML file or {' or '.join(shipped_studies())}"
         )
     budget = None if given.budget is None else seconds(given.budget)
+    bars = Bars({}, lambda line: print(printable(line), flush=True))
+    try:
+        with _ended_politely():
+            study = _read(given)
+            out = given.out or study.name
+            if given.dry_run:
+                show(study, outlook(study, out), given.retry_failed)
+                return 0
+            bars.labels = study.labels
+            with bars:
+                ran = run_cells(study, out, None, budget, given.retry_failed, bars, progress=True)
+    except KeyboardInterrupt:
+        how = f"with {bars.ended} of {bars.total} cells done" if bars.total else "before it began"
+        raise KeyboardInterrupt(f"stopped {how}; to go on: {again(given)}") from None
+    except VeraxError as error:
+        if not bars.total:  # nothing was begun
+            raise
+        raise VeraxError(f"{error}; finished cells are kept, to go on: {again(given)}") from error
+    for key in set(ran.failed) - bars.told:
+        bars.says(f"failed before: {study.labels[key]}: {ran.failed[key].get('error')}")
+    return report(ran, out, given)
+
+
+def _read(given: argparse.Namespace) -> Study:
     study = read_study(
         given.study,
         corpora=_corpora(given.corpora),
@@ -71,32 +97,28 @@ def run(given: argparse.Namespace) -> int:
         changed=dict(_pair(text) for text in given.changed),
         progress=True,
     )
-    study = with_hardware(study, given_options(given, Hardware))
-    out = given.out or study.name
     _mention(study)
-    if given.dry_run:
-        show(study, outlook(study, out))
-        return 0
-    bars = Bars(study.labels, lambda line: print(printable(line), flush=True))
-    try:
-        with _ended_politely(), bars:
-            ran = run_cells(study, out, None, budget, given.retry_failed, bars, progress=True)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"stopped with {bars.ended} of {len(study.cells)} cells done; to go on: {again(given)}"
-        ) from None
-    return report(study, ran, out, given)
+    return with_hardware(study, given_options(given, Hardware))
 
 
-def report(study: Study, ran: Ran, out: str, given: argparse.Namespace) -> int:
+def report(ran: Ran, out: str, given: argparse.Namespace) -> int:
     """What became of the run, in a few lines; the exit code, 1 where cells failed."""
     screen = console()
-    for key, record in ran.failed.items():
-        error = " ".join(str(record.get("error")).split())
-        screen.print(f"failed: {study.labels.get(key, key)}: {error}", markup=False, style="bold")
     if ran.failed:
+        reasons = Counter(str(record.get("reason")) for record in ran.failed.values())
+        why = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
         screen.print(
-            f"tracebacks are in {out}/failed; to run them again: {again(given, '--retry-failed')}",
+            f"{_cells(len(ran.failed))} failed ({why}): tracebacks are in {out}/failed, or "
+            f"open_study({out!r}).failures; to run them again: {again(given, '--retry-failed')}",
+            markup=False,
+            style="bold",
+        )
+    if DIVERGED in {record.get("reason") for record in ran.failed.values()}:
+        screen.print("those that diverged will do so again: change the study", markup=False)
+    if ran.beside:
+        screen.print(
+            f"{_cells(ran.beside)} more in {out}, of other seeds or options than this run's: kept, "
+            "and shown by open_study(…, every=True)",
             markup=False,
         )
     if ran.left:
@@ -112,7 +134,7 @@ def report(study: Study, ran: Ran, out: str, given: argparse.Namespace) -> int:
     return 1 if ran.failed else 0
 
 
-def show(study: Study, plan: Outlook) -> None:
+def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
     """The cells, what each would come to, and how long it may take."""
     screen = console()
     if study.question:
@@ -125,9 +147,12 @@ def show(study: Study, plan: Outlook) -> None:
         screen.print(
             f"{cell.key}  {state:7}  {study.labels[cell.key]}", markup=False, highlight=False
         )
-    guess = estimate(study, plan.workers, plan.device, plan.seconds)
-    basis = f"from {guess.measured} cells that are done" if guess.measured else "a rough guess"
-    counted = f"{len(study.cells)} cells, {guess.cells} to run"
+    left_alone = [] if retry_failed else [k for k, s in plan.states.items() if s == FAILED]
+    guess = estimate(
+        study, plan.workers, plan.device, {**plan.seconds, **dict.fromkeys(left_alone, 0.0)}
+    )
+    basis = f"from {_cells(guess.measured)} done" if guess.measured else "a rough guess"
+    counted = f"{_cells(len(study.cells))}, {guess.cells} to run"
     screen.print(
         f"{counted}: about {duration(guess.seconds)} on {plan.where} ({basis})", markup=False
     )
@@ -136,7 +161,7 @@ def show(study: Study, plan: Outlook) -> None:
 def again(given: argparse.Namespace, *more: str) -> str:
     """The command that goes on with this run."""
     words = ["verax", "run", given.study]
-    for name in ("out", "corpora", "seeds", "exams"):
+    for name in ("out", "budget", "corpora", "seeds", "exams"):
         if getattr(given, name) is not None:
             words += [f"--{name}", getattr(given, name)]
     for pair in given.changed:
@@ -148,6 +173,10 @@ def again(given: argparse.Namespace, *more: str) -> str:
         else:
             words += [f"--{flag}", str(value)]
     return " ".join(shlex.quote(word) for word in [*words, *more])
+
+
+def _cells(number: int) -> str:
+    return f"{number:,} cell{'' if number == 1 else 's'}"
 
 
 def seconds(text: str) -> float:
@@ -163,17 +192,6 @@ def seconds(text: str) -> float:
     if found <= 0:
         raise VeraxError(f"--budget is {text!r}: it must be above 0")
     return found
-
-
-def duration(value: float) -> str:
-    """Seconds as a person says them.
-
-    >>> duration(42), duration(600), duration(5400)
-    ('42 s', '10 min', '1.5 h')
-    """
-    if value < 90:
-        return f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
 
 
 @contextmanager

@@ -181,6 +181,6 @@ class Loop:
         if not math.isfinite(value):
             raise Diverged(
                 f"the loss became {value} in epoch {epoch}, step {step}: "
-                "lower --lr, set --clip, or lower --strength"
+                "lower lr, set clip, or lower strength"
             )
         return value

@@ -64,7 +64,12 @@ def test_an_alias_stands_where_its_value_was_written() -> None:
         ("a: 1\nb: 2\na: 3\n", "line 3: key 'a' is there already, in line 1"),
         ("a: &x {b: 1}\nc: {<<: *x, d: 1, d: 2}\n", "line 2: key 'd' is there already"),
         ("a:\n\t- b\n", "line 2: not valid YAML: while scanning for the next token found"),
-        ("a: [1, 2\nb: 3\n", "line 2: not valid YAML: while parsing a flow sequence"),
+        ("a: [1, 2\nb: 3\n", "line 1: not valid YAML: while parsing a flow sequence"),
+        ("a: 'b\nc: 3\n", "line 1: not valid YAML: while scanning a quoted scalar"),
+        (
+            "q: Does it: yes?\n",
+            "line 1: not valid YAML: mapping values are not allowed here: put text that has a colon",
+        ),
         ("a: *nobody\n", "line 1: not valid YAML: found undefined alias 'nobody'"),
         ("a: 1\n---\nb: 2\n", "line 2: not valid YAML: expected a single document"),
         ("a: 1\nb: !!python/object/apply:os.system [ls]\n", "line 2: tag 'python/object"),

@@ -12,6 +12,14 @@ from verax.studies.grid import read_study
 
 AFTER_A_CORPUS = [
     ("seed: 1\n", "line 2: unknown key 'seed': did you mean 'seeds'?"),
+    ("exclude: []\n", "line 2: key 'exclude' does not belong here: put it under models"),
+    ("training: {seed: 3}\n", "line 2: option 'seed' does not belong here: a study has seeds"),
+    ("models: {seeds: [1]}\n", "line 2: option 'seeds' does not belong here: it is a key of"),
+    (
+        "models: {projection: sparsegen, sparsegen: {lam: 0.5}}\n",
+        "line 2: option 'sparsegen' does not belong here: it is a choice of projection",
+    ),
+    ("hardware: {device: gpu}\n", "line 2: option 'device' is 'gpu': use auto, cpu, cuda"),
     ("epochs: 1\n", "line 2: key 'epochs' does not belong here: put it under training"),
     ("encoder: conv\n", "line 2: key 'encoder' does not belong here: put it under models"),
     ("workers: 2\n", "line 2: key 'workers' does not belong here: put it under hardware"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from by_hand import EngineByHand, Fate, fine, lost, study_of
 from commands import stamps
 
-from verax.studies.engines.engine import DIVERGED, Event, Failed, Job
+from verax.studies.engines.engine import DIVERGED, OUT_OF_MEMORY, Event, Failed, Job
+from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
 from verax.studies.running import runner as running
 from verax.studies.running.runner import TRIES, Ran, Runner
@@ -237,8 +239,79 @@ def test_an_exception_leaves_no_claim_and_no_worker(study: Study, tmp_path: Path
     assert run(study, tmp_path / "s", EngineByHand()).done == 4
 
 
+def test_memory_that_ran_out_unseen_is_answered_by_half_the_tokens_once(tmp_path: Path) -> None:
+    study = study_of(1, hardware=Hardware(max_tokens=1000))
+    given: list[int | None] = []
+
+    def fate(job: Job, time: int) -> Event:
+        given.append(job.max_tokens)
+        return Failed(job.cell.key, OUT_OF_MEMORY, "killed for its memory")
+
+    ran = run(study, tmp_path / "s", EngineByHand(fate=fate))
+    assert given == [1000, 500]
+    assert list(ran.failed) == [study.cells[0].key]
+
+
+def test_but_not_if_the_cell_did_so_itself(study: Study, tmp_path: Path) -> None:
+    def fate(job: Job, time: int) -> Event:
+        return Failed(job.cell.key, OUT_OF_MEMORY, "and so with half", halved=True)
+
+    engine = EngineByHand(fate=fate)
+    assert len(run(study, tmp_path / "s", engine).failed) == 4
+    assert set(engine.submitted.values()) == {1}
+
+
+def test_cells_beside_the_study_are_counted(study: Study, tmp_path: Path) -> None:
+    run(study, tmp_path / "s", EngineByHand())
+    ran = run(study_of(1), tmp_path / "s", EngineByHand())
+    assert (ran.cells, ran.kept, ran.beside) == (1, 1, 3)
+
+
+def test_weights_asked_for_too_late_are_mentioned(study: Study, tmp_path: Path) -> None:
+    run(study, tmp_path / "s", EngineByHand())
+    notes = Notes()
+    run(replace(study, weights=True), tmp_path / "s", EngineByHand(), notes)
+    assert any("4 cells were done without weights" in note for note in notes.said)
+
+
 def test_cells_of_another_version_are_mentioned(study: Study, tmp_path: Path) -> None:
     run(study, tmp_path / "s", EngineByHand())
     notes = Notes()
     run(study, tmp_path / "s", EngineByHand(), notes)
     assert any("0.0.made-up" in note and "4 cells" in note for note in notes.said)
+
+
+def test_what_killed_runners_left_of_a_cell_is_removed(study: Study, tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    store = Store.create(folder, study.name, study.text, study.resolved())
+    theirs = folder / ".scratch" / "0123456789abcdef-of-a-runner-that-goes-on"
+    left = [folder / ".scratch" / f"{cell.key}-half" for cell in study.cells[:2]]
+    for path in (theirs, *left):
+        path.mkdir(parents=True)
+        (path / "summary.parquet").write_bytes(b"half")
+    assert store.keys() == []
+    run(study, folder, EngineByHand())
+    assert list((folder / ".scratch").iterdir()) == [theirs]
+
+
+def test_a_damaged_cell_that_another_runner_is_at_is_waited_for(
+    study: Study, tmp_path: Path, clock: Clock
+) -> None:
+    folder = tmp_path / "s"
+    run(study, folder, EngineByHand())
+    hurt = study.cells[1]
+    (folder / "cells" / hurt.key / "table.parquet").write_bytes(b"")
+    store = Store.open(folder)
+    claim = store.claim(hurt.key)
+    assert claim is not None
+
+    def sleep(seconds: float) -> None:
+        store.commit(hurt.key, hurt.to_json(), {"table.parquet": b"theirs"}, {})
+        claim.release()
+
+    clock.sleep = sleep  # type: ignore[method-assign]
+    engine, notes = EngineByHand(), Notes()
+    ran = run(study, folder, engine, notes)
+    assert (ran.kept, ran.others, ran.there) == (3, 1, 4)
+    assert not engine.submitted
+    assert not any("damaged" in note for note in notes.said)

@@ -84,10 +84,12 @@ def made_up_store(
     also: Iterable[Cell] = (),
     filesystem: Any = None,
     weights: bool = False,
+    name: str = "made up",
 ) -> Store:
     """A store in which some cells are done; others are of the study, too."""
     done = list(done)
-    store = Store.create(folder, "made up", "name: made up\n", resolved([*done, *also]), filesystem)
+    told = {**resolved([*done, *also]), "name": name}
+    store = Store.create(folder, name, f"name: {name}\n", told, filesystem)
     for cell in done:
         store.commit(cell.key, cell.to_json(), files_of(cell, weights=weights), FACTS)
     return store

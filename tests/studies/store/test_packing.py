@@ -77,8 +77,25 @@ def test_the_same_store_gives_the_same_bytes_also_by_a_detour(study: Path, tmp_p
     unpack(tmp_path / "a", tmp_path / "again")
     pack(tmp_path / "again", tmp_path / "c", weights=True)
     assert contents(tmp_path / "a") == contents(tmp_path / "c")
-    pack(study, tmp_path / "a", tables=["summary"])  # an earlier one is replaced as a whole
-    assert list(contents(tmp_path / "a")) == ["cells.parquet", "summary.parquet"]
+    pack(study, tmp_path / "a", weights=True)  # replaced by what has all of it
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_a_pack_is_not_replaced_by_one_that_has_less(study: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "packed"
+    pack(study, packed, weights=True)
+    before = contents(packed)
+    with pytest.raises(VeraxError, match=r"it holds weights, which would be lost"):
+        pack(study, packed)
+    with pytest.raises(VeraxError, match=r"it holds .*leakage, .*would be lost"):
+        pack(study, packed, tables=["summary"], weights=True)
+    made_up_store(tmp_path / "less", CELLS[:1])
+    with pytest.raises(VeraxError, match=r"cells that 'made up' has not"):
+        pack(tmp_path / "less", packed, weights=True)
+    made_up_store(tmp_path / "other", CELLS, name="other")
+    with pytest.raises(VeraxError, match=r"it holds study 'made up'"):
+        pack(tmp_path / "other", packed, weights=True)
+    assert contents(packed) == before
 
 
 def test_a_rerun_finds_everything_done(study: Path, tmp_path: Path) -> None:
@@ -97,7 +114,7 @@ def test_what_is_left_out_is_recorded_and_is_no_damage(study: Path, tmp_path: Pa
         found = open_study(tmp_path / folder)
         assert found.tables == ["leakage", "summary"]
         assert found.left_out == ["erasure_many", "history", "model"]
-        assert "packed without erasure_many, history, model" in repr(found)
+        assert "packed without 3 tables" in repr(found)
         with pytest.raises(VeraxError, match="'history' was left out when this study was packed"):
             found.history()
         with pytest.raises(VeraxError, match="packed without erasure_many, history: pack the"):

@@ -9,11 +9,11 @@ from pathlib import Path
 import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from made_up_store import LOCAL, PLACES
+from made_up_store import FACTS, LOCAL, PLACES, files_of, made_up_cell, made_up_store
 
 from verax.errors import VeraxError
 from verax.studies.store import Store
-from verax.studies.store.places import SCRATCH, place
+from verax.studies.store.places import SCRATCH, Place, place
 
 
 @pytest.mark.parametrize("kind", PLACES)
@@ -132,3 +132,33 @@ except ValueError as error:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "memory:// needs fsspec, install it with pip install fsspec" in told.stdout
+
+
+PLAIN = made_up_cell()
+
+
+def test_other_contents_of_the_same_length_are_noticed_elsewhere_too() -> None:
+    store = made_up_store("memory://contents", [PLAIN])
+    name = f"cells/{PLAIN.key}/leakage.parquet"
+    data = store.place.read_bytes(name)
+    store.place.write_bytes(name, data[:-1] + bytes([data[-1] ^ 1]))
+    assert store.verify() == {}  # lengths alone, unless asked
+    assert "leakage.parquet" in store.verify(contents=True)[PLAIN.key]
+
+
+def test_a_cell_that_another_runner_wrote_into_is_written_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = made_up_store("memory://mixed", [])
+    write, disturbed = type(store.place).write_bytes, []
+
+    def disturbing(self: Place, name: str, data: bytes) -> None:
+        write(self, name, data)
+        if name.endswith("manifest.json") and not disturbed:
+            disturbed.append(name)
+            write(self, name.replace("manifest.json", "leakage.parquet"), b"of another runner")
+
+    monkeypatch.setattr(type(store.place), "write_bytes", disturbing)
+    store.commit(PLAIN.key, PLAIN.to_json(), files_of(PLAIN), FACTS)
+    assert disturbed
+    assert store.verify(contents=True) == {}

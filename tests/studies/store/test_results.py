@@ -135,7 +135,7 @@ def test_cells_that_the_study_no_longer_lists_are_left_out(tmp_path: Path) -> No
     found = open_study(tmp_path)
     assert found.cells["cell"].tolist() == [PLAIN.key, WAITS.key]
     assert found.summary()["cell"].tolist() == [PLAIN.key]
-    assert "1 done, 1 missing, 2 of an earlier version of the study left out" in repr(found)
+    assert "1 done, 1 missing, 2 of other seeds or options left out" in repr(found)
     path = tmp_path / "cells" / FAILS.key / "config.json"
     make(tmp_path).commit(FAILS.key, FAILS.to_json(), files_of(FAILS), FACTS)
     path.write_bytes(path.read_bytes().replace(b"1", b"2"))
@@ -165,7 +165,8 @@ def test_damage_is_told_where_it_is_met(tmp_path: Path) -> None:
     states = found.cells.set_index("cell")
     assert states.loc[PLAIN.key, "status"] == "damaged"
     assert states.loc[PLAIN.key, "error"] == f"leakage.parquet has 100 of {len(data):,} bytes"
-    assert found.summary()["cell"].tolist() == [SECOND.key, SPARSE.key]
+    with pytest.warns(UserWarning, match="1 damaged cells of made up are left out"):
+        assert found.summary()["cell"].tolist() == [SECOND.key, SPARSE.key]
     path.write_bytes(data[:-1] + b"x")
     with pytest.raises(VeraxError, match=rf"cell {PLAIN.key} .*leakage.parquet.* run the study"):
         open_study(tmp_path).table("leakage")

@@ -61,6 +61,7 @@ def _by_name(models: Mapping[str, Given | Sequence[Given]]) -> Groups:
         if not listed:
             raise VeraxError(f"no model is given under {name!r}: give one, or several seeds of it")
         found[name] = [entry_of(one, number := number + 1) for one in listed]
+        _refuse_mixture(name, found[name])
         _refuse_twins(name, found[name])
     return found
 
@@ -79,6 +80,24 @@ def _by_settings(entries: Sequence[Entry]) -> Groups:
     for name, group in zip(called, groups, strict=True):
         _refuse_twins(name, group)
     return dict(zip(called, groups, strict=True))
+
+
+def _refuse_mixture(name: str, group: Sequence[Entry]) -> None:
+    """Models of several kinds, taken for seeds of one, would make differences surer than they are.
+
+    Adversaries of several bases, and models of several guides, may be seeds of one.
+    """
+    told = [settings for entry in group if (settings := settings_of(entry))]
+    corpora = {entry.record.get("corpus", {}).get("fingerprint") for entry in group}
+    differ = ["corpus"] if len(corpora - {None}) > 1 else []
+    for option in dict.fromkeys(option for settings in told for option in settings):
+        if option not in (_BASE, _GUIDE) and len({str(s.get(option)) for s in told}) > 1:
+            differ.append(option)
+    if differ:
+        raise VeraxError(
+            f"{name!r} holds models that differ in {', '.join(differ)}: several under one name are "
+            "seeds of one model; give them in a list, which tells them apart, or a name each"
+        )
 
 
 def _refuse_twins(name: str, group: Sequence[Entry]) -> None:

@@ -50,12 +50,16 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """Why a cell came to nothing. One that was LOST is worth another try as it is."""
+    """Why a cell came to nothing. One that was LOST is worth another try as it is.
+
+    `halved` is whether it was tried with half the tokens at once already.
+    """
 
     key: str
     reason: str
     error: str
     traceback: str = ""
+    halved: bool = False
 
 
 Event = Progressed | Finished | Failed

@@ -76,7 +76,8 @@ def perform(
         outcome = _attempt(job, corpus, device, report, budget)
     if isinstance(outcome, Failed):
         if halved and _is_out_of_memory(outcome):
-            return replace(outcome, error=f"{outcome.error} (and so with max_tokens {budget})")
+            error = f"{outcome.error} (and so with max_tokens {budget})"
+            return replace(outcome, error=error, halved=True)
         return outcome
     seconds = {**outcome.facts["seconds"], "total": round(time.monotonic() - clock, 3)}
     facts = {
@@ -134,6 +135,7 @@ def _run(
         "seconds": {"train": training, "examine": examining},
         "seed": cell.seed,
         "test": model.record["test"],
+        "strength_chosen": (model.record.get("strength") or {}).get("chosen"),
         "model_of": job.model_of,
     }
     return Finished(cell.key, files, facts)
@@ -190,11 +192,18 @@ def failure(key: str, error: BaseException) -> Failed:
 def _reason(error: BaseException) -> str:
     if isinstance(error, Diverged):
         return DIVERGED
+    return OUT_OF_MEMORY if _ran_out_of_memory(error) else ERROR
+
+
+def _ran_out_of_memory(error: BaseException | None) -> bool:
+    """Whether that is what happened, or what it all began with: cleaning up may fail as well."""
+    if error is None:
+        return False
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return OUT_OF_MEMORY
+        return True
     if isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY):
-        return OUT_OF_MEMORY
-    return ERROR
+        return True
+    return _ran_out_of_memory(error.__cause__ or error.__context__)
 
 
 def _is_out_of_memory(outcome: Finished | Failed) -> bool:

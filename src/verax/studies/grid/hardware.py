@@ -20,7 +20,7 @@ class Hardware:
         1, "threads of each cell on a CPU: more may change last digits", minimum=1
     )
     cells_per_gpu: int | None = option(
-        None, "cells that share a GPU (1; with MPS a core each, 12 at most)", minimum=1
+        None, "cells that share a GPU (1; with MPS one a core but one, 12 at most)", minimum=1
     )
     mps: bool = option(False, "start NVIDIA MPS if it does not run, and stop it in the end")
     address: str | None = option(

@@ -57,11 +57,16 @@ def read_yaml(text: str, problems: Problems) -> Written | None:
     except _UnreadableError:
         return None
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        opened = str(error.context).startswith(("while scanning a quoted", "while parsing a flow"))
+        first, second = error.problem_mark, error.context_mark
+        # what is never closed is noticed at the end, and wrong where it begins
+        mark = (second or first) if opened else (first or second)
         place = Place(mark.line + 1) if mark else Place()
         reason = " ".join(part for part in (error.context, error.problem) if part)
-        tabs = f": {_TABS}" if "\\t" in reason else ""
-        problems.add(f"not valid YAML: {reason}{tabs}", place)
+        hint = f": {_TABS}" if "\\t" in reason else ""
+        if "mapping values are not allowed" in reason:
+            hint = ": put text that has a colon in it into quotes"
+        problems.add(f"not valid YAML: {reason}{hint}", place)
     except yaml.YAMLError as error:
         problems.add(f"not valid YAML: {str(error).splitlines()[0]}")
     except RecursionError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ from verax.studies.grid.settings import (
     unknown,
 )
 
+_DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
 SECTIONS = (
     "name",
     "question",
@@ -102,9 +104,18 @@ def plan_of(written: Written, name: str, by_hand: ByHand, problems: Problems) ->
         split=_one("split", str, parts, problems, choices=SPLITS) or "test",
         sample=_one("sample", int, parts, problems, minimum=1),
         weights=bool(_one("weights", bool, parts, problems)),
-        hardware=Hardware(**one_by_one(hardware, declared(Hardware), problems)),
+        hardware=_hardware(hardware, problems),
         changed=_changed(by_hand.changed or {}, problems),
     )
+
+
+def _hardware(written: Written, problems: Problems) -> Hardware:
+    values = one_by_one(written, declared(Hardware), problems)
+    device = values.get("device", "auto")
+    if not _DEVICE.fullmatch(device):
+        told = f"option 'device' is {device!r}: use auto, cpu, cuda or cuda:1"
+        problems.add(told, written.value["device"].place)
+    return Hardware(**values)
 
 
 def _one(

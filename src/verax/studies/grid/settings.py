@@ -102,12 +102,26 @@ def checked_text(option: Declared, value: Any) -> Any:
 
 def unknown(name: str, valid: Sequence[str], what: str = "option") -> str:
     """What to say of a name that stands where it is not known."""
+    if name in _MEANT and not (name == "seed" and "seeds" in valid):
+        return f"{what} {name!r} does not belong here: {_MEANT[name]}"
+    for cls in (ModelOptions, TrainingOptions):
+        for slot in dataclasses.fields(cls):
+            if name in (slot.metadata["choices"] or ()) and name not in valid:
+                return (
+                    f"{what} {name!r} does not belong here: it is a choice of {slot.name}, as in "
+                    f"{slot.name}: {name}, or with options {slot.name}: {{{name}: {{…}}}}"
+                )
     for place, there in _ELSEWHERE.items():
         if name in there and name not in valid:
             return f"{what} {name!r} does not belong here: put it under {place}"
     return f"unknown {what} {name!r}: {nearest(name, valid)}"
 
 
+_MEANT = {
+    "seed": "a study has seeds, such as seeds: [0, 1], or --seeds 0,1",
+    "seeds": "it is a key of the study itself, or --seeds 0,1",
+    "exclude": "put it under models",
+}
 _ELSEWHERE: dict[str, list[str]] = {
     "training": list(TRAINED),
     "models": names(ModelOptions),

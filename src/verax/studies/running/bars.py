@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,13 +14,14 @@ from rich.progress import (
     TaskID,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.progress import Progress as Columns
 
 from verax.studies.engines.engine import Progressed
 
 _WIDEST = 48
+_NARROW = 90
+"""Columns below which times give way, so that what a cell does can be read."""
 
 
 class Bars:
@@ -30,16 +32,18 @@ class Bars:
 
     def __init__(self, labels: Mapping[str, str], write: Callable[[str], None]) -> None:
         console = Console(stderr=True)
+        narrow = console.width < _NARROW
+        self.widest = console.width // 4 if narrow else _WIDEST
+        self.began = time.monotonic()
         self.labels = labels
         self.write = write
         self.drawn = console.is_terminal
         self.columns = Columns(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=8 if narrow else 24),
             MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            *([] if narrow else [TimeElapsedColumn()]),
             TextColumn("{task.fields[note]}", markup=False),
             console=console,
             transient=True,
@@ -47,7 +51,8 @@ class Bars:
         )
         self.all: TaskID | None = None
         self.tasks: dict[str, TaskID] = {}
-        self.ended = self.failed = self.total = 0
+        self.told: set[str] = set()
+        self.ended = self.failed = self.total = self.before = 0
 
     def __enter__(self) -> Bars:
         return self
@@ -57,9 +62,10 @@ class Bars:
 
     def begins(self, where: str, cells: int, done: int, failed: int) -> None:
         self.total, self.ended, self.failed = cells, done, failed
+        self.before, self.began = done + failed, time.monotonic()
         there = "".join([f", {done} done" if done else "", f", {failed} failed" if failed else ""])
         self.columns.start()  # not before: others may draw until then
-        self.says(f"{cells} cells{there}; {where}")
+        self.says(f"{cells:,} cell{'' if cells == 1 else 's'}{there}; {where}")
         self.all = self.columns.add_task("study", total=cells, completed=done, note="")
         self._count()
 
@@ -73,7 +79,7 @@ class Bars:
         if key in self.tasks:
             self._remove(key)
         label = self.labels.get(key, key)
-        label = label if len(label) <= _WIDEST else label[: _WIDEST - 1] + "…"
+        label = label if len(label) <= self.widest else label[: self.widest - 1] + "…"
         self.tasks[key] = self.columns.add_task(label, total=None, note="starting")
 
     def progresses(self, progress: Progressed) -> None:
@@ -92,6 +98,7 @@ class Bars:
 
     def fails(self, key: str, record: Mapping[str, Any]) -> None:
         self.failed += 1
+        self.told.add(key)
         self._end(key, f"  failed, {record.get('reason')}: {record.get('error')}")
 
     def gives_up(self, key: str, why: str) -> None:
@@ -114,5 +121,25 @@ class Bars:
 
     def _count(self) -> None:
         if self.all is not None:
-            note = f"{self.failed} failed" if self.failed else ""
+            failed = f"{self.failed} failed" if self.failed else ""
+            note = "  ".join(part for part in (failed, self._left()) if part)
             self.columns.update(self.all, completed=self.ended + self.failed, note=note)
+
+    def _left(self) -> str:
+        """How long the rest takes if it goes on as it went, from the first cell that ended."""
+        here = self.ended + self.failed - self.before
+        rest = self.total - self.ended - self.failed
+        if not here or not rest:
+            return ""
+        return f"about {duration((time.monotonic() - self.began) / here * rest)} left"
+
+
+def duration(value: float) -> str:
+    """Seconds as a person says them.
+
+    >>> duration(42), duration(600), duration(5400)
+    ('42 s', '10 min', '1.5 h')
+    """
+    if value < 90:
+        return f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"

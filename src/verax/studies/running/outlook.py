@@ -19,7 +19,11 @@ DONE, FAILED, DAMAGED = "done", "failed", "damaged"
 
 @dataclass(frozen=True)
 class Outlook:
-    """states: key → done, failed or damaged, for cells that were run; seconds: of those done."""
+    """What is there, and where the rest would run.
+
+    states   key → done, failed or damaged, for cells that were run
+    seconds  of those done
+    """
 
     states: Mapping[str, str]
     seconds: Mapping[str, float]
@@ -45,7 +49,7 @@ def _found(
             raise  # there is one, and this Verax cannot go on with it
         return {}, {}
     keys = {cell.key for cell in study.cells}
-    damaged = store.verify(keys)
+    damaged = store.verify(keys, contents=True)
     there = set(store.keys()) & keys - set(damaged)
     states = {key: FAILED for key in store.failures() if key in keys}
     states |= dict.fromkeys(there, DONE) | dict.fromkeys(damaged, DAMAGED)
@@ -55,10 +59,11 @@ def _found(
 
 def _place(hardware: Hardware) -> tuple[int, str, str]:
     """How many cells at once, on what, in words; nothing is started."""
-    device = "cuda" if gpus(hardware.device) else "cpu"
-    if hardware.engine == "ray":
+    if hardware.engine == "ray":  # of a cluster only its own nodes know
         workers = hardware.workers or max(1, cores() // hardware.threads)
-        return workers, device, f"a Ray cluster, {workers} cells at once"
+        device = "cpu" if hardware.device in ("auto", "cpu") else "cuda"
+        return workers, device, f"a Ray cluster, were it {workers} cells at once"
+    device = "cuda" if gpus(hardware.device) else "cpu"
     engine = LocalEngine(replace(hardware, mps=False))
     try:
         return engine.workers, device, engine.describe()

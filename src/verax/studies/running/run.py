@@ -12,6 +12,7 @@ from verax.options import build, check
 from verax.progress import Display, shown
 from verax.studies.engines.engine import Engine
 from verax.studies.engines.local import LocalEngine
+from verax.studies.engines.machine import gpus
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.estimate import predicted
 from verax.studies.grid.hardware import Hardware
@@ -91,6 +92,7 @@ def run(
     """
     budget = None if budget is None else check("budget", budget, float, {"above": 0})
     watcher = watcher or Silent()
+    refuse_hardware(study.hardware)
     store = Store.create(folder, study.name, study.text, study.resolved(), filesystem)
     runner = Runner(study, store, watcher, budget=budget, retry_failed=retry_failed)
     waiting = runner.pending()
@@ -104,6 +106,8 @@ def run(
             for split, documents in corpus.splits.items():
                 documents.tokenise(display.watching(f"tokenising {corpus.name} {split}"))
     engine = make_engine(study.hardware)
+    if _is_for_gpus_alone(study.hardware):
+        watcher.says("no GPU here: mps and cells_per_gpu have no part in this run")
     try:
         watcher.begins(engine.describe(), ran.cells, ran.kept, len(ran.failed))
         return runner.run(engine, costliest_first(study, waiting))
@@ -117,9 +121,24 @@ def make_engine(hardware: Hardware) -> Engine:
         from verax.studies.engines.on_ray import RayEngine
 
         return RayEngine(hardware)
+    return LocalEngine(hardware)
+
+
+def _is_for_gpus_alone(hardware: Hardware) -> bool:
+    asked = hardware.mps or hardware.cells_per_gpu is not None
+    return hardware.engine == "local" and asked and not gpus(hardware.device)
+
+
+def refuse_hardware(hardware: Hardware) -> None:
+    """An error where the hints cannot be had here, before anything is written."""
+    if hardware.engine == "ray":
+        from verax.studies.engines.ray_cluster import import_ray
+
+        import_ray()
+        return
     if hardware.address is not None:
         raise VeraxError("address is of a Ray cluster: add engine ray, or leave it out")
-    return LocalEngine(hardware)
+    gpus(hardware.device)
 
 
 def costliest_first(study: Study, cells: Iterable[Cell]) -> list[Cell]:

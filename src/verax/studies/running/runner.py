@@ -15,9 +15,19 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
 from verax.models.saving import FILES
-from verax.studies.engines.engine import LOST, Engine, Event, Failed, Finished, Job, Progressed
+from verax.studies.engines.engine import (
+    LOST,
+    OUT_OF_MEMORY,
+    Engine,
+    Event,
+    Failed,
+    Finished,
+    Job,
+    Progressed,
+)
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
 from verax.studies.running.watching import Silent, Watcher
@@ -41,6 +51,7 @@ class Ran:
     others   finished by another one meanwhile
     failed   key → record, those of before among them unless they were retried
     left     not begun because the time was up
+    beside   cells of the folder that are not of this study, and stay as they are
     """
 
     cells: int
@@ -49,6 +60,7 @@ class Ran:
     others: int = 0
     failed: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     left: int = 0
+    beside: int = 0
 
     @property
     def there(self) -> int:
@@ -79,6 +91,7 @@ class Runner:
         self.tries: Counter[str] = Counter()
         self.began: dict[str, float] = {}
         self.models: dict[str, str] = {}
+        self.budgets = dict.fromkeys((cell.key for cell in study.cells), study.hardware.max_tokens)
 
     def pending(self) -> list[Cell]:
         """The cells that are still to be run; damaged ones are named and taken away first.
@@ -86,14 +99,16 @@ class Runner:
         What is done is left as it is. Cells that failed wait for `retry_failed`.
         """
         wanted = {cell.key: cell for cell in self.study.cells}
-        damaged = self.store.verify(wanted)
+        damaged = self.store.verify(wanted, contents=True)
         for key in damaged:
             self._take_away(key)
-        there = set(self.store.keys()) & set(wanted) - set(damaged)
+        all_there = set(self.store.keys())
+        there = all_there & set(wanted) - set(damaged)
+        self.ran.beside = len(all_there - set(wanted))
         failures = {key: why for key, why in self.store.failures().items() if key in wanted}
         self.ran.kept = len(there)
         self.ran.failed = {} if self.retry_failed else dict(failures)
-        self._mention_versions(there)
+        self._mention(there)
         if self.study.weights:
             self.models = trained_models(self.store)
         return [c for key, c in wanted.items() if key not in there and key not in self.ran.failed]
@@ -103,19 +118,26 @@ class Runner:
         if claim is None:  # another runner is at it
             return
         with claim:
-            wrong = self.store.verify([key]).get(key)
+            wrong = self.store.verify([key], contents=True).get(key)
             if wrong is not None:
                 self.watcher.says(f"cell {key} is damaged and will be run again: {wrong}")
                 self.store.discard(key)
 
-    def _mention_versions(self, there: set[str]) -> None:
-        versions = (self.store.manifest(key).get("versions", {}) for key in there)
+    def _mention(self, there: set[str]) -> None:
+        """What is kept and is not as it would be now."""
+        manifests = [self.store.manifest(key) for key in there]
+        bare = sum(not set(MODEL_FILES) <= set(found["files"]) for found in manifests)
+        if self.study.weights and bare:
+            self.watcher.says(
+                f"{counted(bare)} done without weights and stay so; for their models, run the "
+                "study into another folder"
+            )
+        versions = (found.get("versions", {}) for found in manifests)
         made = Counter(str(found.get("verax", __version__)) for found in versions)
         for version, cells in sorted(made.items()):
             if version != __version__:
                 self.watcher.says(
-                    f"{cells} cells were made by Verax {version} and are kept; this is "
-                    f"{__version__}"
+                    f"{counted(cells)} made by Verax {version} and are kept; this is {__version__}"
                 )
 
     def run(self, engine: Engine, cells: Iterable[Cell]) -> Ran:
@@ -176,7 +198,7 @@ class Runner:
         self.in_flight[cell.key] = cell
         self.began[cell.key] = time.monotonic()
         self.watcher.starts(cell.key)
-        job = Job(cell, self.study.weights, self.study.hardware.max_tokens)
+        job = Job(cell, self.study.weights, self.budgets.get(cell.key))
         engine.submit(self._with_model(job), self.study.corpora[cell.fingerprint])
 
     def _with_model(self, job: Job) -> Job:
@@ -208,9 +230,25 @@ class Runner:
                 self._submit(engine, cell)
                 return
             self.ran.left += 1
+        elif self._can_halve(event):
+            self.budgets[cell.key] = (self.budgets[cell.key] or MAX_TOKENS) // 2
+            self.watcher.gives_up(cell.key, f"{event.error}; again with half the tokens at once")
+            self._submit(engine, cell)
+            return
         else:
             self._fail(cell, event)
         self._release(cell.key)
+
+    def _can_halve(self, event: Failed) -> bool:
+        """Whether memory ran out where the cell itself could not see it, for the first time."""
+        budget = self.budgets[event.key]
+        return (
+            event.reason == OUT_OF_MEMORY
+            and not event.halved
+            and budget == self.study.hardware.max_tokens
+            and budget != 1
+            and not self._is_late()
+        )
 
     def _fail(self, cell: Cell, event: Failed) -> None:
         record = {
@@ -245,3 +283,12 @@ def trained_models(store: Store) -> dict[str, str]:
         except VeraxError:  # damaged: not one to take a model from
             continue
     return found
+
+
+def counted(cells: int) -> str:
+    """Cells, and the verb that follows.
+
+    >>> counted(1), counted(1200)
+    ('1 cell was', '1,200 cells were')
+    """
+    return "1 cell was" if cells == 1 else f"{cells:,} cells were"

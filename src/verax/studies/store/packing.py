@@ -72,9 +72,29 @@ def pack(
         raise VeraxError(f"{where.shown} is packed already: give the folder of a study")
     store = Store.open(where)
     packing = _Packing(store, StoreSource(store), tables, weights)
+    _refuse_to_lose(out, packing)
     with Progress(progress) as display:
         replace_folder(out, lambda target: packing.write(target, display), owned=is_only_packed)
     return open_study(out)
+
+
+def _refuse_to_lose(out: Path, packing: _Packing) -> None:
+    """A pack may be the only copy: it is replaced by what has all of it, and by nothing else."""
+    if not out.exists() or not any(out.iterdir()):
+        return
+    there = open_study(out)
+    lost = sorted(set(there.tables) - set(packing.tables))
+    if (out / f"{MODELS}.parquet").exists() and not packing.has_models:
+        lost.append("weights")
+    if there.name != packing.name:
+        lost = [f"study {there.name!r}"]
+    elif set(there.done) - set(packing.done):
+        lost = [f"{len(set(there.done) - set(packing.done)):,} cells that {packing.name!r} has not"]
+    if lost:
+        raise VeraxError(
+            f"cannot pack into {out}: it holds {', '.join(lost)}, which would be lost; give "
+            "another folder, or delete it"
+        )
 
 
 class _Packing:
@@ -102,12 +122,28 @@ class _Packing:
         self._shapes: dict[tuple[bytes, str], int] = {}
         self._rows: dict[str, dict[str, tuple[int, int]]] = {key: {} for key in self._done}
 
+    @property
+    def name(self) -> str:
+        return self._store.name
+
+    @property
+    def done(self) -> list[str]:
+        return self._done
+
+    @property
+    def tables(self) -> list[str]:
+        return self._tables
+
+    @property
+    def has_models(self) -> bool:
+        return self._weights and any(self._model_files(key) for key in self._done)
+
     def write(self, target: Path, display: Progress) -> None:
         for file in (*ALONE, INSTANCES):
             names = [name for name in self._tables if file_of(name) == file]
             if names:
                 self._write_tables(target / f"{file}.parquet", file, names, display)
-        if self._weights and any(self._model_files(key) for key in self._done):
+        if self.has_models:
             self._write_models(target / f"{MODELS}.parquet", display.watching("packing models"))
         self._write_cells(target / f"{CELLS}.parquet")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import cached_property
@@ -61,12 +62,13 @@ class StudyResults:
         self._source = source
         listed = source.resolved["cells"]
         self._states = {k: s for k, s in source.states.items() if every or k in listed}
-        self._others = len(source.states) - len(self._states)
+        self.others = len(source.states) - len(self._states)
+        """Cells of the folder that are not of the study as it was last run."""
 
     def __repr__(self) -> str:
         said = [f"{number:,} {status}" for status, number in self.counts.items()]
-        if self._others:
-            said.append(f"{self._others:,} of an earlier version of the study left out")
+        if self.others:
+            said.append(f"{self.others:,} of other seeds or options left out")
         if self.left_out:
             said.append(f"packed without {len(self.left_out)} tables")
         return f"StudyResults({self.name}: {', '.join(said) or 'no cells'})"
@@ -149,6 +151,7 @@ class StudyResults:
         """
         if name not in self.tables:
             self._refuse_table(name)
+        self._warn_of_damage()
         added = self._added(columns)
         parts = [(key, _unlabelled(t)) for key, t in self._source.tables(name, self.done)]
         try:
@@ -166,6 +169,14 @@ class StudyResults:
             shown = f"cell_{column}" if column in found else column
             found.insert(place_, shown, _repeated(configuration[column], rows))
         return found
+
+    def _warn_of_damage(self) -> None:
+        damaged = self.counts.get(DAMAGED, 0)
+        if damaged:
+            warnings.warn(
+                f"{damaged} damaged cells of {self.name} are left out: run the study again",
+                stacklevel=3,
+            )
 
     def verdict(self, key: str) -> Verdict:
         """What a cell's examination found, as `verax.examine` gave it."""

@@ -1,0 +1,119 @@
+"""`run_study`: what it takes, in which order cells are begun, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from by_hand import EngineByHand, study_of
+
+import verax
+from verax.errors import VeraxError
+from verax.studies.engines.engine import Event, Job
+from verax.studies.grid import read_study
+from verax.studies.grid.hardware import Hardware
+from verax.studies.running import run as running
+from verax.studies.running.run import (
+    costliest_first,
+    refuse_hardware,
+    run,
+    with_hardware,
+)
+
+SMALL = {"corpora": {"planted": {"documents": 60}}, "exams": ["leakage"]}
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> EngineByHand:
+    made = EngineByHand(workers=1)
+    monkeypatch.setattr(running, "make_engine", lambda hardware: made)
+    return made
+
+
+def test_hints_that_are_given_go_over_those_of_the_study() -> None:
+    study = study_of(1, hardware=Hardware(workers=3, threads=2, device="cpu"))
+    assert with_hardware(study, {}).hardware == study.hardware
+    changed = with_hardware(study, {"workers": 1, "max_tokens": 50}).hardware
+    assert changed == Hardware(workers=1, threads=2, device="cpu", max_tokens=50)
+    with pytest.raises(VeraxError, match="workers"):
+        with_hardware(study, {"workers": 0})
+    with pytest.raises(VeraxError, match="did you mean 'workers'"):
+        with_hardware(study, {"worker": 1})
+
+
+def test_jobs_are_told_what_is_kept_and_how_much_is_held(
+    engine: EngineByHand, tmp_path: Path
+) -> None:
+    jobs: list[Job] = []
+    fate = engine.fate
+
+    def seen(job: Job, time: int) -> Event:
+        jobs.append(job)
+        return fate(job, time)
+
+    engine.fate = seen
+    study = study_of(2, weights=True, hardware=Hardware(max_tokens=70))
+    run(study, tmp_path / "s")
+    assert [(job.weights, job.max_tokens) for job in jobs] == [(True, 70)] * 2
+    assert engine.stopped
+
+
+def test_the_costliest_cells_are_begun_first(engine: EngineByHand, tmp_path: Path) -> None:
+    models = {"encoder": ["none", "transformer", "conv"]}
+    study = read_study({**SMALL, "models": models})
+    order = [cell.model["encoder"] for cell in costliest_first(study, study.cells)]
+    assert order == ["transformer", "conv", "none"]
+    run(study, tmp_path / "s")
+    encoders = {cell.key: cell.model["encoder"] for cell in study.cells}
+    assert [encoders[key] for key in engine.submitted] == order
+
+
+def test_nothing_is_started_where_nothing_is_left(
+    engine: EngineByHand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = study_of(2)
+    assert run(study, tmp_path / "s").done == 2
+
+    def never(hardware: Hardware) -> Any:
+        raise AssertionError("an engine was made")
+
+    monkeypatch.setattr(running, "make_engine", never)
+    ran = run(study, tmp_path / "s")
+    assert (ran.kept, ran.done, ran.there) == (2, 0, 2)
+
+
+def test_the_engine_is_stopped_whatever_happens(engine: EngineByHand, tmp_path: Path) -> None:
+    def fate(job: Job, time: int) -> Event:
+        raise OSError("the disk is gone")
+
+    engine.fate = fate
+    with pytest.raises(OSError, match="the disk"):
+        run(study_of(1), tmp_path / "s")
+    assert engine.stopped
+
+
+@pytest.mark.parametrize("budget", [0, -1, "soon"])
+def test_a_budget_is_a_time(budget: Any, tmp_path: Path) -> None:
+    with pytest.raises(VeraxError, match="budget"):
+        run(study_of(1), tmp_path / "s", budget=budget)
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_study_that_was_read_takes_no_other_seeds(tmp_path: Path) -> None:
+    study = study_of(1)
+    others: list[dict[str, Any]] = [
+        {"seeds": [1]},
+        {"exams": ["leakage"]},
+        {"corpora": ["planted"]},
+        {"changed": {}},
+    ]
+    for given in others:
+        with pytest.raises(VeraxError, match="read already"):
+            verax.run_study(study, tmp_path / "s", **given)
+    assert not (tmp_path / "s").exists()
+
+
+def test_an_address_is_for_ray() -> None:
+    with pytest.raises(VeraxError, match="add engine ray"):
+        refuse_hardware(Hardware(address="10.0.0.1:6379"))

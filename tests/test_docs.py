@@ -6,8 +6,10 @@ import re
 import shlex
 from pathlib import Path
 
+import duckdb
 import pytest
 
+import verax
 from verax.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -61,6 +63,27 @@ def test_the_study_of_the_docs_is_valid(
         assert main([*command[1:], *([] if "--dry-run" in command else ["--dry-run"])]) == 0
         seeds = 4 if "--seeds" in command else 3
         assert f"{4 * 2 * seeds} cells, {4 * 2 * seeds} to run" in capsys.readouterr().out
+
+
+def test_the_sql_of_the_docs_finds_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = {
+        "name": "sparse",
+        "corpora": {"planted": {"documents": 60}},
+        "models": {"encoder": "none", "projection": ["softmax", "sparsemax"]},
+        "training": {"epochs": 1},
+        "exams": ["fragility"],
+    }
+    verax.run_study(study, "sparse", workers=1)
+    (text,) = blocks("docs/running.md", "sql")
+    queries = [query for query in text.split(";") if query.strip()]
+    assert len(queries) == 2
+    for query in queries:
+        found = duckdb.sql(query).df()
+        assert sorted(found["projection"]) == ["softmax", "sparsemax"]
+        assert found.iloc[:, -1].between(0, 1).all()
 
 
 def test_links_lead_somewhere() -> None:

@@ -162,8 +162,8 @@ def test_a_dry_run_says_what_became_of_cells(
     assert list(states.values()).count("failed") == 2
     assert list(states.values()).count("to do") == 2
     # by the one that is left, though it was made up: 20 seconds a cell
-    assert lines[-1].startswith("6 cells, ")
-    assert lines[-1].endswith("(from 1 cells that are done)")
+    assert lines[-1].startswith("6 cells, 3 to run: ")  # the damaged one, and the new seed's
+    assert lines[-1].endswith("(from 1 cell done)")
     assert Path("mine/cells", done[0]).exists()
 
 
@@ -182,7 +182,7 @@ def test_a_study_is_run_kept_and_gone_on_with(
     """With a worker: the one test here that trains."""
     one = [study, "--device", "cpu", "--threads", "1", "--set", "projection=softmax"]
     lines = printed(capsys, [*one, "--seeds", "0"])
-    assert lines[0] == "1 cells; 1 worker, 1 thread each, CPU"
+    assert lines[0] == "1 cell; 1 worker, 1 thread each, CPU"
     assert lines[1].startswith("1/1  planted  seed 0  ")
     assert lines[2] == (
         "1 of 1 cells are done, in mine: verax.open_study('mine').summary() has their numbers"
@@ -191,10 +191,11 @@ def test_a_study_is_run_kept_and_gone_on_with(
     results = verax.open_study("mine")
     assert {"fragility", "leakage", "summary", "history"} <= set(results.tables)
     lines = printed(capsys, [*one, "--seeds", "0"])
-    assert lines[0] == "1 cells, 1 done; nothing to run"
+    assert lines[0] == "1 cell, 1 done; nothing to run"
     lines = printed(capsys, [*one, "--set", "lr=1e30", "--retry-failed"], code=1)
     assert lines[0].startswith("2 cells; ")
-    assert sum(line.startswith("failed: seed ") and "loss became" in line for line in lines) == 2
+    assert sum("failed, diverged: the loss became" in line for line in lines) == 2
+    assert "1 cell more in mine, of other seeds or options" in "\n".join(lines)
     assert results.done == [path.name for path in Path("mine/cells").iterdir()]
 
 
@@ -335,18 +336,19 @@ def test_failed_cells_are_named_and_can_be_tried_again(
     end_with(monkeypatch, failing(1))
     lines = printed(capsys, [study, "--set", "epochs=2"], code=1)
     told = "the [bold]loss became nan"
-    assert [line for line in lines if line.startswith("failed: ")] == [
-        f"failed: softmax  seed 1: {told}",
-        f"failed: sparsemax  seed 1: {told}",
-    ]
-    advice, end = lines[-2:]
+    named = [f"{kind}  seed 1  failed, diverged: {told}" for kind in ("softmax", "sparsemax")]
+    assert sorted(line.split("  ", 1)[1] for line in lines if "failed, " in line) == named
+    advice, hint, end = lines[-3:]
     again = "verax run mine.yaml --set epochs=2 --retry-failed"
-    assert advice == f"tracebacks are in mine/failed; to run them again: {again}"
+    assert advice.startswith("2 cells failed (2 diverged): tracebacks are in mine/failed, or ")
+    assert advice.endswith(f"to run them again: {again}")
+    assert hint == "those that diverged will do so again: change the study"
     assert end.startswith("2 of 4 cells are done, in mine: ")
     assert len(list(Path("mine/failed").iterdir())) == 2
     # not by themselves, and the exit code stays
     lines = printed(capsys, [study, "--set", "epochs=2"], code=1)
     assert lines[0] == "4 cells, 2 done, 2 failed; nothing to run"
+    assert f"failed before: softmax  seed 1: {told}" in lines
     assert len(engines) == 1
     end_with(monkeypatch, fine)
     lines = printed(capsys, shlex.split(again)[2:])
@@ -359,7 +361,8 @@ def test_when_time_is_up_it_says_what_is_left(
     study: str, engines: list[Instant], capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = printed(capsys, [study, "--budget", "0.000001s"])
-    assert lines[-2] == "time is up: 4 of 4 cells are left; to go on: verax run mine.yaml"
+    go_on = "verax run mine.yaml --budget 0.000001s"
+    assert lines[-2] == f"time is up: 4 of 4 cells are left; to go on: {go_on}"
     assert lines[-1].startswith("0 of 4 cells are done")
     assert not engines[0].run
     lines = printed(capsys, [study, "--budget", "2h"])

@@ -20,7 +20,7 @@ from verax.studies.grid import read_study, shipped_studies
 from verax.studies.grid.estimate import estimate
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
-from verax.studies.running.bars import Bars, duration
+from verax.studies.running.bars import Bars, duration, one_line
 from verax.studies.running.outlook import FAILED, Outlook, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
@@ -84,7 +84,7 @@ def run(given: argparse.Namespace) -> int:
             raise
         raise VeraxError(f"{error}; finished cells are kept, to go on: {again(given)}") from error
     for key in set(ran.failed) - bars.told:
-        bars.says(f"failed before: {study.labels[key]}: {ran.failed[key].get('error')}")
+        bars.says(f"failed before: {study.labels[key]}: {one_line(ran.failed[key].get('error'))}")
     return report(ran, out, given)
 
 

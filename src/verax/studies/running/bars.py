@@ -99,7 +99,7 @@ class Bars:
     def fails(self, key: str, record: Mapping[str, Any]) -> None:
         self.failed += 1
         self.told.add(key)
-        self._end(key, f"  failed, {record.get('reason')}: {record.get('error')}")
+        self._end(key, f"  failed, {record.get('reason')}: {one_line(record.get('error'))}")
 
     def gives_up(self, key: str, why: str) -> None:
         self._remove(key)
@@ -132,6 +132,11 @@ class Bars:
         if not here or not rest:
             return ""
         return f"about {duration((time.monotonic() - self.began) / here * rest)} left"
+
+
+def one_line(text: object) -> str:
+    """What somebody else's message says, on one line."""
+    return " ".join(str(text).split())
 
 
 def duration(value: float) -> str:

@@ -72,3 +72,17 @@ def test_bad_input_is_told_in_a_line(
 ) -> None:
     assert words in refusal(capsys, arguments)
     assert not Path("a").exists()
+
+
+def test_models_are_packed_when_asked_for(study: str, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store.open(study)
+    (waits,) = set(store.resolved()["cells"]) - set(store.keys())
+    config = store.resolved()["cells"][waits]
+    store.commit(waits, config, {"model/model.safetensors": b"weights"}, {"device": "cpu"})
+    assert main(["pack", study, "--out", "without"]) == 0
+    assert "without model" in capsys.readouterr().out
+    assert not Path("without/models.parquet").exists()
+    assert main(["pack", study, "--out", "packed", "--weights"]) == 0
+    assert main(["unpack", "packed", "--out", "again"]) == 0
+    path = Path("again/cells", waits, "model/model.safetensors")
+    assert path.read_bytes() == b"weights"

@@ -73,7 +73,7 @@ def run(given: argparse.Namespace) -> int:
             if given.dry_run:
                 show(study, outlook(study, out), given.retry_failed)
                 return 0
-            bars.labels = study.labels
+            bars.labels = {key: printable(label) for key, label in study.labels.items()}
             with bars:
                 ran = run_cells(study, out, None, budget, given.retry_failed, bars, progress=True)
     except KeyboardInterrupt:
@@ -138,14 +138,16 @@ def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
     """The cells, what each would come to, and how long it may take."""
     screen = console()
     if study.question:
-        screen.print(study.question.strip(), style="italic", markup=False)
+        screen.print(printable(one_line(study.question)), style="italic", markup=False)
     for number, cell in enumerate(study.cells):
         if number == _MOST_SHOWN:
             screen.print(f"… and {len(study.cells) - number} more", markup=False)
             break
         state = plan.states.get(cell.key, "to do")
         screen.print(
-            f"{cell.key}  {state:7}  {study.labels[cell.key]}", markup=False, highlight=False
+            printable(f"{cell.key}  {state:7}  {study.labels[cell.key]}"),
+            markup=False,
+            highlight=False,
         )
     left_alone = [] if retry_failed else [k for k, s in plan.states.items() if s == FAILED]
     guess = estimate(
@@ -172,6 +174,8 @@ def again(given: argparse.Namespace, *more: str) -> str:
             words.append(f"--{flag}" if value else f"--no-{flag}")
         else:
             words += [f"--{flag}", str(value)]
+    if given.retry_failed and "--retry-failed" not in more:
+        words.append("--retry-failed")
     return " ".join(shlex.quote(word) for word in [*words, *more])
 
 
@@ -230,9 +234,9 @@ def _mention(study: Study) -> None:
     """What a reader of the study might not expect: of the file, and of its corpora."""
     for corpus in study.corpora.values():
         for note in corpus.notes:
-            console().print(f"{corpus.name}: {note}", style="dim", markup=False)
+            console().print(printable(f"{corpus.name}: {note}"), style="dim", markup=False)
     for note in study.notes:
-        console().print(note, style="dim", markup=False)
+        console().print(printable(note), style="dim", markup=False)
 
 
 def _seeds(text: str | None) -> list[int] | None:

@@ -160,3 +160,20 @@ def test_an_engine_goes_on_without_it_and_says_so(played: Path) -> None:
     assert "MPS did not start" in said
     assert "\n" not in said
     engine.stop()
+
+
+def test_a_service_that_is_not_there_is_not_found_whatever_the_exit_code(played: Path) -> None:
+    command = played / "bin" / "nvidia-cuda-mps-control"
+    command.write_text(FAKE.replace("exit 1", "exit 0"))
+    assert not mps.running()
+
+
+@pytest.mark.parametrize(("cores", "expected"), [(1, 1), (2, 1), (5, 4), (64, 12)])
+def test_cells_that_share_a_gpu_leave_a_core_to_the_runner(
+    cores: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "cores", lambda: cores)
+    assert local._how_many(Hardware(), 1, with_mps=True) == expected
+    assert local._how_many(Hardware(), 1, with_mps=False) == 1
+    assert local._how_many(Hardware(cells_per_gpu=3), 1, with_mps=True) == 3
+    assert local._how_many(Hardware(cells_per_gpu=3, workers=2), 1, with_mps=True) == 2

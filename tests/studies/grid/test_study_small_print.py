@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from study_files import chosen, refused, study
+from study_files import chosen, refused, study, write
 
+from verax.studies.grid import read_study
 from verax.studies.grid.vectors import content
 
 
@@ -29,9 +30,11 @@ def test_a_choice_called_none_says_of_what(tmp_path: Path) -> None:
     assert list(study(tmp_path, text).labels.values()) == ["grounding=none", "residual"]
 
 
-def test_a_mark_of_byte_order_is_no_part_of_the_file(tmp_path: Path) -> None:
-    text = "corpora: SMALL\nexams: leakage\n"
-    assert study(tmp_path, "\ufeff" + text).cells == study(tmp_path, text).cells
+@pytest.mark.parametrize("name", ["study.yaml", "study.json"])
+def test_a_mark_of_byte_order_is_no_part_of_the_file(tmp_path: Path, name: str) -> None:
+    text = '{"corpora": {"planted": {"documents": 60}}, "exams": "leakage"}'
+    marked, plain = (read_study(write(tmp_path, m + text, name)) for m in ("\ufeff", ""))
+    assert marked.cells == plain.cells
 
 
 @pytest.mark.parametrize("name", [".hidden", "..", "a/b", '" "'])

@@ -135,7 +135,7 @@ def _how_many(hardware: Hardware, gpus: int, with_mps: bool) -> int:
         return hardware.workers or max(1, cores() // hardware.threads)
     each = hardware.cells_per_gpu
     if each is None:
-        each = max(1, min(MOST_ON_A_GPU, cores() - 1)) if with_mps else 1
+        each = max(1, min(MOST_ON_A_GPU, (cores() - 1) // gpus)) if with_mps else 1
     if hardware.workers is None:
         return gpus * each
     most = hardware.workers if hardware.cells_per_gpu is None else gpus * each

@@ -63,7 +63,9 @@ def run_study(
     if not isinstance(study, Study):
         study = read_study(study, corpora=corpora, seeds=seeds, exams=exams, changed=changed)
     elif any(given is not None for given in (corpora, seeds, exams, changed)):
-        raise VeraxError("this study is read already: give corpora, seeds, exams to read_study")
+        raise VeraxError(
+            "this study is read already: give corpora, seeds, exams to verax.studies.read_study"
+        )
     study = with_hardware(study, hardware)
     folder = study.name if folder is None else folder
     run(study, folder, filesystem, budget, retry_failed, watcher)

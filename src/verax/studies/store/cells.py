@@ -60,7 +60,7 @@ class CellFolders:
     def verify(
         self, keys: Iterable[str] | None = None, contents: bool | None = None
     ) -> dict[str, str]:
-        """DamageError cells, of these or of all there are, and in words what is wrong with them.
+        """Damaged cells, of these or of all there are, and in words what is wrong with them.
 
         `contents` compares checksums too; without it that is done on this machine only, elsewhere
         files have their right lengths.

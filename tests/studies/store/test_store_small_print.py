@@ -1,0 +1,103 @@
+"""Small print of stores: orders, names and types that only show when something goes wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pandas as pd
+import pyarrow as pa
+import pytest
+from made_up_store import FACTS, files_of, labelled, made_up_cell, made_up_store, resolved
+
+from verax.errors import VeraxError
+from verax.studies.store import Store, pack, unpack
+from verax.studies.store.places import Place
+from verax.studies.store.rows import arrow_rows, frame_of
+from verax.studies.store.shapes import Union, empty_of, restored, shape_of
+
+
+def test_a_cell_half_removed_elsewhere_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where folders have no names to lose at once, the manifest goes first."""
+    cell = made_up_cell()
+    store = made_up_store(f"/{tmp_path.name}/study", [cell], filesystem=fsspec.filesystem("memory"))
+    assert store.keys() == [cell.key]
+
+    def fail(place: Place, name: str) -> None:
+        raise OSError("the line is dead")
+
+    monkeypatch.setattr(Place, "remove_folder", fail)
+    with pytest.raises(VeraxError, match="the line is dead"):
+        store.discard(cell.key)
+    assert store.keys() == []
+    assert not store.complete(cell.key)
+
+
+def test_what_others_wrote_since_is_seen(tmp_path: Path) -> None:
+    """A filesystem may remember listings: it is asked to forget before each."""
+
+    class Remembering(type(fsspec.filesystem("memory"))):  # type: ignore[misc]
+        cachable = False
+        forgot = 0
+
+        def invalidate_cache(self, path: Any = None) -> None:
+            type(self).forgot += 1
+
+    store = made_up_store(f"/{tmp_path.name}/study", [], filesystem=Remembering())
+    for look in (store.keys, store.failures, lambda: store.complete("0" * 16)):
+        before = Remembering.forgot
+        look()
+        assert Remembering.forgot > before
+
+
+def test_a_failure_is_forgotten_for_good_once_the_cell_is_done(tmp_path: Path) -> None:
+    cell = made_up_cell()
+    store = Store.create(tmp_path / "s", "made up", "", resolved([cell]))
+    store.fail(cell.key, {"cell": cell.key, "reason": "error", "error": "oh"})
+    store.commit(cell.key, cell.to_json(), files_of(cell), FACTS)
+    store.discard(cell.key)
+    assert store.failures() == {}
+
+
+def test_rows_of_another_cell_are_not_packed(tmp_path: Path) -> None:
+    cell = made_up_cell()
+    store = Store.create(tmp_path / "s", "made up", "", resolved([cell]))
+    files = files_of(cell)
+    files["leakage.parquet"] = labelled(pd.DataFrame({"value": [1.0]}), "0" * 16)
+    store.commit(cell.key, cell.to_json(), files, FACTS)
+    with pytest.raises(VeraxError, match=r"leakage\.parquet is of other cells"):
+        pack(tmp_path / "s", tmp_path / "packed")
+    assert not (tmp_path / "packed").exists()
+
+
+def test_who_made_a_store_is_not_who_unpacks_it(tmp_path: Path) -> None:
+    made_up_store(tmp_path / "s", [made_up_cell()])
+    about = tmp_path / "s" / "store.json"
+    about.write_text(about.read_text().replace(Store.open(tmp_path / "s").about["verax"], "0.0.1"))
+    pack(tmp_path / "s", tmp_path / "packed")
+    unpack(tmp_path / "packed", tmp_path / "again")
+    assert Store.open(tmp_path / "again").about == Store.open(tmp_path / "s").about
+    assert Store.open(tmp_path / "again").about["verax"] == "0.0.1"
+
+
+def test_a_column_of_whole_and_other_numbers_is_of_numbers() -> None:
+    rows = [{"lam": 1}, {"lam": 2.5}, {"lam": None}]
+    assert arrow_rows(rows).column("lam").to_pylist() == [1.0, 2.5, None]
+    assert frame_of(rows)["lam"].dtype == "float64"
+
+
+def test_columns_of_one_name_and_several_types_take_nobodys_name() -> None:
+    tables = [
+        pa.table({"cell": ["k"], "draw": pa.array([1])}),
+        pa.table({"cell": ["k"], "draw": ["one"]}),
+        pa.table({"cell": ["k"], "draw_int64": [0.5]}),
+    ]
+    union = Union(["cell"], (table.schema for table in tables))
+    assert len(set(union.schema.names)) == len(union.schema.names) == 4
+    for table in tables:
+        stored = union.encoded([union.rows(table, {"cell": "k"})])
+        columns = union.columns(table.schema)
+        assert restored(stored, empty_of(shape_of(table)), columns, "k").equals(table)

@@ -21,10 +21,11 @@ from verax.studies.grid.estimate import estimate
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
 from verax.studies.running.bars import Bars, duration, one_line
-from verax.studies.running.outlook import FAILED, Outlook, outlook
+from verax.studies.running.outlook import Outlook, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
 from verax.studies.running.runner import Ran
+from verax.studies.store.sources import FAILED
 
 _MOST_SHOWN = 200
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}

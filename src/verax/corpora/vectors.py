@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -81,15 +82,8 @@ def _read(
         raise VeraxError(
             f"no such vectors file: {path}; give a GloVe, word2vec or fastText text file"
         )
-    try:
-        with _open(path) as lines:
-            rows, size = _needed_rows(path, watch(lines), vocabulary)
-    except UnicodeDecodeError as error:
-        raise VeraxError(f"{path} is not UTF-8 text: binary vectors are not read") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise VeraxError(f"{path} is not a whole gzip file: {error}") from error
-    except OSError as error:
-        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+    with opened(path) as lines:
+        rows, size = _needed_rows(path, watch(lines), vocabulary)
     if not rows:
         raise VeraxError(f"{path} has a vector for none of the corpus's words: check its language")
     matrix = np.zeros((len(vocabulary), size), dtype=np.float32)
@@ -131,10 +125,24 @@ def train_vectors(
     return _with_coverage(matrix, present, vocabulary, train).unit_norm()
 
 
-def _open(path: Path) -> IO[str]:
-    with path.open("rb") as start:
-        zipped = start.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rt", encoding="utf-8") if zipped else path.open(encoding="utf-8")
+@contextmanager
+def opened(path: Path) -> Iterator[IO[str]]:
+    """The lines of a vectors file, plain or .gz; what cannot be read is an error for the user."""
+    try:
+        with path.open("rb") as start:
+            zipped = start.read(2) == b"\x1f\x8b"
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if zipped
+            else path.open(encoding="utf-8") as lines
+        ):
+            yield lines
+    except UnicodeDecodeError as error:
+        raise VeraxError(f"{path} is not UTF-8 text: binary vectors are not read") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise VeraxError(f"{path} is not a whole gzip file: {error}") from error
+    except OSError as error:
+        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _needed_rows(

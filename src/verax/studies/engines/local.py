@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 import os
-import pickle
 import queue
 import weakref
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.studies.engines import mps
-from verax.studies.engines.engine import ERROR, LOST, OUT_OF_MEMORY, Event, Failed, Job, Progressed
+from verax.studies.engines.engine import Event, Failed, Job, Progressed
+from verax.studies.engines.handing import CORPORA, REPLACED, count, name_of, packed
 from verax.studies.engines.machine import cores, gpu_name, gpus
-from verax.studies.engines.process import CORPORA, Told, WorkerProcess, end
+from verax.studies.engines.process import Told, WorkerProcess, end
 from verax.studies.grid.hardware import Hardware
 
 MOST_ON_A_GPU = 12
 """Cells that share a GPU under MPS: more gain nothing."""
-
-_REPLACED = (LOST, OUT_OF_MEMORY, ERROR)
-"""A worker that met one of these runs no other cell: on a GPU, an error may stay for good."""
 
 
 class LocalEngine:
@@ -59,12 +56,12 @@ class LocalEngine:
 
     def describe(self) -> str:
         if not self._gpus:
-            threads = _count(self._hardware.threads, "thread")
-            return f"{_count(self.workers, 'worker')}, {threads} each, CPU"
+            threads = count(self._hardware.threads, "thread")
+            return f"{count(self.workers, 'worker')}, {threads} each, CPU"
         used = min(self.workers, len(self._gpus))
         each = math.ceil(self.workers / used)
         name = gpu_name()
-        words = f"{_count(each, 'cell')} on each of {_count(used, 'GPU')}"
+        words = f"{count(each, 'cell')} on each of {count(used, 'GPU')}"
         words += f" ({name})" if name else ""
         if self._mps:
             words += ", MPS on"
@@ -75,10 +72,10 @@ class LocalEngine:
     def submit(self, job: Job, corpus: Corpus) -> None:
         if not self.free:
             raise RuntimeError("no worker is free: wait for one")
-        name = f"{corpus.fingerprint} {sorted(corpus.config.items())!r}"
+        name = name_of(corpus)
         worker = self._worker_for(name)
-        packed = b"" if name in worker.holds else self._pack(name, corpus)
-        worker.begin(job, name, packed, self._told)
+        given = b"" if name in worker.holds else self._pack(name, corpus)
+        worker.begin(job, name, given, self._told)
         self._busy.append(worker)
 
     def wait(self, timeout: float) -> list[Event]:
@@ -113,9 +110,7 @@ class LocalEngine:
     def _pack(self, name: str, corpus: Corpus) -> bytes:
         """A corpus on its way to workers, tokenised here so that none of them has to."""
         if name not in self._packed:
-            for documents in corpus.splits.values():
-                documents.tokenise(iter)
-            self._packed[name] = pickle.dumps(corpus, protocol=pickle.HIGHEST_PROTOCOL)
+            self._packed[name] = packed(corpus)
             for oldest in list(self._packed)[:-CORPORA]:
                 del self._packed[oldest]
         return self._packed[name]
@@ -124,7 +119,7 @@ class LocalEngine:
         if isinstance(event, Progressed):
             return
         self._busy.remove(worker)
-        if isinstance(event, Failed) and event.reason in _REPLACED:
+        if isinstance(event, Failed) and event.reason in REPLACED:
             end([worker])
         else:
             self._idle.append(worker)
@@ -155,7 +150,3 @@ def _stop(
     finally:
         if service is not None:
             service.stop()
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

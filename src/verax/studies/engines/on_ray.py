@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import time
 import weakref
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from verax.studies.engines.engine import (
     Job,
     Progressed,
 )
+from verax.studies.engines.handing import REPLACED, count, name_of, packed
 from verax.studies.engines.ray_cluster import Cluster, Node, import_ray, join, nodes, share
 from verax.studies.engines.ray_seat import Seat, board
 from verax.studies.grid.hardware import Hardware
@@ -33,9 +33,6 @@ _LOOK = 1.0
 
 _GONE = 10.0
 """Seconds in which Ray has to end a process."""
-
-_REPLACED = (LOST, OUT_OF_MEMORY, ERROR)
-"""A seat that met one of these runs no other cell: on a GPU, an error may stay for good."""
 
 
 @dataclass(eq=False)
@@ -109,9 +106,9 @@ class RayEngine:
         there = self._there()
         cpus, gpus = int(sum(n.cpus for n in there)), int(sum(n.gpus for n in there))
         words = (
-            f"Ray at {self._held.cluster.address}: {_count(len(there), 'node')}, "
-            f"{_count(cpus, 'CPU')}, {_count(gpus, 'GPU')}; "
-            f"up to {_count(self.workers, 'cell')} at once"
+            f"Ray at {self._held.cluster.address}: {count(len(there), 'node')}, "
+            f"{count(cpus, 'CPU')}, {count(gpus, 'GPU')}; "
+            f"up to {count(self.workers, 'cell')} at once"
         )
         if 0 < self._share.gpus <= 0.5:
             words += ", several on a GPU: slower than one where NVIDIA MPS does not run on the node"
@@ -120,9 +117,9 @@ class RayEngine:
     def submit(self, job: Job, corpus: Corpus) -> None:
         if not self.free:
             raise RuntimeError("no seat is free: wait for one")
-        name = f"{corpus.fingerprint} {sorted(corpus.config.items())!r}"
-        packed, seat = self._pack(name, corpus), self._take_seat()
-        self._held.running[seat.actor.run.remote(job, name, [packed])] = job.cell.key, seat
+        name = name_of(corpus)
+        place, seat = self._pack(name, corpus), self._take_seat()
+        self._held.running[seat.actor.run.remote(job, name, [place])] = job.cell.key, seat
 
     def wait(self, timeout: float) -> list[Event]:
         until = time.monotonic() + max(0.0, timeout)
@@ -172,7 +169,7 @@ class RayEngine:
         except self._ray.exceptions.RayError as error:
             outcome = failure(key, error)
             self._looked = -_LOOK  # its node may be gone
-        if isinstance(outcome, Failed) and outcome.reason in _REPLACED:
+        if isinstance(outcome, Failed) and outcome.reason in REPLACED:
             self._ray.kill(seat.actor)
         else:
             seat.idle_since = time.monotonic()
@@ -206,10 +203,7 @@ class RayEngine:
         As bytes: arrays that processes share are read-only.
         """
         if name not in self._packed:
-            for documents in corpus.splits.values():
-                documents.tokenise(iter)
-            packed = pickle.dumps(corpus, protocol=pickle.HIGHEST_PROTOCOL)
-            self._packed[name] = self._ray.put(packed)
+            self._packed[name] = self._ray.put(packed(corpus))
         return self._packed[name]
 
     def _start_board(self) -> Any:
@@ -257,7 +251,3 @@ def _stop(pid: int, held: _Held) -> None:
     finally:
         if held.cluster.ours:
             ray.shutdown()
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

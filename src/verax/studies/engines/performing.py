@@ -42,10 +42,13 @@ from verax.studies.engines.engine import (
 from verax.studies.engines.facts import surroundings
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.vectors import content
+from verax.studies.store.manifests import MODEL, VERDICT
 from verax.training.loop import Diverged
 from verax.training.training import train
 
-CELL, VERDICT, MODEL = "cell", "verdict.json", "model"
+CELL = "cell"
+"""The column that says whose a row is."""
+
 _NO_MEMORY = (
     "can't allocate memory",
     "not enough memory",

@@ -16,13 +16,10 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
 from verax.studies.engines.engine import LOST, Event, Failed, Job, Progressed
+from verax.studies.engines.handing import CORPORA, THREADS
 from verax.studies.engines.worker import CODE, Order
 
-CORPORA = 2
-"""Corpora that a worker holds at most."""
-
 _LAST_WORDS = 16_384
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 Told = queue.SimpleQueue[tuple["WorkerProcess", Event]]
 
@@ -47,7 +44,7 @@ class WorkerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=self._said,
                 stderr=self._said,
-                env={**os.environ, **environment, **dict.fromkeys(_THREADS, str(threads))},
+                env={**os.environ, **environment, **dict.fromkeys(THREADS, str(threads))},
             )
         self._connection = Connection(ours.detach())
         self._thread: threading.Thread | None = None

@@ -16,14 +16,12 @@ from threadpoolctl import threadpool_limits
 
 from verax.corpora.corpus import Corpus
 from verax.studies.engines.engine import Failed, Finished, Job, Progressed
+from verax.studies.engines.handing import CORPORA, THREADS
 from verax.studies.engines.performing import perform
-from verax.studies.engines.process import CORPORA
 from verax.studies.engines.ray_cluster import import_ray
 
 NODE = "ray_node"
 """Among the facts of a cell: the node it ran on."""
-
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 class Seat:
@@ -38,7 +36,7 @@ class Seat:
         # libraries that are loaded, and those that will be
         threadpool_limits(threads)
         torch.set_num_threads(threads)
-        os.environ.update(dict.fromkeys(_THREADS, str(threads)))
+        os.environ.update(dict.fromkeys(THREADS, str(threads)))
         self._device = device
         self._board = board
         self._node: str = import_ray().get_runtime_context().get_node_id()

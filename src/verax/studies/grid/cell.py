@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -44,24 +44,19 @@ class Cell:
 
         The name of the vectors file has no part in it, its content does.
         """
-        values = self._values()
-        if self.vectors is not None:
-            values["training"] = {**values["training"], "vectors": self.vectors}
-        return hashlib.sha256(canonical(values).encode()).hexdigest()[:16]
+        return self._hash()
 
     @cached_property
     def trained(self) -> str:
         """A hash of what decides the model alone: cells of one model differ in their exams."""
-        values = self._values()
-        for name in ("exams", "split", "sample", "exam_seed"):
-            del values[name]
+        return self._hash(without=("exams", "split", "sample", "exam_seed"))
+
+    def _hash(self, without: Collection[str] = ()) -> str:
+        # fields as they are: copies of all that is inside would take most of the time
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in without}
         if self.vectors is not None:
             values["training"] = {**values["training"], "vectors": self.vectors}
         return hashlib.sha256(canonical(values).encode()).hexdigest()[:16]
-
-    def _values(self) -> dict[str, Any]:
-        """Every field as it is: copies of all that is inside would take most of a key's time."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def columns(self) -> dict[str, Any]:
         """The configuration as one flat row: options by their names, `exams` as a list in text.

@@ -15,10 +15,6 @@ class Place:
     line: int = 0
     path: str = ""
 
-    def under(self, name: str) -> Place:
-        """A part of what stands here, by its name; only a path can tell it."""
-        return Place(self.line, f"{self.path}.{name}" if self.path else name)
-
 
 class Problems:
     """Problems found so far; `name` is the file's, if it is one."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from verax.corpora.vectors import opened
 from verax.errors import VeraxError
 
 _PIECE = 2**20
@@ -34,19 +33,9 @@ def content(path: str, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter) -
 
 def width(path: str) -> int:
     """How many numbers a row of a vectors file has, by its first line (see `read_vectors`)."""
-    place = Path(path).expanduser()
-    try:
-        with place.open("rb") as start:
-            zipped = start.read(2) == b"\x1f\x8b"
-        with gzip.open(place, "rb") if zipped else place.open("rb") as file:
-            lines = (line.decode("utf-8").rstrip() for line in file)
-            number, first = next(((n, line) for n, line in enumerate(lines) if line), (0, ""))
-    except UnicodeDecodeError as error:
-        raise VeraxError(f"{path} is not UTF-8 text: binary vectors are not read") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise VeraxError(f"{path} is not a whole gzip file: {error}") from error
-    except OSError as error:
-        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+    with opened(Path(path).expanduser()) as file:
+        lines = (line.rstrip() for line in file)
+        number, first = next(((n, line) for n, line in enumerate(lines) if line), (0, ""))
     blanks = first.count(" ")
     if number == 0 and blanks == 1 and all(part.isdecimal() for part in first.split()):
         return int(first.split()[1])

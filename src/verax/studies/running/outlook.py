@@ -12,9 +12,8 @@ from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import cores, gpus
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
-from verax.studies.store.store import Store
-
-DONE, FAILED, DAMAGED = "done", "failed", "damaged"
+from verax.studies.store.sources import DAMAGED, DONE, FAILED
+from verax.studies.store.store import STORE, Store
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def _found(
     try:
         store = Store.open(folder, filesystem)
     except VeraxError:
-        if "://" not in str(folder) and (Path(folder) / "store.json").exists():
+        if "://" not in str(folder) and (Path(folder) / STORE).exists():
             raise  # there is one, and this Verax cannot go on with it
         return {}, {}
     keys = {cell.key for cell in study.cells}

@@ -32,10 +32,11 @@ from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
 from verax.studies.running.watching import Silent, Watcher
 from verax.studies.store.claims import Claim
+from verax.studies.store.manifests import CONFIG, MODEL
 from verax.studies.store.store import Store
 from verax.version import __version__
 
-MODEL_FILES = tuple(f"model/{name}" for name in sorted(FILES))
+MODEL_FILES = tuple(f"{MODEL}/{name}" for name in sorted(FILES))
 TRIES = 3
 """How often a cell is begun whose worker goes away each time."""
 _PATIENCE = 0.5
@@ -278,7 +279,7 @@ def trained_models(store: Store) -> dict[str, str]:
     for key in sorted(store.keys()):
         try:
             if set(MODEL_FILES) <= set(store.manifest(key)["files"]):
-                config = json.loads(store.read(key, "config.json"))
+                config = json.loads(store.read(key, CONFIG))
                 found[Cell.from_json(config).trained] = key
         except VeraxError:  # damaged: not one to take a model from
             continue

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from verax.errors import VeraxError
@@ -127,15 +127,7 @@ class Store(CellFolders):
             "kept"
         )
 
-    def commit(
-        self,
-        key: str,
-        cell_json: Mapping[str, Any],
-        files: Mapping[str, bytes],
-        facts: Mapping[str, Any],
-        left_out: Sequence[str] = (),
-    ) -> None:
-        super().commit(key, cell_json, files, facts, left_out)
+    def _committed(self, key: str) -> None:
         self.forgive(key)
 
     def fail(self, key: str, record: Mapping[str, Any]) -> None:

@@ -122,11 +122,14 @@ def test_unknown_options_get_the_nearest() -> None:
 
 def test_config_is_enough_to_load_a_file_again() -> None:
     path = write(Path("rows.csv"), "word")
-    corpus = load_corpus(path, labels={0: "no", 1: "yes"}, max_length=5, lowercase=False)
-    config = dict(corpus.config)
-    again = load_corpus(config.pop("corpus"), **config)
-    assert again.fingerprint == corpus.fingerprint
-    assert again.notes == corpus.notes
+    plain = {"labels": {0: "no", 1: "yes"}, "max_length": 5, "lowercase": False}
+    later = {"tokeniser": "keras", "resplit": "all", "test_limit": 2}
+    for options in (plain, plain | later):
+        corpus = load_corpus(path, **options)
+        config = dict(corpus.config)
+        again = load_corpus(config.pop("corpus"), **config)
+        assert again.fingerprint == corpus.fingerprint
+        assert again.notes == corpus.notes
 
 
 def test_a_mistyped_path_in_a_folder_that_is_there_is_not_sought_on_the_hub(

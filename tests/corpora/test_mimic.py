@@ -295,6 +295,12 @@ def test_fixed_splits_cannot_be_changed(small: Path) -> None:
     for task in ("mimic_diabetes", "mimic_anemia"):
         with pytest.raises(VeraxError, match=f"{task}' has fixed splits"):
             load_corpus(f"{task}:{small}", split_seed=1)
+        with pytest.raises(VeraxError, match=f"{task}' has fixed splits"):
+            load_corpus(f"{task}:{small}", resplit="all")
+    for path in small.glob("*_50_hadm_ids.csv"):
+        path.unlink()
+    with pytest.raises(VeraxError, match="cut by patient, texts are not: leave out resplit"):
+        load_corpus(f"mimic_diabetes:{small}", resplit="all")
 
 
 def test_the_data_folder_is_looked_into(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

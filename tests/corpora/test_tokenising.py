@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from itertools import groupby
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verax.corpora.tokenising import Lexicon, Tokeniser, sentence_lengths
+from verax.corpora.tokenising import TOKENISERS, Lexicon, Tokeniser, sentence_lengths
 
 
 @pytest.mark.parametrize(
@@ -71,10 +74,68 @@ def test_given_tokens_are_taken_as_they_are() -> None:
     assert Tokeniser("tokens")("A text instead") == ["a", "text", "instead"]
 
 
-@given(st.text(), st.sampled_from(["words", "whitespace"]), st.booleans())
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("It's the 2nd of 10,000 b2b x²", "it 's the qqq of qqq qqq qqq"),
+        ("1 2 3", "qqq qqq qqq"),
+        ("Wow!!! so... >>> -- - --", "wow ! so . > -"),
+        ("!?!? ha ha", "! ? ! ? ha ha"),
+        ("a 's 's ''s", "a 's 's ' 's"),
+        ("n't n't ____ __", "n't n't ____ __"),
+        ("❤\ufe0f❤\ufe0f❤", "❤\ufe0f ❤"),
+        ("don’t<br />", "do n't"),
+    ],
+)
+def test_digits_are_masked_and_runs_of_a_sign_are_one(text: str, tokens: str) -> None:
+    assert Tokeniser("digits-masked")(text) == tokens.split()
+
+
+@given(st.text(alphabet="ab1²n't's.,-!?_ \n") | st.text(), st.booleans())
+def test_digits_masked_is_words_with_two_changes(text: str, lowercase: bool) -> None:
+    """Token by token: mask what has a digit, then keep one of each group of equal signs."""
+    words = Tokeniser("words", lowercase)(text)
+    masked = ["qqq" if any(c.isdigit() for c in w) else w for w in words]
+    expected = []
+    for token, group in groupby(masked):
+        clitic = re.fullmatch(r"n't|'(s|re|ve|ll|d|m)", token, re.IGNORECASE)
+        sign = not clitic and not re.match(r"\w", token)
+        expected += [token] if sign else list(group)
+    assert Tokeniser("digits-masked", lowercase)(text) == expected
+
+
+def test_sentences_end_at_collapsed_signs() -> None:
+    lexicon = Lexicon()
+    tokens = Tokeniser("digits-masked")("Lost 3-2... Why?! No idea!!!")
+    assert sentence_lengths(lexicon.number([tokens]), lexicon).values.tolist() == [5, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("It's great!<br /><br />10/10 A+", ["it's", "great", "br", "br", "10", "10", "a"]),
+        ("well-made, e.g. a_b\tc\nd", ["well", "made", "e", "g", "a", "b", "c", "d"]),
+        ("“curly” … naïve", ["“curly”", "…", "naïve"]),
+        ("'quoted' one\u00a0word \x85", ["'quoted'", "one\u00a0word", "\x85"]),
+        ("-- !!! --", []),
+    ],
+)
+def test_keras_drops_ascii_signs_but_the_apostrophe(text: str, tokens: list[str]) -> None:
+    assert Tokeniser("keras")(text) == tokens
+
+
+@given(st.text(alphabet="aB'<br/>-_`~^@!. \t\n\r") | st.text())
+def test_keras_words_are_the_runs_of_other_characters(text: str) -> None:
+    """The signs of `string.punctuation` but the apostrophe, a blank, a tab and a newline part."""
+    part = re.escape('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~')
+    assert Tokeniser("keras", lowercase=False)(text) == re.findall(rf"[^ \t\n{part}]+", text)
+    assert Tokeniser("keras")(text) == re.findall(rf"[^ \t\n{part}]+", text.lower())
+
+
+@given(st.text(), st.sampled_from([k for k in TOKENISERS if k != "tokens"]), st.booleans())
 def test_finds_nothing_says_what_tokenising_would(text: str, kind: str, lowercase: bool) -> None:
     tokeniser = Tokeniser(kind, lowercase)
-    for candidate in (text, f"<br />{text}", f" <BR>\n{text.strip()}"):
+    for candidate in (text, f"<br />{text}", f" <BR>\n{text.strip()}", f"-- {text}"):
         assert tokeniser.finds_nothing(candidate) == (tokeniser(candidate) == [])
 
 
@@ -87,8 +148,9 @@ def test_words_loses_no_character_but_blanks_and_breaks(text: str) -> None:
 
 @given(st.text(alphabet="abcn't's13.,-! "))
 def test_words_are_stable_when_tokenised_again(text: str) -> None:
-    once = Tokeniser()(text)
-    assert Tokeniser()(" ".join(once)) == once
+    for kind in ("words", "digits-masked", "keras"):
+        once = Tokeniser(kind)(text)
+        assert Tokeniser(kind)(" ".join(once)) == once
 
 
 def test_the_lexicon_numbers_in_order_of_first_sight_and_grows() -> None:

@@ -34,11 +34,13 @@ def _names(slot: dict[str, object]) -> str:
     return "-".join(str(value) for value in slot.values())
 
 
-def scipys(a: np.ndarray, b: np.ndarray, rank: Callable[..., object]) -> float:
+def scipys(
+    a: np.ndarray, b: np.ndarray, rank: Callable[..., object], part: str = "statistic"
+) -> float:
     """SciPy's correlation, NaN where it has none: it warns of constants, and of one position."""
     if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return math.nan
-    return float(rank(a, b).statistic)  # type: ignore[attr-defined]
+    return float(getattr(rank(a, b), part))
 
 
 # -- by hand
@@ -99,6 +101,10 @@ def test_agreement_by_hand(by_hand: verax.Verdict) -> None:
             reasons = [REASONS[int(code)] for code in why[on, first, second, over]]
             assert reasons[2:4] == ["one position", "first constant"]
             assert reasons[4] == ("second constant" if math.isnan(column[14]) else "defined")
+            # of three words two orders are all alike or all opposite; of two, both
+            p = [(1 / 3 if abs(x) > 0.9 else 1) for x in column.iloc[:2]]
+            p += [nan, nan, 1 if column[14] == 1 else nan]
+            np.testing.assert_allclose(values(by_hand, "p")[on, first, second, over], p)
 
 
 def test_gradients_and_deletion_by_hand(by_hand: verax.Verdict) -> None:
@@ -126,14 +132,16 @@ def test_the_summary_counts_what_it_leaves_out(by_hand: verax.Verdict) -> None:
         "τ-b",
         "sd",
         "median",
+        "p ≤ 0.05",
         "documents",
         *(f"out: {reason}" for reason in REASONS[1:]),
     ]
     gradient = found.loc["inputs: attention : gradient"]
-    assert gradient.tolist()[:4] == pytest.approx([1 / 3, 2 / math.sqrt(3), 1, 3])
-    assert gradient.tolist()[4:] == [1, 1, 0, 0]
+    # three words are too few: a third of their orders are as far from chance
+    assert gradient.tolist()[:5] == pytest.approx([1 / 3, 2 / math.sqrt(3), 1, 0, 3])
+    assert gradient.tolist()[5:] == [1, 1, 0, 0]
     deletion = found.loc["items: attention : leave-one-out"]
-    assert deletion.tolist() == pytest.approx([0, math.sqrt(2) / 3, 0, 2, 1, 1, 1, 0])
+    assert deletion.tolist() == pytest.approx([0, math.sqrt(2) / 3, 0, 0, 2, 1, 1, 1, 0])
     # of gradient and deletion, "k l" has neither: its two words move alike
     assert found.loc["items: gradient : leave-one-out", "documents"] == 2
     documents = by_hand.summary("agreement_documents")["value"]
@@ -204,11 +212,15 @@ def test_kendall_is_scipys(
     make_model: Make, planted: verax.Corpus, slot: dict[str, object]
 ) -> None:
     model = make_model(**slot)
-    found = values(verax.examine(model, planted, "agreement"))
-    expected = expected_agreement(model, planted, lambda a, b: scipys(a, b, stats.kendalltau))
-    assert found.notna().to_numpy().any()
-    assert found.index.equals(expected.index)
-    np.testing.assert_allclose(found, expected[list(found)], atol=1e-12)
+    verdict = verax.examine(model, planted, "agreement")
+    for measure, part in (("kendall", "statistic"), ("p", "pvalue")):
+        found = values(verdict, measure)
+        expected = expected_agreement(
+            model, planted, lambda a, b, part=part: scipys(a, b, stats.kendalltau, part)
+        )
+        assert found.notna().to_numpy().any()
+        assert found.index.equals(expected.index)
+        np.testing.assert_allclose(found, expected[list(found)], atol=1e-12)
 
 
 def overlap(a: np.ndarray, b: np.ndarray, k: int = 3) -> float:
@@ -233,7 +245,7 @@ def test_spearman_and_the_top_where_asked_for(make_model: Make, planted: verax.C
                     (value,) = (v for name, v in shown.items() if name.split(" (")[0] == row)
                     assert value == pytest.approx(found[on, first, second, part].mean())
     plain = verax.examine(model, planted, "agreement")
-    assert set(plain.tables["agreement"]["measure"]) == {"kendall", "reason"}
+    assert set(plain.tables["agreement"]["measure"]) == {"kendall", "reason", "p"}
 
 
 @pytest.mark.parametrize("slot", SLOTS, ids=_names)
@@ -323,7 +335,7 @@ def test_without_an_encoder_an_input_is_its_item(make_model: Make, planted: vera
 
 def test_summaries_are_numpys_over_the_tables(make_model: Make, planted: verax.Corpus) -> None:
     verdict = verax.examine(make_model(projection="sparsemax"), planted, "agreement")
-    found, why = values(verdict), values(verdict, "reason")
+    found, why, p = (values(verdict, name) for name in ("kendall", "reason", "p"))
     summary = verdict.summary()
     assert set(summary["exam"]) == {"agreement"}
     for key in found:
@@ -339,7 +351,11 @@ def test_summaries_are_numpys_over_the_tables(make_model: Make, planted: verax.C
             assert cells.loc["τ-b", ["low", "high"]].tolist() == pytest.approx(ends)
         assert cells.loc["sd", "value"] == pytest.approx(np.std(there, ddof=1))
         assert cells.loc["median", "value"] == pytest.approx(np.median(there))
-        assert (cells.loc[["τ-b", "sd", "median"], "n"] == len(there)).all()
+        assert (cells.loc[["τ-b", "sd", "median", "p ≤ 0.05"], "n"] == len(there)).all()
+        share = stats.binomtest(int((p[key] <= 0.05).sum()), len(there))
+        expected = [share.statistic, *share.proportion_ci(method="wilson")]
+        cell = cells.loc["p ≤ 0.05", ["value", "low", "high"]]
+        assert (cell / 100).tolist() == pytest.approx(expected)
         assert cells.loc["documents", "value"] == len(there)
         for code, reason in enumerate(REASONS[1:], start=1):
             assert cells.loc[f"out: {reason}", "value"] == (why[key] == code).sum()

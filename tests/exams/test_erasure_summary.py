@@ -7,9 +7,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.cbook import boxplot_stats
+from scipy import stats
 
 import verax
-from verax.exams.erasure.summary import summarise
+from verax.exams.erasure.summary import summarise, whiskers
 from verax.exams.tables import tidy
 
 
@@ -122,3 +126,129 @@ def test_one_that_flips_beats_one_that_does_not(made_up: verax.Verdict) -> None:
     assert pair["fewer, of flips"] == pytest.approx(100 / 3)
     assert pair["more, of all"] == 25
     assert "attention : random (2 draws)" not in made_up.summary("pairs").index
+
+
+# -- ΔJS where it is near 0, and by Δα
+
+
+@pytest.fixture(scope="module")
+def spread() -> verax.Verdict:
+    """A hundred documents of any Δα and ΔJS, but for Δα between 0.6 and 0.7; many near 0."""
+    random = np.random.default_rng(4)
+    alpha = random.random(100)
+    alpha[(alpha >= 0.6) & (alpha < 0.7)] = 0.15
+    js = random.normal(size=100) * random.choice([0.01, 1.0], 100)
+    js[:4], alpha[:4] = [0.01, -0.01, 0.0, -0.0], 0.35  # neither end is near, 0 is no negative
+    ones = np.ones(100)
+    measures = ["delta_alpha", "js_top", "js_random", "delta_js", "flips_top", "flips_random"]
+    single = np.stack([alpha, ones, ones, js, ones, ones], -1)
+    tables = made_up_tables()
+    label = {"top": "attention", "rule": "paper"}
+    tables["erasure_single"] = tidy(np.arange(100), single[None], measures, [label])
+    return verax.Verdict(tables, {}, summarise(tables))
+
+
+def test_delta_js_by_alpha_is_numpys(spread: verax.Verdict) -> None:
+    found = spread.summary("delta_js_by_alpha")
+    assert found.columns.tolist() == ["documents", "median", "q1", "q3", "near 0"]
+    assert found.index.equals(spread.summary("negative_delta_js").index)
+    assert found["documents"].equals(spread.summary("negative_delta_js")["documents"])
+    assert found["documents"].sum() == 100
+    cells = spread.summary().query("table == 'delta_js_by_alpha'").set_index(["row", "column"])
+    single = spread.tables["erasure_single"].pivot(index="id", columns="measure", values="value")
+    for number, row in enumerate(found.index):
+        own = single.query(f"{number} <= delta_alpha * 10 < {number + 1}")["delta_js"].to_numpy()
+        assert found.loc[row, "documents"] == len(own)
+        if number == 6:
+            assert not len(own)
+            assert found.loc[row].drop("documents").isna().all()
+            continue
+        assert found.loc[row, ["q1", "median", "q3"]].tolist() == pytest.approx(
+            np.percentile(own, [25, 50, 75])
+        )
+        share = stats.binomtest(sum(abs(x) < 0.01 for x in own), len(own))
+        cell = cells.loc[row, "near 0"]
+        assert cell["value"] == pytest.approx(100 * share.statistic)
+        interval = share.proportion_ci(method="wilson")
+        assert [cell["low"], cell["high"]] == pytest.approx([100 * end for end in interval])
+        ends = stats.quantile_test(own, p=0.5).confidence_interval(0.95)
+        low, high = cells.loc[(row, "median"), ["low", "high"]]
+        assert low == pytest.approx(ends.low, nan_ok=True)
+        assert high == pytest.approx(ends.high, nan_ok=True)
+
+
+def test_negatives_near_0_are_of_the_negatives(
+    made_up: verax.Verdict, spread: verax.Verdict
+) -> None:
+    values = spread.tables["erasure_single"].query("measure == 'delta_js'")["value"]
+    negative = [x for x in values if x < 0]
+    near = [x for x in negative if x > -0.01]
+    assert len(near) > 3
+    assert -0.01 in negative
+    found = spread.summary("delta_js")
+    assert found.columns[-1] == "negative, near 0"
+    assert found.loc["attention", "negative"] == len(negative)  # of a hundred
+    share = found.loc["attention", "negative, near 0"]
+    assert share == pytest.approx(100 * len(near) / len(negative))
+    cells = spread.summary().query("table == 'delta_js'").set_index("column")
+    assert cells.loc["negative, near 0", "n"] == len(negative)
+    assert cells.loc["negative, near 0", "unit"] == "percent"
+    assert made_up.summary("delta_js").loc["attention", "negative, near 0"] == 0
+
+
+def test_without_a_negative_there_is_no_share_of_them() -> None:
+    tables = made_up_tables()
+    table = tables["erasure_single"]
+    table.loc[table["measure"] == "delta_js", "value"] = 0.5
+    found = verax.Verdict(tables, {}, summarise(tables)).summary("delta_js").loc["attention"]
+    assert found["negative"] == 0
+    assert math.isnan(found["negative, near 0"])
+
+
+# -- whiskers
+
+
+@given(
+    st.lists(
+        st.one_of(st.integers(0, 8).map(lambda x: x / 8), st.floats(-1e6, 1e6)),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_whiskers_are_matplotlibs(values: list[float]) -> None:
+    expected = boxplot_stats(np.array(values))[0]
+    assert whiskers(np.array(values)) == (expected["whislo"], expected["whishi"])
+
+
+def test_whiskers_leave_outliers_out() -> None:
+    """With quartiles 2 and 4, −1 to 7 is in reach. Of 0, 0, 0, 9 they are 0 and 2.25: 9 is out of
+    reach, and what is within is below q3.
+    """
+    assert whiskers(np.array([-1.0, 2, 3, 4, 7.01])) == (-1, 4)
+    assert whiskers(np.array([0.0, 0, 0, 9])) == (0, 2.25)
+    assert np.isnan(whiskers(np.array([]))).all()
+
+
+def test_whiskers_of_draws_are_averaged_and_stand_at_the_end(made_up: verax.Verdict) -> None:
+    """Fractions 1 in the first draw, ½ and 1 in the second."""
+    for measure in ("fraction", "mass"):
+        found = made_up.summary(measure)
+        assert found.columns.tolist()[-3:] == ["common mean", "whisker low", "whisker high"]
+        many = made_up.tables["erasure_many"].query(f"measure == '{measure}' and draw == 0")
+        for name in ("attention", "gradient", "random"):
+            own = many.query(f"ranking == '{name}'")["value"].dropna()
+            expected = boxplot_stats(own)[0]
+            ends = found.loc[name, ["whisker low", "whisker high"]].tolist()
+            assert ends == [expected["whislo"], expected["whishi"]]
+    draws = made_up.summary("fraction").loc["random (2 draws)"]
+    assert draws[["whisker low", "whisker high"]].tolist() == [0.75, 1]
+    cells = made_up.summary().query("table == 'fraction' and column == 'whisker low'")
+    assert cells[["low", "high"]].isna().to_numpy().all()
+
+
+def test_a_ranking_that_flips_nothing_has_no_whiskers() -> None:
+    tables = made_up_tables()
+    table = tables["erasure_many"]
+    table.loc[table["ranking"] == "attention", "value"] = math.nan
+    found = verax.Verdict(tables, {}, summarise(tables)).summary("fraction").loc["attention"]
+    assert found[["min", "whisker low", "whisker high"]].isna().all()

@@ -96,6 +96,7 @@ TITLES = {
     "contingency": "which single erasure flips the decision: the top item by …, a random other",
     "delta_js": "ΔJS: how much further the top item's erasure moves the output than a random one's",
     "negative_delta_js": "negative ΔJS by Δα, top item by attention",
+    "delta_js_by_alpha": "ΔJS by Δα, top item by attention; near 0: |ΔJS| below 0.01",
     "fraction": "share of the items erased, in order of …, when the decision first flips",
     "mass": "attention erased by then",
     "excess": "items erased beyond the smallest set that flips the decision",

@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
     budget = None if given.budget is None else seconds(given.budget)
     bars = Bars({}, lambda line: print(printable(line), flush=True))
     try:
-        with _ended_politely():
+        with ended_politely():
             study = _read(given)
             out = given.out or study.name
             if given.dry_run:
@@ -93,8 +93,8 @@ def _read(given: argparse.Namespace) -> Study:
     study = read_study(
         given.study,
         corpora=_corpora(given.corpora),
-        seeds=_seeds(given.seeds),
-        exams=_parts(given.exams),
+        seeds=seed_list(given.seeds),
+        exams=parts(given.exams),
         changed=dict(_pair(text) for text in given.changed),
         progress=True,
     )
@@ -200,7 +200,7 @@ def seconds(text: str) -> float:
 
 
 @contextmanager
-def _ended_politely() -> Iterator[None]:
+def ended_politely() -> Iterator[None]:
     """A request to end, as schedulers send it, is treated as Ctrl-C."""
 
     def stop(number: int, frame: Any) -> None:
@@ -213,7 +213,7 @@ def _ended_politely() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _parts(text: str | None) -> list[str] | None:
+def parts(text: str | None) -> list[str] | None:
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",") if part.strip()]
@@ -225,7 +225,7 @@ def _parts(text: str | None) -> list[str] | None:
 def _corpora(text: str | None) -> list[str] | None:
     """Names with commas between them; `planted:classes=3,length=40` is one."""
     found: list[str] = []
-    for part in _parts(text) or []:
+    for part in parts(text) or []:
         goes_on = bool(found) and ":" in found[-1] and re.fullmatch(r"\w+=[\w.]+", part)
         found[-1:] = [f"{found[-1]},{part}"] if goes_on else [*found[-1:], part]
     return found or None
@@ -240,9 +240,9 @@ def _mention(study: Study) -> None:
         console().print(printable(note), style="dim", markup=False)
 
 
-def _seeds(text: str | None) -> list[int] | None:
-    parts = _parts(text)
-    return None if parts is None else [parse("seeds", part, int) for part in parts]
+def seed_list(text: str | None) -> list[int] | None:
+    given = parts(text)
+    return None if given is None else [parse("seeds", part, int) for part in given]
 
 
 def _pair(text: str) -> tuple[str, str]:

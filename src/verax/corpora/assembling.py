@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 
 from verax.corpora.corpus import Corpus, Documents, checked
-from verax.corpora.options import CorpusOptions
+from verax.corpora.messages import strip_message
+from verax.corpora.options import UNTOLD, CorpusOptions
+from verax.corpora.partitioning import pooled, with_missing_splits
 from verax.corpora.ragged import Ragged
-from verax.corpora.splitting import cut, stratified_order
+from verax.corpora.splitting import stratified_order
 from verax.corpora.tokenising import Lexicon, Tokeniser
 from verax.errors import VeraxError, nearest
 
@@ -27,22 +29,37 @@ def assemble(
     """A corpus from one table per split; what is dropped or cut is told in its notes."""
     notes: list[str] = []
     mapping = _mapping(options.labels)
+    if options.strip_messages:
+        if options.tokeniser == "tokens":
+            raise VeraxError(
+                f"option 'strip_messages' is for texts, and corpus {name!r} is read as lists of "
+                "tokens: leave it out"
+            )
+        notes.append("header, quoted lines and signature of messages left out")
     frames = {s: _columns(f"corpus {name!r} ({s})", t, options) for s, t in tables.items()}
     if mapping is not None:
         _refuse_unknown(name, mapping, frames)
+    frames = pooled(frames, options, notes)
     frames = {s: _clean(s, f, options, mapping, notes) for s, f in frames.items()}
-    frames = _with_missing_splits(frames, options, notes)
+    frames = with_missing_splits(frames, options, notes)
     classes = _classes(frames, mapping, class_order)
     if options.limit is not None:
         frames = {s: _limited(s, f, options.limit, notes) for s, f in frames.items()}
+    if options.test_limit is not None:
+        frames["test"] = _limited("test", frames["test"], options.test_limit, notes)
     tokeniser = Tokeniser(options.tokeniser, options.lowercase)
     lexicon = Lexicon()
     index = {label: i for i, label in enumerate(classes)}
     splits = {s: _documents(f, index, tokeniser, lexicon) for s, f in frames.items()}
-    if options.min_length is not None or options.max_length is not None:
+    if options.min_length is not None or options.max_length is not None or options.drop_extremes:
         splits = {s: _within_lengths(s, d, options, notes) for s, d in splits.items()}
-    config: dict[str, Any] = {"corpus": name, **asdict(options), "labels": mapping}
+    config = {"corpus": name, **_told(options), "labels": mapping}
     return checked(Corpus(name, classes, **splits, config=config, notes=tuple(notes)))
+
+
+def _told(options: CorpusOptions) -> dict[str, Any]:
+    defaults = asdict(CorpusOptions())
+    return {n: v for n, v in asdict(options).items() if n not in UNTOLD or v != defaults[n]}
 
 
 def label_key(value: Any) -> str:
@@ -109,7 +126,8 @@ def _columns(where: str, table: pd.DataFrame, options: CorpusOptions) -> pd.Data
             marks = _rationales(where, table[options.rationale_column], clean)
             clean["rationale"] = pd.Series(marks, dtype=object)
     else:
-        clean["text"] = _texts(where, source, table)
+        texts = _texts(where, source, table)
+        clean["text"] = [strip_message(t) for t in texts] if options.strip_messages else texts
     return clean
 
 
@@ -184,24 +202,6 @@ def _rationales(where: str, column: pd.Series, clean: pd.DataFrame) -> list[np.n
     return marks
 
 
-def _with_missing_splits(
-    frames: Mapping[str, pd.DataFrame], options: CorpusOptions, notes: list[str]
-) -> dict[str, pd.DataFrame]:
-    wanted = {"validation": options.validation_fraction, "test": options.test_fraction}
-    missing = {s: f for s, f in wanted.items() if s not in frames}
-    train = frames["train"]
-    if not missing:
-        return dict(frames)
-    if sum(missing.values()) >= 1:
-        raise VeraxError("validation_fraction and test_fraction leave nothing to train on")
-    texts, labels = train["text"].tolist(), train["label"].tolist()
-    rest, *parts = cut(texts, labels, list(missing.values()), options.split_seed)
-    notes.append(f"{' and '.join(missing)} cut off train, stratified by label")
-    rows = {"train": rest, **dict(zip(missing, parts, strict=True))}
-    made = {s: train.iloc[r].reset_index(drop=True) for s, r in rows.items()}
-    return {s: made.get(s, frames.get(s, train)) for s in ("train", "validation", "test")}
-
-
 def _classes(
     frames: Mapping[str, pd.DataFrame],
     mapping: dict[str, str] | None,
@@ -248,9 +248,15 @@ def _documents(
 def _within_lengths(
     split: str, documents: Documents, options: CorpusOptions, notes: list[str]
 ) -> Documents:
+    """Bounds that are given hold; `drop_extremes` takes a missing one from the split.
+
+    Jain & Wallace keep lo < n < hi, strictly, and a bound not given is the split's own minimum or
+    maximum: so its shortest or longest documents go, too.
+    """
     lengths = documents.token_numbers.lengths
-    low = options.min_length or 1
-    high = options.max_length or int(lengths.max(initial=1))
+    inside = 1 if options.drop_extremes and len(lengths) else 0
+    low = options.min_length or (int(lengths.min()) + 1 if inside else 1)
+    high = options.max_length or int(lengths.max(initial=1)) - inside
     kept = np.flatnonzero((lengths >= low) & (lengths <= high))
     if dropped := len(documents) - len(kept):
         notes.append(f"{split}: {dropped:,} documents outside {low} to {high} tokens dropped")

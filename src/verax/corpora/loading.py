@@ -30,7 +30,8 @@ def load_corpus(name_or_path: str | Path, **options: Any) -> Corpus:
     a folder `$VERAX_DATA/<name>`; `mimic_diabetes` or `mimic_anemia`, from the tables of your own
     MIMIC-III in `$VERAX_DATA/mimic3` or a folder written into the name (`mimic_anemia:/my/mimic`);
     a dataset `owner/name` of the Hugging Face hub (extra `hf`).
-    Splits the source lacks are cut off its train rows, stratified by label and always the same.
+    Splits the source lacks are cut off its train rows, stratified by label and always the same;
+    so are those that `resplit` has cut anew.
 
     `options` are the fields of `CorpusOptions`; for `planted`, those of `Planted` as well, which
     can also be written into the name: `planted:classes=3,length=40`.
@@ -127,6 +128,8 @@ def _load_mimic(name: str, settings: CorpusOptions) -> Corpus:
         )
     if mimic.has_fixed_cut(task, folder):
         settings = _with_fixed_cut(task, settings)
+    elif settings.resplit != "none":
+        raise VeraxError(f"corpus {task!r} is cut by patient, texts are not: leave out resplit")
     tables, notes = mimic.read_mimic(task, folder, settings)
     corpus = assemble(task, tables, settings, mimic.CLASSES[task])
     config = {**corpus.config, "corpus": name}

@@ -223,10 +223,10 @@ def test_labels_of_a_corpus_are_a_mapping(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("exams", "expected"),
     [
-        ("leakage", {"leakage": {}}),
-        ("[leakage, erasure]", {"erasure": {"draws": 5}, "leakage": {}}),
+        ("leakage", {"leakage": {"curves": 0}}),
+        ("[leakage, erasure]", {"erasure": {"draws": 5}, "leakage": {"curves": 0}}),
         ("[{erasure: {draws: 2}}]", {"erasure": {"draws": 2}}),
-        ("{erasure: {draws: 2}, leakage: }", {"erasure": {"draws": 2}, "leakage": {}}),
+        ("{erasure: {draws: 2}, leakage: }", {"erasure": {"draws": 2}, "leakage": {"curves": 0}}),
     ],
 )
 def test_exams_by_name_with_options(tmp_path: Path, exams: str, expected: object) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
-from verax.exams.agreement.ranks import kendall_tau_b, spearman, top_k_overlap, undefined
+from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
 from verax.exams.exam import Exam
 from verax.exams.own_importances import ask
 from verax.exams.reading import correct, labels_of
@@ -47,7 +47,8 @@ class AgreementExam(Exam):
     agreement_instances  words, items, support, support_share, correct
     agreement            for each pair of importances (`first`, `second`) on inputs or items, over
                          all items or the support of attention: kendall, reason (why there is none:
-                         an index of `ranks.REASONS`), and where asked for spearman, overlap
+                         an index of `ranks.REASONS`), p (of kendall, two-sided), and where asked
+                         for spearman, overlap
     """
 
     name = "agreement"
@@ -87,7 +88,8 @@ class AgreementExam(Exam):
                     masks.append(where)
         shape = (len(labels), len(trace))
         a, b, where = torch.cat(firsts), torch.cat(seconds), torch.cat(masks)
-        measures = {"kendall": kendall_tau_b(a, b, where), "reason": undefined(a, b, where)}
+        tau, p = kendall_test(a, b, where)
+        measures = {"kendall": tau, "reason": undefined(a, b, where), "p": p}
         if self.options.spearman:
             measures["spearman"] = spearman(a, b, where)
         if self.options.top_k is not None:

@@ -1,21 +1,28 @@
 """How far two importances rank the positions of a document alike: τ-b, Spearman's ρ, the top k.
 
-Work is done on the CPU in NumPy, whose sort is vectorised, some rows at a time. A number x becomes
-an integer key in the same order, and what the mask leaves out the key of NaN, above all others.
+Work is done on the CPU, some rows at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.errors import VeraxError
+from verax.exams.agreement.counting import (
+    Bools,
+    Floats,
+    Ints,
+    PairCounts,
+    count_pairs,
+    keys_of,
+    sorted_ranks,
+)
+from verax.exams.agreement.significance import p_values
 
 REASONS = ("defined", "one position", "first constant", "second constant", "not a number")
 """What the codes of `undefined` stand for; "one position" is said where there is none, too."""
@@ -23,12 +30,6 @@ REASONS = ("defined", "one position", "first constant", "second constant", "not 
 _ELEMENTS = 2**15
 """Positions worked on at once: what is kept of each stays in a core's cache, and twice a rank in
 sixteen bits."""
-_BLOCK = 32
-"""Up to so many positions it is faster to compare all pairs than to merge."""
-
-Ints = NDArray[np.integer[Any]]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 def kendall_tau_b(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
@@ -50,6 +51,22 @@ def kendall_tau_b(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
     tensor([0.3333], dtype=torch.float64)
     """
     return _by_rows(_kendall, a, b, mask)
+
+
+def kendall_p_value(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
+    """(batch,) float64: how likely a τ-b at least as far from 0 is where b has no regard to a.
+
+    It is what `scipy.stats.kendalltau` gives: exact without ties for up to 33 positions, and where
+    at most one pair is out of order or in order; else by the normal approximation, with the
+    variance that ties leave. Arguments, and where it is NaN, as in `kendall_tau_b`.
+    """
+    return kendall_test(a, b, mask)[1]
+
+
+def kendall_test(a: Tensor, b: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """`kendall_tau_b` and `kendall_p_value`, from one count of pairs."""
+    tau, p = _by_rows(_tested, a, b, mask, (2,))
+    return tau, p
 
 
 def spearman(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
@@ -120,12 +137,19 @@ def _step(mask: Tensor) -> int:
 
 
 def _by_rows(
-    measure: Callable[[Ints, Ints, Bools], Floats], a: Tensor, b: Tensor, mask: Tensor
+    measure: Callable[[Ints, Ints, Bools], Floats],
+    a: Tensor,
+    b: Tensor,
+    mask: Tensor,
+    several: tuple[int, ...] = (),
 ) -> Tensor:
-    """What `measure` makes of keys and mask, some rows at a time; to it a row with NaN is empty."""
+    """What `measure` makes of keys and mask, some rows at a time; to it a row with NaN is empty.
+
+    It gives a number for each row, or `several`: (*several, rows).
+    """
     _check(a, b, mask)
     batch, width = mask.shape
-    found = np.full(batch, np.nan)
+    found = np.full((*several, batch), np.nan)
     numbers, others, places = (t.detach().cpu() for t in (a, b, mask))
     step = _step(mask)
     for first in range(0, batch if width else 0, step):
@@ -136,40 +160,24 @@ def _by_rows(
         if nan.any():
             there = there & ~nan.any(-1, keepdims=True)
         with np.errstate(invalid="ignore"):  # 0 / 0: not defined
-            found[rows] = measure(_keys(x, there), _keys(y, there), there)
+            found[..., rows] = measure(keys_of(x, there), keys_of(y, there), there)
     found[np.isnan(found)] = np.nan  # always the same bits: the sign of 0 / 0 is the machine's
     return torch.from_numpy(found).to(a.device)
 
 
-def _keys(values: Floats, there: Bools) -> Ints:
-    """Integers in the order of float64: its bits, all but the sign's turned over where negative."""
-    kept = np.where(there, values, np.nan)
-    kept += 0.0  # −0 becomes 0
-    bits = kept.view(np.int64)
-    turned = bits >> 63
-    turned &= np.iinfo(np.int64).max
-    bits ^= turned
-    return bits
-
-
 def _kendall(a: Ints, b: Ints, there: Bools) -> Floats:
-    count = np.count_nonzero(there, axis=-1)
-    pairs, masked_pairs = _pairs(count), _pairs(a.shape[1] - count)
-    by_a, places, runs = _sorted(a)
-    ties_a = _ties(by_a, runs) - masked_pairs
-    by_b, places, runs = _sorted(b.take(places))
-    ties_b = _ties(by_b, runs) - masked_pairs
-    ties_both = np.zeros_like(ties_b)
-    # ranks by a, in the order of b, and of a where b ties: what falls is in opposite order
-    ranks = by_a.take(places)
-    if ties_b.any():
-        by_b *= b.size
-        ranks += by_b
-        ranks.sort(-1)
-        ties_both = _ties(*_runs(ranks)) - masked_pairs
-        ranks -= by_b
-    same_less_opposite = pairs - ties_a - ties_b + ties_both - 2 * _inversions(ranks)
-    return same_less_opposite / np.sqrt((pairs - ties_a).astype(float) * (pairs - ties_b))
+    return _tau(count_pairs(a, b, there))
+
+
+def _tested(a: Ints, b: Ints, there: Bools) -> Floats:
+    """(2, rows): τ-b and its p-value."""
+    counts = count_pairs(a, b, there, triples=True)
+    return np.stack([_tau(counts), p_values(counts)])
+
+
+def _tau(counts: PairCounts) -> Floats:
+    untied_a, untied_b = counts.pairs - counts.tied_a, counts.pairs - counts.tied_b
+    return counts.balance / np.sqrt(untied_a.astype(float) * untied_b)
 
 
 def _spearman(a: Ints, b: Ints, there: Bools) -> Floats:
@@ -194,7 +202,7 @@ def _top(keys: Ints, size: Ints, there: Bools) -> Bools:
 
 def _centred_ranks(keys: Ints, there: Bools) -> Ints:
     """Twice the mean rank of a key's equals, less twice the row's mean rank; 0 where masked."""
-    ranks, places, runs = _sorted(keys)
+    ranks, places, runs = sorted_ranks(keys)
     first_plus_last = 2 * runs.cumsum() - runs - 1
     found = np.empty_like(keys)
     found.reshape(-1)[places] = first_plus_last.take(ranks)
@@ -202,90 +210,3 @@ def _centred_ranks(keys: Ints, there: Bools) -> Ints:
     found -= (2 * starts + np.count_nonzero(there, axis=-1) - 1)[:, None]
     found *= there
     return found
-
-
-def _sorted(keys: Ints) -> tuple[Ints, Ints, Ints]:
-    """Ranks of each row in order, where in the flat array they came from, and runs as in `_runs`.
-
-    It is several times faster to sort numbers than to sort places by them, so a key's place takes
-    its lowest bits. In single precision these say nothing; rows in which they do are done again.
-    """
-    low = (1 << (keys.size - 1).bit_length()) - 1
-    places = keys & ~low
-    places |= np.arange(keys.size).reshape(keys.shape)
-    places.sort(-1)
-    places &= low
-    ordered = keys.take(places)
-    falls = _with_last(np.less, ordered)
-    if falls.any():
-        rows = np.flatnonzero(falls.any(-1))
-        places[rows] = keys[rows].argsort(-1) + rows[:, None] * keys.shape[1]
-        ordered[rows] = keys.take(places[rows])
-    ranks, runs = _runs(ordered)
-    return ranks, places, runs
-
-
-def _runs(ordered: Ints) -> tuple[Ints, Ints]:
-    """Dense ranks of sorted rows, going on from row to row, and how many keys have each rank."""
-    new = _with_last(np.not_equal, ordered)
-    new[:, 0] = True
-    # the square of 2¹⁵, for a rank by each of two importances, fits in 32 bits
-    ranks = new.cumsum(dtype=np.int32 if new.size <= 2**15 else np.int64).reshape(new.shape)
-    ranks -= 1
-    return ranks, np.diff(np.flatnonzero(new), append=new.size)
-
-
-def _with_last(compare: np.ufunc, ordered: Ints) -> Bools:
-    """Each key compared with the one before it in its row, False for the first."""
-    found = np.empty(ordered.shape, dtype=bool)
-    flat = ordered.reshape(-1)  # across the ends of rows: one long loop, not many short ones
-    compare(flat[1:], flat[:-1], out=found.reshape(-1)[1:])
-    found[:, 0] = False
-    return found
-
-
-def _ties(ranks: Ints, runs: Ints) -> Ints:
-    """(rows,): pairs of equals, (Σ t² − n) / 2 over the lengths t of a row's runs."""
-    return (np.add.reduceat(runs * runs, ranks[:, 0]) - ranks.shape[1]) // 2
-
-
-def _pairs(count: Ints) -> Ints:
-    return count * (count - 1) // 2
-
-
-def _inversions(ranks: Ints) -> Ints:
-    """(rows,): pairs of which the first has the higher rank. Within blocks by comparing all pairs,
-    between them by merging, two at a time.
-    """
-    rows, width = ranks.shape
-    levels = ((width - 1) // _BLOCK).bit_length()
-    block = -(-width >> levels)
-    # ranks are doubled, for a bit that tells the right half of a merge
-    highest = 2 * (ranks.size - 1)
-    blocks = np.full((rows, block << levels), highest, np.uint16 if highest < 2**16 else np.int64)
-    np.multiply(ranks, 2, out=blocks[:, :width], casting="unsafe")
-    found = _compared(blocks.reshape(-1, block)).reshape(rows, -1).sum(-1)
-    while block < blocks.shape[1]:
-        blocks.reshape(-1, 2, block)[:, 1] |= 1
-        merged = blocks.reshape(rows, -1, 2 * block)
-        merged.sort(-1, kind="stable" if block >= 512 else None)  # by radix, where that is faster
-        right = merged & 1
-        # before the i-th of the right half stand i of its own and all of the left not above it
-        before = right.sum(1, dtype=float) @ np.arange(2.0 * block)
-        found += right.shape[1] * (block * block + _pairs(block)) - before.astype(np.int64)
-        merged -= right
-        block *= 2
-    return found
-
-
-def _compared(ranks: Ints) -> Ints:
-    """Inversions of rows of up to 256, over all rows at once for each distance between two."""
-    width = ranks.shape[1]
-    columns = np.ascontiguousarray(ranks.T)
-    found = np.zeros(columns.shape, dtype=np.uint8)
-    higher = np.empty(columns.shape, dtype=bool)
-    for apart in range(1, width):
-        firsts = width - apart
-        np.greater(columns[:firsts], columns[apart:], out=higher[:firsts])
-        found[:firsts] += higher[:firsts].view(np.uint8)
-    return found.sum(0, dtype=np.int64)

@@ -13,18 +13,22 @@ from verax.exams.cells import (
     document_cells,
     left_out_cells,
     number_cell,
+    percent_cell,
     spread_cells,
 )
 from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
-from verax.statistics import mean
+from verax.statistics import mean, proportion
 
 TAUTOLOGY = "(attention itself)"
+SIGNIFICANT = 0.05
+"""Jain & Wallace (2019) print the share of documents with such a p-value beside each mean τ."""
 
 
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Mean τ-b of each pair, over all items and over the support, with what was left out and why.
 
+    `p ≤ 0.05` is of the documents that have a τ-b.
     With attention detached the gradient of an item is its weight times a vector that all share: the
     agreement of the two is marked, for it says nothing about the model.
     """
@@ -51,6 +55,10 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def _pair(table: str, row: str, frame: pd.DataFrame) -> Iterator[Cell]:
     *spread, documents = spread_cells(table, row, "τ-b", defined(frame["kendall"]), len(frame))
     yield from spread
+    if "p" in frame:  # tables saved before there were p-values have none
+        p = defined(frame["p"])
+        share = proportion(int((p <= SIGNIFICANT).sum()), len(p))
+        yield percent_cell(table, row, f"p ≤ {SIGNIFICANT}", share, len(p))
     for column in ("spearman", "overlap"):
         if column in frame:
             values = defined(frame[column])

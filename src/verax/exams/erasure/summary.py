@@ -16,12 +16,16 @@ from verax.exams.verdict import summary_frame
 from verax.statistics.intervals import Interval, mean, proportion, quantile
 
 BIN = 0.1
+NEAR = 0.01
+"""A ΔJS nearer to 0 says little of which item mattered more."""
+WHISKER = 1.5
+"""How many times the distance of the quartiles a box plot's whiskers reach beyond them."""
 _FIVE = (("min", 0.0), ("q1", 0.25), ("median", 0.5), ("q3", 0.75), ("max", 1.0))
 Row = Mapping[str, Any]
 
 
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Documents, contingency, ΔJS, its negatives by Δα, k/n, mass, excess and pairs."""
+    """Documents, contingency, ΔJS, its negatives and it by Δα, k/n, mass, excess and pairs."""
     instances = wide(tables["erasure_instances"])
     single, many, minimal = (tables[f"erasure_{n}"] for n in ("single", "many", "minimal"))
     least = wide(minimal) if len(minimal) else pd.DataFrame()
@@ -29,7 +33,7 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     rows = [*_documents(instances, rankings, least)]
     if len(single):
         tops = {key: wide(part) for key, part in _parts(single, "top", "rule")}
-        rows += [*_contingency(tops), *_delta_js(tops), *_negatives(tops)]
+        rows += [*_contingency(tops), *_delta_js(tops), *_negatives(tops), *_by_alpha(tops)]
         rows += [*_numbers("fraction", rankings, least), *_numbers("mass", rankings, least)]
         rows += [*_excess(rankings, least), *_pairs(rankings)]
     return summary_frame("erasure", rows)
@@ -123,24 +127,43 @@ def _delta_js(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
         yield number_cell("delta_js", row, "mean", mean(values), n)
         for column, q in _FIVE:
             yield number_cell("delta_js", row, column, quantile(values, q), n)
-        share = proportion(int((values < 0).sum()), n)
+        negative = values[values < 0]
+        share = proportion(len(negative), n)
         yield percent_cell("delta_js", row, "negative", share, n)
         yield number_cell("delta_js", row, "mean Δα", mean(frame["delta_alpha"].to_numpy()), n)
+        share = proportion(int((negative > -NEAR).sum()), len(negative))
+        yield percent_cell("delta_js", row, "negative, near 0", share, len(negative))
 
 
 def _negatives(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
     """Documents and negative ΔJS in each tenth of Δα, for the top item by attention."""
-    frame = tops["attention", "paper"]
-    edges = np.round(np.arange(0, 1 + BIN, BIN), 6)
-    # attention's top item has the largest weight, so Δα lies in [0, 1]; 1 belongs to the last bin
-    place = np.clip(np.digitize(frame["delta_alpha"], edges) - 1, 0, len(edges) - 2)
-    for number, (low, high) in enumerate(itertools.pairwise(edges)):
-        there = place == number
-        negative = int((frame["delta_js"].to_numpy()[there] < 0).sum())
-        row, n = f"Δα {low:.1f} to {high:.1f}", int(there.sum())
+    for row, values in _tenths(tops["attention", "paper"]):
+        negative, n = int((values < 0).sum()), len(values)
         yield count_cell("negative_delta_js", row, "documents", n, n)
         yield count_cell("negative_delta_js", row, "negative", negative, n)
         yield percent_cell("negative_delta_js", row, "share", proportion(negative, n), n)
+
+
+def _by_alpha(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
+    """Quartiles of ΔJS in each tenth of Δα, and how often it is near 0 on either side."""
+    table = "delta_js_by_alpha"
+    for row, values in _tenths(tops["attention", "paper"]):
+        n = len(values)
+        yield count_cell(table, row, "documents", n, n)
+        for column, q in (("median", 0.5), ("q1", 0.25), ("q3", 0.75)):
+            yield number_cell(table, row, column, quantile(values, q), n)
+        share = proportion(int((np.abs(values) < NEAR).sum()), n)
+        yield percent_cell(table, row, "near 0", share, n)
+
+
+def _tenths(frame: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Each tenth of Δα, and ΔJS of the documents in it."""
+    edges = np.round(np.arange(0, 1 + BIN, BIN), 6)
+    # attention's top item has the largest weight, so Δα lies in [0, 1]; 1 belongs to the last bin
+    place = np.clip(np.digitize(frame["delta_alpha"], edges) - 1, 0, len(edges) - 2)
+    values = frame["delta_js"].to_numpy(dtype=np.float64)
+    for number, (low, high) in enumerate(itertools.pairwise(edges)):
+        yield f"Δα {low:.1f} to {high:.1f}", values[place == number]
 
 
 def _numbers(
@@ -150,7 +173,7 @@ def _numbers(
 
     Each leaves out what it never flips, so that rows are over different documents; `flips` says
     how many. `common mean` is over those that all of them flip (random ones by the first draw):
-    there rows can be compared.
+    there rows can be compared. Whiskers are a box plot's.
     """
     every = {**rankings, "optimum": [least]}
     first = np.stack([frames[0]["size"].notna().to_numpy() for frames in every.values()])
@@ -169,6 +192,9 @@ def _numbers(
         yield count_cell(measure, name, "never flips", len(least) - n, len(least))
         shared = columns[0][common]
         yield number_cell(measure, name, "common mean", mean(shared), len(shared))
+        ends = np.mean([whiskers(values) for values in flipped], axis=0)
+        for column, end in zip(("whisker low", "whisker high"), ends, strict=True):
+            yield number_cell(measure, name, column, (float(end), np.nan, np.nan), n)
 
 
 def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> Iterator[Row]:
@@ -213,6 +239,20 @@ def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:
         for column, count in (("fewer", fewer), ("more", more)):
             yield percent_cell("pairs", row, f"{column}, of flips", proportion(count, of), of)
             yield percent_cell("pairs", row, f"{column}, of all", proportion(count, n), n)
+
+
+def whiskers(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The least and the greatest value within `WHISKER` times q3 − q1 of the quartiles.
+
+    As matplotlib draws them, with the quartiles of the tables: where these lie between two values
+    and none within reach is beyond one, the whisker ends at the quartile. NaN without a value.
+    """
+    if not len(values):
+        return np.nan, np.nan
+    q1, q3 = np.quantile(values, (0.25, 0.75))
+    reach = WHISKER * (q3 - q1)
+    inside = values[(values >= q1 - reach) & (values <= q3 + reach)]
+    return float(inside.min(initial=q1)), float(inside.max(initial=q3))
 
 
 def _average(intervals: list[Interval]) -> Interval:

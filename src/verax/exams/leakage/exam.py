@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pandas as pd
 import torch
 from torch import Tensor
 
+from verax.exams.leakage.tokens import Tokens
 from verax.exams.reading import check_finite, correct
 from verax.exams.said import ItemExam, Said
 from verax.models.head import decisions, probabilities
+from verax.options import option
 
 
 @dataclass(frozen=True)
 class LeakageOptions:
-    """There is nothing to choose."""
+    curves: int = option(0, "keep what every token of the first so many documents says", minimum=0)
 
 
 class LeakageExam(ItemExam):
@@ -22,14 +25,17 @@ class LeakageExam(ItemExam):
 
     p_t is the probability of the class decided for, had attention been on item t alone: the head
     applied to h_t. A model whose neutral words are near the decision has spread its evidence over
-    their states; one whose neutral words are near chance has not. Gives one table:
+    their states; one whose neutral words are near chance has not. Gives one table, or two:
 
-    leakage  items, correct, confidence (the model's own in its decision), alone (mean of p_t over
-             the items), agreeing (share of items that alone decide the same), least, most
+    leakage         items, correct, confidence (the model's own in its decision), alone (mean of p_t
+                    over the items), agreeing (share of items that alone decide the same), least,
+                    most
+    leakage_tokens  where `curves` asks for it; not by measure: id, item, p, weight (`Tokens`)
     """
 
     name = "leakage"
     options_class = LeakageOptions
+    _tokens: Tokens | None = None
 
     def look(self, said: Said) -> None:
         """Examine some documents."""
@@ -50,6 +56,15 @@ class LeakageExam(ItemExam):
         }
         everyone = torch.ones(len(said), dtype=torch.bool)
         self.ledger.add("leakage", said.ids, measures, everyone)
+        if self.options.curves:
+            self._tokens = self._tokens or Tokens(self.options.curves)
+            self._tokens.add(said, p)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        found = super().tables()
+        if self._tokens is not None:
+            found["leakage_tokens"] = self._tokens.table()
+        return found
 
 
 def alone(item_logits: Tensor, classes: Tensor) -> Tensor:

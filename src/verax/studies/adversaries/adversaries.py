@@ -120,6 +120,17 @@ class Adversaries:
         ]
         return pd.DataFrame(rows)
 
+    def other_seeds(self) -> pd.DataFrame:
+        """A row per model of the yardstick: its seed, and as in `points`, over documents."""
+        labels = self._only(CONTROL, self.split, BASE)[0]["label"]
+        classes = len(self.manifest["classes"])
+        rows = [
+            {"seed": model.seed, **scored([own], labels, classes).row()}
+            for (model, split), own in self._models.items()
+            if (model.kind, split) == (SEED, self.split)
+        ]
+        return pd.DataFrame(rows)
+
     def against_yardstick(self, test: str = "wilcoxon") -> pd.DataFrame:
         """A row per λ: the adversaries' JSD less the yardstick's, document by document.
 

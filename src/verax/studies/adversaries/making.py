@@ -12,6 +12,7 @@ import pandas as pd
 from verax.corpora.corpus import Corpus
 from verax.files import stamp
 from verax.models.classifier import AttentionClassifier
+from verax.progress import Display
 from verax.studies.adversaries.keeping import Keeping, digest
 from verax.studies.adversaries.measuring import ADVERSARY, CONTROL, SEED, Model, measured
 from verax.studies.adversaries.recipes import Recipe, control
@@ -39,7 +40,7 @@ class Making:
     recipe: Recipe
     max_tokens: int
     device: str
-    progress: bool
+    progress: bool | Display
     keeping: Keeping
     begin: Callable[[Model], None]
     _whole: Mapping[str, Any]
@@ -52,7 +53,7 @@ class Making:
         options: Mapping[str, Any],
         recipe: Recipe,
         device: str,
-        progress: bool,
+        progress: bool | Display,
         keep: str | Path | None,
         begin: Callable[[Model], None],
     ) -> Making:

@@ -15,7 +15,7 @@ from verax.exams.examine import check_split, load_trained_on
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import ModelOptions
 from verax.options import SEED, check, divide
-from verax.progress import Progress
+from verax.progress import Display, shown
 from verax.studies.adversaries.adversaries import FORMAT, Adversaries
 from verax.studies.adversaries.making import NAMES, Making
 from verax.studies.adversaries.measuring import (
@@ -67,7 +67,7 @@ def run_adversaries(
     controls: bool = True,
     split: str = "test",
     device: str = "auto",
-    progress: bool = False,
+    progress: bool | Display = False,
     keep: str | Path | None = None,
     begin: Told = lambda row: None,
     done: Told = lambda row: None,
@@ -124,7 +124,7 @@ def run_adversaries(
 
     making = Making.of(base, corpus, options, recipe, device, progress, keep, announce)
     splits = list(dict.fromkeys(["validation", split]))
-    with Progress(progress) as display:
+    with shown(progress) as display:
         for name in splits:
             corpus.splits[name].tokenise(display.watching(f"tokenising {name}"))
     parts: list[pd.DataFrame] = []

@@ -8,6 +8,7 @@ from typing import Any
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
+from verax.exams.exam import LATER
 from verax.exams.verdict import Verdict
 from verax.studies.comparison.entries import Entry
 
@@ -50,7 +51,7 @@ def asked_in(verdict: Verdict, exams: Sequence[str]) -> Asked:
         manifest.get("documents"),
         manifest.get("sampled_from"),
         manifest.get("seed"),
-        {exam: options.get(exam, {}) for exam in exams},
+        {exam: {**LATER.get(exam, {}), **options.get(exam, {})} for exam in exams},
     )
 
 

@@ -10,10 +10,11 @@ import json
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,9 @@ from verax.files import stamp
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import load
 from verax.progress import Reporting
+from verax.studies.adversaries import Adversaries, run_adversaries
+from verax.studies.adversaries.summary import EXAM as ADVERSARIES
+from verax.studies.adversaries.summary import summarise
 from verax.studies.engines.engine import (
     DIVERGED,
     ERROR,
@@ -130,12 +134,15 @@ def _run(
         **options,
     )
     clocks.append(time.monotonic())
+    opposed = _adversaries(job, model, corpus, device, report, budget)
+    if opposed is not None:
+        clocks.append(time.monotonic())
     with display.busy("writing"):
-        files = _files(cell.key, model, verdict, job.weights)
-    training, examining = (round(b - a, 3) for a, b in itertools.pairwise(clocks))
+        files = _files(cell.key, model, verdict, opposed, job.weights)
+    took = (round(b - a, 3) for a, b in itertools.pairwise(clocks))
     facts = {
         **surroundings(device),
-        "seconds": {"train": training, "examine": examining},
+        "seconds": dict(zip(("train", "examine", ADVERSARIES), took, strict=False)),
         "seed": cell.seed,
         "test": model.record["test"],
         "strength_chosen": (model.record.get("strength") or {}).get("chosen"),
@@ -163,6 +170,41 @@ def _model(
         for name, data in job.model.items():
             (Path(scratch) / Path(name).name).write_bytes(data)
         return load(scratch, device)
+
+
+def _adversaries(
+    job: Job,
+    model: AttentionClassifier,
+    corpus: Corpus,
+    device: str,
+    report: Callable[[Progressed], None],
+    budget: int,
+) -> Adversaries | None:
+    """The cell's adversaries, and what they are read by, if it has any."""
+    cell, which = job.cell, ""
+    if cell.adversaries is None:
+        return None
+
+    def begin(row: Mapping[str, Any]) -> None:
+        nonlocal which
+        which = f"{row['number']}/{row['total']}, "
+
+    def tell(what: str, *rest: Any) -> None:
+        report(Progressed(cell.key, f"{ADVERSARIES} {which}{what}", *rest))
+
+    # a model that was kept may have begun with a file that has another name by now
+    shared = {} if cell.vectors is None else {"vectors": cell.training["vectors"]}
+    return run_adversaries(
+        model,
+        corpus,
+        split=cell.split,
+        device=device,
+        progress=Reporting(tell),
+        begin=begin,
+        max_tokens=budget,
+        **shared,
+        **cell.adversaries,
+    )
 
 
 def _refuse_other_data(cell: Cell, corpus: Corpus) -> None:
@@ -214,9 +256,16 @@ def _is_out_of_memory(outcome: Finished | Failed) -> bool:
 
 
 def _files(
-    key: str, model: AttentionClassifier, verdict: Verdict, weights: bool
+    key: str,
+    model: AttentionClassifier,
+    verdict: Verdict,
+    opposed: Adversaries | None,
+    weights: bool,
 ) -> dict[str, bytes]:
     tables = {"summary": verdict.summary(), "history": model.history, **verdict.tables}
+    if opposed is not None:
+        tables["summary"] = pd.concat([tables["summary"], summarise(opposed)], ignore_index=True)
+        tables[ADVERSARIES] = opposed.instances
     files = {f"{name}.parquet": parquet(table, key) for name, table in tables.items()}
     text = json.dumps(verdict.manifest, indent=2, ensure_ascii=False, allow_nan=False)
     files[VERDICT] = (text + "\n").encode()

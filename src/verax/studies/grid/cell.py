@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
+from verax.exams.exam import LATER
+
 EXAM_SEED = 0
 """The same documents and draws in every cell, so that cells can be compared."""
 
@@ -25,6 +27,8 @@ class Cell:
     seed         of training; exams draw by `EXAM_SEED`
     exams        exam → every one of its options
     split, sample  the documents examined
+    adversaries  the keywords of `run_adversaries`; None has no part in the key, so that cells of
+                 studies that know of none are found as before
     """
 
     corpus: Mapping[str, Any]
@@ -37,6 +41,7 @@ class Cell:
     sample: int | None = None
     vectors: str | None = None
     exam_seed: int = field(default=EXAM_SEED)
+    adversaries: Mapping[str, Any] | None = None
 
     @cached_property
     def key(self) -> str:
@@ -49,17 +54,22 @@ class Cell:
     @cached_property
     def trained(self) -> str:
         """A hash of what decides the model alone: cells of one model differ in their exams."""
-        return self._hash(without=("exams", "split", "sample", "exam_seed"))
+        return self._hash(without=("exams", "split", "sample", "exam_seed", "adversaries"))
 
     def _hash(self, without: Collection[str] = ()) -> str:
         # fields as they are: copies of all that is inside would take most of the time
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in without}
+        if self.adversaries is None:
+            values.pop("adversaries", None)
+        if "exams" in values:
+            values["exams"] = {exam: _as_before(exam, own) for exam, own in self.exams.items()}
         if self.vectors is not None:
             values["training"] = {**values["training"], "vectors": self.vectors}
         return hashlib.sha256(canonical(values).encode()).hexdigest()[:16]
 
     def columns(self) -> dict[str, Any]:
-        """The configuration as one flat row: options by their names, `exams` as a list in text.
+        """The configuration as one flat row: options by their names, `exams` as a list in text,
+        and so the λ of `adversaries`.
 
         A corpus that is made by a seed of its own has it as `corpus_seed`.
         """
@@ -72,6 +82,7 @@ class Cell:
             "split": self.split,
             "sample": self.sample,
             "exams": ",".join(self.exams),
+            "adversaries": None if self.adversaries is None else _lams(self.adversaries),
             "fingerprint": self.fingerprint,
             **{k: v for k, v in corpus.items() if not isinstance(v, Mapping)},
         }
@@ -81,11 +92,25 @@ class Cell:
 
     def to_json(self) -> dict[str, Any]:
         """The cell as JSON has it."""
-        return asdict(self)
+        values = asdict(self)
+        if self.adversaries is None:  # as it was before there were any
+            del values["adversaries"]
+        return values
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Cell:
         return cls(**values)
+
+
+def _as_before(exam: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    later = LATER.get(exam)
+    if later is None:
+        return options
+    return {n: v for n, v in options.items() if n not in later or v != later[n]}
+
+
+def _lams(adversaries: Mapping[str, Any]) -> str:
+    return ",".join(f"{lam:g}" for lam in adversaries["lams"])
 
 
 def canonical(values: Any) -> str:

@@ -1,9 +1,10 @@
 """About how long a study takes: told before it runs, and better once some of it has run.
 
-A cell costs a start, training (documents, tokens and epochs, once for each strength that is tried)
-and exams (tokens; those that look through the encoder cost more the longer a document is). The
-constants are of one core of a server, and of a large GPU that a dozen cells share: on another
-machine they may be off by a factor of several, which the first finished cells put right.
+A cell costs a start, training (documents, tokens and epochs, once for each strength that is tried),
+that of adversaries and what they are read by, and exams (tokens; those that look through the
+encoder cost more the longer a document is). The constants are of one core of a server, and of a
+large GPU that a dozen cells share: on another machine they may be off by a factor of several, which
+the first finished cells put right.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from verax.corpora.corpus import Corpus, Documents
 from verax.models.options import AUTO
+from verax.studies.adversaries.recipes import CONTROLS
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
+from verax.training.guided import DEFAULTS as UNENCODED
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ EXAMS = {
 """Seconds a token: once; through the encoder; through it, for each token of the document."""
 _SEARCH = 10
 """How much more the adversary costs when it searches too."""
+_OPPOSED = 1.6
+"""How much more an epoch of an adversary costs, which is held against its base."""
 _SIZE = 100
 
 
@@ -102,7 +108,8 @@ def estimate(
 def predicted(cell: Cell, corpus: Corpus, device_kind: str = "cpu") -> float:
     """Seconds that one cell takes, roughly; `device_kind` is cpu or cuda."""
     machine, sizes = MACHINES[device_kind], Sizes.of(corpus)
-    return machine.start + _training(cell, sizes, machine) + _examining(cell, sizes, machine)
+    trained = _training(cell, sizes, machine) + _opposing(cell, sizes, machine)
+    return machine.start + trained + _examining(cell, sizes, machine)
 
 
 @dataclass(frozen=True)
@@ -128,14 +135,38 @@ _COUNTED: WeakKeyDictionary[Corpus, Sizes] = WeakKeyDictionary()
 
 def _training(cell: Cell, sizes: Sizes, machine: Machine) -> float:
     model, settings = cell.model, cell.training
-    masked = machine.masked if model["grounding"] == "mlm" else 1.0
-    fits = masked
+    fits = _masked(model, machine)
     if model["strength"] == AUTO:  # the ungrounded model, and one for each candidate
-        fits = 1 + masked * len(settings["strengths"].split(","))
+        fits = 1 + fits * len(settings["strengths"].split(","))
+    return float(fits * settings["epochs"] * _epoch(model, sizes, machine))
+
+
+def _opposing(cell: Cell, sizes: Sizes, machine: Machine) -> float:
+    """Adversaries, the base again, and controls: one with the base's encoder, the rest without."""
+    asked = cell.adversaries
+    if asked is None:
+        return 0.0
+    other = {name: asked.get(name, value) for name, value in cell.model.items()}
+    own, opposed = (
+        _masked(model, machine) * _epoch(model, sizes, machine) for model in (cell.model, other)
+    )
+    unencoded = _epoch({**cell.model, **UNENCODED}, sizes, machine)
+    seeds, epochs = len(asked["seeds"]), cell.training["epochs"]
+    cost = _OPPOSED * len(asked["lams"]) * seeds * asked["epochs"] * opposed
+    cost += len(asked["retrain"]) * epochs * own
+    if asked["controls"]:
+        cost += seeds * epochs * (own + (len(CONTROLS) - 1) * unencoded)
+    return float(cost)
+
+
+def _masked(model: Mapping[str, Any], machine: Machine) -> float:
+    return machine.masked if model["grounding"] == "mlm" else 1.0
+
+
+def _epoch(model: Mapping[str, Any], sizes: Sizes, machine: Machine) -> float:
     width = max(0.5, model["hidden_size"] / _SIZE) * (model["layers"] or 1)
     token = machine.token * ENCODERS[model["encoder"]] * width
-    epoch = machine.document * sizes.documents["train"] + token * sizes.tokens["train"]
-    return float(fits * settings["epochs"] * epoch)
+    return float(machine.document * sizes.documents["train"] + token * sizes.tokens["train"])
 
 
 def _examining(cell: Cell, sizes: Sizes, machine: Machine) -> float:
@@ -158,5 +189,7 @@ def tokens(documents: Documents) -> float:
         return float(documents.token_numbers.lengths.sum())
     if documents.given_tokens is not None:
         return float(sum(map(len, documents.given_tokens)))
-    signs = 1.15 if documents.tokeniser.kind == "words" else 1.0  # each sign is a token
+    signs = (
+        1.15 if documents.tokeniser.kind in ("words", "digits-masked") else 1.0
+    )  # each sign is a token
     return signs * sum(text.count(" ") + 1 for text in documents.texts)

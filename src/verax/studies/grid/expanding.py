@@ -13,6 +13,7 @@ from verax.corpora.vectors import TRAINED as WORD2VEC
 from verax.errors import VeraxError
 from verax.progress import Progress
 from verax.studies.grid import vectors
+from verax.studies.grid.adversaries import settled_adversaries
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.corpora import Reading, facts_of
 from verax.studies.grid.crossing import (
@@ -126,18 +127,20 @@ def read_files(
 
 
 def refuse(
-    combined: Sequence[Combined], widths: Mapping[str, int], broken: set[str], problems: Problems
+    plan: Plan, combined: Sequence[Combined], widths: Mapping[str, int], problems: Problems
 ) -> None:
     """Every combination that cannot be, as one problem for each reason.
 
-    Nothing is said about options some of whose values were refused already (`broken`).
+    Nothing is said about options some of whose values were refused already.
     """
+    broken = broken_in(plan)
     facts: dict[int, Facts] = {}
     concerned: Counter[str] = Counter()
     places: dict[str, set[Place]] = {}
     for one in combined:
         if id(one.corpus) not in facts:
-            facts[id(one.corpus)] = replace(facts_of(one.corpus), widths=widths)
+            known = facts_of(one.corpus)
+            facts[id(one.corpus)] = replace(known, widths=widths, adversaries=plan.adversaries)
         held_against = facts[id(one.corpus)]
         values = values_of(one.options)
         first = refusals(values, held_against)
@@ -174,14 +177,16 @@ def cells_of(
     plan: Plan, combined: Iterable[Combined], contents: Mapping[str, str]
 ) -> tuple[list[Cell], list[str]]:
     """The cells, each once, and notes on combinations that turn out to be one."""
-    exams = settled_exams(plan.exams)
+    exams, wanted = settled_exams(plan.exams), plan.adversaries
     cells: dict[str, Cell] = {}
     same: dict[str, list[dict[str, Any]]] = {}
     for one in combined:
         assert one.corpus is not None
         values = values_of(one.options)
-        model, training = settled(values, len(one.corpus.classes))
+        classes = len(one.corpus.classes)
+        model, training = settled(values, classes)
         config = {name: value for name, value in one.corpus.config.items() if value is not None}
+        beside = settled_adversaries(wanted, model, training, classes)
         for number, seed in enumerate(plan.seeds):
             cell = Cell(
                 corpus=config,
@@ -193,6 +198,7 @@ def cells_of(
                 split=plan.split,
                 sample=plan.sample,
                 vectors=contents.get(training["vectors"]),
+                adversaries=beside,
             )
             cells.setdefault(cell.key, cell)
             if number == 0:

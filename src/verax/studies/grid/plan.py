@@ -12,6 +12,7 @@ from verax.corpora.corpus import SPLITS
 from verax.errors import VeraxError
 from verax.options import SEED, check
 from verax.studies.grid import corpora, exams
+from verax.studies.grid.adversaries import Wanted, refuse_bases_again, wanted_of
 from verax.studies.grid.corpora import Reading
 from verax.studies.grid.crossing import BY_HAND, Combination, Exclusion, Setting, exclusions_of
 from verax.studies.grid.exams import Asked
@@ -39,6 +40,7 @@ SECTIONS = (
     "training",
     "seeds",
     "exams",
+    "adversaries",
     "split",
     "sample",
     "weights",
@@ -65,6 +67,7 @@ class Plan:
     training: tuple[Axis, ...] = ()
     seeds: Sequence[int] = (0,)
     exams: Mapping[str, Asked] = field(default_factory=dict)
+    adversaries: Wanted | None = None
     split: str = "test"
     sample: int | None = None
     weights: bool = False
@@ -93,14 +96,16 @@ def plan_of(written: Written, name: str, by_hand: ByHand, problems: Problems) ->
             problems.add(unknown(key, SECTIONS, "key"), written.keys[key])
     training = _mapping("training", parts, problems)
     hardware = _mapping("hardware", parts, problems)
+    seeds = _seeds(parts, by_hand, problems)
     return Plan(
         name=_name(parts, problems) or name,
         question=_one("question", str, parts, problems),
         readings=_readings(parts, by_hand, problems),
         models=_models(parts["models"], problems) if "models" in parts else [Models()],
         training=axes_of(training, TRAINED, problems),
-        seeds=_seeds(parts, by_hand, problems),
+        seeds=seeds,
         exams=_exams(parts, by_hand, problems),
+        adversaries=_adversaries(parts, seeds, problems),
         split=_one("split", str, parts, problems, choices=SPLITS) or "test",
         sample=_one("sample", int, parts, problems, minimum=1),
         weights=bool(_one("weights", bool, parts, problems)),
@@ -222,6 +227,15 @@ def _exams(parts: Mapping[str, Written], by_hand: ByHand, problems: Problems) ->
     found = exams.asked_of(parts.get("exams", Written(exams.ALL, Place())), problems)
     if by_hand.exams is not None:
         found = exams.overridden(found, as_written(by_hand.exams, "exams"), problems)
+    return found
+
+
+def _adversaries(
+    parts: Mapping[str, Written], seeds: Sequence[int], problems: Problems
+) -> Wanted | None:
+    found = wanted_of(parts.get("adversaries", Written(None, Place())), problems)
+    if found is not None:
+        refuse_bases_again(found, seeds, problems)
     return found
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import yaml
 
 from verax.errors import VeraxError, nearest
+from verax.studies.grid.adversaries import notes_on
 from verax.studies.grid.corpora import load
-from verax.studies.grid.expanding import broken_in, cells_of, combine, read_files, refuse
+from verax.studies.grid.expanding import cells_of, combine, read_files, refuse
 from verax.studies.grid.labels import labels_of
 from verax.studies.grid.lines import Written, as_written, read_json, read_yaml
 from verax.studies.grid.plan import ByHand, plan_of
@@ -76,9 +77,11 @@ def _study(
     loaded = load(plan.readings, problems, progress)
     combined = combine(plan, loaded, problems)
     contents, widths = read_files(combined, problems, progress)
-    refuse(combined, widths, broken_in(plan), problems)
+    refuse(plan, combined, widths, problems)
     problems.refuse()
     cells, notes = cells_of(plan, combined, contents)
+    if plan.adversaries is not None:
+        notes += notes_on(plan.adversaries, plan.seeds)
     return Study(
         name=plan.name,
         question=plan.question,

@@ -11,8 +11,11 @@ from verax.corpora.vectors import TRAINED
 from verax.errors import VeraxError
 from verax.models.options import AUTO, ModelOptions
 from verax.options import names
+from verax.studies.grid.adversaries import Wanted
 from verax.studies.grid.crossing import Combination, values_of
+from verax.studies.grid.effects import settled
 from verax.studies.grid.problems import Place
+from verax.training.adversary import UNIFORM
 from verax.training.options import TrainingOptions
 from verax.training.strength import candidates
 
@@ -22,11 +25,12 @@ _ROUNDS = 5
 
 @dataclass(frozen=True)
 class Facts:
-    """What a combination is held against: its corpus, and how wide vectors files are."""
+    """What a combination is held against: corpus, widths of vectors files, adversaries."""
 
     classes: int = 2
     all_validated: bool = True
     widths: Mapping[str, int] = field(default_factory=dict)
+    adversaries: Wanted | None = None
 
     @property
     def plain(self) -> Facts:
@@ -35,7 +39,23 @@ class Facts:
 
 
 def refusals(values: Mapping[str, Any], facts: Facts) -> list[str]:
-    """Why these options do not go together; empty where they do."""
+    """Why these options do not go together, or not with adversaries; empty where they do."""
+    found = _by_itself(values, facts)
+    if found or facts.adversaries is None:
+        return found
+    if values.get("projection") == UNIFORM:
+        return [
+            f"projection {UNIFORM!r} has no adversaries, for its attention cannot move: leave one "
+            "of them out"
+        ]
+    if not facts.adversaries.options:
+        return []
+    model, training = settled(values, facts.classes)
+    beside = facts.adversaries.beside({**model, **training})
+    return [f"adversaries: {message}" for message in _by_itself(beside, facts)]
+
+
+def _by_itself(values: Mapping[str, Any], facts: Facts) -> list[str]:
     found = []
     model = ModelOptions(**{n: v for n, v in values.items() if n in _MODEL})
     of_training = {n: v for n, v in values.items() if n not in _MODEL}
@@ -69,8 +89,8 @@ def culprits(combination: Combination, corpus: Place, facts: Facts) -> dict[str,
     """Each refusal of a combination, and where it comes from.
 
     A setting is a culprit if the refusal goes away once it is back at its default, and so is the
-    corpus if another would do. What stands behind a refusal is then taken away, to see whether
-    there is another.
+    corpus if another would do, and what is asked of adversaries if others would. What stands
+    behind a refusal is then taken away, to see whether there is another.
     """
     found: dict[str, set[Place]] = {}
     values = values_of(combination)
@@ -88,6 +108,20 @@ def culprits(combination: Combination, corpus: Place, facts: Facts) -> dict[str,
             found[message] = {combination[name].place for name in alone}
             if message not in refusals(values, facts.plain):
                 found[message].add(corpus)
+            found[message] |= _of_adversaries(message, values, facts)
             guilty |= alone
         values = {n: v for n, v in values.items() if n not in guilty}
     return found
+
+
+def _of_adversaries(message: str, values: Mapping[str, Any], facts: Facts) -> set[Place]:
+    """Where that which does not go with a combination's adversaries was asked of them."""
+    wanted = facts.adversaries
+    if wanted is None or message in refusals(values, replace(facts, adversaries=None)):
+        return set()
+    guilty = {
+        wanted.places[name]
+        for name in wanted.options
+        if message not in refusals(values, replace(facts, adversaries=wanted.without(name)))
+    }
+    return guilty or {wanted.place}

@@ -1,0 +1,143 @@
+"""The curves that the leakage exam keeps, against `token_curves` text by text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+import verax
+from verax.exams import load_verdict
+from verax.exams.leakage import token_curves
+from verax.exams.leakage.tokens import Tokens
+from verax.exams.said import Said
+from verax.models import AttentionClassifier
+
+Make = Callable[..., AttentionClassifier]
+COLUMNS = ["id", "item", "p", "weight"]
+SLOTS: list[dict[str, object]] = [
+    {},
+    {"head": "softmax", "encoder": "conv", "boundaries": False},
+    {"classes": 3, "projection": "sparsemax"},
+    {"hierarchical": True, "classes": 3},
+]
+
+
+class Curved(nn.Module):
+    """A head that is not affine."""
+
+    def __init__(self, size: int, logits: int) -> None:
+        super().__init__()
+        self.inner, self.outer = nn.Linear(size, 9), nn.Linear(9, logits)
+
+    def forward(self, context: Tensor) -> Tensor:
+        return self.outer(torch.tanh(20 * self.inner(context)))
+
+
+@pytest.fixture(scope="module")
+def mixed(planted: verax.Corpus) -> verax.Corpus:
+    """Texts of different lengths, their ids in no order."""
+    test = planted.test.take(np.arange(20))
+    texts = [
+        text if n % 3 else " ".join(text.split()[: 4 + n]) for n, text in enumerate(test.texts)
+    ]
+    ids = np.random.default_rng(0).permutation(np.arange(100, 200))[:20]
+    test = type(test)(texts, test.labels, ids, test.tokeniser, test.lexicon)
+    return replace(planted, test=test)
+
+
+def expected(model: AttentionClassifier, corpus: verax.Corpus, curves: int) -> pd.DataFrame:
+    parts = []
+    for place in np.argsort(corpus.test.ids)[:curves]:
+        found = token_curves({"model": model}, corpus.test.texts[place])
+        assert (found["class"] == found["decision"]).all()
+        parts.append(found[["item", "p", "weight"]].assign(id=corpus.test.ids[place]))
+    return pd.concat(parts, ignore_index=True)[COLUMNS]
+
+
+@pytest.mark.parametrize("curved", [False, True])
+@pytest.mark.parametrize("slot", SLOTS, ids=str)
+def test_tokens_are_those_of_token_curves(
+    make_model: Make, mixed: verax.Corpus, slot: dict[str, object], curved: bool
+) -> None:
+    """Whatever the batches: SOS, EOS and padding are no items, and ids are taken from below."""
+    model = make_model(**slot)
+    if curved:
+        torch.manual_seed(2)
+        model.head = Curved(12, model.head.linear.out_features)  # type: ignore[assignment]
+    for max_tokens in (60, 10**5):
+        verdict = verax.examine(model, mixed, "leakage", curves=7, max_tokens=max_tokens)
+        found = verdict.tables["leakage_tokens"]
+        assert found.columns.tolist() == COLUMNS
+        assert [str(kind) for kind in found.dtypes] == ["int64", "int64", "float64", "float64"]
+        pd.testing.assert_frame_equal(found, expected(model, mixed, 7), atol=1e-6, rtol=1e-5)
+        means = found.groupby("id")["p"].mean()
+        table = verdict.tables["leakage"]
+        own = table[table["measure"] == "alone"].set_index("id")["value"]
+        np.testing.assert_allclose(means, own.iloc[:7])  # which comes by id, too
+
+
+def test_none_are_kept_unless_asked_for(make_model: Make, mixed: verax.Corpus) -> None:
+    model = make_model()
+    plain = verax.examine(model, mixed, "leakage")
+    assert list(plain.tables) == plain.manifest["tables"] == ["leakage"]
+    assert plain.manifest["options"] == {"leakage": {"curves": 0}}
+    more = verax.examine(model, mixed, "leakage", curves=1)
+    assert list(more.tables) == more.manifest["tables"] == ["leakage", "leakage_tokens"]
+    pd.testing.assert_frame_equal(more.tables["leakage"], plain.tables["leakage"])
+    pd.testing.assert_frame_equal(more.summary(), plain.summary())
+    with pytest.raises(verax.VeraxError, match="'curves' is -1"):
+        verax.examine(model, mixed, "leakage", curves=-1)
+
+
+def test_more_than_there_are_is_all_of_them(make_model: Make, mixed: verax.Corpus) -> None:
+    model = make_model(encoder="conv")
+    found = verax.examine(model, mixed, "leakage", curves=1000).tables["leakage_tokens"]
+    pd.testing.assert_frame_equal(found, expected(model, mixed, 20), atol=1e-6, rtol=1e-5)
+
+
+def test_of_a_sample_the_first_are_kept(make_model: Make, mixed: verax.Corpus) -> None:
+    verdict = verax.examine(make_model(), mixed, "leakage", curves=3, sample=6)
+    drawn = sorted(verdict.tables["leakage"]["id"].unique())
+    assert len(drawn) == 6
+    assert verdict.tables["leakage_tokens"]["id"].unique().tolist() == drawn[:3]
+
+
+def test_they_survive_the_disk(make_model: Make, mixed: verax.Corpus, tmp_path: Path) -> None:
+    verdict = verax.examine(make_model(), mixed, "leakage", curves=2)
+    verdict.save(tmp_path / "v")
+    again = load_verdict(tmp_path / "v").tables["leakage_tokens"]
+    pd.testing.assert_frame_equal(again, verdict.tables["leakage_tokens"])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 9))
+def test_the_order_of_batches_does_not_matter(seed: int, first: int, size: int) -> None:
+    """Thirty documents in batches of `size`, in any order, often from the highest id down."""
+    random = np.random.default_rng(seed)
+    ids = random.permutation(90)[:30]
+    if random.random() < 0.5:
+        ids = np.sort(ids)[::-1].copy()
+    mask = random.random((30, 5)) < 0.7
+    p, weights = random.random((2, 30, 5))
+    kept = Tokens(first)
+    for start in range(0, 30, size):
+        rows = slice(start, start + size)
+        nothing = torch.zeros(len(ids[rows]))
+        there, own = torch.tensor(mask[rows]), torch.tensor(weights[rows])
+        said = Said(ids[rows], nothing, nothing, own, there, nothing, nothing)
+        kept.add(said, torch.tensor(p[rows]))
+    wanted = [
+        (ids[row], item, p[row, place], weights[row, place])
+        for row in np.argsort(ids)[:first]
+        for item, place in enumerate(np.flatnonzero(mask[row]))
+    ]
+    found = kept.table()
+    assert [tuple(row) for row in found.itertuples(index=False)] == wanted

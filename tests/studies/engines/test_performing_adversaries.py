@@ -1,0 +1,155 @@
+"""A cell with adversaries: what `verax.adversaries` gives, in a store and out of it again."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from made_up_cells import cell
+from running import finished, lasting
+
+import verax
+from verax.studies import Adversaries
+from verax.studies.engines.engine import Finished, Job, Progressed
+from verax.studies.engines.performing import perform
+from verax.studies.grid import Cell
+from verax.studies.store import Store, open_study, pack, unpack
+from verax.training.adversary import DEFAULTS
+
+ASKED: dict[str, Any] = {
+    "lams": [0.0, 0.1],
+    "seeds": [1],
+    "retrain": [2, 3],
+    "controls": True,
+    **DEFAULTS,
+    "epochs": 2,
+}
+
+
+def read(content: bytes) -> pd.DataFrame:
+    return pd.read_parquet(io.BytesIO(content)).drop(columns="cell")
+
+
+@pytest.fixture(scope="module")
+def opposed(small: verax.Corpus) -> Cell:
+    return replace(cell(small, encoder="conv", lr=0.05, sample=5), adversaries=ASKED)
+
+
+@pytest.fixture(scope="module")
+def told() -> list[Progressed]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def outcome(opposed: Cell, small: verax.Corpus, told: list[Progressed]) -> Finished:
+    job = Job(opposed, weights=True)
+    return finished(perform(job, small, device="cpu", report=told.append))
+
+
+@pytest.fixture(scope="module")
+def direct(opposed: Cell, small: verax.Corpus) -> Adversaries:
+    base = verax.train(small, seed=0, device="cpu", **opposed.model, **opposed.training)
+    return verax.adversaries(
+        base, small, [0, 0.1], [1], retrain=[2, 3], epochs=2, split="test", device="cpu"
+    )
+
+
+def test_the_table_is_that_of_adversaries(outcome: Finished, direct: Adversaries) -> None:
+    found = read(outcome.files["adversaries.parquet"])
+    pd.testing.assert_frame_equal(found, direct.instances, check_categorical=False)
+    assert found["id"].nunique() > 5  # the whole split, whatever is sampled for exams
+    again = Adversaries(found, {"split": "test", "classes": ["0", "1"]})
+    pd.testing.assert_frame_equal(again.points(), direct.points())
+
+
+def test_summary_rows_are_what_adversaries_says(outcome: Finished, direct: Adversaries) -> None:
+    rows = read(outcome.files["summary.parquet"])
+    assert rows["exam"].unique().tolist() == ["fragility", "adversaries"]
+    at = rows[rows["exam"] == "adversaries"].set_index(["table", "row", "column"])["value"]
+    columns = {"JSD": "jsd", "TVD": "tvd", "same": "same", "accuracy": "accuracy", "F1": "f1"}
+    scale = {"JSD": 1, "TVD": 1}
+    for point in direct.points().to_dict("records"):
+        for column, measure in columns.items():
+            row, factor = f"λ = {point['lam']:g}", scale.get(column, 100)
+            assert at["adversaries", row, column] == factor * point[measure]
+            beside = factor * point[f"validation_{measure}"]
+            assert at["adversaries", row, f"validation {column}"] == beside
+    yardstick = direct.yardstick().set_index("measure")["mean"]
+    for column, measure in columns.items():
+        expected = scale.get(column, 100) * yardstick[measure]
+        assert at["adversaries_seeds", "mean", column] == expected
+        each = [at["adversaries_seeds", f"seed {seed}", column] for seed in (2, 3)]
+        assert sum(each) / 2 == pytest.approx(expected)
+    for control in direct.controls().to_dict("records"):
+        for column in ("accuracy", "F1"):
+            value = at["adversaries_controls", control["name"], column]
+            assert value == 100 * control[columns[column]]
+    assert at["adversaries_chosen", "chosen", "λ"] == direct.chosen().lam
+    assert len(at) == 2 * 10 + 2 + 3 * 5 + 6 * 2
+
+
+def test_progress_and_seconds_tell_of_it(outcome: Finished, told: list[Progressed]) -> None:
+    phases = list(dict.fromkeys(p.what for p in told))
+    assert "adversaries 1/9, epoch 2/2" in phases
+    assert "adversaries 9/9, epoch 1/1" in phases
+    assert phases[-1] == "writing"
+    seconds = outcome.facts["seconds"]
+    assert set(seconds) == {"train", "examine", "adversaries", "total"}
+
+
+def test_a_model_that_was_kept_gives_the_same(
+    opposed: Cell, outcome: Finished, small: verax.Corpus
+) -> None:
+    kept = {name: data for name, data in outcome.files.items() if name.startswith("model/")}
+    brief = replace(opposed, adversaries={**ASKED, "retrain": [], "controls": False})
+    jobs = [Job(brief), Job(brief, model=kept, model_of=opposed.key)]
+    ends = [lasting(perform(job, small, device="cpu")) for job in jobs]
+    assert ends[0] == ends[1]
+    tables = set(read(ends[0]["summary.parquet"])["table"])
+    assert not {"adversaries_seeds", "adversaries_controls"} & tables
+
+
+def test_vectors_may_have_another_name_than_when_the_model_was_kept(
+    small: verax.Corpus, tmp_path: Path
+) -> None:
+    (tmp_path / "old.txt").write_text("w1 1 2\nw2 3 4\n")
+    plain = cell(small, vectors=str(tmp_path / "old.txt"), embedding_size=2)
+    files = finished(perform(Job(plain, weights=True), small, device="cpu")).files
+    kept = {name: data for name, data in files.items() if name.startswith("model/")}
+    (tmp_path / "old.txt").rename(tmp_path / "new.txt")
+    asked = {**ASKED, "lams": [1.0], "retrain": [2], "epochs": 1, "controls": False}
+    moved = cell(small, vectors=str(tmp_path / "new.txt"), embedding_size=2)
+    assert moved.trained == plain.trained
+    job = Job(replace(moved, adversaries=asked), model=kept, model_of=plain.key)
+    assert "adversaries.parquet" in finished(perform(job, small, device="cpu")).files
+
+
+def test_a_store_a_pack_and_what_is_unpacked_have_it(
+    opposed: Cell, outcome: Finished, tmp_path: Path
+) -> None:
+    resolved = {"name": "mine", "cells": {opposed.key: opposed.to_json()}}
+    store = Store.create(tmp_path / "mine", "mine", "name: mine\n", resolved)
+    store.commit(opposed.key, opposed.to_json(), outcome.files, outcome.facts)
+    expected = read(outcome.files["adversaries.parquet"])
+    places = [
+        open_study(tmp_path / "mine"),
+        pack(tmp_path / "mine", tmp_path / "packed"),
+        unpack(tmp_path / "packed", tmp_path / "again"),
+    ]
+    for results in places:
+        assert results.cells["adversaries"].tolist() == ["0,0.1"]
+        assert "seconds_adversaries" in results.cells
+        table = results.table("adversaries")
+        assert table["value"].equals(expected["value"])
+        assert table["seed"].tolist() == expected["seed"].tolist()
+        assert set(table["cell_seed"]) == {0}  # of the cell; `seed` is the row's model's
+        verdict = results.verdict(opposed.key)
+        assert set(verdict.tables) == {"fragility", "fragility_instances"}
+        shown = verdict.summary("adversaries")
+        assert shown.index.tolist() == ["λ = 0", "λ = 0.1"]
+        assert verdict.summary("adversaries_controls").shape == (6, 2)
+        assert "adversaries" in results.tables

@@ -1,0 +1,287 @@
+"""Adversaries of a study: what a file may ask for, what is refused, and what it does to keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from study_files import refused, study
+
+import verax
+from verax.corpora.corpus import Documents
+from verax.corpora.tokenising import Lexicon, Tokeniser
+from verax.errors import VeraxError
+from verax.studies.adversaries import LAMS
+from verax.studies.grid import Cell, predicted, read_study
+from verax.studies.grid.adversaries import NOT_ITS_OWN
+from verax.training import train_adversary
+from verax.training.adversary import DEFAULTS
+
+SOURCE: dict[str, Any] = {
+    "corpora": {"planted": {"documents": 60, "length": 12}},
+    "models": {"encoder": "conv"},
+    "exams": "leakage",
+}
+PLAIN = {"lams": list(LAMS), "seeds": [1], "retrain": [], "controls": True, **DEFAULTS}
+
+
+def one(adversaries: Any, **changed: Any) -> Cell:
+    (cell,) = read_study({**SOURCE, "adversaries": adversaries, **changed}).cells
+    return cell
+
+
+# -- keys
+
+
+def by_hand(**also: Any) -> Cell:
+    return Cell(
+        corpus={"corpus": "sst", "lowercase": True},
+        fingerprint="print of sst",
+        model={"encoder": "none", "projection": "softmax", "lam": None},
+        training={"epochs": 3, "lr": 0.01},
+        seed=0,
+        exams={"leakage": {}, "erasure": {"draws": 5}},
+        **also,
+    )
+
+
+def test_a_cell_without_adversaries_has_the_key_it_always_had() -> None:
+    """Made by hand and hashed before there were any: older stores are found by such keys."""
+    cell = by_hand()
+    assert (cell.key, cell.trained) == ("41d9fe8f674f780e", "7a8b28c1d18f160c")
+    assert "adversaries" not in cell.to_json()
+    assert cell.columns()["adversaries"] is None
+    opposed = by_hand(adversaries={"lams": [0.0]})
+    assert opposed.key != cell.key
+    assert opposed.trained == cell.trained
+
+
+@pytest.mark.parametrize("said", [False, None])
+def test_none_is_as_if_nothing_was_said(said: Any) -> None:
+    (bare,) = read_study(SOURCE).cells
+    assert one(said) == bare
+    assert (bare.adversaries, one(said).key) == (None, bare.key)
+
+
+@pytest.mark.parametrize("said", [True, {}])
+def test_defaults_are_spelt_out(said: Any) -> None:
+    assert one(said).adversaries == PLAIN
+    written = {name: value for name, value in PLAIN.items() if name != "class_weight"}
+    assert one(said).key == one(written).key
+
+
+def test_a_cell_with_adversaries_goes_through_json() -> None:
+    cell = one({"lams": [1, 0, 0.1], "retrain": 7, "epochs": 2})
+    again = Cell.from_json(json.loads(json.dumps(cell.to_json())))
+    assert (again, again.key) == (cell, cell.key)
+    assert cell.columns()["adversaries"] == "0,0.1,1"
+    assert cell.columns()["epochs"] == cell.training["epochs"] == 8
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.permutations([0, 0.1, 1]),
+    st.permutations([3, 4, 5]),
+    st.permutations(["lams", "seeds", "retrain", "epochs"]),
+    st.sampled_from([float, str, lambda value: value]),
+)
+def test_keys_depend_on_values_not_on_how_they_are_written(
+    lams: list[float], seeds: list[int], order: list[str], kind: Any
+) -> None:
+    said = {"lams": [kind(v) for v in lams], "seeds": seeds, "retrain": [9], "epochs": 3}
+    assert one({name: said[name] for name in order}).key == KEY
+
+
+KEY = one({"lams": [0, 0.1, 1], "seeds": [3, 4, 5], "retrain": [9], "epochs": 3}).key
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"lams": [0, 1]},
+        {"seeds": [1, 2]},
+        {"retrain": [4]},
+        {"controls": False},
+        {"epochs": 3},
+        {"lr": 0.01},
+        {"encoder": "mlp"},
+        {"patience": None},
+    ],
+)
+def test_what_changes_results_changes_the_key(said: dict[str, Any]) -> None:
+    assert one(said).key not in (one(True).key, one(False).key)
+    assert one(said).trained == one(False).trained
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"lr": 0.001},  # the base's
+        {"encoder": "conv"},
+        {"epochs": 80, "metric": "loss"},  # what it is without
+        {"alpha": 1.7},  # of another projection
+        {"plateau_patience": 3},
+    ],
+)
+def test_what_changes_none_does_not(said: dict[str, Any]) -> None:
+    assert one(said).key == one(True).key
+
+
+# -- refusals
+
+
+def test_all_that_is_wrong_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+    text = """
+        corpora: SMALL
+        seeds: [0, 3]
+        adversaries:
+          lams: [0, -1, 0, x]
+          seeds: []
+          retrain: [2, 3, 2]
+          controls: 3
+          epohcs: 3
+          lam: 0.5
+          hierarchical: true
+          projection: uniform
+          strength: auto
+          max_tokens: 7
+        """
+    assert refused(tmp_path, text) == [
+        "line 5: option 'lams' has 0.0 twice",
+        "line 5: option 'lams' is 'x': expected a number",
+        "line 5: option 'lams' is -1.0: it must be at least 0",
+        "line 6: option 'seeds' is an empty list: give values",
+        "line 7: cannot retrain with seed 3: it is one of the study's seeds, and would give that "
+        "model again; give another",
+        "line 7: option 'retrain' has 2 twice",
+        "line 8: option 'controls' is 3: expected true or false",
+        "line 9: unknown option 'epohcs': did you mean 'epochs'?",
+        "line 10: option 'lam' does not belong here: what adversaries are trained with is lams, "
+        "such as lams: [0, 0.1, 1]",
+        "line 11: option 'hierarchical' does not belong here: no adversary may choose it, leave "
+        "it out",
+        "line 12: option 'projection' is 'uniform': an adversary's attention must be free to "
+        "move, leave it out",
+        "line 13: option 'strength' is 'auto': an adversary has its base's, leave it out or give "
+        "a number",
+        "line 14: option 'max_tokens' does not belong here: put it under hardware",
+    ]
+
+
+@pytest.mark.parametrize("said", ["[0, 1]", "many", "3"])
+def test_what_is_no_mapping_is_refused(tmp_path: Path, said: str) -> None:
+    (told,) = refused(tmp_path, f"corpora: SMALL\nadversaries: {said}\n")
+    assert told.startswith("line 2: adversaries is ")
+    assert "expected true, false, or options such as {lams: [0, 0.1, 1], retrain: [2, 3]}" in told
+
+
+def test_a_base_that_cannot_have_adversaries_is_refused(tmp_path: Path) -> None:
+    text = """
+        corpora: SMALL
+        models:
+          projection: [softmax, uniform]
+        adversaries: true
+        """
+    assert refused(tmp_path, text) == [
+        "lines 4, 5: projection 'uniform' has no adversaries, for its attention cannot move: leave "
+        "one of them out (1 of 2 combinations)"
+    ]
+    left = study(tmp_path, text.replace("adversaries: true", "adversaries: false"))
+    assert len(left.cells) == 2
+
+
+def test_options_that_do_not_go_with_a_base_are_refused_with_their_lines(tmp_path: Path) -> None:
+    text = """
+        corpora: SMALL
+        models:
+          grounding: [none, residual]
+        adversaries:
+          lr: 0.1
+          hidden_size: 50
+        """
+    (told,) = refused(tmp_path, text)
+    assert told.startswith("lines 4, 7: adversaries: grounding 'residual' compares states with")
+    assert told.endswith("(1 of 2 combinations)")
+    assert refused(tmp_path, "corpora: SMALL\nadversaries: {epochs: 3, \n  select_from: 5}\n") == [
+        "lines 2, 3: adversaries: select_from (5) is beyond the last epoch (3): lower it, or raise "
+        "epochs"
+    ]
+
+
+def test_an_auto_strength_is_the_bases_business(tmp_path: Path) -> None:
+    text = "corpora: SMALL\nmodels: {grounding: {tying: {strength: auto}}}\nADVERSARIES\n"
+    cells = [
+        study(tmp_path, text.replace("ADVERSARIES", f"adversaries: {{epochs: 2{more}}}")).cells[0]
+        for more in ("", ", grounding: none")
+    ]
+    assert [(cell.adversaries or {}).get("grounding") for cell in cells] == [None, "none"]
+
+
+def test_seeds_by_hand_are_held_against_retrain_too(tmp_path: Path) -> None:
+    text = "corpora: SMALL\nadversaries: {retrain: 4}\n"
+    assert len(study(tmp_path, text, seeds=[5, 6]).cells) == 2
+    (told,) = refused(tmp_path, text, seeds=[4])
+    assert told.startswith("line 2: cannot retrain with seed 4: it is one of the study's seeds")
+
+
+def test_no_adversary_may_choose_what_its_training_refuses() -> None:
+    corpus = verax.load_corpus("planted", documents=60, length=12)
+    base = verax.train(corpus, encoder="none", epochs=1, embedding_size=4)
+    others: dict[str, Any] = {
+        "hierarchical": True,
+        "class_weight": "balanced",
+        "strengths": "1",
+        "min_df": 2,
+        "max_vocabulary": 9,
+    }
+    assert set(NOT_ITS_OWN) == {*others, "vectors"}  # a file, which the cell has for all of them
+    for name, value in others.items():
+        with pytest.raises(VeraxError, match=f"option '{name}' is .*: it must stay"):
+            train_adversary(base, corpus, 1.0, **{name: value})
+
+
+# -- what a study says of itself
+
+
+def test_a_seed_shared_with_a_base_is_mentioned() -> None:
+    assert read_study({**SOURCE, "seeds": [0, 2], "adversaries": True}).notes == ()
+    assert read_study({**SOURCE, "seeds": [0, 1], "adversaries": True}).notes == (
+        "adversaries with seed 1 begin as the model of the study with that seed: give adversaries "
+        "other seeds",
+    )
+
+
+def test_labels_are_as_without() -> None:
+    source = {**SOURCE, "models": {"projection": ["softmax", "sparsemax"]}, "seeds": [0, 2]}
+    plain, opposed = read_study(source), read_study({**source, "adversaries": True})
+    assert list(plain.labels.values()) == list(opposed.labels.values())
+    assert not set(plain.labels) & set(opposed.labels)
+    assert opposed.resolved()["cells"].keys() == opposed.labels.keys()
+
+
+def documents(number: int) -> Documents:
+    zeros = np.zeros(number, dtype=np.int64)
+    return Documents(["a word"] * number, zeros, zeros, Tokeniser("whitespace"), Lexicon())
+
+
+def test_the_estimate_counts_every_training() -> None:
+    made = verax.Corpus("made up", ["0", "1"], documents(5000), documents(10), documents(10))
+    changed = {"training": {"epochs": 5}, "models": {"encoder": "mlp", "hidden_size": 128}}
+    with_two = predicted(one(False, **{**changed, "training": {"epochs": 2}}), made)
+    plain = predicted(one(False, **changed), made)
+    epoch = (plain - with_two) / 3
+
+    def more(said: dict[str, Any]) -> float:
+        asked = {"lams": [0], "controls": False, "epochs": 10, **said}
+        return (predicted(one(asked, **changed), made) - plain) / epoch
+
+    assert more({}) == pytest.approx(1.6 * 10)
+    assert more({"lams": [0, 1], "seeds": [1, 2]}) == pytest.approx(4 * 1.6 * 10)
+    assert more({"retrain": [7, 8]}) == pytest.approx(1.6 * 10 + 2 * 5)
+    # one control as the base, four without an encoder, which cost the same for this base
+    assert more({"controls": True}) == pytest.approx(1.6 * 10 + 5 * 5)

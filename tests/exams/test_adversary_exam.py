@@ -318,6 +318,8 @@ def test_the_summary_is_of_the_tables(make_model: Make, planted: verax.Corpus) -
             assert row["JSD, ε = 0.05"] == pytest.approx(at[chosen].mean())
             assert row["> 0.5, ε = 0.05"] == pytest.approx(100 * (at[chosen] > 0.5).mean())
             assert row["permuted |Δŷ|"] == pytest.approx(instances["permuted"][chosen].mean())
+            unmoved = (instances["permuted"][chosen] < 0.05).mean()
+            assert row["permuted < 0.05"] == pytest.approx(100 * unmoved)
             seen += 1
     assert seen >= 3
     assert groups.loc["all", "documents"] == len(instances)

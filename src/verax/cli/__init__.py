@@ -14,6 +14,7 @@ from verax.cli import (
     examine,
     explain,
     pack,
+    papers,
     predict,
     run,
     sweep,
@@ -27,7 +28,7 @@ from verax.version import __version__
 
 COMMANDS = (
     *(demo, corpora, train, examine, compare, predict, explain),
-    *(run, pack, unpack, sweep, adversary),
+    *(run, pack, unpack, sweep, adversary, papers),
 )
 
 

@@ -24,6 +24,8 @@ from verax.exams.verdict import summary_frame
 from verax.statistics import Interval, mean, mean_share, quantile, share, within_one
 
 ONE = "left out: of one item, which no attention can change"
+UNMOVED = 0.05
+"""An output that random orders of the weights move by less, in the median, hardly notices."""
 FAR = 0.5
 """Nats of at most ln 2 = 0.693: beyond it two attentions have little in common."""
 CLOSE = 0.1
@@ -125,6 +127,8 @@ def _one_group(
         yield percent_cell(table, row, f"> {FAR:g}, {row_of(epsilon)}", mean_share(_far(jsd)), n)
     moved = instances["permuted"].to_numpy()
     yield number_cell(table, row, "permuted |Δŷ|", within_one(mean(moved)), n)
+    unmoved = (moved < UNMOVED).astype(np.float64)
+    yield percent_cell(table, row, f"permuted < {UNMOVED:g}", mean_share(unmoved), n)
 
 
 def _divergence(values: NDArray[np.float64]) -> Interval:

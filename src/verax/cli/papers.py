@@ -1,0 +1,261 @@
+"""`verax papers`: what was published, run again and held against it."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from verax.cli.parsing import Parser, add_options, given_options
+from verax.cli.run import ended_politely, parts, seconds, seed_list, show
+from verax.cli.terminal import console, printable, table
+from verax.errors import VeraxError
+from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
+from verax.papers.checking import PAGE
+from verax.papers.exhibits import MEASURED
+from verax.papers.page import shown
+from verax.papers.running import chosen_parts, read_part, run_paper
+from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Study
+from verax.studies.running.bars import Bars
+from verax.studies.running.outlook import outlook
+
+RESULTS = "results"
+_COLOURS = {"holds": "green", "fails": "red", "undecided": "yellow"}
+
+
+def add(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "papers",
+        usage="verax papers {list, run NAME, table NAME N, check NAME, pack NAME DIR} [options]",
+        help="run a published paper again, table by table, claim by claim",
+        description="Papers as data: studies, published numbers and claims. "
+        f"There are {', '.join(NAMES)}.",
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
+    parser.set_defaults(run=lambda given: parser.print_help())
+    listing = actions.add_parser("list", help="the papers, and what there is of them")
+    listing.set_defaults(run=list_papers)
+    _add_run(actions)
+    _add_table(actions)
+    _add_check(actions)
+    packing = actions.add_parser(
+        "pack",
+        usage="verax papers pack NAME DIR --out DIR",
+        help="pack what run has made: numbers, no documents",
+    )
+    _add_name(packing)
+    packing.add_argument("folder", metavar="DIR", help="what verax papers run has written")
+    packing.add_argument("--out", metavar="DIR", help=f"where to [{RESULTS}/NAME]")
+    packing.set_defaults(run=pack)
+
+
+def _add_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help=", ".join(NAMES))
+
+
+def _add_run(actions: Any) -> None:
+    parser = actions.add_parser(
+        "run",
+        usage="verax papers run NAME [--scale smoke|small|full] [--out DIR] [options]",
+        help="run the studies of a paper",
+        description="Run what is not done yet of a paper's studies, one folder each; then judge "
+        "its claims. Stop it whenever you like; the same command goes on. smoke: built-in corpora, "
+        "tiny models, under a minute; small: built-in corpora, an hour or so on two cores; full: "
+        "the paper's corpora ($VERAX_DATA), for a GPU.",
+    )
+    _add_name(parser)
+    parser.add_argument("--scale", choices=SCALES, default="smoke", help="how much [smoke]")
+    parser.add_argument("--out", metavar="DIR", help="where results go [NAME-SCALE]")
+    parser.add_argument("--vectors", metavar="FILE", help="word vectors of all models [random]")
+    parser.add_argument("--parts", metavar="NAME,…", help="only these studies of the paper")
+    parser.add_argument("--seeds", metavar="N,…", help="in place of the studies' own")
+    parser.add_argument("--budget", metavar="TIME", help="begin no cell after 90s, 25m, 2h, 1h30m")
+    parser.add_argument("--dry-run", action="store_true", help="show the cells and an estimate")
+    parser.add_argument("--retry-failed", action="store_true", help="run failed cells again")
+    add_options(parser, "where it runs", Hardware)
+    parser.set_defaults(run=run)
+
+
+def _add_table(actions: Any) -> None:
+    parser = actions.add_parser(
+        "table",
+        usage="verax papers table NAME N [--results DIR] [--csv]",
+        help="a table or figure, published beside measured",
+    )
+    _add_name(parser)
+    parser.add_argument("exhibit", metavar="N", help="1, table1, figure3; verax papers list")
+    _add_results(parser)
+    parser.add_argument("--csv", action="store_true", help="as CSV, with all cells")
+    parser.set_defaults(run=table_of)
+
+
+def _add_check(actions: Any) -> None:
+    parser = actions.add_parser(
+        "check",
+        usage="verax papers check NAME [--results DIR] [--json] [--no-page]",
+        help="judge every claim of a paper by results",
+        description="Judge every claim, and write the page, claims and tables again beside the "
+        f"results ({PAGE}, claims.json, tables/).",
+    )
+    _add_name(parser)
+    _add_results(parser)
+    parser.add_argument("--json", action="store_true", help="claims and numbers as JSON")
+    parser.add_argument("--no-page", action="store_true", help="write nothing")
+    parser.set_defaults(run=check)
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results", metavar="DIR", help=f"where results are [{RESULTS}/NAME]")
+
+
+def list_papers(given: argparse.Namespace) -> None:
+    rows = []
+    for one in papers():
+        cells = [f"{len(one.studies(scale))}" for scale in SCALES]
+        shown_here = ", ".join(exhibit.name for exhibit in one.exhibits)
+        rows.append([one.name, str(len(one.claims)), *cells, shown_here])
+    heads = ["paper", "claims", *(f"studies, {scale}" for scale in SCALES), "tables and figures"]
+    console().print(table(heads, rows))
+
+
+def run(given: argparse.Namespace) -> int:
+    chosen = paper(given.name)
+    out = Path(given.out or f"{chosen.name}-{given.scale}")
+    names = chosen_parts(chosen, given.scale, parts(given.parts))
+    settings: dict[str, Any] = {"vectors": given.vectors, "seeds": seed_list(given.seeds)}
+    hardware = given_options(given, Hardware)
+    budget = None if given.budget is None else seconds(given.budget)
+    if given.dry_run:
+        for name in names:
+            study = read_part(
+                chosen, given.scale, name, hardware=hardware, progress=True, **settings
+            )
+            console().print(printable(study.name), style="bold", markup=False)
+            show(study, outlook(study, str(out / name)), given.retry_failed)
+        return 0
+    drawn: list[Bars] = []
+
+    def watching(study: Study) -> Bars:
+        bars = Bars(
+            {key: printable(label) for key, label in study.labels.items()},
+            lambda line: print(printable(line), flush=True),
+        )
+        console().print(printable(study.name), style="bold", markup=False)
+        drawn.append(bars)
+        return bars
+
+    again = "the same command goes on"
+    try:
+        with ended_politely():
+            ran = run_paper(
+                chosen,
+                given.scale,
+                out,
+                parts=names,
+                budget=budget,
+                retry_failed=given.retry_failed,
+                watching=watching,
+                progress=True,
+                **settings,
+                **hardware,
+            )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; what was finished is kept in {out}, {again}") from None
+    failed = sum(len(one.failed) for one in ran.values())
+    left = sum(one.left for one in ran.values())
+    if left or len(ran) < len(names):
+        console().print(f"time is up with {left} cells begun with and left: {again}", markup=False)
+    if failed:
+        told = f"{failed} cells failed: tracebacks are in {out}/PART/failed"
+        console().print(told, style="bold", markup=False)
+    show_claims(check_paper(chosen, out))
+    console().print(f"verax papers check {chosen.name} --results {out} has more", markup=False)
+    return 1 if failed else 0
+
+
+def pack(given: argparse.Namespace) -> None:
+    chosen = paper(given.name)
+    out = Path(given.out or Path(RESULTS) / chosen.name)
+    found = pack_paper(given.folder, out, progress=True)
+    console().print(f"packed {found.cells['cell'].nunique():,} cells, in {out}", markup=False)
+
+
+def table_of(given: argparse.Namespace) -> None:
+    chosen = paper(given.name)
+    exhibit = chosen.exhibit(given.exhibit)
+    found = exhibit.make(_results(chosen, given).results)
+    if given.csv:
+        print(found.to_csv(index=False), end="")
+        return
+    if found.empty:
+        raise VeraxError(
+            f"nothing of {exhibit.name} is in these results: run its part of the paper"
+        )
+    labels = [str(name) for name in found if name not in MEASURED]
+    rows = [
+        [*(_text(row[name]) for name in labels), *_numbers(row)] for row in found.to_dict("records")
+    ]
+    first = [" ".join(part for part in row[: len(labels)] if part) for row in rows]
+    heads = [exhibit.title, "published", "measured", "sd", "low", "high", "seeds"]
+    console().print(
+        table(heads, [[name, *row[len(labels) :]] for name, row in zip(first, rows, strict=True)])
+    )
+    if exhibit.note:
+        console().print(exhibit.note, style="dim", markup=False)
+
+
+def check(given: argparse.Namespace) -> None:
+    chosen = paper(given.name)
+    found = _results(chosen, given)
+    if not given.no_page:
+        found.write(_folder(chosen, given))
+    if given.json:
+        print(found.to_json(), end="")
+        return
+    show_claims(found)
+    if not given.no_page:
+        console().print(f"the page is {_folder(chosen, given) / PAGE}", markup=False)
+
+
+def show_claims(found: Checked) -> None:
+    """Every claim with its verdict and what is behind it."""
+    screen = console()
+    for claim, finding in found.findings:
+        screen.print(f"{claim.id:>2} {finding.verdict}", style=_COLOURS[finding.verdict], end="  ")
+        screen.print(printable(f"{claim.text} ({claim.where})"), markup=False)
+        for line in (finding.why, finding.test):
+            if line:
+                screen.print(printable(f"   {line}"), style="dim", markup=False)
+    said = ", ".join(f"{number} {verdict}" for verdict, number in found.counts.items())
+    screen.print(f"{found.paper.name}: {said}", style="bold", markup=False)
+
+
+def _folder(chosen: Paper, given: argparse.Namespace) -> Path:
+    return Path(given.results or Path(RESULTS) / chosen.name)
+
+
+def _results(chosen: Paper, given: argparse.Namespace) -> Checked:
+    folder = _folder(chosen, given)
+    if not folder.is_dir():
+        raise VeraxError(
+            f"no results in {folder}: give --results DIR, or make some with verax papers run "
+            f"{chosen.name}"
+        )
+    return check_paper(chosen, folder)
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _numbers(row: dict[Any, Any]) -> list[str]:
+    value = row["value"]
+    spread = [shown(row[name], like=value) for name in ("sd", "low", "high")]
+    beyond = "*" if not pd.isna(row["beyond"]) and row["beyond"] else ""
+    return [shown(row["published"]), shown(value) + beyond, *spread, str(row["seeds"])]

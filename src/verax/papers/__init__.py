@@ -1,0 +1,28 @@
+"""Papers as data: the studies behind each, its published numbers, and its claims.
+
+`paper(name)` finds one, `run_paper` runs its studies, `pack_paper` packs what came of them, and
+`check_paper` judges every claim and makes every table again.
+"""
+
+from verax.papers.checking import Checked, check_paper
+from verax.papers.claims import Claim, Finding
+from verax.papers.packing import pack_paper
+from verax.papers.paper import SCALES, Paper
+from verax.papers.registry import NAMES, paper, papers
+from verax.papers.results import PaperResults
+from verax.papers.running import run_paper
+
+__all__ = [
+    "NAMES",
+    "SCALES",
+    "Checked",
+    "Claim",
+    "Finding",
+    "Paper",
+    "PaperResults",
+    "check_paper",
+    "pack_paper",
+    "paper",
+    "papers",
+    "run_paper",
+]

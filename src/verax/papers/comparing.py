@@ -1,0 +1,165 @@
+"""Whether what is claimed to be larger is: one comparison, and many under one claim.
+
+A claim of the kind *X is larger than Y, everywhere* is a list of comparisons, and how many of them
+have to go its way. It
+
+- **fails** if so many go clearly the other way (their 95% interval excludes zero) that the others
+  do not suffice, or if together they go the other way;
+- **holds** if it does not fail, and all comparisons together are in its favour beyond chance: by
+  Stouffer's sum of their one-sided tests, p < 0.05;
+- is **undecided** otherwise, or where the cells it needs are not there.
+
+Comparisons share documents, and some of them models, so Stouffer's p is smaller than it should be:
+read it as a floor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtr
+
+from verax.papers.numbers import NORMAL, SEEDS, Number, plain
+from verax.statistics import independent
+
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A difference that a claim says is above zero.
+
+    p  one-sided: how easily chance alone would give as much; NaN where nothing tells the spread
+    """
+
+    label: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    a: Number
+    b: Number | None = None
+
+    @property
+    def is_for(self) -> bool:
+        return self.difference > 0
+
+    @property
+    def is_clearly_against(self) -> bool:
+        return self.high < 0 if not math.isnan(self.high) else self.difference < 0
+
+    @property
+    def is_clearly_for(self) -> bool:
+        return self.low > 0 if not math.isnan(self.low) else self.difference > 0
+
+    def told(self) -> dict[str, Any]:
+        return {
+            "label": self.label,
+            "difference": plain(self.difference),
+            "low": plain(self.low),
+            "high": plain(self.high),
+            "p": plain(self.p),
+            "a": self.a.told(),
+            "b": None if self.b is None else self.b.told(),
+        }
+
+
+def larger(label: str, a: Number, b: Number, by: float = 0.0) -> Comparison:
+    """a > b + `by`: Welch's over seeds where both have two or more, else normal, over documents."""
+    if a.over == SEEDS == b.over:
+        found = independent(a.values, np.asarray(b.values) + by)
+        p = found.p / 2 if found.difference > 0 else 1 - found.p / 2
+        return Comparison(label, found.difference, found.low, found.high, p, a, b)
+    difference = a.value - b.value - by
+    return _normal(label, difference, math.hypot(a.error, b.error), a, b)
+
+
+def above(label: str, a: Number, bound: float) -> Comparison:
+    """a > a bound that is no result itself."""
+    difference = a.value - bound
+    if a.over == SEEDS:
+        error = a.sd / math.sqrt(a.seeds)
+        p = 0.0 if difference > 0 else 1.0
+        if error > 0:
+            p = 1 - float(stdtr(a.seeds - 1, difference / error))
+        return Comparison(label, difference, a.low - bound, a.high - bound, p, a)
+    return _normal(label, difference, a.error, a, None)
+
+
+def below(label: str, a: Number, bound: float) -> Comparison:
+    """a < a bound; its difference is the bound less a."""
+    found = above(label, a, bound)
+    p = 1 - found.p
+    return Comparison(label, -found.difference, -found.high, -found.low, p, a)
+
+
+def _normal(label: str, difference: float, error: float, a: Number, b: Number | None) -> Comparison:
+    if not error > 0:  # NaN, or nothing that spreads
+        return Comparison(label, difference, math.nan, math.nan, math.nan, a, b)
+    half = NORMAL * error
+    p = 1 - float(ndtr(difference / error))
+    return Comparison(label, difference, difference - half, difference + half, p, a, b)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What comparisons come to.
+
+    favourable   those with a difference above zero
+    contrary     those clearly below zero
+    p            of all together, one-sided (Stouffer)
+    """
+
+    verdict: str
+    favourable: int
+    contrary: int
+    of: int
+    need: int
+    p: float
+
+    @property
+    def test(self) -> str:
+        p = "no p" if math.isnan(self.p) else f"p {_shown(self.p)}"
+        return (
+            f"{self.favourable} of {self.of} as claimed, {self.contrary} clearly not "
+            f"({self.need} needed); together {p}, one-sided, Stouffer"
+        )
+
+
+def weigh(comparisons: Sequence[Comparison], need: float = 1.0) -> Weighed:
+    """The verdict of comparisons of which at least a share of `need` is to go the claim's way."""
+    of = len(comparisons)
+    # a hair less, so that 0.7 of 10 is 7
+    needed = math.ceil(need * of - 1e-9)
+    favourable = sum(c.is_for for c in comparisons)
+    contrary = sum(c.is_clearly_against for c in comparisons)
+    p = together([c.p for c in comparisons])
+    if of == 0:
+        verdict = UNDECIDED
+    elif of - contrary < needed or p > 1 - ALPHA:
+        verdict = FAILS
+    elif math.isnan(p):
+        verdict = HOLDS if favourable >= needed else FAILS
+    elif p < ALPHA:
+        verdict = HOLDS
+    else:
+        verdict = UNDECIDED
+    return Weighed(verdict, favourable, contrary, of, needed, p)
+
+
+def together(ps: Sequence[float]) -> float:
+    """Stouffer's: one-sided p-values as one; those that are NaN have no say."""
+    there = np.array([p for p in ps if not math.isnan(p)])
+    if not len(there):
+        return math.nan
+    z = ndtri(1 - np.clip(there, 1e-15, 1 - 1e-15)).sum() / math.sqrt(len(there))
+    return float(ndtr(-z))
+
+
+def _shown(p: float) -> str:
+    return "< 0.001" if p < 0.001 else "> 0.999" if p > 0.999 else f"= {p:.3f}"

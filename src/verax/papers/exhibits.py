@@ -1,0 +1,62 @@
+"""A table or figure of a paper, made again: published beside measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from verax.papers.numbers import Number
+from verax.papers.results import PaperResults
+
+MEASURED = ["published", "value", "sd", "low", "high", "over", "seeds", "n", "beyond", "cells"]
+"""What every exhibit has after the columns that say what a number is."""
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """How a table or figure is made from results.
+
+    name   table3, figure5
+    title  what it shows, in our words
+    make   results → rows of `entry`: a frame of labels, `measure`, and `MEASURED`
+    note   what is otherwise than in the paper
+    """
+
+    name: str
+    title: str
+    make: Callable[[PaperResults], pd.DataFrame]
+    note: str = ""
+
+
+def entry(
+    labels: Mapping[str, Any],
+    measure: str,
+    number: Number | None,
+    published: float = math.nan,
+    runs: int = 1,
+) -> dict[str, Any]:
+    """A row of an exhibit; `published` is a mean of so many `runs`.
+
+    `beyond` says whether it is farther from ours than seeds explain (see `Number.is_beyond`).
+    """
+    row: dict[str, Any] = {**labels, "measure": measure, "published": published}
+    if number is None:
+        nothing = dict.fromkeys(("value", "sd", "low", "high"), math.nan)
+        return row | nothing | {"over": "none", "seeds": 0, "n": 0, "beyond": None, "cells": ""}
+    row |= {name: getattr(number, name) for name in ("value", "sd", "low", "high", "over")}
+    row |= {"seeds": number.seeds, "n": number.n}
+    return row | {"beyond": number.is_beyond(published, runs), "cells": " ".join(number.cells)}
+
+
+def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows of `entry` as a table; those with neither a published nor a measured number are left."""
+    kept = [r for r in rows if not (math.isnan(r["published"]) and math.isnan(r["value"]))]
+    if not kept:
+        return pd.DataFrame(columns=["measure", *MEASURED])
+    labels = list(dict.fromkeys(name for r in kept for name in r if name not in MEASURED))
+    made = pd.DataFrame(kept, columns=[*labels, *MEASURED])
+    return made.astype({"beyond": "boolean"})

@@ -1,0 +1,161 @@
+"""A paper's page, in Markdown: what holds, published beside measured, what was done otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from verax.papers.checking import TABLES, Checked
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.papers.exhibits import MEASURED, Exhibit
+
+MOST_ROWS = 160
+"""Longer exhibits are chart data: the page names their file."""
+SHORT = 6
+"""Digits of a cell's key that are shown; the files in tables/ have all."""
+_HOW_TO_READ = (
+    "Published beside measured: mean ± standard deviation over seeds, and the 95% interval, over "
+    "documents where there is one seed. **Bold**: farther from the published number than seeds "
+    f"explain. Cells are shown by the first {SHORT} digits of their keys; `{TABLES}/` has all of "
+    "it as CSV, the chart data of figures too."
+)
+_SIGNS = {HOLDS: "✓ holds", FAILS: "✗ fails", UNDECIDED: "? undecided"}
+
+
+def page(checked: Checked) -> str:
+    """The whole page; it hangs on the results alone."""
+    paper = checked.paper
+    parts = [
+        f"# {paper.authors}: {paper.title}",
+        f"<{paper.url}>" if paper.url else "",
+        _about(checked),
+        "## Claims",
+        _claims(checked),
+        *_section("## What differs from the published numbers", paper.words("differences")),
+        *_section("## What was done otherwise", paper.words("deviations")),
+        "## Tables and figures",
+        _HOW_TO_READ,
+        *(text for exhibit in paper.exhibits for text in _exhibit(checked, exhibit)),
+        "## Cells",
+        _cells(checked.results.cells),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _section(title: str, text: str) -> list[str]:
+    return [title, text] if text else []
+
+
+def _about(checked: Checked) -> str:
+    cells = checked.results.cells.drop_duplicates("cell")
+    counts = checked.counts
+    corpora = ", ".join(dict.fromkeys(str(name) for name in cells["corpus"]))
+    name, number = checked.paper.name, len(checked.findings)
+    return (
+        f"Made by `verax papers check {name}` from the results beside this page: {len(cells):,} "
+        f"trained and examined models on {corpora}. Of {number} claims {counts[HOLDS]} hold, "
+        f"{counts[FAILS]} fail, {counts[UNDECIDED]} are undecided. Run again: "
+        f"`verax papers run {name} --scale full --vectors FILE`."
+    )
+
+
+def _claims(checked: Checked) -> str:
+    rows = []
+    for claim, finding in checked.findings:
+        said = " ".join(
+            part for part in (finding.why, f"*{finding.test}*" * bool(finding.test)) if part
+        )
+        rows.append([str(claim.id), claim.text, claim.where, _SIGNS[finding.verdict], said])
+    return markdown(["", "claim", "where", "verdict", "what was found"], rows)
+
+
+def _exhibit(checked: Checked, exhibit: Exhibit) -> Iterator[str]:
+    table = checked.tables[exhibit.name]
+    yield f"### {exhibit.name}: {exhibit.title}"
+    if exhibit.note:
+        yield exhibit.note
+    if table.empty:
+        yield "Nothing of it is in these results."
+        return
+    if len(table) > MOST_ROWS:
+        yield f"{len(table):,} rows: [{TABLES}/{exhibit.name}.csv]({TABLES}/{exhibit.name}.csv)"
+        return
+    labels = [str(name) for name in table if name not in MEASURED]
+    heads = [*labels, "published", "measured", "95% interval", "seeds", "cells"]
+    rows = []
+    for row in table.to_dict("records"):
+        own = [_label(row[name]) for name in labels]
+        rows.append([*own, shown(row["published"]), *_measured(row)])
+    yield markdown(heads, rows)
+
+
+def _measured(row: dict[Any, Any]) -> list[str]:
+    if math.isnan(row["value"]):
+        return ["—", "", "", ""]
+    value = shown(row["value"])
+    if not math.isnan(row["sd"]):
+        value += f" ± {shown(row['sd'], like=row['value'])}"
+    if not pd.isna(row["beyond"]) and row["beyond"]:
+        value = f"**{value}**"
+    interval = ""
+    if not math.isnan(row["low"]):
+        ends = [shown(row[end], like=row["value"]) for end in ("low", "high")]
+        interval = f"{ends[0]} … {ends[1]}"
+    cells = " ".join(key[:SHORT] for key in str(row["cells"]).split())
+    return [value, interval, str(row["seeds"]), cells]
+
+
+def shown(value: float, like: float | None = None) -> str:
+    """A number in three digits or so; with as many decimals as `like` has.
+
+    >>> shown(0.12345), shown(84.2), shown(12487.0), shown(float("nan"))
+    ('0.123', '84.2', '12,487', '—')
+    """
+    if math.isnan(value):
+        return "—"
+    size = abs(value if like is None or math.isnan(like) else like)
+    if size >= 1000:
+        return f"{value:,.0f}"
+    if size >= 10 or (like is None and value == round(value, 1) and size >= 1):
+        return f"{value:.1f}"
+    if size >= 0.01 or size == 0:
+        return f"{value:.3f}"
+    return f"{value:.2g}"
+
+
+def _label(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cells(cells: pd.DataFrame) -> str:
+    rows = []
+    for (part, corpus), own in cells.groupby(["part", "corpus"], sort=False):
+        told = [
+            ", ".join(sorted({str(v)[:12] for v in own[name].dropna()})) if name in own else ""
+            for name in ("verax", "torch", "device", "commit")
+        ]
+        seeds = ", ".join(str(seed) for seed in sorted(own["seed"].unique()))
+        seconds = f"{own['seconds'].sum():,.0f}" if "seconds" in own else ""
+        rows.append([str(part), str(corpus), f"{len(own):,}", seeds, seconds, *told])
+    heads = ["part", "corpus", "cells", "seeds", "seconds", "verax", "torch", "device", "commit"]
+    return markdown(heads, rows)
+
+
+def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; bars and line ends inside a cell do not end it.
+
+    >>> print(markdown(["a", "b"], [["1", "x|y"]]))
+    | a | b |
+    |---|---|
+    | 1 | x\\|y |
+    """
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(" ".join(c.replace("|", "\\|").split()) for c in cells) + " |"
+
+    return "\n".join([line(heads), "|" + "---|" * len(heads), *(line(row) for row in rows)])

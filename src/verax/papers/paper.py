@@ -1,0 +1,126 @@
+"""A paper as data: its studies, its published numbers, its claims."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from verax.errors import VeraxError, nearest
+from verax.papers import published
+from verax.papers.claims import Claim
+from verax.papers.exhibits import Exhibit
+
+SCALES = ("smoke", "small", "full")
+_READINGS = "readings.yaml"
+
+
+@dataclass(frozen=True, eq=False)
+class Paper:
+    """One paper.
+
+    name      author-author-year
+    package   the folder its data are in: studies.yaml, published/*.csv, deviations.md and
+              differences.md
+    exhibits  its tables and figures
+    claims    what it says
+    """
+
+    name: str
+    title: str
+    authors: str
+    url: str
+    package: str
+    exhibits: Sequence[Exhibit]
+    claims: Sequence[Claim]
+    corpora: Mapping[str, str] = field(default_factory=dict)
+    """Names here → names in the paper's tables."""
+
+    def __repr__(self) -> str:
+        return f"Paper({self.name})"
+
+    @property
+    def _folder(self) -> Traversable:
+        return resources.files(self.package)
+
+    @cached_property
+    def _studies(self) -> dict[str, Any]:
+        text = (self._folder / "studies.yaml").read_text(encoding="utf-8")
+        return dict(yaml.safe_load(text))
+
+    def studies(self, scale: str = "full") -> dict[str, dict[str, Any]]:
+        """Part → a study as its file would hold it, for `verax.run_study`.
+
+        `full` is what studies.yaml has under `parts`. A smaller scale lays its `every` over each
+        part, then what it has for that part alone under `parts`, and leaves out those in
+        `leave_out`. `readings` names how corpora are read, in readings.yaml.
+        """
+        if scale not in SCALES:
+            raise VeraxError(f"unknown scale {scale!r}: {nearest(scale, SCALES)}")
+        smaller: Mapping[str, Any] = self._studies.get(scale) or {}
+        found = {}
+        for part, given in self._studies["parts"].items():
+            if part in smaller.get("leave_out", ()):
+                continue
+            study = laid(given, smaller.get("every") or {})
+            study = laid(study, (smaller.get("parts") or {}).get(part) or {})
+            study = {"name": f"{self.name}.{part}", **study}
+            found[part] = read_as(study, study.pop("readings", None))
+        return found
+
+    def published(self, name: str) -> pd.DataFrame:
+        """A published table: dataset, model, attention, metric, value, std; values as text."""
+        return published.table(self.package, name)
+
+    def words(self, name: str) -> str:
+        """A text of the paper's page: deviations, differences; empty where there is none."""
+        file = self._folder / f"{name}.md"
+        return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
+
+    def exhibit(self, name: str) -> Exhibit:
+        """A table or figure by name: `table1`, `figure 3`, or `1` for the table."""
+        wanted = "".join(str(name).lower().split())
+        wanted = f"table{wanted}" if wanted.isdigit() else wanted.replace("fig.", "figure")
+        known = {exhibit.name: exhibit for exhibit in self.exhibits}
+        if wanted not in known:
+            raise VeraxError(f"{self.name} has no {name!r}: {nearest(wanted, known)}")
+        return known[wanted]
+
+
+_WHOLE = ("corpora", "exams", "seeds", "adversaries")
+"""Sections that a smaller scale replaces; others it changes option by option."""
+
+
+def laid(study: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """A study with some of its sections changed; `models` that are a list are changed each."""
+    found = copy.deepcopy(dict(study))
+    for section, given in over.items():
+        there = found.get(section)
+        if section in _WHOLE or there is None or not isinstance(given, Mapping):
+            found[section] = copy.deepcopy(given)
+        elif isinstance(there, list):
+            found[section] = [{**one, **given} for one in there]
+        else:
+            found[section] = {**there, **given}
+    return found
+
+
+def read_as(study: dict[str, Any], readings: str | None) -> dict[str, Any]:
+    """The study with each corpus it names read as `readings` has it; options beside it win."""
+    if readings is None:
+        return study
+    text = (resources.files("verax.papers") / _READINGS).read_text(encoding="utf-8")
+    known = yaml.safe_load(text)[readings]
+    given = study["corpora"]
+    named: dict[str, Any] = {}
+    for one in given if isinstance(given, list) else [given]:
+        named |= one if isinstance(one, Mapping) else {one: {}}
+    corpora = {name: {**known.get(name, {}), **(own or {})} for name, own in named.items()}
+    return {**study, "corpora": corpora}

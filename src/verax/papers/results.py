@@ -1,0 +1,197 @@
+"""A paper's results: the finished cells of all its studies, whatever runs they came in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.errors import VeraxError
+from verax.papers.numbers import Number
+from verax.papers.points import POINTS
+from verax.studies.store import open_study
+from verax.studies.store.packed import FIRST
+from verax.studies.store.store import STORE
+
+SUMMARY = ["cell", "exam", "table", "row", "column", "value", "low", "high", "n", "unit"]
+
+
+class Missing(VeraxError):  # noqa: N818  a state of results, and no fault
+    """Cells that a number needs and that are not there; a claim that meets one is undecided."""
+
+
+class PaperResults:
+    """Every number of every cell, found by what the cell is and what the number is called.
+
+    cells    a row a finished cell of a part: `cell`, `part`, every option, scores, versions, device
+    summary  a row a number: cell, exam, table, row, column, value, low, high, n, unit
+    tables   what else was kept of cells, such as leakage_tokens: name → rows with `cell`
+
+    A cell that two parts share is in both, and counts once wherever numbers are made.
+    """
+
+    def __init__(
+        self,
+        cells: pd.DataFrame,
+        summary: pd.DataFrame,
+        tables: Mapping[str, pd.DataFrame] | None = None,
+    ) -> None:
+        self.cells = cells.reset_index(drop=True)
+        self.summary = summary.drop_duplicates(["cell", "exam", "table", "row", "column"])
+        self.tables = dict(tables or {})
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{part} {n}" for part, n in self.cells["part"].value_counts().items())
+        return f"PaperResults({self.cells['cell'].nunique()} cells: {parts})"
+
+    @classmethod
+    def open(cls, folder: str | Path) -> PaperResults:
+        """Of a folder that holds studies, packed or not, each in a folder of its own."""
+        folder = Path(folder)
+        studies = [p for p in sorted(folder.glob("*/")) if is_study(p)]
+        if is_study(folder):
+            studies = [folder]
+        cells, summaries = [], []
+        tables: dict[str, list[pd.DataFrame]] = {}
+        for path in studies:
+            found = open_study(path, every=True)
+            own = found.cells
+            if "status" not in own or not (own["status"] == "done").any():
+                continue
+            own = own[own["status"] == "done"].drop(columns=["status", "error"], errors="ignore")
+            cells.append(own.assign(part=part_of(found.name)))
+            summaries.append(found.summary([])[SUMMARY])
+            for name in KEPT:
+                if name in found.tables:
+                    tables.setdefault(name, []).append(found.table(name, []))
+        if (folder / f"{POINTS}.parquet").exists():
+            tables[POINTS] = [pd.read_parquet(folder / f"{POINTS}.parquet")]
+        if not cells:
+            raise Missing(f"{folder} holds no finished study: run the paper, or name its results")
+        return cls(
+            _together([own.dropna(axis="columns", how="all") for own in cells]).drop_duplicates(
+                ["cell", "part"]
+            ),
+            _together(summaries),
+            {name: _together(parts) for name, parts in tables.items()},
+        )
+
+    @cached_property
+    def _numbers(self) -> dict[Hashable, pd.DataFrame]:
+        text = self.summary.astype(dict.fromkeys(("table", "row", "column"), "str"))
+        grouped = text.groupby(["table", "row", "column"], sort=False)
+        return {key: rows.set_index("cell") for key, rows in grouped}
+
+    def select(self, **where: Any) -> pd.DataFrame:
+        """The cells of a configuration, each once; a collection means any of its values.
+
+        A column that no cell has selects none, and None those that have no value there.
+        """
+        chosen = np.ones(len(self.cells), dtype=bool)
+        for column, wanted in where.items():
+            if column not in self.cells:
+                chosen &= wanted is None
+                continue
+            there = self.cells[column]
+            several = isinstance(wanted, Collection) and not isinstance(wanted, str)
+            fits = np.zeros(len(self.cells), dtype=bool)
+            for value in wanted if several else [wanted]:
+                fits |= (there.isna() if value is None else there == value).to_numpy(dtype=bool)
+            chosen &= fits
+        return self.cells[chosen].drop_duplicates("cell")
+
+    def corpora(self, **where: Any) -> list[str]:
+        """Names of the corpora that selected cells have, in the order in which they come."""
+        return [str(name) for name in dict.fromkeys(self.select(**where)["corpus"])]
+
+    def find(self, table: str, row: str, column: str, **where: Any) -> Number | None:
+        """A number of the summary over the seeds of a configuration; None where there is none.
+
+        Percents are as they are in the summary, of 100. Selected cells have to be seeds of one
+        model: two with the same seed are an error, for then `where` does not say enough.
+        """
+        chosen = self.select(**where)
+        rows = self._numbers.get((table, row, column))
+        if rows is None or chosen.empty:
+            return None
+        chosen = chosen[chosen["cell"].isin(rows.index)].sort_values("seed")
+        if chosen.empty:
+            return None
+        self._refuse_mixtures(chosen, where)
+        own = rows.loc[chosen["cell"].tolist()]
+        return Number.of(
+            own["value"].astype(float).tolist(),
+            chosen["cell"].tolist(),
+            int(own["n"].max()),
+            (float(own["low"].iloc[0]), float(own["high"].iloc[0])),
+        )
+
+    def number(self, table: str, row: str, column: str, **where: Any) -> Number:
+        """As `find`; a number that is not there is `Missing`."""
+        found = self.find(table, row, column, **where)
+        if found is None or math.isnan(found.value):
+            told = ", ".join(f"{name} {value}" for name, value in where.items())
+            raise Missing(f"no finished cell gives {table}: {row}, {column} ({told})")
+        return found
+
+    def fact(self, column: str, **where: Any) -> Number | None:
+        """A column of `cells`, such as test_accuracy, over seeds; no interval over documents."""
+        chosen = self.select(**where).sort_values("seed")
+        if chosen.empty or column not in chosen:
+            return None
+        self._refuse_mixtures(chosen, where)
+        return Number.of(chosen[column].astype(float).tolist(), chosen["cell"].tolist())
+
+    def rows(self, table: str, column: str, **where: Any) -> list[str]:
+        """Names of the rows of a summary table that selected cells have, in order."""
+        own = self.summary[(self.summary["table"] == table) & (self.summary["column"] == column)]
+        own = own[own["cell"].isin(self.select(**where)["cell"])]
+        return [str(row) for row in dict.fromkeys(own["row"])]
+
+    @staticmethod
+    def _refuse_mixtures(chosen: pd.DataFrame, where: Mapping[str, Any]) -> None:
+        if chosen["seed"].duplicated().any():
+            differing = [
+                str(c)
+                for c in chosen
+                if c not in _OWN and chosen[c].astype(str).nunique(dropna=False) > 1
+            ]
+            raise VeraxError(
+                f"cells of {where} are of several models: they differ in "
+                f"{', '.join(differing) or 'nothing but the part'}"
+            )
+
+
+KEPT = ("leakage_tokens",)
+"""Tables of cells that figures are made of, beside the summary."""
+_OWN = {
+    *("cell", "part", "seed", "seconds", "seconds_train", "seconds_examine", "started"),
+    *("finished", "test_accuracy", "test_f1", "test_macro_f1", "test_roc_auc", "test_loss"),
+    *("commit", "host", "device", "strength_chosen"),
+}
+
+
+def is_study(folder: Path) -> bool:
+    return (folder / FIRST).exists() or (folder / STORE).exists()
+
+
+def part_of(name: str) -> str:
+    """The part of a paper that a study's name ends in.
+
+    >>> part_of("tutek-snajder-2020.layers")
+    'layers'
+    """
+    return name.rpartition(".")[2]
+
+
+def _together(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    plain = []
+    for frame in frames:
+        text = {str(c): "object" for c in frame if isinstance(frame[c].dtype, pd.CategoricalDtype)}
+        plain.append(frame.astype(text))
+    return pd.concat(plain, ignore_index=True)

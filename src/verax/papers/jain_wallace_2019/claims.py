@@ -1,0 +1,247 @@
+"""What the paper claims of attention's ranks, of permuted attention, and of other attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verax.papers.claims import Claim, Finding, all_of, by_comparisons
+from verax.papers.comparing import Comparison, above, below, larger
+from verax.papers.jain_wallace_2019.models import (
+    ATTENTION_GRADIENT,
+    ATTENTION_LOO,
+    GRADIENT_LOO,
+    measured,
+)
+from verax.papers.numbers import Number
+from verax.papers.results import Missing, PaperResults
+
+WEAK = 0.5
+"""A mean τ below this is weak. The paper has no bound; this is half way from none to all: three
+pairs of words in four in the same order. All means of BiLSTMs in the authors' outputs are below."""
+GENERALLY = 0.75
+"""Share of comparisons behind *in general*; in the authors' own outputs gradients agree with
+leave-one-out better than attention does in 22 of 24."""
+HALF = 0.5
+"""Share behind *for many models*: the paper itself shows panels where peaked attention matters."""
+SMALL = 0.1
+"""A change of the output below this is small: twice the ε within which they call outputs equal.
+It is held against the mean over documents, which is harder to pass than *many documents*."""
+MOST = 50.0
+"""Percent of documents that are most."""
+PEAKED = ("max α 0.5–0.75", "max α 0.75–1")
+"""Documents with half of all weight on one word."""
+EPSILON = "ε = 0.05"
+FAR, FAR_IN_GROUP, MOVED = "JSD > 0.5", f"> 0.5, {EPSILON}", "permuted |Δŷ|"
+
+
+def weak_with_gradients(results: PaperResults) -> Finding:
+    return _weak(results, ATTENTION_GRADIENT, "gradients")
+
+
+def weak_with_leave_one_out(results: PaperResults) -> Finding:
+    return _weak(results, ATTENTION_LOO, "leave-one-out")
+
+
+def gradients_agree_with_leave_one_out(results: PaperResults) -> Finding:
+    """Better than attention agrees with either, within each BiLSTM."""
+    comparisons = []
+    for model in measured(results, "bilstm"):
+        best = model.find(results, "agreement", GRADIENT_LOO, "τ-b")
+        for row, name in ((ATTENTION_GRADIENT, "gradients"), (ATTENTION_LOO, "leave-one-out")):
+            own = model.find(results, "agreement", row, "τ-b")
+            if best is not None and own is not None:
+                comparisons.append(larger(f"{model}: than attention with {name}", best, own))
+    _refuse_none(comparisons, "agreement, with gradients and leave-one-out, of a BiLSTM")
+    between = span([c.a for c in comparisons])
+    attention = span([c.b for c in comparisons if c.b is not None])
+    why = (
+        f"the mean τ of gradients with leave-one-out is {between}, that of attention with the two "
+        f"{attention}; {count(comparisons)} comparisons favour gradients, on {where(comparisons)}"
+    )
+    return by_comparisons(comparisons, why, GENERALLY)
+
+
+def agrees_better_without_context(results: PaperResults) -> Finding:
+    """The encoder that sees each word alone against the BiLSTM, on one corpus, one attention."""
+    comparisons = []
+    for model in measured(results, "mlp"):
+        other = model._replace(encoder="bilstm")
+        for row, name in ((ATTENTION_GRADIENT, "gradients"), (ATTENTION_LOO, "leave-one-out")):
+            alone = model.find(results, "agreement", row, "τ-b")
+            context = other.find(results, "agreement", row, "τ-b")
+            if alone is not None and context is not None:
+                label = f"{model.corpus}, {model.attention}: with {name}"
+                comparisons.append(larger(label, alone, context))
+    _refuse_none(comparisons, "agreement of an mlp and of a BiLSTM on the same corpus")
+    contexts = span([c.b for c in comparisons if c.b is not None])
+    why = (
+        f"the mean τ of attention is {span([c.a for c in comparisons])} without context and "
+        f"{contexts} in the BiLSTM; it is larger without in {count(comparisons)} comparisons, "
+        f"on {where(comparisons)}"
+    )
+    return by_comparisons(comparisons, why, GENERALLY)
+
+
+def permuting_changes_little(results: PaperResults) -> Finding:
+    """Over all documents, in general; and where attention is peaked, for many models."""
+    every: list[Comparison] = []
+    peaked: list[Comparison] = []
+    for model in measured(results, "bilstm"):
+        for row in ("all", *PEAKED):
+            moved = model.find(results, "adversary_groups", row, MOVED)
+            if moved is not None:
+                (every if row == "all" else peaked).append(below(f"{model}: {row}", moved, SMALL))
+    _refuse_none(every, "the adversary exam of a BiLSTM")
+    why = (
+        f"the mean change is {span([c.a for c in every])} over all documents, below {SMALL:g} in "
+        f"{count(every)} models; "
+    )
+    if peaked:
+        why += (
+            f"with half the weight or more on one word it is {span([c.a for c in peaked])}, below "
+            f"in {count(peaked)} groups, on {where(every)}"
+        )
+    else:
+        why += f"no document has half the weight on one word, on {where(every)}"
+    parts = [("all documents", every, GENERALLY), ("peaked attention", peaked, HALF)]
+    return all_of(parts, why)
+
+
+def most_have_another_attention(results: PaperResults) -> Finding:
+    """The exact answer, not that of their search."""
+    comparisons = []
+    for model in measured(results, "bilstm"):
+        share = model.find(results, "adversary", EPSILON, FAR)
+        if share is not None:
+            comparisons.append(above(str(model), share, MOST))
+    _refuse_none(comparisons, "the adversary exam of a BiLSTM")
+    why = (
+        f"{span([c.a for c in comparisons], '.1f')}% of documents have an attention more than 0.5 "
+        f"nats away within {EPSILON}; most of them in {count(comparisons)} models, "
+        f"on {where(comparisons)}"
+    )
+    return by_comparisons(comparisons, why)
+
+
+def also_where_attention_is_peaked(results: PaperResults) -> Finding:
+    comparisons = []
+    for model in measured(results, "bilstm"):
+        for row in PEAKED:
+            share = model.find(results, "adversary_groups", row, FAR_IN_GROUP)
+            if share is not None:
+                comparisons.append(above(f"{model}: {row}", share, MOST))
+    _refuse_none(comparisons, "the adversary exam of a BiLSTM, with peaked attention somewhere")
+    why = (
+        f"of documents with half the weight or more on one word, "
+        f"{span([c.a for c in comparisons], '.1f')}% have an attention more than 0.5 nats away "
+        f"within {EPSILON}; most of them in {count(comparisons)} groups, on {where(comparisons)}"
+    )
+    return by_comparisons(comparisons, why, GENERALLY)
+
+
+def search_is_a_lower_bound(results: PaperResults) -> Finding:
+    comparisons = []
+    for model in measured(results, "bilstm"):
+        exact = model.find(results, "adversary", EPSILON, "JSD")
+        searched = model.find(results, "adversary_search", EPSILON, "JSD")
+        if exact is not None and searched is not None:
+            comparisons.append(larger(str(model), exact, searched))
+    _refuse_none(comparisons, "the adversary exam with search, of a BiLSTM")
+    searched_span = span([c.b for c in comparisons if c.b is not None])
+    why = (
+        f"within {EPSILON} the search finds a mean JSD of {searched_span}, the exact answer is "
+        f"{span([c.a for c in comparisons])}; it is larger in {count(comparisons)} models, "
+        f"on {where(comparisons)}"
+    )
+    return by_comparisons(comparisons, why)
+
+
+def _weak(results: PaperResults, row: str, name: str) -> Finding:
+    comparisons = []
+    for model in measured(results, "bilstm"):
+        tau = model.find(results, "agreement", row, "τ-b")
+        if tau is not None:
+            comparisons.append(below(str(model), tau, WEAK))
+    _refuse_none(comparisons, f"agreement with {name} of a BiLSTM")
+    why = (
+        f"the mean τ of attention with {name} is {span([c.a for c in comparisons])}; it is below "
+        f"{WEAK:g} in {count(comparisons)} models, on {where(comparisons)}"
+    )
+    return by_comparisons(comparisons, why)
+
+
+def span(numbers: Sequence[Number], form: str = ".2f") -> str:
+    """From the least to the most of their values."""
+    low, high = min(n.value for n in numbers), max(n.value for n in numbers)
+    ends = f"{low:{form}}", f"{high:{form}}"
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+
+def count(comparisons: Sequence[Comparison]) -> str:
+    return f"{sum(c.is_for for c in comparisons)} of {len(comparisons)}"
+
+
+def where(comparisons: Sequence[Comparison]) -> str:
+    """The corpora of comparisons whose labels begin with them."""
+    return ", ".join(dict.fromkeys(c.label.partition(",")[0] for c in comparisons))
+
+
+def _refuse_none(comparisons: Sequence[Comparison], needed: str) -> None:
+    if not comparisons:
+        raise Missing(f"no finished cell has what this needs: {needed}")
+
+
+CLAIMS = (
+    Claim(
+        1,
+        "In a BiLSTM, attention orders words only weakly as gradients do, on every corpus.",
+        "Table 2, Figure 2",
+        weak_with_gradients,
+    ),
+    Claim(
+        2,
+        "In a BiLSTM, attention orders words only weakly as leaving them out does, on every "
+        "corpus.",
+        "Table 2",
+        weak_with_leave_one_out,
+    ),
+    Claim(
+        3,
+        "Gradients and leave-one-out agree with each other better than attention with either.",
+        "Section 4.1",
+        gradients_agree_with_leave_one_out,
+    ),
+    Claim(
+        4,
+        "Attention over words read one by one, without context, agrees with both better than "
+        "attention over a BiLSTM's states.",
+        "Section 4.1",
+        agrees_better_without_context,
+    ),
+    Claim(
+        5,
+        "Shuffling a BiLSTM's attention often changes its output little, even where one word has "
+        "most of the weight.",
+        "Section 4.2.1",
+        permuting_changes_little,
+    ),
+    Claim(
+        6,
+        "For most documents there is an attention far from the model's own with nearly the same "
+        "output.",
+        "Section 4.2.2",
+        most_have_another_attention,
+    ),
+    Claim(
+        7,
+        "That holds also where one word has most of the weight.",
+        "Section 4.2.2",
+        also_where_attention_is_peaked,
+    ),
+    Claim(
+        8,
+        "What a search finds is a lower bound: there is attention farther still.",
+        "Section 4.2.2",
+        search_is_a_lower_bound,
+    ),
+)

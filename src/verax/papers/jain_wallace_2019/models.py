@@ -1,0 +1,79 @@
+"""The models that results hold, by the names that the paper's outputs have for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from verax.papers import published
+from verax.papers.numbers import Number
+from verax.papers.results import PaperResults
+
+PACKAGE = "verax.papers.jain_wallace_2019"
+CORPORA = {"sst": "sst", "imdb": "imdb", "20news_sports": "20News_sports", "ag_news": "agnews"}
+RELEASED = {"bilstm": ("outputs", "BiLSTM"), "mlp": ("average", "Average")}
+"""Encoder → the table of released numbers, and its name there; none were kept of convolutions."""
+ALIGNMENTS = {"additive": "tanh", "dot": "dot"}
+ATTENTION_GRADIENT = "inputs: attention : gradient-input-detached"
+"""Their gradient is times the input, and does not flow through attention."""
+ATTENTION_LOO = "inputs: attention : leave-one-out"
+GRADIENT_LOO = "inputs: gradient-input-detached : leave-one-out"
+CORRELATIONS = {
+    ATTENTION_GRADIENT: "kendall_attention_vs_gradient",
+    ATTENTION_LOO: "kendall_attention_vs_LOO",
+    GRADIENT_LOO: "kendall_gradient_vs_LOO",
+}
+"""Pair of importances → what it is called in the released numbers."""
+
+
+class Model(NamedTuple):
+    """An encoder and an attention on a corpus, whatever its seeds."""
+
+    corpus: str
+    encoder: str
+    attention: str
+
+    def __str__(self) -> str:
+        return f"{self.corpus}, {self.encoder}, {self.attention}"
+
+    def find(self, results: PaperResults, table: str, row: str, column: str) -> Number | None:
+        """A number of its cells; None where there is none, or it has no value."""
+        found = results.find(table, row, column, **self._asdict())
+        return None if found is None or math.isnan(found.value) else found
+
+    def fact(self, results: PaperResults, column: str) -> Number | None:
+        return results.fact(column, **self._asdict())
+
+    def released(self, metric: str, column: str = "value") -> float:
+        """The number of that name which the authors' outputs have of this model; else NaN."""
+        table, encoder = RELEASED.get(self.encoder, ("outputs", ""))
+        dataset = CORPORA.get(self.corpus, self.corpus)
+        key = (dataset, encoder, ALIGNMENTS[self.attention], metric)
+        return published.numbers(PACKAGE, table, column).get(key, math.nan)
+
+
+def measured(results: PaperResults, *encoders: str) -> list[Model]:
+    """Models of these encoders that have finished cells, in the order in which they come."""
+    chosen = _chosen(results, encoders)
+    return list(dict.fromkeys(Model(*map(str, row)) for row in chosen))
+
+
+def of_paper(results: PaperResults, *encoders: str) -> list[Model]:
+    """The same, and after them those that only the authors' outputs have."""
+    there = measured(results, *encoders)
+    ours = {theirs: name for name, theirs in CORPORA.items()}
+    names = {theirs: name for name, theirs in ALIGNMENTS.items()}
+    for encoder in encoders:
+        table, theirs = RELEASED.get(encoder, ("", ""))
+        for dataset, model, attention, _ in published.numbers(PACKAGE, table) if table else ():
+            if model == theirs:
+                there.append(Model(ours.get(dataset, dataset), encoder, names[attention]))
+    return list(dict.fromkeys(there))
+
+
+def _chosen(results: PaperResults, encoders: Sequence[str]) -> list[list[Any]]:
+    chosen = results.select(encoder=encoders)
+    if not set(Model._fields) <= set(chosen):
+        return []
+    return [list(row) for row in chosen[list(Model._fields)].itertuples(index=False)]

@@ -1,0 +1,101 @@
+"""The models of the paper that results hold: a corpus, an encoder, a projection."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from verax.papers.numbers import Number
+from verax.papers.results import PaperResults
+
+PACKAGE = "verax.papers.meister_2021"
+PARTS = ("sst", "20news_sports", "imdb")
+"""Parts that ask of entropy and agreement; `ADVERSARIES` has other models of the same corpora."""
+ADVERSARIES = "adversaries"
+CORPORA = {"imdb": "IMDb", "20news_sports": "20-News", "sst": "SST"}
+"""Names here → the paper's, in its order."""
+ENCODERS = {"bilstm": "BiLSTM", "transformer": "Transformer"}
+SOFTMAX, SPARSEMAX, SPARSEGEN = "softmax", "sparsemax", "sparsegen"
+PROJECTIONS = (SOFTMAX, SPARSEMAX, SPARSEGEN)
+FAMILY = (SPARSEMAX, SPARSEGEN)
+"""Those with a λ: sparsemax is sparsegen at 0, and softmax is none of them."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One configuration, of as many seeds as there are.
+
+    lam  of sparsegen; 0 of sparsemax, NaN of softmax
+    """
+
+    corpus: str
+    encoder: str
+    projection: str
+    lam: float
+
+    def __str__(self) -> str:
+        of = f" λ = {self.lam:g}" if self.projection == SPARSEGEN else ""
+        return f"{self.corpus}, {ENCODERS[self.encoder]}, {self.projection}{of}"
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """What selects its cells."""
+        own = {"corpus": self.corpus, "encoder": self.encoder, "projection": self.projection}
+        lam = {"lam": self.lam} if self.projection == SPARSEGEN else {}
+        return {"part": PARTS, **own, **lam}
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """As exhibits have it."""
+        name = ENCODERS[self.encoder]
+        return {"corpus": self.corpus, "model": name, "projection": self.projection}
+
+    @property
+    def along(self) -> dict[str, float]:
+        """Where it stands on a λ axis."""
+        return {"lam": self.lam, "symlog": symlog(self.lam)}
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether its projection is at least as sparse as sparsemax."""
+        return self.lam >= 0
+
+    def find(self, results: PaperResults, table: str, row: str, column: str) -> Number | None:
+        """A number of its summary; None where there is none, or where it has no value."""
+        found = results.find(table, row, column, **self.where)
+        return None if found is None or math.isnan(found.value) else found
+
+
+def models(results: PaperResults, projections: Collection[str] = PROJECTIONS) -> list[Model]:
+    """All of `PARTS`, by corpus and encoder: softmax first, then from dense to sparse."""
+    cells = results.select(part=PARTS, encoder=tuple(ENCODERS), projection=projections)
+    found = set()
+    for row in cells.to_dict("records"):
+        given = {SOFTMAX: math.nan, SPARSEMAX: 0.0}.get(row["projection"])
+        lam = float(row["lam"]) if given is None else given
+        found.add((str(row["corpus"]), str(row["encoder"]), str(row["projection"]), lam))
+    corpora, encoders = _order(found, 0, CORPORA), _order(found, 1, ENCODERS)
+
+    def place(one: tuple[str, str, str, float]) -> tuple[int, int, bool, float]:
+        corpus, encoder, projection, lam = one
+        dense = projection == SOFTMAX
+        return corpora.index(corpus), encoders.index(encoder), not dense, 0 if dense else lam
+
+    return [Model(*one) for one in sorted(found, key=place)]
+
+
+def symlog(lam: float) -> float:
+    """λ on an axis that is linear from 0 to 1 and logarithmic below: −log10(1 − λ) there.
+
+    >>> [round(symlog(lam), 3) for lam in (-99.0, -9.0, 0.0, 0.75)]
+    [-2.0, -1.0, 0.0, 0.75]
+    """
+    return -math.log10(1 - lam) if lam < 0 else lam
+
+
+def _order(found: Iterable[tuple[Any, ...]], at: int, first: Collection[str]) -> list[str]:
+    """Names at a place: those of the paper in its order, others after them."""
+    there = {one[at] for one in found}
+    return [name for name in first if name in there] + sorted(there - set(first))

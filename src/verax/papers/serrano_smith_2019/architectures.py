@@ -1,0 +1,141 @@
+"""The paper's six architectures, and the models of results: one of them on one corpus."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from verax.papers import published
+from verax.papers.numbers import Number
+from verax.papers.results import PaperResults
+
+PACKAGE = "verax.papers.serrano_smith_2019"
+DATASETS = ("Yahoo Answers", "IMDB", "Amazon", "Yelp")
+CORPORA = {"imdb": "IMDB", "yelp": "Yelp"}
+"""Ours → the paper's. 20news is in place of a corpus of topics, and none of theirs."""
+
+
+_FOUND: WeakKeyDictionary[PaperResults, dict[Hashable, Number | None]] = WeakKeyDictionary()
+"""What was looked up: claims and exhibits ask for the same numbers again and again."""
+
+
+class Architecture(NamedTuple):
+    """HAN attends sentences, FLAN words; rnn, conv and noenc are what encodes them."""
+
+    name: str
+    hierarchical: bool
+    encoder: str
+
+    @property
+    def family(self) -> str:
+        return "HAN" if self.hierarchical else "FLAN"
+
+    @property
+    def encodes(self) -> bool:
+        return self.encoder != "none"
+
+
+ARCHITECTURES = (
+    Architecture("HANrnn", True, "bigru"),
+    Architecture("HANconv", True, "conv"),
+    Architecture("HANnoenc", True, "none"),
+    Architecture("FLANrnn", False, "bigru"),
+    Architecture("FLANconv", False, "conv"),
+    Architecture("FLANnoenc", False, "none"),
+)
+HANRNN = ARCHITECTURES[:1]
+OTHERS = ARCHITECTURES[1:]
+WITH_ENCODER = tuple(a for a in ARCHITECTURES if a.encodes)
+WITHOUT_ENCODER = tuple(a for a in ARCHITECTURES if not a.encodes)
+
+
+@dataclass(frozen=True)
+class Model:
+    """An architecture on a corpus: ours, the paper's, or both.
+
+    corpus   its name here; empty where it is not at hand
+    dataset  its name in the paper; empty where it is none of theirs
+    """
+
+    corpus: str
+    dataset: str
+    architecture: Architecture
+    results: PaperResults = field(repr=False, compare=False)
+
+    @property
+    def label(self) -> str:
+        return f"{self.corpus} {self.architecture.name}"
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What says in an exhibit which model a number is of."""
+        return {"dataset": self.dataset, "corpus": self.corpus, "model": self.architecture.name}
+
+    @property
+    def where(self) -> dict[str, Any]:
+        a = self.architecture
+        return {"corpus": self.corpus, "hierarchical": a.hierarchical, "encoder": a.encoder}
+
+    def find(self, table: str, row: str, column: str) -> Number | None:
+        """A number of the summary; None where it is not there, or undefined."""
+        if not self.corpus:
+            return None
+        found = _FOUND.setdefault(self.results, {})
+        key = (self.corpus, self.architecture, table, row, column)
+        if key not in found:
+            found[key] = there(self.results.find(table, row, column, **self.where))
+        return found[key]
+
+    def fact(self, column: str) -> Number | None:
+        return there(self.results.fact(column, **self.where))
+
+    def published(self, table: str, metric: str, attention: str = "softmax") -> float:
+        """A published number; NaN where there is none."""
+        key = (self.dataset, self.architecture.name, attention, metric)
+        return published.number(PACKAGE, table, key)
+
+
+def there(number: Number | None) -> Number | None:
+    return None if number is None or math.isnan(number.value) else number
+
+
+def models(
+    results: PaperResults, architectures: Sequence[Architecture] = ARCHITECTURES
+) -> list[Model]:
+    """Those that results hold, corpus by corpus."""
+    found = [
+        Model(corpus, CORPORA.get(corpus, ""), architecture, results)
+        for corpus in results.corpora()
+        for architecture in architectures
+    ]
+    return [model for model in found if len(results.select(**model.where))]
+
+
+def lines(
+    results: PaperResults, architectures: Sequence[Architecture] = ARCHITECTURES
+) -> list[Model]:
+    """Every model of an exhibit: the paper's datasets, at hand or not, then our other corpora."""
+    ours = results.corpora()
+    names = {dataset: corpus for corpus, dataset in CORPORA.items() if corpus in ours}
+    pairs = [(names.get(dataset, ""), dataset) for dataset in DATASETS]
+    pairs += [(corpus, "") for corpus in ours if corpus not in CORPORA]
+    return [Model(*pair, architecture, results) for pair in pairs for architecture in architectures]
+
+
+def pairs(
+    results: PaperResults, one: Sequence[Architecture], other: Sequence[Architecture]
+) -> list[tuple[Model, Model]]:
+    """Models of the same corpus and family, one of each kind."""
+    return [
+        (a, b)
+        for a in models(results, one)
+        for b in models(results, other)
+        if a.corpus == b.corpus and a.architecture.family == b.architecture.family
+    ]
+
+
+def named(*names: str) -> tuple[Architecture, ...]:
+    return tuple(a for a in ARCHITECTURES if a.name in names)

@@ -1,0 +1,92 @@
+"""What the paper's vaguer words are taken to mean, as numbers, and sentences about findings.
+
+All were set from how the paper uses a word and from its own tables, before there were results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from verax.papers.claims import Finding, all_of
+from verax.papers.comparing import Comparison
+from verax.papers.numbers import Number
+from verax.papers.results import Missing, PaperResults
+
+VAST_MAJORITY = 85.0
+"""Percent. The paper says it of Table 2, where 85.6 to 90.9 percent do not flip."""
+NEARLY_ALL = 95.0
+"""Percent of documents: more than the vast majority, with room for one in twenty."""
+MANY = 25.0
+"""Percent of documents: fewer than one in four are some, not many."""
+SMALL_DELTA = 0.2
+"""Δα goes from 0 to 1: cases that did not hang on it would have a fifth below this."""
+FEWEST = 10
+"""Documents a tenth of Δα needs for its median to count."""
+SLIGHT = 0.05
+"""Of the items, or of the mass. The paper's clear shift is 0.25; a twentieth of an axis that goes
+from 0 to 1 is about what a box plot still shows. Less is *slight*, *close* or *on par*, more is
+*clear*, and *about* allows for it."""
+MUCH = 0.1
+"""Of the items: *much earlier*, *plummets*. Twice what is slight."""
+MUCH_MORE = 2.0
+"""Times: *much more so*, *much weaker*."""
+
+ALL = 1.0
+NEARLY_ALL_MODELS = 0.9
+GENERALLY = 2 / 3
+"""Of models, where the paper speaks of them at large, or of *most*: two in three."""
+OFTEN = 0.5
+"""Of models: *often*, *not always*."""
+
+
+def tally(comparisons: Sequence[Comparison]) -> str:
+    """How many are as claimed: `5 of 6`."""
+    return f"{sum(c.is_for for c in comparisons)} of {len(comparisons)}"
+
+
+def spread(numbers: Iterable[Number], digits: int = 1) -> str:
+    """From the least to the greatest value."""
+    values = [number.value for number in numbers]
+    if not values:
+        return "nothing"
+    low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def differences(comparisons: Sequence[Comparison], digits: int = 2) -> str:
+    """From the least to the greatest difference of what is compared, without what was asked."""
+    values = [c.a.value - c.b.value for c in comparisons if c.b is not None]
+    if not values:
+        return "nothing"
+    low, high = (f"{value:+.{digits}f}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def judged_on(results: PaperResults, comparisons: Sequence[Comparison]) -> str:
+    """`Judged on imdb and yelp.`, which are the corpora of the cells compared."""
+    keys = {c for one in comparisons for n in (one.a, one.b) if n is not None for c in n.cells}
+    own = results.cells[results.cells["cell"].isin(keys)]
+    names = [str(name) for name in dict.fromkeys(own["corpus"])]
+    told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"Judged on {told}."
+
+
+def counted(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """For claims of how many models: comparisons without a p, so that their number alone decides.
+
+    Where the paper itself has models that go the other way, one that does so by far would outweigh
+    the others in a joint test.
+    """
+    return [replace(comparison, p=math.nan) for comparison in comparisons]
+
+
+def all_parts(
+    results: PaperResults, parts: Sequence[tuple[str, Sequence[Comparison], float]], why: str
+) -> Finding:
+    """As `all_of`, with the corpora told; without any comparison, undecided."""
+    comparisons = [comparison for _, own, _ in parts for comparison in own]
+    if not comparisons:
+        raise Missing("none of the cells that it compares is there")
+    return all_of(parts, f"{why} {judged_on(results, comparisons)}")

@@ -1,0 +1,17 @@
+"""Tutek & Šnajder (2020)."""
+
+from verax.papers.paper import Paper
+from verax.papers.tutek_snajder_2020 import figures, selection, tables
+from verax.papers.tutek_snajder_2020.claims import CLAIMS
+from verax.papers.tutek_snajder_2020.models import CORPORA, PACKAGE
+
+PAPER = Paper(
+    name="tutek-snajder-2020",
+    title="Staying True to Your Word: (How) Can Attention Become Explanation?",
+    authors="Martin Tutek, Jan Šnajder",
+    url="https://arxiv.org/abs/2005.09379",
+    package=PACKAGE,
+    exhibits=(*tables.EXHIBITS, *figures.EXHIBITS, *selection.EXHIBITS),
+    claims=CLAIMS,
+    corpora=CORPORA,
+)

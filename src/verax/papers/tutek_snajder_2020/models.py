@@ -1,0 +1,129 @@
+"""The paper's models and corpora, as cells of its studies are selected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from verax.papers.numbers import Number
+from verax.papers.results import PaperResults
+
+PACKAGE = "verax.papers.tutek_snajder_2020"
+RUNS = 5
+"""Every published number is a mean of so many."""
+
+CORPORA: Mapping[str, str] = {
+    "sst": "SST",
+    "ag_news": "AG",
+    "20news_sports": "NG",
+    "imdb": "IM",
+    "mimic_anemia": "ANM",
+}
+"""Names here → names in the paper's tables 1, 2, 3 and 6."""
+MAIN = tuple(CORPORA)
+"""Parts whose models are examined for fragility and leakage, named after their corpus."""
+DIABETES = "mimic_diabetes"
+"""The part of the corpus that table 1 leaves out."""
+INFORMATION, LAYERS, ADVERSARIES = "information-", "layers-", "adversaries-"
+"""How the names of parts begin that are there once for each corpus."""
+INITIALISATION, SELECTION = "initialisation", "selection"
+
+ATTENTIONS = ("additive", "dot")
+_TRAINED: Mapping[str, Any] = {"freeze_embeddings": False}
+_FROZEN: Mapping[str, Any] = {"freeze_embeddings": True}
+MODELS: Mapping[str, Mapping[str, Any]] = {
+    "base": {"grounding": "none", **_TRAINED},
+    "base, frozen": {"grounding": "none", **_FROZEN},
+    "concat": {"grounding": "concat", **_TRAINED},
+    "residual": {"grounding": "residual", **_TRAINED},
+    "tying": {"grounding": "tying", **_FROZEN},
+    "mlm": {"grounding": "mlm", **_FROZEN},
+}
+"""Word vectors are trained in some and not in others, so that both have to be said."""
+PUBLISHED = {"base": "Base", "concat": "Concat", "residual": "Resid", "tying": "Tying"}
+PUBLISHED |= {"mlm": "MLM"}
+"""Names here → names in the paper's tables."""
+
+TRAINED, UNIFORM, PERMUTED = "trained", "uniform", "permuted (10 draws)"
+"""Rows of the summary table `fragility`."""
+CORRECT = "correct decisions"
+"""The row of `leakage` that the paper gives."""
+WORDS = {"most frequent": "frequent words", "sampled": "sampled words"}
+"""The paper's two samples of words → rows of `information`."""
+
+
+def plain_name(corpus: str) -> str:
+    """A corpus without the folder that may be written into its name.
+
+    >>> plain_name("mimic_anemia:/my/mimic")
+    'mimic_anemia'
+    """
+    return corpus.partition(":")[0]
+
+
+def published_corpus(corpus: str) -> str:
+    """What the paper's tables call a corpus; empty where they have none."""
+    return CORPORA.get(plain_name(corpus), "")
+
+
+def corpora_in(results: PaperResults, part: str | tuple[str, ...]) -> list[str]:
+    """The corpora of some parts, the paper's first, in its order."""
+    places = {name: place for place, name in enumerate(CORPORA)}
+    found = results.corpora(part=part)
+    return sorted(found, key=lambda name: places.get(plain_name(name), len(places)))
+
+
+def parts(results: PaperResults, start: str) -> tuple[str, ...]:
+    """Names of the parts that begin so."""
+    return tuple(str(p) for p in dict.fromkeys(results.cells["part"]) if str(p).startswith(start))
+
+
+def find(results: PaperResults, table: str, row: str, column: str, **where: Any) -> Number | None:
+    """As `PaperResults.find`; a number that is NaN is not there."""
+    found = results.find(table, row, column, **where)
+    return None if found is None or math.isnan(found.value) else found
+
+
+def main(
+    results: PaperResults,
+    corpus: str,
+    attention: str,
+    model: str,
+    what: tuple[str, str, str],
+) -> Number | None:
+    """A number (table, row, column) of a model of table 1."""
+    where = {"part": MAIN, "corpus": corpus, "attention": attention, **MODELS[model]}
+    return find(results, *what, **where)
+
+
+def deep(
+    results: PaperResults, corpus: str, layers: int, model: str, row: str, column: str = "Δ F1"
+) -> Number | None:
+    """A number of `fragility` of a model of table 6; one with a single layer is of table 1."""
+    if layers == 1:
+        return main(results, corpus, "additive", model, ("fragility", row, column))
+    where = {"part": parts(results, LAYERS), "corpus": corpus, "layers": layers}
+    return find(results, "fragility", row, column, attention="additive", **where, **MODELS[model])
+
+
+def information(
+    results: PaperResults, corpus: str, model: str, row: str, column: str = "information"
+) -> Number | None:
+    """A number of `information` of a model of table 2."""
+    where = {"part": parts(results, INFORMATION), "corpus": corpus, "attention": "additive"}
+    return find(results, "information", row, column, **where, **MODELS[model])
+
+
+def size(number: Number, centre: float = 0.0) -> Number:
+    """How far each seed's value is from a centre; an interval over documents keeps its width."""
+    values = [abs(value - centre) for value in number.values]
+    half = (number.high - number.low) / 2
+    middle = abs(number.value - centre)
+    return Number.of(values, number.cells, number.n, (middle - half, middle + half))
+
+
+def times(number: Number, factor: float) -> Number:
+    """A number scaled; so is its interval over documents."""
+    ends = (number.low * factor, number.high * factor)
+    return Number.of([value * factor for value in number.values], number.cells, number.n, ends)

@@ -1,0 +1,235 @@
+"""The paper's tables: published beside measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from verax.papers import published
+from verax.papers.exhibits import Exhibit, entry, frame
+from verax.papers.numbers import Number
+from verax.papers.results import PaperResults
+from verax.papers.tutek_snajder_2020.claims_fragility import LENGTHS, length
+from verax.papers.tutek_snajder_2020.models import (
+    ATTENTIONS,
+    CORPORA,
+    CORRECT,
+    DIABETES,
+    INFORMATION,
+    INITIALISATION,
+    MAIN,
+    MODELS,
+    PACKAGE,
+    PERMUTED,
+    PUBLISHED,
+    RUNS,
+    SELECTION,
+    TRAINED,
+    UNIFORM,
+    WORDS,
+    corpora_in,
+    deep,
+    information,
+    main,
+    parts,
+    plain_name,
+    published_corpus,
+)
+
+F1 = {
+    "F1": (TRAINED, "F1", "F1_trained_pct"),
+    "Δ F1, uniform": (UNIFORM, "Δ F1", "dF1_uniform_pct"),
+    "Δ F1, permuted": (PERMUTED, "Δ F1", "dF1_permuted_pct"),
+}
+"""Measure → row and column of `fragility`, and the paper's name for it."""
+TOKENS = ("a token alone", "pooled over tokens", "tokens that agree", "confidence")
+NATS = ("information", "entropy of words", "of shuffled labels", "less that", "kept")
+_SAMPLES = {"most frequent": "MI_MF", "sampled": "MI_RS"}
+_OPTIONS = {
+    "width of word vectors": ("embedding_dim", "embedding_size", 1.0),
+    "width of the encoder, a direction": ("rnn_hidden_dim", "hidden_size", 0.5),
+    "learning rate": ("learning_rate", "lr", 1.0),
+    "gradient clipping": ("grad_clipping", "clip", 1.0),
+    "batch size": ("batch_size", "batch_size", 1.0),
+    "weight decay": ("weight_decay", "weight_decay", 1.0),
+}
+"""Measure → the paper's name, our option, and by what ours is multiplied."""
+_GRIDS = {
+    "mlm": ("masking_weight_eta_grid",),
+    "tying": ("tying_weight_delta_grid_table4", "tying_weight_delta_grid_text"),
+}
+
+
+def table1(results: PaperResults) -> pd.DataFrame:
+    """F1 and what is lost of it; with the residual and the frozen base."""
+    rows = []
+    for corpus in corpora(results, MAIN):
+        for attention in ATTENTIONS:
+            for model in MODELS:
+                labels = {"corpus": corpus, "attention": attention, "model": model}
+                for measure, (row, column, metric) in F1.items():
+                    number = main(results, corpus, attention, model, ("fragility", row, column))
+                    key = (published_corpus(corpus), PUBLISHED.get(model, ""), attention, metric)
+                    rows.append(_entry("table1", labels, measure, number, key))
+    return frame(rows)
+
+
+def table2(results: PaperResults) -> pd.DataFrame:
+    """Information of words in states, and beside it what bounds it."""
+    rows = []
+    for corpus in corpora(results, parts(results, INFORMATION)):
+        for words, row in WORDS.items():
+            for model in ("base", "residual", "tying", "mlm"):
+                labels = {"corpus": corpus, "words": words, "model": model}
+                for column in NATS:
+                    number = information(results, corpus, model, row, column)
+                    metric = _SAMPLES[words] if column == "information" else ""
+                    key = (published_corpus(corpus), PUBLISHED[model], "additive", metric)
+                    rows.append(_entry("table2", labels, column, number, key))
+    return frame(rows)
+
+
+def table3(results: PaperResults) -> pd.DataFrame:
+    """What a token alone gives the decision, where that is correct."""
+    rows = []
+    for corpus in corpora(results, MAIN):
+        for attention in ATTENTIONS:
+            for model in MODELS:
+                labels = {"corpus": corpus, "attention": attention, "model": model}
+                for column in TOKENS:
+                    what = ("leakage", CORRECT, column)
+                    number = main(results, corpus, attention, model, what)
+                    alone = column == "a token alone"
+                    metric = "avg_per_token_prediction_probability" if alone else ""
+                    key = (published_corpus(corpus), PUBLISHED.get(model, ""), attention, metric)
+                    rows.append(_entry("table3", labels, column, number, key))
+    return frame(rows)
+
+
+def table4(results: PaperResults) -> pd.DataFrame:
+    """Hyper-parameters: theirs, and what the cells of table 1 and of the selection have."""
+    cells = results.select(part=MAIN)
+    rows = []
+    for measure, (metric, option, factor) in _OPTIONS.items():
+        given = published.number(PACKAGE, "table4", ("all", "all", "both", metric))
+        rows += _beside("all", measure, [factor * v for v in _values(cells, option)], given)
+    masked = _values(results.select(part=MAIN, grounding="mlm"), "mask_probability")
+    given = published.number(PACKAGE, "table4", ("all", "MLM", "both", "masking_prob"))
+    rows += _beside("mlm", "share of words masked", masked, given)
+    for model, metrics in _GRIDS.items():
+        theirs = _grid(metrics)
+        tried = _values(results.select(part=(*MAIN, SELECTION), grounding=model), "strength")
+        for value in sorted({*theirs, *tried}):
+            given = value if value in theirs else math.nan
+            ours = [value] if value in tried else []
+            rows += _beside(model, f"strength {value:g}", ours, given)
+    return frame(rows)
+
+
+def table5(results: PaperResults) -> pd.DataFrame:
+    """Words of a document, and the vocabulary."""
+    rows = []
+    found = results.corpora(part=INITIALISATION)
+    for corpus in [*LENGTHS, *(name for name in found if plain_name(name) not in LENGTHS)]:
+        name = LENGTHS.get(corpus, "")
+        for measure, metric in (("words", "avg_length"), ("vocabulary", "vocabulary")):
+            given = published.number(PACKAGE, "table5", (name, "", "", metric))
+            number = length(results, corpus) if measure == "words" else None
+            rows.append(entry({"corpus": corpus}, measure, number, given))
+    return frame(rows)
+
+
+def table6(results: PaperResults) -> pd.DataFrame:
+    """As table 1, of additive attention, by depth of the encoder."""
+    rows = []
+    for corpus in corpora(results, MAIN):
+        for model in ("base", "concat", "tying", "mlm"):
+            for layers in (1, 2, 3):
+                labels = {"corpus": corpus, "model": model, "layers": layers}
+                for measure, (row, column, metric) in F1.items():
+                    number = deep(results, corpus, layers, model, row, column)
+                    theirs = f"{PUBLISHED[model]}-{layers}layer"
+                    key = (published_corpus(corpus), theirs, "additive", metric)
+                    rows.append(_entry("table6", labels, measure, number, key))
+    return frame(rows)
+
+
+def corpora(results: PaperResults, part: Iterable[str]) -> list[str]:
+    """The paper's, under the names that results have for them, then others of these parts."""
+    found = {plain_name(name): name for name in corpora_in(results, tuple(part))}
+    others = [name for plain, name in found.items() if plain not in CORPORA and plain != DIABETES]
+    return [*(found.get(plain, plain) for plain in CORPORA), *others]
+
+
+def _entry(
+    table: str, labels: dict[str, Any], measure: str, number: Number | None, key: published.Key
+) -> dict[str, Any]:
+    return entry(labels, measure, number, published.number(PACKAGE, table, key), RUNS)
+
+
+def _values(cells: pd.DataFrame, option: str) -> list[float]:
+    """The different values of an option, rising; none where cells have no such column."""
+    if option not in cells:
+        return []
+    found = pd.to_numeric(cells[option], errors="coerce").dropna()
+    return sorted({float(value) for value in found})
+
+
+def _beside(
+    model: str, measure: str, values: Sequence[float], given: float
+) -> list[dict[str, Any]]:
+    """A row for each value of ours; where there is none, one of the published alone."""
+    ours: list[Number | None] = [Number.of([value], []) for value in values]
+    return [entry({"model": model}, measure, number, given) for number in ours or [None]]
+
+
+def _grid(metrics: Iterable[str]) -> set[float]:
+    table = published.table(PACKAGE, "table4")
+    given = table.loc[table["metric"].isin(list(metrics)), "value"]
+    return {float(value) for values in given for value in values.split()}
+
+
+EXHIBITS: tuple[Exhibit, ...] = (
+    Exhibit(
+        "table1",
+        "F1 with trained attention, and what becomes of it under uniform and permuted attention",
+        table1,
+        "F1 in percent, differences in points. The paper leaves out the residual model; the base "
+        "with frozen word vectors is ours, to compare tying and the masked LM with.",
+    ),
+    Exhibit(
+        "table2",
+        "Mutual information of words and clusters of their states, of two samples of 1,000 words",
+        table2,
+        "In nats; the paper does not say its unit. Ceiling (entropy of words) and floor (of "
+        "shuffled labels) are ours, and `kept` is the share between them, in percent.",
+    ),
+    Exhibit(
+        "table3",
+        "Probability of the decision, where it is correct, had attention been on one token alone",
+        table3,
+        "The mean over tokens, then documents, is the paper's; the other measures are ours.",
+    ),
+    Exhibit(
+        "table4",
+        "Hyper-parameters",
+        table4,
+        "Strengths: a row for each that either tried.",
+    ),
+    Exhibit(
+        "table5",
+        "Average length of documents, and size of the vocabulary",
+        table5,
+        "Ours is of test documents, those examined in `initialisation`, without SOS and EOS. "
+        "Results do not hold the size of a vocabulary.",
+    ),
+    Exhibit(
+        "table6",
+        "As table 1, additive attention, with encoders of one to three layers",
+        table6,
+        "One layer: the models of table 1.",
+    ),
+)

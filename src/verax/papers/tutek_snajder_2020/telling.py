@@ -1,0 +1,55 @@
+"""What comparisons of this paper say, in words. Their labels begin with a corpus and a colon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from verax.papers.comparing import Comparison
+from verax.papers.results import Missing
+
+_NAMES_END = ": "
+_FEW = 6
+
+
+def label(corpus: str, *rest: str) -> str:
+    """What a comparison is called.
+
+    >>> label("sst", "dot", "tying")
+    'sst: dot, tying'
+    """
+    return corpus + _NAMES_END + ", ".join(rest)
+
+
+def count(comparisons: Sequence[Comparison]) -> str:
+    """How many are as claimed: `7 of 8`."""
+    return f"{sum(c.is_for for c in comparisons)} of {len(comparisons)}"
+
+
+def on(comparisons: Iterable[Comparison]) -> str:
+    """The corpora that were compared, each once."""
+    names = dict.fromkeys(c.label.partition(_NAMES_END)[0] for c in comparisons)
+    return f"on {', '.join(names)}"
+
+
+def exceptions(comparisons: Iterable[Comparison]) -> str:
+    """Those that are not as claimed, the first by their labels, in brackets; empty if all are."""
+    names = [c.label for c in comparisons if not c.is_for]
+    told = names[:_FEW] + ([f"{len(names) - _FEW} more"] if len(names) > _FEW else [])
+    return f" (not: {'; '.join(told)})" if told else ""
+
+
+def span(values: Iterable[float], digits: int = 1, sign: bool = False) -> str:
+    """The smallest to the largest.
+
+    >>> span([0.42, -1.2], sign=True), span([0.5])
+    ('−1.2 to +0.4', '0.5')
+    """
+    shown = [f"{value:{'+' if sign else ''}.{digits}f}" for value in sorted(values)]
+    ends = [shown[0]] if shown[0] == shown[-1] else [shown[0], shown[-1]]
+    return " to ".join(ends).replace("-", "−")
+
+
+def needed(comparisons: Sequence[Comparison], what: str) -> None:
+    """Nothing if there is anything to compare; `Missing`, with what it takes, if not."""
+    if not comparisons:
+        raise Missing(f"needs {what}: no corpus has them")

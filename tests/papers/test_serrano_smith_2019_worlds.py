@@ -1,0 +1,232 @@
+"""Made-up results of the six architectures in which every claim of Serrano & Smith holds, and for
+each claim a change after which it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+from made_up_results import crossed, made_up_results
+
+from verax.papers.claims import Claim
+from verax.papers.results import PaperResults
+from verax.papers.serrano_smith_2019 import PAPER
+
+Change = Callable[[str, dict[tuple[str, str, str], float]], None]
+"""From the name of an architecture, what to write into its numbers."""
+ENCODERS = {"bigru": "rnn", "conv": "conv", "none": "noenc"}
+TENTHS = [f"Δα {k / 10:.1f} to {(k + 1) / 10:.1f}" for k in range(10)]
+CASES = ("both", "only top", "only random", "neither")
+RANKINGS = ("random", "attention", "gradient", "product")
+ATTENTION = {  # as CASES
+    "HANrnn": (1, 8, 2, 89),
+    "HANconv": (1, 8, 2, 89),
+    "HANnoenc": (2, 10, 2.5, 85.5),
+    "FLANrnn": (0.5, 6, 0.3, 93.2),
+    "FLANconv": (0.5, 6, 0.3, 93.2),
+    "FLANnoenc": (1, 9, 0.5, 89.5),
+}
+FRACTIONS = {  # as RANKINGS
+    "HANrnn": (0.8, 0.6, 0.45, 0.43),
+    "HANconv": (0.78, 0.57, 0.42, 0.4),
+    "HANnoenc": (0.5, 0.2, 0.22, 0.18),
+    "FLANrnn": (0.99, 0.9, 0.7, 0.68),
+    "FLANconv": (0.8, 0.6, 0.35, 0.33),
+    "FLANnoenc": (0.4, 0.1, 0.12, 0.08),
+}
+STEEPNESS = {"rnn": 0.2, "conv": 0.4, "noenc": 0.6}
+
+
+def name_of(configuration: Mapping[str, Any]) -> str:
+    family = "HAN" if configuration["hierarchical"] else "FLAN"
+    return family + ENCODERS[configuration["encoder"]]
+
+
+def as_claimed(name: str) -> dict[tuple[str, str, str], float]:
+    """Numbers of one model, such that all claims hold."""
+    found: dict[tuple[str, str, str], float] = {
+        ("documents", "documents", "value"): 1000,
+        ("documents", "examined", "value"): 900 if name.startswith("HAN") else 1000,
+        ("documents", "accuracy", "value"): 50,
+        ("delta_js", "attention", "negative"): 5,
+        ("delta_js", "attention", "negative, near 0"): 99,
+    }
+    steepness = STEEPNESS[name.removeprefix("HAN").removeprefix("FLAN")]
+    for k, row in enumerate(TENTHS):
+        found["negative_delta_js", row, "documents"] = 100
+        found["negative_delta_js", row, "negative"] = (30, 12, 4, 2, 1, 1, 0, 0, 0, 0)[k]
+        found["negative_delta_js", row, "share"] = (30, 12, 4, 2, 1, 1, 0, 0, 0, 0)[k]
+        found["delta_js_by_alpha", row, "documents"] = 100
+        found["delta_js_by_alpha", row, "near 0"] = 60 - 5 * k
+        for column, times in (("q1", 0.5), ("median", 1.0), ("q3", 1.5)):
+            middle = (k + 0.5) / 10
+            found["delta_js_by_alpha", row, column] = times * steepness * middle**2
+    tops = {"attention": ATTENTION[name], "gradient": (0.5, 5, 2, 92.5), "product": (3, 15, 1, 81)}
+    for top, shares in tops.items():
+        for ending in ("", " (authors' rule)"):
+            for case, share in zip(CASES, shares, strict=True):
+                found["contingency", top + ending, case] = share
+    for ranking, fraction in zip(RANKINGS, FRACTIONS[name], strict=True):
+        for column in ("median", "common mean"):
+            found["fraction", ranking, column] = fraction
+        found["fraction", ranking, "above ½"] = 40
+        found["mass", ranking, "median"] = {"attention": 0.8, "random": 0.6}.get(ranking, 0.5)
+    slower, faster = ("more", "fewer") if name.endswith("noenc") else ("fewer", "more")
+    pairs = {
+        "attention : gradient": {slower: 100, faster: 600},
+        "attention : product": {"fewer": 50, "more": 500},
+        "attention : random": {"fewer": 600, "more": 200},
+        "gradient : product": {"fewer": 100, "more": 200},
+    }
+    for row, counts in pairs.items():
+        for column, count in counts.items():
+            found["pairs", row, column] = count
+            found["pairs", row, f"{column}, of flips"] = count / 10
+            found["pairs", row, f"{column}, of all"] = count / 20
+    return found
+
+
+def made(
+    change: Change = lambda name, numbers: None,
+    corpora: Iterable[str] = ("imdb",),
+    seeds: Iterable[int] = (1, 2, 3),
+    **options: Any,
+) -> PaperResults:
+    """The six architectures on each corpus; `options` are settings of every cell."""
+
+    def numbers(configuration: Mapping[str, Any]) -> dict[tuple[str, str, str], float]:
+        found = as_claimed(name_of(configuration))
+        change(name_of(configuration), found)
+        return found
+
+    cells = [
+        {"part": c["corpus"], **c, **options}
+        for c in crossed(corpus=corpora, hierarchical=(True, False), encoder=ENCODERS)
+    ]
+    return made_up_results(cells, numbers, seeds=seeds)
+
+
+@cache
+def as_the_paper_has_it(seeds: tuple[int, ...] = (1, 2, 3)) -> PaperResults:
+    return made(seeds=seeds)
+
+
+def setting(value: float, *keys: tuple[str, str, str], only: str = "") -> Change:
+    """Some numbers set to a value, in architectures whose name ends in or begins with `only`."""
+
+    def change(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
+        if name.startswith(only) or name.endswith(only):
+            numbers.update(dict.fromkeys(keys, value))
+
+    return change
+
+
+def _negatives_turned_round(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
+    counts = [numbers["negative_delta_js", row, "negative"] for row in TENTHS]
+    for row, count in zip(TENTHS, reversed(counts), strict=True):
+        numbers["negative_delta_js", row, "negative"] = count
+
+
+def _steeper_with_context(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
+    steepness = {"rnn": 0.6, "conv": 0.4, "noenc": 0.2}[
+        name.removeprefix("HAN").removeprefix("FLAN")
+    ]
+    for k, row in enumerate(TENTHS):
+        numbers["delta_js_by_alpha", row, "median"] = steepness * ((k + 0.5) / 10) ** 2
+
+
+def _flat(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
+    for k, row in enumerate(TENTHS):
+        numbers["delta_js_by_alpha", row, "median"] = 0.3 * ((k + 0.5) / 10) ** 0.5
+
+
+def _flans_like_hans(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
+    numbers["contingency", "attention", "only random"] = 0.4 * ATTENTION[name][1]
+
+
+def _random_as_good(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
+    numbers["pairs", "attention : random", "fewer"] = 200
+    numbers["pairs", "attention : random", "more"] = 600
+
+
+def _conv_as_late(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
+    for ranking in RANKINGS:
+        numbers["fraction", ranking, "median"] = 0.8 if name.endswith("conv") else 0.7
+
+
+def _drops_alike(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
+    for ranking in RANKINGS:
+        numbers["fraction", ranking, "median"] = 0.5 if name.endswith("conv") else 0.7
+
+
+def _of(table: str, column: str, rows: Iterable[str]) -> list[tuple[str, str, str]]:
+    return [(table, row, column) for row in rows]
+
+
+_GRADIENT = ("fraction", "gradient", "common mean")
+AGAINST: dict[int, list[Change]] = {
+    1: [
+        setting(30, ("delta_js", "attention", "negative")),
+        setting(50, ("delta_js", "attention", "negative, near 0")),
+    ],
+    2: [_negatives_turned_round],
+    3: [setting(5, *_of("delta_js_by_alpha", "near 0", TENTHS)), _flat],
+    4: [_steeper_with_context],
+    5: [setting(20, ("contingency", "attention", "only random")), _flans_like_hans],
+    6: [setting(40, ("contingency", "attention", "only top"))],
+    7: [setting(99, ("contingency", "attention", "neither"), only="noenc")],
+    8: [
+        _random_as_good,
+        setting(0.9, _GRADIENT),
+        setting(0.9, ("fraction", "product", "common mean")),
+    ],
+    9: [setting(0.9, _GRADIENT), setting(20, ("pairs", "gradient : product", "more"))],
+    10: [setting(30, ("pairs", "attention : gradient", "more, of flips"))],
+    11: [setting(120, ("pairs", "attention : gradient", "more"), only="HANconv")],
+    12: [
+        setting(0.3, *_of("fraction", "median", RANKINGS), only="FLANrnn"),
+        setting(0.7, *_of("fraction", "median", RANKINGS), only="FLANrnn"),
+    ],
+    13: [_conv_as_late, _drops_alike],
+    14: [
+        setting(0.95, *_of("fraction", "median", RANKINGS[1:]), only="FLANnoenc"),
+        setting(0.995, ("fraction", "random", "median"), only="noenc"),
+    ],
+    15: [
+        setting(0.5, ("fraction", "attention", "common mean"), only="noenc"),
+        setting(9, *[("pairs", f"{n} : product", "more") for n in RANKINGS[1:3]], only="noenc"),
+    ],
+    16: [
+        setting(0.3, ("mass", "attention", "median")),
+        setting(0.7, ("mass", "gradient", "median")),
+        setting(0.7, ("mass", "product", "median")),
+    ],
+    17: [
+        setting(1, ("contingency", "product", "only top"), only="HANrnn"),
+        setting(30, ("contingency", "gradient", "only top")),
+    ],
+}
+"""By claim: changes after each of which it fails."""
+CHANGES = [(claim, change) for claim, changes in AGAINST.items() for change in changes]
+
+
+@pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: str(claim.id))
+@pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)], ids=["one seed", "three"])
+def test_holds_in_a_world_as_the_paper_has_it(claim: Claim, seeds: tuple[int, ...]) -> None:
+    found = claim.check(as_the_paper_has_it(seeds))
+    assert found.verdict == "holds", found.test
+    assert found.comparisons
+    assert found.why.endswith("Judged on imdb.")
+    assert len(found.cells) <= 6 * len(seeds)
+
+
+@pytest.mark.parametrize(("number", "change"), CHANGES)
+def test_fails_where_one_of_its_parts_does(number: int, change: Change) -> None:
+    found = PAPER.claims[number - 1].check(made(change))
+    assert found.verdict == "fails", found.test
+
+
+def test_every_claim_has_a_world_against_it() -> None:
+    assert sorted(AGAINST) == [claim.id for claim in PAPER.claims] == list(range(1, 18))

@@ -1,0 +1,289 @@
+"""Every claim where it holds, where it fails, and where its cells are missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import pandas as pd
+import pytest
+from made_up_results import made_up_results
+from tutek_snajder_worlds import (
+    PRICE,
+    Change,
+    Configuration,
+    Numbers,
+    configurations,
+    model_of,
+    numbers,
+    quick,
+    world,
+)
+
+from verax.papers import published
+from verax.papers.claims import Finding
+from verax.papers.results import SUMMARY, PaperResults
+from verax.papers.tutek_snajder_2020 import PAPER
+from verax.papers.tutek_snajder_2020.models import (
+    CORPORA,
+    PACKAGE,
+    PERMUTED,
+    PUBLISHED,
+    TRAINED,
+    UNIFORM,
+    size,
+    times,
+)
+
+DELTA = "Δ F1"
+ROWS = {UNIFORM: "dF1_uniform_pct", PERMUTED: "dF1_permuted_pct", TRAINED: "F1_trained_pct"}
+
+
+def check(claim: int, results: PaperResults) -> Finding:
+    return PAPER.claims[claim - 1].check(results)
+
+
+def setting(
+    what: tuple[str, str, str] | str,
+    value: float,
+    model: str | None = None,
+    **where: object,
+) -> Change:
+    """Sets a number, or all of a column, where a configuration is so; only what is there."""
+
+    def change(configuration: Configuration, own: Numbers) -> None:
+        fits = all(configuration[name] == wanted for name, wanted in where.items())
+        if fits and (model is None or model_of(configuration) == model):
+            for key in own:
+                if key == what or (key[2] == what and key[1] != TRAINED):
+                    own[key] = value
+
+    return change
+
+
+ALONE = ("leakage", "correct decisions", "a token alone")
+AGREE = ("leakage", "correct decisions", "tokens that agree")
+ENTROPY = ("entropy", "attention, over items", "mean")
+FAILING = {
+    1: setting(("fragility", TRAINED, "F1"), 80.0, "tying"),
+    2: setting(DELTA, 0.0, "tying"),
+    3: setting(DELTA, 0.0, "mlm"),
+    4: setting(DELTA, -40.0, "residual"),
+    5: setting("information", 1.0, "mlm"),
+    6: setting(ALONE, 0.8, "tying"),
+    7: setting(AGREE, 40.0, "base"),
+    8: setting(DELTA, -30.0, "base", part="sst"),
+    9: setting(DELTA, -40.0, "base", layers=3),
+    10: setting(DELTA, -90.0, layers=3),
+    11: setting("TVD", 0.001, "mlm"),
+    12: setting(ENTROPY, 0.5, query_init="default"),
+    13: setting("F1", 60.0, part="mimic_diabetes"),
+}
+NEEDED: dict[int, Callable[[Configuration], bool]] = {
+    1: lambda c: model_of(c) in ("base", "base, frozen"),
+    2: lambda c: model_of(c) != "tying",
+    3: lambda c: model_of(c) != "mlm",
+    4: lambda c: model_of(c) != "residual",
+    5: lambda c: not c["part"].startswith("information"),
+    6: lambda c: model_of(c) not in ("tying", "mlm"),
+    7: lambda c: c["part"] not in ("sst", "imdb"),
+    8: lambda c: c["corpus"] != "imdb",
+    9: lambda c: not c["part"].startswith("layers"),
+    10: lambda c: c["layers"] != 3,
+    11: lambda c: not c["part"].startswith("adversaries"),
+    12: lambda c: c["query_init"] != "default",
+    13: lambda c: c["corpus"] != "mimic_diabetes",
+}
+ALL = ("sst", "imdb", "mimic_diabetes")
+
+
+@cache
+def everything() -> PaperResults:
+    return world(corpora=ALL)
+
+
+def test_claims_are_numbered_from_one() -> None:
+    assert [claim.id for claim in PAPER.claims] == list(range(1, 14))
+
+
+@pytest.mark.parametrize("claim", range(1, 14))
+def test_holds(claim: int) -> None:
+    finding = check(claim, everything())
+    assert finding.verdict == "holds", finding
+    assert finding.why
+    assert finding.cells
+
+
+@pytest.mark.parametrize("claim", range(1, 14))
+def test_fails(claim: int) -> None:
+    finding = check(claim, world(FAILING[claim], ALL if claim == 13 else ("sst", "imdb")))
+    assert finding.verdict == "fails", finding
+
+
+@pytest.mark.parametrize("claim", range(1, 14))
+def test_is_undecided_without_its_cells(claim: int) -> None:
+    finding = check(claim, world(corpora=ALL, keep=NEEDED[claim]))
+    assert finding.verdict == "undecided", finding
+    assert finding.why.startswith("needs")
+
+
+@pytest.mark.parametrize("claim", range(1, 14))
+def test_is_undecided_by_nothing(claim: int) -> None:
+    none = PaperResults(
+        pd.DataFrame(columns=["cell", "part", "corpus", "seed"]), pd.DataFrame(columns=SUMMARY)
+    )
+    assert check(claim, none).verdict == "undecided"
+
+
+@pytest.mark.parametrize("claim", [1, 4, 8, 11])
+def test_one_seed_decides_too(claim: int) -> None:
+    """Without any interval the verdict goes by signs."""
+    assert check(claim, world(seeds=[1])).verdict == "holds"
+    assert check(claim, world(FAILING[claim], seeds=[1])).verdict == "fails"
+
+
+def test_other_corpora_under_the_names_of_parts() -> None:
+    """A smaller scale has a built-in corpus in the parts of SST, and nothing to compare it with."""
+    small = world(corpora=["sst"])
+    small.cells["corpus"] = "rotten_tomatoes"
+    verdicts = {claim.id: claim.check(small).verdict for claim in PAPER.claims}
+    assert {claim for claim, verdict in verdicts.items() if verdict == "undecided"} == {8, 13}
+    assert "on rotten_tomatoes" in check(2, small).why
+
+
+@cache
+def published_world() -> PaperResults:
+    """The paper's own numbers as if they had been measured, with next to no spread."""
+    table1, table6 = (published.numbers(PACKAGE, name) for name in ("table1", "table6"))
+    table2, table3 = (published.numbers(PACKAGE, name) for name in ("table2", "table3"))
+
+    def own(configuration: Configuration) -> Numbers:
+        corpus = CORPORA[configuration["corpus"]]
+        attention, model = configuration["attention"], model_of(configuration)
+        part, layers, name = configuration["part"], configuration["layers"], PUBLISHED.get(model)
+        found: Numbers = {}
+        for row, metric in ROWS.items():
+            column = "F1" if row == TRAINED else DELTA
+            if part == configuration["corpus"]:
+                found["fragility", row, column] = table1.get((corpus, name, attention, metric))
+            elif part.startswith("layers"):
+                key = (corpus, f"{name}-{layers}layer", attention, metric)
+                found["fragility", row, column] = table6.get(key)
+        if part.startswith("information"):
+            for row, metric in (("frequent words", "MI_MF"), ("sampled words", "MI_RS")):
+                found["information", row, "information"] = table2[corpus, name, attention, metric]
+                # a thousand words by Zipf's law
+                found["information", row, "entropy of words"] = 5.2
+        if part == configuration["corpus"]:
+            key = (corpus, name, attention, "avg_per_token_prediction_probability")
+            found[ALONE] = table3.get(key)
+        return {key: value for key, value in found.items() if value is not None}
+
+    return quick(made_up_results(configurations(CORPORA), own, spread=1e-4))
+
+
+EXCEPTIONS = (
+    "(not: sst: dot, permuted; ag_news: additive, uniform; ag_news: dot, uniform; "
+    "imdb: dot, uniform; imdb: dot, permuted)"
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (1, ["−2.7 to +0.6 points"]),
+        (2, ["more F1 than the base in 20 of 20"]),
+        (3, ["more F1 than the base in 15 of 20", "Concatenation is in 10 of 20", EXCEPTIONS]),
+        (5, ["residual 10 of 10, tying 10 of 10, mlm 10 of 10", "more than residual in 2 of 10"]),
+        (6, ["tying 10 of 10, mlm 10 of 10", "Residual: 6 of 10"]),
+        (8, ["sst (17 words) −6.5 to −2.6"]),
+        (9, ["in 16 of 16"]),
+        (10, ["in 16 of 24"]),
+    ],
+)
+def test_published_numbers_bear_the_claims_out(claim: int, said: list[str]) -> None:
+    """The counts are those that the paper's tables support; lengths come from its table 5."""
+    finding = check(claim, published_world())
+    assert finding.verdict == "holds", finding
+    assert all(words in finding.why for words in said)
+
+
+@pytest.mark.parametrize(("contrary", "verdict"), [(2, "holds"), (3, "fails")])
+def test_masked_lm_needs_three_quarters(contrary: int, verdict: str) -> None:
+    """Two corpora, two attentions, uniform and permuted: eight cells, of which six are needed."""
+    cells = [("sst", "additive"), ("sst", "dot"), ("imdb", "additive"), ("imdb", "dot")]
+
+    def change(configuration: Configuration, own: Numbers) -> None:
+        where = (configuration["part"], configuration["attention"])
+        if where in cells[:contrary] and model_of(configuration) == "mlm":
+            own["fragility", UNIFORM, DELTA] = 0.0
+
+    assert check(3, world(change)).verdict == verdict
+
+
+def test_one_clear_exception_is_enough_against_tying() -> None:
+    change = setting(("fragility", UNIFORM, DELTA), 0.0, "tying", part="sst", attention="dot")
+    finding = check(2, world(change))
+    assert finding.verdict == "fails"
+    assert "(not: sst: dot, uniform)" in finding.why
+    assert "frozen vectors in 4 of 4" in finding.why
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(-4.0, "holds"), (-16.0, "fails"), (8.0, "fails")])
+def test_likeness_has_two_sides(lost: float, verdict: str) -> None:
+    """Concatenation loses 2 to 8 points: −4 is within 5 of each, −16 and +8 are beyond on all."""
+    assert check(4, world(setting(DELTA, lost, "residual"))).verdict == verdict
+
+
+@pytest.mark.parametrize(("nats", "verdict"), [(4.5, "holds"), (4.3, "fails")])
+def test_near_the_ceiling_is_four_fifths_of_the_entropy(nats: float, verdict: str) -> None:
+    """0.8 × 5.5 = 4.4."""
+    assert check(5, world(setting("information", nats, "residual"))).verdict == verdict
+
+
+@pytest.mark.parametrize(("p", "verdict"), [(0.69, "holds"), (0.31, "holds"), (0.29, "fails")])
+def test_near_a_half_has_two_sides(p: float, verdict: str) -> None:
+    assert check(7, world(setting(ALONE, p, "mlm"))).verdict == verdict
+
+
+def test_cost_of_divergence_is_the_mean_of_a_straight_line() -> None:
+    """TVD = price × JSD, from JSD 0.1 to 0.6: the mean is price × 0.35, but for the seeds' spread.
+
+    Seeds move JSD and TVD by 0.001 at most, so that the common range is 0.101 to 0.599.
+    """
+    finding = check(11, world())
+    for comparison in finding.comparisons:
+        assert comparison.b is not None
+        assert comparison.a.value == pytest.approx(PRICE["mlm"] * 0.35, abs=1e-3)
+        assert comparison.b.value == pytest.approx(PRICE["base"] * 0.35, abs=1e-3)
+        assert len(comparison.a.cells) == 3
+
+
+def test_adversaries_that_reach_nothing_in_common() -> None:
+    def change(configuration: Configuration, own: Numbers) -> None:
+        if configuration["part"] == "adversaries-sst" and model_of(configuration) == "mlm":
+            for place, row in enumerate(("λ = 0", "λ = 0.1", "λ = 1")):
+                own["adversaries", row, "JSD"] = 0.65 + place / 100
+
+    finding = check(11, world(change))
+    assert finding.verdict == "holds"
+    assert "No divergence in common on sst." in finding.why
+    alone = check(11, world(change, corpora=["sst"]))
+    assert (alone.verdict, "in common on sst" in alone.why) == ("undecided", True)
+
+
+def test_size_and_times_of_a_single_seed_keep_their_interval() -> None:
+    results = made_up_results(
+        [configurations(["sst"])[0]], lambda c: {("fragility", PERMUTED, DELTA): -5.0}, [1]
+    )
+    results.summary[["low", "high"]] = [-6.0, -4.0]
+    number = results.number("fragility", PERMUTED, DELTA, part="sst")
+    folded, halved = size(number), times(number, 0.5)
+    assert (folded.value, folded.low, folded.high) == (5.0, 4.0, 6.0)
+    assert (halved.value, halved.low, halved.high) == (-2.5, -3.0, -2.0)
+    assert folded.over == "documents"
+
+
+def test_the_world_has_no_number_that_is_not_there() -> None:
+    assert not any(math.isnan(v) for c in configurations() for v in numbers(c).values())

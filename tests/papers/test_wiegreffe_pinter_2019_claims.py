@@ -1,0 +1,192 @@
+"""Claims of Wiegreffe & Pinter on results that nobody ran: where each holds, and where not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_up_results import crossed, made_up_results
+
+from verax.papers.claims import Finding
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.papers.results import SUMMARY, PaperResults
+from verax.papers.wiegreffe_pinter_2019 import PAPER
+from verax.papers.wiegreffe_pinter_2019.models import of_chosen
+
+Key = tuple[str, str, str]
+Numbers = dict[Key, float]
+CORPORA = ["sst", "ag_news", "20news_sports", "imdb"]
+CONTROLS = "adversaries_controls"
+AS_CLAIMED: Numbers = {
+    (CONTROLS, "base", "F1"): 85.0,
+    (CONTROLS, "uniform", "F1"): 82.0,
+    (CONTROLS, "mlp, uniform", "F1"): 78.0,
+    (CONTROLS, "mlp, own", "F1"): 80.0,
+    (CONTROLS, "mlp, guided by base", "F1"): 83.0,
+    (CONTROLS, "mlp, guided by adversary", "F1"): 70.0,
+    ("adversaries", "λ = 0", "JSD"): 0.10,
+    ("adversaries", "λ = 0", "TVD"): 0.02,
+    ("adversaries", "λ = 0.1", "JSD"): 0.40,
+    ("adversaries", "λ = 0.1", "TVD"): 0.08,
+    ("adversaries", "λ = 1", "JSD"): 0.60,
+    ("adversaries", "λ = 1", "TVD"): 0.30,
+    ("adversaries_chosen", "chosen", "λ"): 0.1,
+    ("adversaries_seeds", "mean", "JSD"): 0.15,
+    ("adversary", "ε = 0.01", "JSD"): 0.55,
+    ("adversary", "ε = 0.05", "JSD"): 0.62,
+    ("adversary", "ε = 0.1", "JSD"): 0.66,
+    ("adversary", "any output", "JSD"): 0.69,
+}
+TOPICS: Numbers = {(CONTROLS, "uniform", "F1"): 84.7}
+"""What is otherwise of the two corpora of topics."""
+BROKEN: list[tuple[int, Numbers]] = [
+    (1, {(CONTROLS, "uniform", "F1"): 80.0}),
+    (2, {(CONTROLS, "uniform", "F1"): 86.0}),
+    (3, {("adversaries_seeds", "mean", "JSD"): 0.5}),
+    (4, {("adversaries", "λ = 1", "TVD"): 0.001}),
+    (4, {("adversaries", "λ = 1", "JSD"): 0.01}),
+    (5, {("adversary", "ε = 0.05", "JSD"): 0.2}),
+    (6, {(CONTROLS, "mlp, uniform", "F1"): 84.0}),
+    (7, {(CONTROLS, "mlp, own", "F1"): 84.0}),
+    (8, {(CONTROLS, "mlp, guided by adversary", "F1"): 84.0}),
+]
+NEEDED: dict[int, list[Key]] = {
+    1: [(CONTROLS, "uniform", "F1")],
+    2: [(CONTROLS, "uniform", "F1")],
+    3: [("adversaries_seeds", "mean", "JSD")],
+    4: [("adversaries", lam, m) for lam in ("λ = 0", "λ = 1") for m in ("JSD", "TVD")],
+    5: [("adversary", f"ε = {epsilon}", "JSD") for epsilon in ("0.01", "0.05", "0.1")],
+    6: [(CONTROLS, "mlp, uniform", "F1")],
+    7: [(CONTROLS, "mlp, own", "F1")],
+    8: [(CONTROLS, "mlp, guided by adversary", "F1")],
+}
+
+
+def world(
+    changes: Numbers | None = None,
+    only: list[str] | None = None,
+    without: list[Key] | None = None,
+    corpora: list[str] | None = None,
+    spread: float = 0.002,
+) -> PaperResults:
+    """As claimed, but for `changes` on the corpora that are `only` meant."""
+
+    def numbers(model: Mapping[str, Any]) -> Numbers:
+        found = AS_CLAIMED | (TOPICS if "news" in model["corpus"] else {})
+        if only is None or model["corpus"] in only:
+            found = found | (changes or {})
+        return {key: value for key, value in found.items() if key not in (without or [])}
+
+    return made_up_results(
+        crossed(part=["main"], corpus=corpora or CORPORA), numbers, spread=spread
+    )
+
+
+def exact(results: PaperResults, lams: Mapping[int, float]) -> PaperResults:
+    """The λ chosen by each seed, and no other."""
+    summary = results.summary.copy()
+    seeds = results.cells.set_index("cell")["seed"]
+    chosen = summary["table"] == "adversaries_chosen"
+    summary.loc[chosen, "value"] = summary.loc[chosen, "cell"].map(seeds).map(lams)
+    return PaperResults(results.cells, summary)
+
+
+def settled(results: PaperResults) -> PaperResults:
+    return exact(results, dict.fromkeys((1, 2, 3), 0.1))
+
+
+def check(number: int, results: PaperResults) -> Finding:
+    return PAPER.claims[number - 1].check(results)
+
+
+def test_claims_are_numbered_from_one() -> None:
+    assert [claim.id for claim in PAPER.claims] == list(range(1, 9))
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_every_claim_holds_where_numbers_are_as_claimed(number: int) -> None:
+    found = check(number, settled(world()))
+    assert found.verdict == HOLDS, found
+    assert "2 of 2" in found.why if number in (1, 2) else "4 of 4" in found.why
+
+
+@pytest.mark.parametrize(("number", "changes"), BROKEN)
+def test_every_claim_fails_where_they_are_not(number: int, changes: Numbers) -> None:
+    assert check(number, settled(world(changes))).verdict == FAILS
+
+
+@pytest.mark.parametrize(("number", "needed"), NEEDED.items())
+def test_without_its_numbers_a_claim_is_undecided(number: int, needed: list[Key]) -> None:
+    assert check(number, settled(world(without=needed))).verdict == UNDECIDED
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_with_nothing_a_claim_is_undecided(number: int) -> None:
+    cells = pd.DataFrame([{"cell": "a", "part": "main", "corpus": "sst", "seed": 1}])
+    found = check(number, PaperResults(cells, pd.DataFrame(columns=SUMMARY)))
+    assert (found.verdict, found.cells) == (UNDECIDED, [])
+
+
+def test_other_corpora_decide_all_claims_but_that_on_topics() -> None:
+    results = settled(world(corpora=["rotten_tomatoes"]))
+    verdicts = [check(number, results).verdict for number in range(1, 9)]
+    assert verdicts == [UNDECIDED, *[HOLDS] * 7]
+    assert check(1, results).why.startswith("needs AgNews or 20News")
+
+
+def test_as_well_is_within_a_point() -> None:
+    """84.2 is within one of 85.0, and 83.8 is not."""
+    near, far = ({(CONTROLS, "uniform", "F1"): value} for value in (84.2, 83.8))
+    assert check(1, world(near)).verdict == HOLDS
+    assert check(1, world(far)).verdict == FAILS
+
+
+def test_the_adversary_held_against_seeds_is_the_one_chosen_for_each() -> None:
+    """Seeds 1 and 2 choose λ = 0.1, seed 3 λ = 1: JSD 0.398, 0.4 and 0.602."""
+    results = exact(world(corpora=["sst"]), {1: 0.1, 2: 0.1, 3: 1.0})
+    found = of_chosen(results, "JSD", "sst")
+    assert found is not None
+    assert found.values == pytest.approx((0.398, 0.4, 0.602))
+    assert len(set(found.cells)) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "epsilon"), [(0.005, "0.01"), (0.02, "0.01"), (0.08, "0.05"), (0.3, "0.1")]
+)
+def test_the_output_is_never_freer_for_attention_picked_by_document(
+    change: float, epsilon: str
+) -> None:
+    """The largest ε up to the adversaries' TVD, and the smallest where all are above it."""
+    found = check(5, settled(world({("adversaries", "λ = 0.1", "TVD"): change})))
+    assert {c.label.partition(": ε ")[2] for c in found.comparisons} == {epsilon}
+
+
+def test_an_adversary_may_guide_as_well_on_one_corpus_of_four() -> None:
+    good = {(CONTROLS, "mlp, guided by adversary", "F1"): 84.0}
+    assert check(8, world(good, only=["imdb"])).verdict == HOLDS
+    assert check(8, world(good, only=["imdb", "sst"])).verdict == FAILS
+
+
+def test_one_lambda_is_no_curve() -> None:
+    single = [key for key in AS_CLAIMED if key[0] == "adversaries" and key[1] != "λ = 0.1"]
+    assert check(4, world(without=single)).verdict == UNDECIDED
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.sampled_from([80.0, 82.5, 83.5, 86.0]), min_size=4, max_size=4))
+def test_better_means_better_on_every_corpus(scores: list[float]) -> None:
+    """With seeds that hardly differ the claim holds if all are below 83, and fails if not."""
+    by = dict(zip(CORPORA, scores, strict=True))
+    results = made_up_results(
+        crossed(part=["main"], corpus=CORPORA),
+        lambda model: {
+            (CONTROLS, "mlp, guided by base", "F1"): 83.0,
+            (CONTROLS, "mlp, uniform", "F1"): by[model["corpus"]],
+        },
+        spread=1e-3,
+    )
+    assert check(6, results).verdict == (HOLDS if max(scores) < 83 else FAILS)

@@ -1,0 +1,101 @@
+"""Wiegreffe & Pinter's tables and figures, from results that nobody ran."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from made_up_results import crossed, made_up_results
+
+from verax.papers.exhibits import MEASURED
+from verax.papers.results import SUMMARY, PaperResults
+from verax.papers.wiegreffe_pinter_2019 import PAPER
+
+CONTROLS = {
+    "base": 85.0,
+    "uniform": 82.0,
+    "mlp, uniform": 78.0,
+    "mlp, own": 80.0,
+    "mlp, guided by base": 83.0,
+    "mlp, guided by adversary": 70.0,
+}
+NUMBERS = {
+    **{("adversaries_controls", name, "F1"): value for name, value in CONTROLS.items()},
+    ("adversaries", "λ = 1", "JSD"): 0.6,
+    ("adversaries", "λ = 1", "TVD"): 0.3,
+    ("adversaries", "λ = 0", "JSD"): 0.1,
+    ("adversaries", "λ = 0", "TVD"): 0.02,
+    ("adversaries_seeds", "seed 3", "JSD"): 0.14,
+    ("adversaries_seeds", "mean", "JSD"): 0.15,
+    ("adversaries_seeds", "mean", "TVD"): 0.05,
+    ("adversary", "ε = 0.05", "JSD"): 0.62,
+    ("adversary", "ε = 0.05", "|Δp|"): 0.04,
+    ("adversary", "any output", "JSD"): 0.69,
+}
+RESULTS = made_up_results(crossed(part=["main"], corpus=["sst", "imdb"]), lambda _: NUMBERS)
+
+
+@pytest.mark.parametrize("exhibit", PAPER.exhibits, ids=lambda exhibit: exhibit.name)
+def test_columns_are_labels_measure_and_what_was_measured(exhibit: Any) -> None:
+    table = exhibit.make(RESULTS)
+    assert list(table)[-len(MEASURED) - 1 :] == ["measure", *MEASURED]
+    assert next(iter(table)) == "corpus"
+    assert set(table["corpus"]) == {"sst", "imdb"}
+    assert table["published"].isna().all()
+
+
+@pytest.mark.parametrize("exhibit", PAPER.exhibits, ids=lambda exhibit: exhibit.name)
+@pytest.mark.parametrize("cells", [[], [{"cell": "a", "part": "main", "corpus": "sst", "seed": 1}]])
+def test_with_nothing_there_is_nothing(exhibit: Any, cells: list[dict[str, Any]]) -> None:
+    table = exhibit.make(PaperResults(pd.DataFrame(cells), pd.DataFrame(columns=SUMMARY)))
+    assert table.empty
+    assert list(table) == ["measure", *MEASURED]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "expected"),
+    [
+        ("table2", "attention", {"trained": 85.0, "uniform": 82.0}),
+        (
+            "table3",
+            "weights",
+            {"uniform": 78.0, "its own": 80.0, "of the base": 83.0, "of an adversary": 70.0},
+        ),
+    ],
+)
+def test_controls_have_the_names_of_what_they_attend_by(
+    name: str, label: str, expected: dict[str, float]
+) -> None:
+    table = PAPER.exhibit(name).make(RESULTS)
+    own = table[(table["corpus"] == "imdb") & (table["measure"] == "F1")]
+    assert dict(zip(own[label], own["value"], strict=True)) == pytest.approx(expected)
+
+
+def test_seeds_are_rows_and_so_is_their_mean() -> None:
+    table = PAPER.exhibit("figure 3").make(RESULTS)
+    own = table[(table["corpus"] == "sst") & (table["measure"] == "JSD")]
+    assert dict(zip(own["seed"], own["value"], strict=True)) == pytest.approx(
+        {"3": 0.14, "mean": 0.15}
+    )
+
+
+def test_the_curve_goes_by_lambda_with_its_yardsticks_beside_it() -> None:
+    table = PAPER.exhibit("figure5").make(RESULTS)
+    own = table[table["corpus"] == "sst"]
+    points = own.pivot(index=["by", "at"], columns="measure", values="value")
+    assert list(own["at"].drop_duplicates()) == ["λ = 0", "λ = 1", "mean", "ε = 0.05"]
+    expected = {
+        ("adversaries", "λ = 0"): (0.1, 0.02),
+        ("adversaries", "λ = 1"): (0.6, 0.3),
+        ("other seeds", "mean"): (0.15, 0.05),
+        ("by document", "ε = 0.05"): (0.62, 0.04),
+    }
+    for point, pair in expected.items():
+        assert tuple(points.loc[point, ["JSD", "TVD"]]) == pytest.approx(pair)
+
+
+def test_the_paper_is_found_by_its_names() -> None:
+    assert PAPER.exhibit("3").name == "table3"
+    assert "JSD" in PAPER.words("deviations")
+    assert set(PAPER.studies()) == {"main", "imdb"}

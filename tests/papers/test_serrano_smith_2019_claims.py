@@ -89,7 +89,9 @@ def test_rise_of_medians() -> None:
 
 def test_tenths_with_few_documents_have_no_say() -> None:
     rows = [("delta_js_by_alpha", row, "documents") for row in TENTHS]
-    assert claim_of(3).check(made(setting(9, *rows))).verdict == "undecided"
+    found = claim_of(3).check(made(setting(9, *rows)))
+    assert found.verdict == "undecided"
+    assert found.why.startswith("no model has 10 documents or more")
     assert claim_of(4).check(made(setting(9, *rows))).verdict == "undecided"
     assert claim_of(4).check(made(setting(9, *rows[2:]), seeds=(1,))).verdict == "holds"
 

@@ -72,7 +72,7 @@ class SentenceLayout:
 
     One rectangle of all sentences would be mostly padding, since the longest sets its width; groups
     whose members are at least half as long as their longest keep padding below a half at the cost
-    of a few more encoder calls.
+    of a few more encoder calls. On a GPU calls cost more than padding: there an eighth will do.
 
     counts             (batch,) numpy       sentences of each document
     mask               (batch, sentences) bool
@@ -100,10 +100,11 @@ class SentenceLayout:
         order = np.argsort(-lengths, kind="stable")
         descending = lengths[order]
         groups, slot_start = [], np.empty(len(lengths), np.int64)
+        shorter = 2 if device.type == "cpu" else 8
         first = filled = 0
         while first < len(order):
             longest = int(descending[first])
-            last = int(np.searchsorted(-descending, -(longest // 2), side="left"))
+            last = int(np.searchsorted(-descending, -(longest // shorter), side="left"))
             members = order[first : max(last, first + 1)]
             places = np.arange(longest)
             inside = places < lengths[members][:, None]

@@ -75,6 +75,8 @@ class Replaying:
         shape = (len(rows), self._width(rows))
         if self._lr() != self.lr:  # a graph keeps the rate it was captured with
             self.graphs.clear()
+            # a pool whose graphs are all gone takes no others
+            self.pool = torch.cuda.graph_pool_handle()
             self.lr = self._lr()
         buffer = self.buffers.setdefault(
             len(rows), torch.zeros(4, len(rows), dtype=torch.long, device=self.model.device)

@@ -42,6 +42,7 @@ _SMALL = TENTHS[: round(10 * SMALL_DELTA)]
 # the middles of these are 0.05, 0.4 and 0.75: equal steps
 _LOW, _AROUND_04, _HIGH = TENTHS[:1], TENTHS[3:5], TENTHS[6:9]
 _EARLY = TENTHS[1:5]
+_TOO_FEW = f"no model has {FEWEST} documents or more in the tenths of Δα that it compares"
 _GRADIENT_LESS = 14 / 24
 
 
@@ -109,7 +110,7 @@ def small_until_large_delta_alpha(results: PaperResults) -> Finding:
         f"from 0.05 to 0.4 in {tally(upswing)}, by {differences(upswing)}."
     )
     parts = [("near 0 at 0.4", near, GENERALLY), ("upswing later", upswing, GENERALLY)]
-    return all_parts(results, parts, why)
+    return all_parts(results, parts, why, _TOO_FEW)
 
 
 def upswing_by_context(results: PaperResults) -> Finding:
@@ -132,7 +133,8 @@ def upswing_by_context(results: PaperResults) -> Finding:
         f"At the same Δα (0.1 to 0.5) the median ΔJS is higher for the model with less context in "
         f"{tally(comparisons)} pairs, by {differences(comparisons)}."
     )
-    return all_parts(results, [("higher with less context", comparisons, GENERALLY)], why)
+    parts = [("higher with less context", comparisons, GENERALLY)]
+    return all_parts(results, parts, why, _TOO_FEW)
 
 
 def top_flips_more_than_random(results: PaperResults) -> Finding:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.numbers import Number
+from verax.papers.points import POINTS
 from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
     ARCHITECTURES,
@@ -27,9 +28,6 @@ from verax.papers.serrano_smith_2019.claims_single import TENTHS
 from verax.papers.serrano_smith_2019.tables import RULES_NOTE, contingency
 
 Make = Callable[[PaperResults], pd.DataFrame]
-POINTS = "delta_js_points"
-_BIN, _A_BIN = 0.005, 10
-"""The authors show at most so many documents of each so wide bin of Δα."""
 _BOX = ("whisker low", "q1", "median", "q3", "whisker high", "mean", "flips", "never flips")
 
 
@@ -71,15 +69,14 @@ def _tenths(model: Model, table: str, columns: Sequence[str]) -> Iterator[dict[s
 
 
 def _points(model: Model) -> Iterator[dict[str, Any]]:
-    """Single documents, of the model's first seed that has them."""
+    """Single documents, thinned already, of the model's first seed that has them."""
     table = model.results.tables.get(POINTS)
     if table is None:
         return
     seeds = model.results.select(**model.where).sort_values("seed")["cell"]
     cell = next((key for key in seeds if (table["cell"] == key).any()), None)
-    own = table[table["cell"] == cell].sample(frac=1, random_state=0)
-    thinned = own.groupby((own["delta_alpha"] // _BIN).astype(int), sort=False).head(_A_BIN)
-    for row in thinned.sort_values(["delta_alpha", "id"]).itertuples():
+    own = table[table["cell"] == cell]
+    for row in own.sort_values(["delta_alpha", "id"]).itertuples():
         labels = {**model.labels, "delta_alpha": row.delta_alpha, "document": row.id}
         value = float(row.delta_js)  # type: ignore[arg-type]
         yield entry(labels, "ΔJS", Number.of([value], [str(cell)], 1))
@@ -111,7 +108,7 @@ def _caption(model: Model, ranking: str) -> float:
 
 _POINTS_NOTE = (
     "Points are of one seed, at most 10 in each 0.005 of Δα as in the authors' code, which also "
-    "leaves out the largest; quartiles are of all documents and seeds."
+    "leaves out the largest ΔJS; quartiles are of all documents and seeds."
 )
 _NEGATIVE_NOTE = "In tenths of Δα; of the documents in each, how many there are and their share."
 _BOX_NOTE = (

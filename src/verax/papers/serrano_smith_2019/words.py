@@ -83,10 +83,17 @@ def counted(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def all_parts(
-    results: PaperResults, parts: Sequence[tuple[str, Sequence[Comparison], float]], why: str
+    results: PaperResults,
+    parts: Sequence[tuple[str, Sequence[Comparison], float]],
+    why: str,
+    lacking: str = "",
 ) -> Finding:
-    """As `all_of`, with the corpora told; without any comparison, undecided."""
+    """As `all_of`, with the corpora told; without any comparison, undecided.
+
+    `lacking` says why, where there are models and nothing to compare in them.
+    """
     comparisons = [comparison for _, own, _ in parts for comparison in own]
     if not comparisons:
-        raise Missing("none of the cells that it compares is there")
+        there = lacking if len(results.cells) else ""
+        raise Missing(there or "none of the cells that it compares is there")
     return all_of(parts, f"{why} {judged_on(results, comparisons)}")

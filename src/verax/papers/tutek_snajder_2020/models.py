@@ -27,7 +27,7 @@ DIABETES = "mimic_diabetes"
 """The part of the corpus that table 1 leaves out."""
 INFORMATION, LAYERS, ADVERSARIES = "information-", "layers-", "adversaries-"
 """How the names of parts begin that are there once for each corpus."""
-INITIALISATION, SELECTION = "initialisation", "selection"
+INITIALISATION, SELECTION = "initialisation", ("selection", "selection-imdb")
 
 ATTENTIONS = ("additive", "dot")
 _TRAINED: Mapping[str, Any] = {"freeze_embeddings": False}

@@ -121,7 +121,7 @@ def table4(results: PaperResults) -> pd.DataFrame:
     rows += _beside("mlm", "share of words masked", masked, given)
     for model, metrics in _GRIDS.items():
         theirs = _grid(metrics)
-        tried = _values(results.select(part=(*MAIN, SELECTION), grounding=model), "strength")
+        tried = _values(results.select(part=(*MAIN, *SELECTION), grounding=model), "strength")
         for value in sorted({*theirs, *tried}):
             given = value if value in theirs else math.nan
             ours = [value] if value in tried else []

@@ -52,4 +52,4 @@ def span(values: Iterable[float], digits: int = 1, sign: bool = False) -> str:
 def needed(comparisons: Sequence[Comparison], what: str) -> None:
     """Nothing if there is anything to compare; `Missing`, with what it takes, if not."""
     if not comparisons:
-        raise Missing(f"needs {what}: no corpus has them")
+        raise Missing(f"needs {what}, which are not in these results")

@@ -5,8 +5,8 @@ have to go its way. It
 
 - **fails** if so many go clearly the other way (their 95% interval excludes zero) that the others
   do not suffice, or if together they go the other way;
-- **holds** if it does not fail, and all comparisons together are in its favour beyond chance: by
-  Stouffer's sum of their one-sided tests, p < 0.05;
+- **holds** if it does not fail, enough of them go its way, and all together are in its favour
+  beyond chance: by Stouffer's sum of their one-sided tests, p < 0.05;
 - is **undecided** otherwise, or where the cells it needs are not there.
 
 Comparisons share documents, and some of them models, so Stouffer's p is smaller than it should be:
@@ -84,7 +84,7 @@ def above(label: str, a: Number, bound: float) -> Comparison:
     difference = a.value - bound
     if a.over == SEEDS:
         error = a.sd / math.sqrt(a.seeds)
-        p = 0.0 if difference > 0 else 1.0
+        p = 0.5 - 0.5 * float(np.sign(difference))
         if error > 0:
             p = 1 - float(stdtr(a.seeds - 1, difference / error))
         return Comparison(label, difference, a.low - bound, a.high - bound, p, a)
@@ -145,7 +145,7 @@ def weigh(comparisons: Sequence[Comparison], need: float = 1.0) -> Weighed:
         verdict = FAILS
     elif math.isnan(p):
         verdict = HOLDS if favourable >= needed else FAILS
-    elif p < ALPHA:
+    elif p < ALPHA and favourable >= needed:
         verdict = HOLDS
     else:
         verdict = UNDECIDED

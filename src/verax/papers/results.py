@@ -44,6 +44,7 @@ class PaperResults:
         self.cells = cells.reset_index(drop=True)
         self.summary = summary.drop_duplicates(["cell", "exam", "table", "row", "column"])
         self.tables = dict(tables or {})
+        self._selected: dict[Hashable, pd.DataFrame] = {}
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{part} {n}" for part, n in self.cells["part"].value_counts().items())
@@ -82,16 +83,27 @@ class PaperResults:
         )
 
     @cached_property
-    def _numbers(self) -> dict[Hashable, pd.DataFrame]:
-        text = self.summary.astype(dict.fromkeys(("table", "row", "column"), "str"))
-        grouped = text.groupby(["table", "row", "column"], sort=False)
-        return {key: rows.set_index("cell") for key, rows in grouped}
+    def _numbers(self) -> dict[tuple[str, str, str], dict[str, tuple[float, float, float, int]]]:
+        """(table, row, column) → cell → value, low, high, n."""
+        found: dict[tuple[str, str, str], dict[str, tuple[float, float, float, int]]] = {}
+        names = ["table", "row", "column", "cell", "value", "low", "high", "n"]
+        columns = (self.summary[name].tolist() for name in names)
+        for table, row, column, cell, value, low, high, n in zip(*columns, strict=True):
+            own = found.setdefault((str(table), str(row), str(column)), {})
+            own[str(cell)] = (float(value), float(low), float(high), int(n))
+        return found
 
     def select(self, **where: Any) -> pd.DataFrame:
         """The cells of a configuration, each once; a collection means any of its values.
 
         A column that no cell has selects none, and None those that have no value there.
         """
+        asked = tuple((column, _hashed(wanted)) for column, wanted in where.items())
+        if asked not in self._selected:
+            self._selected[asked] = self._select(where)
+        return self._selected[asked]
+
+    def _select(self, where: Mapping[str, Any]) -> pd.DataFrame:
         chosen = np.ones(len(self.cells), dtype=bool)
         for column, wanted in where.items():
             if column not in self.cells:
@@ -103,7 +115,7 @@ class PaperResults:
             for value in wanted if several else [wanted]:
                 fits |= (there.isna() if value is None else there == value).to_numpy(dtype=bool)
             chosen &= fits
-        return self.cells[chosen].drop_duplicates("cell")
+        return self.cells[chosen].drop_duplicates("cell").sort_values("seed", kind="stable")
 
     def corpora(self, **where: Any) -> list[str]:
         """Names of the corpora that selected cells have, in the order in which they come."""
@@ -119,17 +131,13 @@ class PaperResults:
         rows = self._numbers.get((table, row, column))
         if rows is None or chosen.empty:
             return None
-        chosen = chosen[chosen["cell"].isin(rows.index)].sort_values("seed")
-        if chosen.empty:
+        cells = [key for key in chosen["cell"] if key in rows]
+        if not cells:
             return None
-        self._refuse_mixtures(chosen, where)
-        own = rows.loc[chosen["cell"].tolist()]
-        return Number.of(
-            own["value"].astype(float).tolist(),
-            chosen["cell"].tolist(),
-            int(own["n"].max()),
-            (float(own["low"].iloc[0]), float(own["high"].iloc[0])),
-        )
+        if len(cells) > 1:
+            self._refuse_mixtures(chosen[chosen["cell"].isin(cells)], where)
+        values, lows, highs, ns = zip(*(rows[key] for key in cells), strict=True)
+        return Number.of(values, cells, max(ns), (lows[0], highs[0]))
 
     def number(self, table: str, row: str, column: str, **where: Any) -> Number:
         """As `find`; a number that is not there is `Missing`."""
@@ -141,7 +149,7 @@ class PaperResults:
 
     def fact(self, column: str, **where: Any) -> Number | None:
         """A column of `cells`, such as test_accuracy, over seeds; no interval over documents."""
-        chosen = self.select(**where).sort_values("seed")
+        chosen = self.select(**where)
         if chosen.empty or column not in chosen:
             return None
         self._refuse_mixtures(chosen, where)
@@ -174,6 +182,11 @@ _OWN = {
     *("finished", "test_accuracy", "test_f1", "test_macro_f1", "test_roc_auc", "test_loss"),
     *("commit", "host", "device", "strength_chosen"),
 }
+
+
+def _hashed(wanted: Any) -> Hashable:
+    several = isinstance(wanted, Collection) and not isinstance(wanted, str)
+    return tuple(wanted) if several else wanted
 
 
 def is_study(folder: Path) -> bool:

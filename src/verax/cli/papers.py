@@ -12,17 +12,20 @@ import pandas as pd
 from verax.cli.parsing import Parser, add_options, given_options
 from verax.cli.run import ended_politely, parts, seconds, seed_list, show
 from verax.cli.terminal import console, printable, table
+from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
 from verax.papers.exhibits import MEASURED
 from verax.papers.page import shown
-from verax.papers.running import chosen_parts, read_part, run_paper
+from verax.papers.results import part_of
+from verax.papers.running import read_parts, run_parts
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
 from verax.studies.running.bars import Bars
 from verax.studies.running.outlook import outlook
 
+ALL = "all"
 RESULTS = "results"
 _COLOURS = {"holds": "green", "fails": "red", "undecided": "yellow"}
 
@@ -67,7 +70,7 @@ def _add_run(actions: Any) -> None:
         "tiny models, under a minute; small: built-in corpora, an hour or so on two cores; full: "
         "the paper's corpora ($VERAX_DATA), for a GPU.",
     )
-    _add_name(parser)
+    parser.add_argument("name", metavar="NAME", help=f"{', '.join(NAMES)}, or {ALL}")
     parser.add_argument("--scale", choices=SCALES, default="smoke", help="how much [smoke]")
     parser.add_argument("--out", metavar="DIR", help="where results go [NAME-SCALE]")
     parser.add_argument("--vectors", metavar="FILE", help="word vectors of all models [random]")
@@ -123,58 +126,63 @@ def list_papers(given: argparse.Namespace) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    chosen = paper(given.name)
-    out = Path(given.out or f"{chosen.name}-{given.scale}")
-    names = chosen_parts(chosen, given.scale, parts(given.parts))
-    settings: dict[str, Any] = {"vectors": given.vectors, "seeds": seed_list(given.seeds)}
-    hardware = given_options(given, Hardware)
-    budget = None if given.budget is None else seconds(given.budget)
+    out = Path(given.out or f"{given.name}-{given.scale}")
+    if given.name == ALL:
+        chosen = {one: out / one.name for one in papers()}
+    else:
+        chosen = {paper(given.name): out}
+    studies = _studies(chosen, given)
     if given.dry_run:
-        for name in names:
-            study = read_part(
-                chosen, given.scale, name, hardware=hardware, progress=True, **settings
-            )
+        for folder, study in studies.items():
             console().print(printable(study.name), style="bold", markup=False)
-            show(study, outlook(study, str(out / name)), given.retry_failed)
+            show(study, outlook(study, str(folder)), given.retry_failed)
         return 0
-    drawn: list[Bars] = []
-
-    def watching(study: Study) -> Bars:
-        bars = Bars(
-            {key: printable(label) for key, label in study.labels.items()},
-            lambda line: print(printable(line), flush=True),
-        )
-        console().print(printable(study.name), style="bold", markup=False)
-        drawn.append(bars)
-        return bars
-
+    budget = None if given.budget is None else seconds(given.budget)
+    labels = {
+        key: printable(f"{part_of(study.name)}: {label}")
+        for study in studies.values()
+        for key, label in study.labels.items()
+    }
+    bars = Bars(labels, lambda line: print(printable(line), flush=True))
     again = "the same command goes on"
     try:
-        with ended_politely():
-            ran = run_paper(
-                chosen,
-                given.scale,
-                out,
-                parts=names,
-                budget=budget,
-                retry_failed=given.retry_failed,
-                watching=watching,
-                progress=True,
-                **settings,
-                **hardware,
-            )
+        with ended_politely(), bars:
+            ran = run_parts(studies, budget, given.retry_failed, bars, progress=True)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped; what was finished is kept in {out}, {again}") from None
     failed = sum(len(one.failed) for one in ran.values())
     left = sum(one.left for one in ran.values())
-    if left or len(ran) < len(names):
-        console().print(f"time is up with {left} cells begun with and left: {again}", markup=False)
+    if left:
+        console().print(f"time is up: {left} cells are left; {again}", markup=False)
     if failed:
-        told = f"{failed} cells failed: tracebacks are in {out}/PART/failed"
+        told = (
+            f"{failed} cells failed: tracebacks are in {out}/…/failed; --retry-failed tries again"
+        )
         console().print(told, style="bold", markup=False)
-    show_claims(check_paper(chosen, out))
-    console().print(f"verax papers check {chosen.name} --results {out} has more", markup=False)
+    for one, folder in chosen.items():
+        show_claims(check_paper(one, folder))
+        told = f"verax papers check {one.name} --results {folder} has the page, table the tables"
+        console().print(told, style="dim", markup=False)
     return 1 if failed else 0
+
+
+def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path, Study]:
+    """Folder → study, of all parts of all papers chosen; corpora are read once."""
+    loaded: dict[str, Corpus] = {}
+    found: dict[Path, Study] = {}
+    for one, folder in chosen.items():
+        parts_of = read_parts(
+            one,
+            given.scale,
+            parts(given.parts),
+            vectors=given.vectors,
+            seeds=seed_list(given.seeds),
+            hardware=given_options(given, Hardware),
+            loaded=loaded,
+            progress=True,
+        )
+        found |= {folder / part: study for part, study in parts_of.items()}
+    return found
 
 
 def pack(given: argparse.Namespace) -> None:

@@ -1,20 +1,18 @@
-"""`run_paper`: the studies of a paper, one after the other, each into a folder of its own."""
+"""`run_paper`: the studies of a paper, side by side, each into a folder of its own."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.papers.paper import Paper
 from verax.studies.grid import Study, read_study
-from verax.studies.running.run import run, with_hardware
+from verax.studies.running.run import run_several, with_hardware
 from verax.studies.running.runner import Ran
-from verax.studies.running.watching import Silent, Watcher
-
-Watching = Callable[[Study], Watcher]
+from verax.studies.running.watching import Watcher
 
 
 def chosen_parts(paper: Paper, scale: str, parts: Iterable[str] | None) -> list[str]:
@@ -29,21 +27,28 @@ def chosen_parts(paper: Paper, scale: str, parts: Iterable[str] | None) -> list[
     return [name for name in known if name in wanted]
 
 
-def read_part(
-    paper: Paper,
+def read_parts(
+    chosen: Paper,
     scale: str,
-    part: str,
+    parts: Iterable[str] | None = None,
     *,
     vectors: str | None = None,
     seeds: Iterable[int] | None = None,
     hardware: Mapping[str, Any] | None = None,
+    loaded: dict[str, Corpus] | None = None,
     progress: bool = False,
-) -> Study:
-    """A part as a checked study; `vectors` is the file of word vectors for all its models."""
+) -> dict[str, Study]:
+    """Parts as checked studies; `vectors` is the file of word vectors for all their models."""
     changed = {} if vectors is None else {"vectors": vectors}
-    source = paper.studies(scale)[part]
-    study = read_study(source, seeds=seeds, changed=changed, progress=progress)
-    return with_hardware(study, hardware or {})
+    sources = chosen.studies(scale)
+    loaded = {} if loaded is None else loaded
+    found = {}
+    for part in chosen_parts(chosen, scale, parts):
+        study = read_study(
+            sources[part], seeds=seeds, changed=changed, loaded=loaded, progress=progress
+        )
+        found[part] = with_hardware(study, hardware or {})
+    return found
 
 
 def run_paper(
@@ -56,30 +61,35 @@ def run_paper(
     seeds: Iterable[int] | None = None,
     budget: float | None = None,
     retry_failed: bool = False,
-    watching: Watching = lambda study: Silent(),
+    watcher: Watcher | None = None,
     progress: bool = False,
     **hardware: Any,
 ) -> dict[str, Ran]:
     """Run what is not done yet of a paper's parts, into folder/PART; part → what became of it.
 
-    No cell is begun after `budget` seconds; parts that time does not reach are not in the result.
-    `watching` makes a watcher for each study.
+    Parts share the workers. No cell is begun after `budget` seconds.
     """
-    ends = None if budget is None else time.monotonic() + budget
-    found = {}
-    for part in chosen_parts(paper, scale, parts):
-        left = None if ends is None else ends - time.monotonic()
-        if left is not None and left <= 0:
-            break
-        study = read_part(
-            paper, scale, part, vectors=vectors, seeds=seeds, hardware=hardware, progress=progress
-        )
-        found[part] = run(
-            study,
-            Path(folder) / part,
-            budget=left,
-            retry_failed=retry_failed,
-            watcher=watching(study),
-            progress=progress,
-        )
-    return found
+    found = read_parts(
+        paper, scale, parts, vectors=vectors, seeds=seeds, hardware=hardware, progress=progress
+    )
+    studies = {Path(folder) / part: study for part, study in found.items()}
+    ran = run_parts(studies, budget, retry_failed, watcher, progress)
+    return dict(zip(found, ran.values(), strict=True))
+
+
+def run_parts(
+    studies: Mapping[Path, Study],
+    budget: float | None = None,
+    retry_failed: bool = False,
+    watcher: Watcher | None = None,
+    progress: bool = False,
+) -> dict[Path, Ran]:
+    """Run what is left of the parts of one or several papers, folder → study, on shared workers."""
+    ran = run_several(
+        [(study, folder) for folder, study in studies.items()],
+        budget=budget,
+        retry_failed=retry_failed,
+        watcher=watcher,
+        progress=progress,
+    )
+    return dict(zip(studies, ran, strict=True))

@@ -107,9 +107,17 @@ def _same(one: Reading, other: Reading) -> bool:
     return values[0] == values[1]
 
 
-def load(readings: Sequence[Reading], problems: Problems, progress: bool) -> list[Corpus | None]:
-    """The corpora, each read once; None for one that cannot be, which is a problem."""
-    done: dict[str, Corpus | None] = {}
+def load(
+    readings: Sequence[Reading],
+    problems: Problems,
+    progress: bool,
+    loaded: dict[str, Corpus] | None = None,
+) -> list[Corpus | None]:
+    """The corpora, each read once; None for one that cannot be, which is a problem.
+
+    `loaded` has those that were read before, for other studies, and takes in those read now.
+    """
+    done: dict[str, Corpus | None] = dict(loaded or {})
     found = []
     with Progress(progress) as display:
         for reading in readings:
@@ -123,6 +131,8 @@ def load(readings: Sequence[Reading], problems: Problems, progress: bool) -> lis
                 except VeraxError as error:
                     problems.add(str(error), reading.place)
             found.append(done[key])
+    if loaded is not None:
+        loaded.update({key: corpus for key, corpus in done.items() if corpus is not None})
     return found
 
 

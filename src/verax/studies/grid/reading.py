@@ -9,13 +9,14 @@ from typing import Any
 
 import yaml
 
+from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.studies.grid.adversaries import notes_on
 from verax.studies.grid.corpora import load
 from verax.studies.grid.expanding import cells_of, combine, read_files, refuse
 from verax.studies.grid.labels import labels_of
-from verax.studies.grid.lines import Written, as_written, read_json, read_yaml
-from verax.studies.grid.plan import ByHand, plan_of
+from verax.studies.grid.lines import as_written, read_json, read_yaml
+from verax.studies.grid.plan import ByHand, Plan, plan_of
 from verax.studies.grid.problems import Problems
 from verax.studies.grid.study import Study
 
@@ -36,6 +37,7 @@ def read_study(
     seeds: int | Iterable[int | str] | None = None,
     exams: str | Iterable[str | Mapping[str, Any]] | None = None,
     changed: Mapping[str, Any] | None = None,
+    loaded: dict[str, Corpus] | None = None,
     progress: bool = False,
 ) -> Study:
     """A study, every option checked, every combination possible, every corpus loaded.
@@ -44,7 +46,8 @@ def read_study(
     a file holds it. `corpora`, `seeds` and `exams` take the place of the file's; a corpus or exam
     that the file names too keeps the options it has there. `changed` are options of models and
     training laid over everything, as text (`"1e-3"`) or as they are. Paths in a study are relative
-    to the working folder, as everywhere.
+    to the working folder, as everywhere. `loaded`, an empty dict at first, lets several studies
+    read a corpus once.
 
     All that is wrong is told at once, as `VeraxErrors`, each with its line.
 
@@ -67,14 +70,15 @@ def read_study(
             problems.refuse()
         assert given is not None
         written = given
-    return _study(written, name, text, ByHand(corpora, seeds, exams, changed), problems, progress)
+    by_hand = ByHand(corpora, seeds, exams, changed)
+    plan = plan_of(written, name, by_hand, problems)
+    found = load(plan.readings, problems, progress, loaded)
+    return _study(plan, text, found, problems, progress)
 
 
 def _study(
-    written: Written, name: str, text: str, by_hand: ByHand, problems: Problems, progress: bool
+    plan: Plan, text: str, loaded: list[Corpus | None], problems: Problems, progress: bool
 ) -> Study:
-    plan = plan_of(written, name, by_hand, problems)
-    loaded = load(plan.readings, problems, progress)
     combined = combine(plan, loaded, problems)
     contents, widths = read_files(combined, problems, progress)
     refuse(plan, combined, widths, problems)

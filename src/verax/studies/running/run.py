@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.options import build, check
 from verax.progress import Display, shown
@@ -18,7 +19,7 @@ from verax.studies.grid.estimate import predicted
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Study
-from verax.studies.running.runner import Ran, Runner
+from verax.studies.running.runner import Ran, Runner, run_all
 from verax.studies.running.watching import Silent, Watcher
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
@@ -92,29 +93,55 @@ def run(
 
     `progress` is for what comes before the first cell: corpora are tokenised here, once for all.
     """
+    return run_several([(study, folder)], filesystem, budget, retry_failed, watcher, progress)[0]
+
+
+def run_several(
+    studies: Sequence[tuple[Study, str | Path]],
+    filesystem: Any = None,
+    budget: float | None = None,
+    retry_failed: bool = False,
+    watcher: Watcher | None = None,
+    progress: bool | Display = False,
+) -> list[Ran]:
+    """Run what is left of several studies side by side, each into its own folder.
+
+    They share the workers, so that none waits for the last cells of a study before the next. Where
+    they run is what the first of them says.
+    """
     budget = None if budget is None else check("budget", budget, float, {"above": 0})
     watcher = watcher or Silent()
-    refuse_hardware(study.hardware)
-    store = Store.create(folder, study.name, study.text, study.resolved(), filesystem)
-    runner = Runner(study, store, watcher, budget=budget, retry_failed=retry_failed)
-    waiting = runner.pending()
-    ran = runner.ran
+    hardware = studies[0][0].hardware
+    refuse_hardware(hardware)
+    runners = []
+    for study, folder in studies:
+        store = Store.create(folder, study.name, study.text, study.resolved(), filesystem)
+        runners.append(Runner(study, store, watcher, budget=budget, retry_failed=retry_failed))
+    waiting = [(runner, cell) for runner in runners for cell in runner.pending()]
+    found = [runner.ran for runner in runners]
+    told = [sum(r.cells for r in found), sum(r.kept for r in found)]
+    told.append(sum(len(r.failed) for r in found))
     if not waiting:
-        watcher.begins("nothing to run", ran.cells, ran.kept, len(ran.failed))
-        return ran
-    with shown(progress) as display:
-        for fingerprint in dict.fromkeys(cell.fingerprint for cell in waiting):
-            corpus = study.corpora[fingerprint]
-            for split, documents in corpus.splits.items():
-                documents.tokenise(display.watching(f"tokenising {corpus.name} {split}"))
-    engine = make_engine(study.hardware)
-    if _is_for_gpus_alone(study.hardware):
+        watcher.begins("nothing to run", *told)
+        return found
+    _tokenise({c.fingerprint: r.study.corpora[c.fingerprint] for r, c in waiting}, progress)
+    engine = make_engine(hardware)
+    if _is_for_gpus_alone(hardware):
         watcher.says("no GPU here: mps and cells_per_gpu have no part in this run")
     try:
-        watcher.begins(engine.describe(), ran.cells, ran.kept, len(ran.failed))
-        return runner.run(engine, costliest_first(study, waiting))
+        watcher.begins(engine.describe(), *told)
+        run_all(engine, sorted(waiting, key=lambda own: -_cost(own[0].study, own[1])))
     finally:
         engine.stop()
+    return found
+
+
+def _tokenise(corpora: Mapping[str, Corpus], progress: bool | Display) -> None:
+    """Here, once for all workers."""
+    with shown(progress) as display:
+        for corpus in corpora.values():
+            for split, documents in corpus.splits.items():
+                documents.tokenise(display.watching(f"tokenising {corpus.name} {split}"))
 
 
 def make_engine(hardware: Hardware) -> Engine:
@@ -145,4 +172,8 @@ def refuse_hardware(hardware: Hardware) -> None:
 
 def costliest_first(study: Study, cells: Iterable[Cell]) -> list[Cell]:
     """So that no long cell is left for the end, when other workers have nothing to do."""
-    return sorted(cells, key=lambda cell: -predicted(cell, study.corpora[cell.fingerprint], "cpu"))
+    return sorted(cells, key=lambda cell: -_cost(study, cell))
+
+
+def _cost(study: Study, cell: Cell) -> float:
+    return predicted(cell, study.corpora[cell.fingerprint], "cpu")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -143,43 +143,24 @@ class Runner:
 
     def run(self, engine: Engine, cells: Iterable[Cell]) -> Ran:
         """Run these cells of the study, in this order; see `pending` for which are left to run."""
-        waiting = list(cells)
-        try:
-            while self.in_flight or (waiting and not self._is_late()):
-                begun = self._begin(engine, waiting)
-                if self.in_flight:
-                    for event in engine.wait(_PATIENCE):
-                        self._hear(engine, event)
-                elif waiting and not begun:
-                    time.sleep(_PATIENCE)
-        finally:
-            engine.stop()
-            for key in list(self.claims):
-                self._release(key)
-        self.ran.left += len(waiting)
+        run_all(engine, [(self, cell) for cell in cells])
         return self.ran
 
     def _is_late(self) -> bool:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
-    def _begin(self, engine: Engine, waiting: list[Cell]) -> bool:
-        """Begin as many cells as there is room for; those that need no more are taken off too."""
-        moved = False
-        for cell in list(waiting):
-            if engine.free <= 0 or self._is_late():
-                break
-            claim = self.store.claim(cell.key)
-            if claim is None:  # another runner has it
-                continue
-            moved = True
-            waiting.remove(cell)
-            self.claims[cell.key] = claim
-            if self._is_settled(cell.key):
-                self._release(cell.key)
-                continue
-            self.store.sweep(cell.key)
-            self._submit(engine, cell)
-        return moved
+    def _begin(self, engine: Engine, cell: Cell) -> bool:
+        """Begin a cell, or find that it needs no more; False while another runner has it."""
+        claim = self.store.claim(cell.key)
+        if claim is None:
+            return False
+        self.claims[cell.key] = claim
+        if self._is_settled(cell.key):
+            self._release(cell.key)
+            return True
+        self.store.sweep(cell.key)
+        self._submit(engine, cell)
+        return True
 
     def _is_settled(self, key: str) -> bool:
         """Whether another runner did it since we looked: asked once it is ours to run."""
@@ -271,6 +252,51 @@ class Runner:
         claim = self.claims.pop(key, None)
         if claim is not None:
             claim.release()
+
+
+def run_all(engine: Engine, cells: Iterable[tuple[Runner, Cell]]) -> None:
+    """Run cells of one or several runs on one engine, in this order, and stop it.
+
+    A cell that two runs share is not in flight twice at once.
+    """
+    waiting = list(cells)
+    runners = list(dict.fromkeys(runner for runner, _ in waiting))
+    try:
+        while True:
+            begun = _begin_some(engine, waiting, runners)
+            flying = [runner for runner in runners if runner.in_flight]
+            if flying:
+                for event in engine.wait(_PATIENCE):
+                    for owner in (r for r in flying if event.key in r.in_flight):
+                        owner._hear(engine, event)
+                        break
+            elif all(runner._is_late() for runner, _ in waiting):
+                break
+            elif not begun:
+                time.sleep(_PATIENCE)
+    finally:
+        engine.stop()
+        for runner in runners:
+            for key in list(runner.claims):
+                runner._release(key)
+    for runner, _ in waiting:
+        runner.ran.left += 1
+
+
+def _begin_some(
+    engine: Engine, waiting: list[tuple[Runner, Cell]], runners: Sequence[Runner]
+) -> bool:
+    """Begin as many cells as there is room for; those that need no more are taken off too."""
+    moved = False
+    for runner, cell in list(waiting):
+        if engine.free <= 0:
+            break
+        if runner._is_late() or any(cell.key in other.in_flight for other in runners):
+            continue
+        if runner._begin(engine, cell):
+            waiting.remove((runner, cell))
+            moved = True
+    return moved
 
 
 def trained_models(store: Store) -> dict[str, str]:

@@ -18,7 +18,7 @@ from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper,
 from verax.papers.checking import PAGE
 from verax.papers.exhibits import MEASURED
 from verax.papers.page import shown
-from verax.papers.results import part_of
+from verax.papers.results import Missing, part_of
 from verax.papers.running import read_parts, run_parts
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
@@ -160,7 +160,10 @@ def run(given: argparse.Namespace) -> int:
         )
         console().print(told, style="bold", markup=False)
     for one, folder in chosen.items():
-        show_claims(check_paper(one, folder))
+        try:
+            show_claims(check_paper(one, folder))
+        except Missing:  # nothing is done, and what is left or failed is told above
+            continue
         told = f"verax papers check {one.name} --results {folder} has the page, table the tables"
         console().print(told, style="dim", markup=False)
     return 1 if failed else 0

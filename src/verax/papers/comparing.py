@@ -83,10 +83,11 @@ def above(label: str, a: Number, bound: float) -> Comparison:
     """a > a bound that is no result itself."""
     difference = a.value - bound
     if a.over == SEEDS:
-        error = a.sd / math.sqrt(a.seeds)
-        p = 0.5 - 0.5 * float(np.sign(difference))
-        if error > 0:
-            p = 1 - float(stdtr(a.seeds - 1, difference / error))
+        if is_constant(there(a.values)[0]):  # as in `independent`
+            difference = 0.0 if abs(difference) <= 1e-12 * max(abs(bound), 1e-300) else difference
+            p = 0.5 if difference == 0 else math.nan
+            return Comparison(label, difference, math.nan, math.nan, p, a)
+        p = float(stdtr(a.seeds - 1, -difference / a.error))
         return Comparison(label, difference, a.low - bound, a.high - bound, p, a)
     return _normal(label, difference, a.error, a, None)
 
@@ -124,10 +125,12 @@ class Weighed:
 
     @property
     def test(self) -> str:
-        p = "no p" if math.isnan(self.p) else f"p {_shown(self.p)}"
+        how = "by their number"
+        if not math.isnan(self.p):
+            how = f"together p {_shown(self.p)}, one-sided, Stouffer"
         return (
             f"{self.favourable} of {self.of} as claimed, {self.contrary} clearly not "
-            f"({self.need} needed); together {p}, one-sided, Stouffer"
+            f"({self.need} needed); {how}"
         )
 
 

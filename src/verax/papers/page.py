@@ -32,6 +32,7 @@ def page(checked: Checked) -> str:
         f"# {paper.authors}: {paper.title}",
         f"<{paper.url}>" if paper.url else "",
         _about(checked),
+        _lacking(checked),
         "## Claims",
         _claims(checked),
         *_section("## What differs from the published numbers", paper.words("differences")),
@@ -60,6 +61,16 @@ def _about(checked: Checked) -> str:
         f"{counts[FAILS]} fail, {counts[UNDECIDED]} are undecided. Run again: "
         f"`verax papers run {name} --scale full --vectors FILE`."
     )
+
+
+def _lacking(checked: Checked) -> str:
+    """What of the full studies is not in the results: parts never run, and cells not done."""
+    there = set(checked.results.cells["part"])
+    never = [part for part in checked.paper.studies("full") if part not in there]
+    told = [f"{number} cells of {part}" for part, number in checked.results.unfinished.items()]
+    if never:
+        told.append(f"all of {', '.join(never)}")
+    return f"**Not there yet:** {'; '.join(told)}." if told else ""
 
 
 def _claims(checked: Checked) -> str:

@@ -25,6 +25,7 @@ from scipy.special import ndtr, ndtri, stdtr
 
 from verax.papers.numbers import NORMAL, SEEDS, Number, plain
 from verax.statistics import independent
+from verax.statistics.missing import is_constant, there
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 ALPHA = 0.05
@@ -83,10 +84,10 @@ def above(label: str, a: Number, bound: float) -> Comparison:
     """a > a bound that is no result itself."""
     difference = a.value - bound
     if a.over == SEEDS:
-        if is_constant(there(a.values)[0]):  # as in `independent`
-            difference = 0.0 if abs(difference) <= 1e-12 * max(abs(bound), 1e-300) else difference
-            p = 0.5 if difference == 0 else math.nan
-            return Comparison(label, difference, math.nan, math.nan, p, a)
+        if is_constant(there(a.values)[0]):  # nothing tells the spread, as in `independent`
+            if math.isclose(a.value, bound, rel_tol=1e-12):
+                return Comparison(label, 0.0, math.nan, math.nan, 0.5, a)
+            return Comparison(label, difference, math.nan, math.nan, math.nan, a)
         p = float(stdtr(a.seeds - 1, -difference / a.error))
         return Comparison(label, difference, a.low - bound, a.high - bound, p, a)
     return _normal(label, difference, a.error, a, None)

@@ -99,7 +99,7 @@ def _exhibit(checked: Checked, exhibit: Exhibit) -> Iterator[str]:
     rows = []
     for row in table.to_dict("records"):
         own = [_label(row[name]) for name in labels]
-        rows.append([*own, shown(row["published"]), *_measured(row)])
+        rows.append([*own, as_published(row["published"]), *_measured(row)])
     yield markdown(heads, rows)
 
 
@@ -135,6 +135,15 @@ def shown(value: float, like: float | None = None) -> str:
     if size >= 0.01 or size == 0:
         return f"{value:.3f}"
     return f"{value:.2g}"
+
+
+def as_published(value: float) -> str:
+    """A published number with the digits it has.
+
+    >>> as_published(0.5), as_published(84.2), as_published(17310.0), as_published(math.nan)
+    ('0.5', '84.2', '17,310', '—')
+    """
+    return "—" if math.isnan(value) else f"{value:,g}"
 
 
 def _label(value: Any) -> str:

@@ -74,10 +74,9 @@ class PaperResults:
             summaries.append(found.summary([])[SUMMARY])
             for name in KEPT:
                 if name in found.tables:
-                    known = [part["cell"] for part in tables.setdefault(name, [])]
-                    rows = found.table(name, [])
-                    shared = rows["cell"].isin(pd.concat(known)) if known else np.zeros(len(rows), bool)
-                    tables[name].append(rows[~shared])
+                    rows, parts = found.table(name, []), tables.setdefault(name, [])
+                    known = {key for part in parts for key in part["cell"].unique()}
+                    parts.append(rows[~rows["cell"].isin(known)])
         if (folder / f"{POINTS}.parquet").exists():
             tables[POINTS] = [pd.read_parquet(folder / f"{POINTS}.parquet")]
         if not cells:

@@ -183,6 +183,8 @@ def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path,
         own = wanted
         if own is not None and len(chosen) > 1:
             own = [name for name in own if name in one.studies(given.scale)]
+            if not own:
+                continue
         parts_of = read_parts(
             one,
             given.scale,

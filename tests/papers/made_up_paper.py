@@ -62,10 +62,10 @@ PAPER = Paper(
 )
 
 
-def checked(seeds: tuple[int, ...] = (1, 2, 3)) -> Checked:
+def checked(seeds: tuple[int, ...] = (1, 2, 3), value: float = 0.5) -> Checked:
     results = made_up_results(
         crossed(part=["main"], corpus=["sst", "imdb"]),
-        lambda own: {("t", "r|s", "c"): 0.5},
+        lambda own: {("t", "r|s", "c"): value},
         seeds=seeds,
     )
     return Checked(PAPER, results)

@@ -26,7 +26,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_verdicts_are_counted() -> None:
     found = checked()
-    assert found.counts == {"holds": 1, "fails": 0, "undecided": 1}
+    assert found.counts == {"holds": 1, "fails": 0, "undecided": 1, "narrowly": 0}
     assert found.told()["counts"] == found.counts
     assert list(found.tables) == ["table1", "figure2", "figure3"]
 
@@ -94,4 +94,13 @@ def test_no_results_are_missing(tmp_path: Path) -> None:
 def test_results_without_anything_of_the_paper_decide_nothing() -> None:
     bare = checked().results
     others = PaperResults(bare.cells.assign(corpus="other"), bare.summary)
-    assert Checked(PAPER, others).counts == {"holds": 0, "fails": 0, "undecided": 2}
+    counts = {"holds": 0, "fails": 0, "undecided": 2, "narrowly": 0}
+    assert Checked(PAPER, others).counts == counts
+
+
+def test_what_fails_narrowly_is_counted_among_what_fails() -> None:
+    """The bound is 0.4: two corpora of 0.40 ± 0.01 are neither above it nor clearly not."""
+    found = checked(value=0.4)
+    assert found.counts == {"holds": 0, "fails": 1, "undecided": 1, "narrowly": 1}
+    (first, _) = found.told()["claims"]
+    assert (first["verdict"], first["narrowly"]) == ("fails", True)

@@ -44,6 +44,12 @@ def test_claims_stand_with_verdict_and_test() -> None:
     assert rows[1][3:] == ["? undecided", "no finished cell gives t: never, c ()"]
 
 
+def test_what_fails_narrowly_is_said_to() -> None:
+    text = page(checked(value=0.4))
+    assert "0 hold, 1 fail (1 of them narrowly), 1 are undecided" in " ".join(text.split())
+    assert tables(text)[0][2][3] == "✗ fails, narrowly"
+
+
 def test_measured_numbers_are_bold_where_they_are_beyond() -> None:
     """Seeds are 0.49, 0.5, 0.51: of means of three, 4.303 · 0.01 · √(2/3) = 0.035 is explained."""
     own = checked()
@@ -88,6 +94,7 @@ def test_it_says_what_it_is_made_of() -> None:
     assert text.startswith("# Nobody: Nothing\n\n<https://example.org/1>\n\n")
     assert "6 trained and examined models on sst, imdb" in " ".join(text.split())
     assert "Of 2 claims 1 hold, 0 fail, 1 are undecided" in " ".join(text.split())
+    assert "narrowly" not in text
     assert PAPER.words("deviations") in text
     cells = tables(text)[-1]
     assert cells[2][:4] == ["main", "sst", "3", "1, 2, 3"]

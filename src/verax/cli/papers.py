@@ -15,8 +15,9 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED
-from verax.papers.page import as_published, label, shown
+from verax.papers.page import as_published, label, narrowly, shown
 from verax.papers.results import Missing, part_of
 from verax.papers.running import read_parts, run_parts
 from verax.studies.grid.hardware import Hardware
@@ -26,7 +27,7 @@ from verax.studies.running.outlook import outlook
 
 ALL = "all"
 RESULTS = "results"
-_COLOURS = {"holds": "green", "fails": "red", "undecided": "yellow"}
+_COLOURS = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
 
 def add(verbs: Any) -> None:
@@ -243,12 +244,16 @@ def show_claims(found: Checked) -> None:
     """Every claim with its verdict and what is behind it."""
     screen = console()
     for claim, finding in found.findings:
-        screen.print(f"{claim.id:>2} {finding.verdict}", style=_COLOURS[finding.verdict], end="  ")
+        screen.print(f"{claim.id:>2} {finding.said}", style=_COLOURS[finding.verdict], end="  ")
         screen.print(printable(f"{claim.text} ({claim.where})"), markup=False)
         for line in (finding.why, finding.test):
             if line:
                 screen.print(printable(f"   {line}"), style="dim", markup=False)
-    said = ", ".join(f"{number} {verdict}" for verdict, number in found.counts.items())
+    counts = found.counts
+    said = ", ".join(
+        f"{counts[verdict]} {verdict}{narrowly(counts) if verdict == FAILS else ''}"
+        for verdict in (HOLDS, FAILS, UNDECIDED)
+    )
     screen.print(f"{found.paper.name}: {said}", style="bold", markup=False)
 
 

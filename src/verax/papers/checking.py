@@ -20,6 +20,7 @@ from verax.papers.paper import Paper
 from verax.papers.results import PaperResults
 
 PAGE, CLAIMS, TABLES = "README.md", "claims.json", "tables"
+NARROWLY = "narrowly"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +41,11 @@ class Checked:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many claims hold, fail, are undecided."""
-        counts = Counter(finding.verdict for _, finding in self.findings)
-        return {verdict: counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED)}
+        """How many claims hold, fail, are undecided; and of those that fail, how many narrowly."""
+        found = [finding for _, finding in self.findings]
+        counts = Counter(finding.verdict for finding in found)
+        by_verdict = {verdict: counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED)}
+        return {**by_verdict, NARROWLY: sum(finding.narrowly for finding in found)}
 
     def told(self) -> dict[str, Any]:
         """As JSON: the paper, counts, and each claim with its numbers."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from verax.papers.checking import TABLES, Checked
+from verax.papers.checking import NARROWLY, TABLES, Checked
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED, Exhibit
 
@@ -22,7 +22,7 @@ _HOW_TO_READ = (
     f"explain. Cells are shown by the first {SHORT} digits of their keys; `{TABLES}/` has all of "
     "it as CSV, the chart data of figures too."
 )
-_SIGNS = {HOLDS: "✓ holds", FAILS: "✗ fails", UNDECIDED: "? undecided"}
+_SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
 
 
 def page(checked: Checked) -> str:
@@ -58,9 +58,18 @@ def _about(checked: Checked) -> str:
     return (
         f"Made by `verax papers check {name}` from the results beside this page: {len(cells):,} "
         f"trained and examined models on {corpora}. Of {number} claims {counts[HOLDS]} hold, "
-        f"{counts[FAILS]} fail, {counts[UNDECIDED]} are undecided. Run again: "
+        f"{counts[FAILS]} fail{narrowly(counts)}, {counts[UNDECIDED]} are undecided. Run again: "
         f"`verax papers run {name} --scale full --vectors FILE`."
     )
+
+
+def narrowly(counts: Mapping[str, int]) -> str:
+    """How many of those that fail do so narrowly, in brackets; empty where none does.
+
+    >>> narrowly({"fails": 11, "narrowly": 3}), narrowly({"fails": 11, "narrowly": 0})
+    (' (3 of them narrowly)', '')
+    """
+    return f" ({counts[NARROWLY]} of them narrowly)" if counts[NARROWLY] else ""
 
 
 def _lacking(checked: Checked) -> str:
@@ -79,7 +88,8 @@ def _claims(checked: Checked) -> str:
         said = " ".join(
             part for part in (finding.why, f"*{finding.test}*" * bool(finding.test)) if part
         )
-        rows.append([str(claim.id), claim.text, claim.where, _SIGNS[finding.verdict], said])
+        verdict = f"{_SIGNS[finding.verdict]} {finding.said}"
+        rows.append([str(claim.id), claim.text, claim.where, verdict, said])
     return markdown(["", "claim", "where", "verdict", "what was found"], rows)
 
 

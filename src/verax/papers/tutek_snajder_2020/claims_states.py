@@ -91,7 +91,7 @@ def states_keep_their_words(results: PaperResults) -> Finding:
                 ceiling.append(larger(told, residual, times(entropy, NEAR_CEILING)))
                 kept.append(100 * residual.value / entropy.value)
     every = [c for comparisons in found.values() for c in comparisons]
-    needed(every, "the base and a model that keeps states near their words")
+    needed(every, "the base and residual, tied or masked-LM models of the parts information-…")
     counts = ", ".join(f"{model} {tally(own)}" for model, own in found.items())
     why = f"Above the base {on(every)}: {counts}{exceptions(every)}."
     if less:
@@ -168,7 +168,7 @@ def divergence_costs_more(results: PaperResults) -> Finding:
         told.append(f"{corpus} {mlm.value:.3f} against {base.value:.3f} (JSD {low:.2f}–{high:.2f})")
     if apart and not comparisons:
         raise Missing(f"adversaries reach no divergence in common on {', '.join(apart)}")
-    needed(comparisons, "adversaries of the base and of the masked LM")
+    needed(comparisons, "adversaries of the base and the masked LM, of the parts adversaries-…")
     why = f"Mean TVD, masked LM against base: {'; '.join(told)}."
     if apart:
         why += f" No divergence in common on {', '.join(apart)}."
@@ -189,7 +189,7 @@ def default_query_gives_uniform(results: PaperResults) -> Finding:
                 comparisons.append(compare(label(corpus, begun), entropy, UNIFORM_ENTROPY))
                 entropies[begun].append(entropy.value)
     for begun, comparisons in found.items():
-        needed(comparisons, f"dot attention whose query begins as {begun}")
+        needed(comparisons, f"models of {INITIALISATION} whose query begins as {begun}")
     why = (
         f"Entropy of attention, 1 being uniform, {on(found['default'])}: "
         f"{span(entropies['default'], 3)} if the query begins as PyTorch has it, "

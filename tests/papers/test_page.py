@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from made_up_paper import LONG, PAPER, checked
+from made_up_paper import LONG, PAPER, checked, with_probes
 
 from verax.papers.page import MOST_ROWS, SHORT, markdown, page, shown
 
@@ -98,6 +98,31 @@ def test_it_says_what_it_is_made_of() -> None:
     assert PAPER.words("deviations") in text
     cells = tables(text)[-1]
     assert cells[2][:4] == ["main", "sst", "3", "1, 2, 3"]
+
+
+def test_probes_stand_with_their_questions_before_what_was_done_otherwise() -> None:
+    own = with_probes()
+    text = page(own)
+    assert "### Probes" not in page(checked())
+    start, end = text.index("## What differs"), text.index("## What was done otherwise")
+    assert text[start:end].startswith("## What differs from the published numbers\n\n")
+    probes = text[text.index("### Probes") : end]
+    assert "**Not there yet:** 2 cells of one-layer." in probes
+    assert probes.index("**one-layer**: Is it *a | b*?\n\n|") < probes.index("**another**\n\n|")
+    assert own.probes is not None
+    keys = " ".join(k[:SHORT] for k in own.probes.select(part="one-layer")["cell"])
+    assert tables(probes)[0] == [
+        ["corpus", "model", "measure", "measured", "95% interval", "seeds", "cells"],
+        ["---"] * 7,
+        ["sst", "encoder none, dot", "JS", "0.500 ± 0.010", "0.475 … 0.525", "3", keys],
+    ]
+    assert tables(text)[-1][-1][:4] == ["probes/one-layer", "sst", "3", "1, 2, 3"]
+    assert page(with_probes()) == text
+
+
+def test_many_numbers_of_probes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verax.papers.page.MOST_ROWS", 1)
+    assert "2 rows: [tables/probes.csv](tables/probes.csv)" in page(with_probes())
 
 
 @pytest.mark.parametrize(

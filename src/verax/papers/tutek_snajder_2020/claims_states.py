@@ -17,6 +17,7 @@ from verax.papers.tutek_snajder_2020.models import (
     ADVERSARIES,
     ATTENTIONS,
     CORRECT,
+    ENTROPY_OF_ATTENTION,
     INFORMATION,
     INITIALISATION,
     MAIN,
@@ -183,13 +184,13 @@ def default_query_gives_uniform(results: PaperResults) -> Finding:
     for corpus in corpora_in(results, INITIALISATION):
         for begun, comparisons in found.items():
             where = {"part": INITIALISATION, "corpus": corpus, "query_init": begun}
-            entropy = find(results, "entropy", "attention, over items", "mean", **where)
+            entropy = find(results, *ENTROPY_OF_ATTENTION, **where)
             if entropy:
                 compare = above if begun == "default" else below
                 comparisons.append(compare(label(corpus, begun), entropy, UNIFORM_ENTROPY))
                 entropies[begun].append(entropy.value)
     for begun, comparisons in found.items():
-        needed(comparisons, f"models of {INITIALISATION} whose query begins as {begun}")
+        needed(comparisons, f"models of the part {INITIALISATION} whose query begins as {begun}")
     why = (
         f"Entropy of attention, 1 being uniform, {on(found['default'])}: "
         f"{span(entropies['default'], 3)} if the query begins as PyTorch has it, "

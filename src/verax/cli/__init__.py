@@ -16,6 +16,7 @@ from verax.cli import (
     pack,
     papers,
     predict,
+    report,
     run,
     sweep,
     train,
@@ -28,7 +29,7 @@ from verax.version import __version__
 
 COMMANDS = (
     *(demo, corpora, train, examine, compare, predict, explain),
-    *(run, pack, unpack, sweep, adversary, papers),
+    *(run, pack, unpack, sweep, adversary, papers, report),
 )
 
 

@@ -48,6 +48,11 @@ class Comparison:
         measures = self.instances["measure"].nunique() + self.numbers["measure"].nunique()
         return f"Comparison({', '.join(self.groups)}: {measures} measures)"
 
+    def _repr_html_(self) -> str:
+        from verax.report.notebook import comparison_html
+
+        return comparison_html(self)
+
     @property
     def groups(self) -> list[str]:
         """Names, the reference first."""

@@ -1,0 +1,39 @@
+"""Charts of verdicts, one file an exam; each draws all models on the same scales."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verax.exams.verdict import Verdict
+from verax.report.charts.chart import Chart
+from verax.report.rendering import require_altair
+
+__all__ = ["Chart", "charts_of"]
+
+
+def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
+    """Every chart that these verdicts have tables for, by exam; at most eight models.
+
+    An exam that no verdict has, or that has nothing to draw, has no chart.
+    """
+    require_altair()
+    # Altair is wanted only where a chart is, and takes a while to load
+    from verax.report.charts import (
+        adversary,
+        agreement,
+        contingency,
+        dispersion,
+        erasure_many,
+        erasure_single,
+        fragility,
+        information,
+        leakage,
+    )
+    from verax.report.charts.series import Models
+
+    exams = (
+        *(erasure_single, contingency, erasure_many),
+        *(agreement, dispersion, fragility, information, leakage, adversary),
+    )
+    models = Models(verdicts)
+    return [chart for exam in exams for chart in exam.charts(models)]

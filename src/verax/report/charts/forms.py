@@ -1,0 +1,196 @@
+"""Forms that several exams are drawn in: boxes, histograms, numbers with their intervals, lines.
+
+Each takes a table with the columns it names, a `panel` among them, and draws the panels below each
+other on one scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from verax.exams.erasure.summary import whiskers
+from verax.report.charts.series import Models, Series
+from verax.report.rendering import CATEGORIES, PAPER
+
+WIDTH = 340
+_ROW, _OFFSET = 28, 17
+
+
+def data(frame: pd.DataFrame) -> alt.InlineData:
+    """The rows of a table, what is no number as null."""
+    clean = frame.astype(object).where(frame.notna(), None)
+    records = [{str(k): v for k, v in row.items()} for row in clean.to_dict("records")]
+    return alt.InlineData(values=records)
+
+
+def boxes(
+    frame: pd.DataFrame, series: Series, title: str, order: Sequence[str], domain: Sequence[float]
+) -> Any:
+    """Box plots from `whisker_low`, `q1`, `median`, `q3`, `whisker_high`, `mean`, by `row`."""
+    base, x = _rows(series, order), _axis(title, domain)
+    size = 11 if series.several else 15
+    layers = [
+        base.mark_rule(strokeWidth=1.5).encode(
+            x=alt.X("whisker_low:Q", **x), x2="whisker_high:Q", color=series.colour()
+        ),
+        base.mark_bar(size=size, fill=PAPER).encode(x=alt.X("q1:Q", **x), x2="q3:Q"),
+        base.mark_bar(size=size, fillOpacity=0.35, strokeWidth=1.5).encode(
+            x=alt.X("q1:Q", **x), x2="q3:Q", color=series.colour(), stroke=_plain(series)
+        ),
+        base.mark_tick(thickness=3, size=size).encode(
+            x=alt.X("median:Q", **x), color=series.colour()
+        ),
+        base.mark_point(filled=True, size=38, opacity=1, strokeWidth=1, stroke=PAPER).encode(
+            x=alt.X("mean:Q", **x), color=series.colour(), shape=series.shape()
+        ),
+    ]
+    return _stacked(alt.layer(*layers), frame, series)
+
+
+def box_numbers(values: pd.Series) -> dict[str, float]:
+    """What a box is drawn from, with the quartiles and whiskers of the tables."""
+    known = values.dropna().to_numpy(dtype=np.float64)
+    q1, median, q3 = np.quantile(known, (0.25, 0.5, 0.75))
+    low, high = whiskers(known)
+    found = {"whisker_low": low, "q1": q1, "median": median, "q3": q3, "whisker_high": high}
+    return {name: float(value) for name, value in found.items()}
+
+
+def intervals(
+    frame: pd.DataFrame,
+    series: Series,
+    title: str,
+    order: Sequence[str],
+    domain: Sequence[float],
+    bars: bool = False,
+) -> Any:
+    """A point for each `value` and a line from `low` to `high`, by `row`; on bars if asked."""
+    base, x = _rows(series, order), _axis(title, domain)
+    size = 11 if series.several else 15
+    layers = []
+    if bars:
+        layers.append(
+            base.mark_bar(size=size, fillOpacity=0.35).encode(
+                x=alt.X("value:Q", **x), color=series.colour()
+            )
+        )
+    layers += [
+        base.mark_rule(strokeWidth=2).encode(
+            x=alt.X("low:Q", **x), x2="high:Q", color=series.colour()
+        ),
+        base.mark_point(filled=True, size=60, opacity=1).encode(
+            x=alt.X("value:Q", **x), color=series.colour(), shape=series.shape()
+        ),
+    ]
+    return _stacked(alt.layer(*layers), frame, series)
+
+
+def histograms(
+    frame: pd.DataFrame, series: Series, title: str, edges: Sequence[float], height: int = 90
+) -> Any:
+    """How `value` is spread over the bins between `edges`, in percent of a series' values."""
+    cuts = np.asarray(edges, dtype=np.float64)
+    parts = []
+    for (panel, name), part in frame.groupby(["panel", series.field], sort=False, observed=True):
+        values = part["value"].dropna().to_numpy(dtype=np.float64)
+        if not len(values):
+            continue
+        # rounding may put a value a hair beyond an end
+        counts, _ = np.histogram(np.clip(values, cuts[0], cuts[-1]), cuts)
+        share = 100 * counts / len(values)
+        # a step holds up to the next edge, so the last is said twice
+        drawn = {"edge": cuts, "share": [*share, share[-1]], "panel": panel, series.field: name}
+        parts.append(pd.DataFrame(drawn))
+    steps = pd.concat(parts, ignore_index=True)
+    x = alt.X("edge:Q", title=title, scale=alt.Scale(domain=[cuts[0], cuts[-1]], nice=False))
+    y = alt.Y("share:Q", title="percent", stack=None, axis=alt.Axis(tickCount=3))
+    base = alt.Chart()
+    area = base.mark_area(interpolate="step-after", fillOpacity=0.14).encode(
+        x=x, y=y, color=series.colour(line=True)
+    )
+    line = base.mark_line(interpolate="step-after", strokeWidth=2).encode(
+        x=x, y=y, color=series.colour(line=True), strokeDash=series.dash(line=True)
+    )
+    layered = alt.layer(area, line).properties(width=460, height=height)
+    return panels(layered, steps)
+
+
+def lines(
+    frame: pd.DataFrame,
+    series: Series,
+    x: alt.X,
+    title: str,
+    domain: Sequence[float],
+    height: int = 150,
+    points: bool = True,
+) -> Any:
+    """`value` along x, with a band from `low` to `high` where there is one."""
+    base = alt.Chart()
+    axis = _axis(title, domain) | {"axis": alt.Axis(tickCount=max(2, height // 40))}
+    y = alt.Y("value:Q", **axis)
+    layers: list[Any] = []
+    if "low" in frame and frame["low"].notna().any():
+        layers.append(
+            base.mark_area(fillOpacity=0.14, clip=True).encode(
+                x=x, y=alt.Y("low:Q", **axis), y2="high:Q", color=series.colour(not points)
+            )
+        )
+    layers.append(
+        base.mark_line(strokeWidth=2).encode(
+            x=x, y=y, color=series.colour(not points), strokeDash=series.dash(not points)
+        )
+    )
+    if points:
+        layers.append(
+            base.mark_point(filled=True, size=45, opacity=1).encode(
+                x=x, y=y, color=series.colour(not points), shape=series.shape()
+            )
+        )
+    return panels(alt.layer(*layers).properties(width=460, height=height), frame)
+
+
+def panels(layered: Any, frame: pd.DataFrame, **independent: Any) -> Any:
+    """One picture a `panel`, below each other; one alone has no heading."""
+    names = list(dict.fromkeys(frame["panel"]))
+    if len(names) == 1 and not names[0]:
+        return layered.properties(data=data(frame))
+    header = alt.Header(title=None, labelAnchor="start", labelOrient="top")
+    facet = alt.Facet("panel:N", sort=names, header=header)
+    return layered.facet(facet, data=data(frame), columns=1, spacing=14).resolve_scale(
+        **independent
+    )
+
+
+def side_by_side(layered: Any, frame: pd.DataFrame, models: Models, height: int) -> Any:
+    """A picture a model, two in a row."""
+    if not models.several:
+        return layered.properties(data=data(frame), width=460, height=height)
+    header = alt.Header(title=None, labelAnchor="start")
+    facet = alt.Facet("model:N", sort=list(models.names), header=header)
+    narrow = layered.properties(width=210, height=height)
+    return narrow.facet(facet, data=data(frame), columns=2, spacing=34)
+
+
+def _rows(series: Series, order: Sequence[str]) -> alt.Chart:
+    y = alt.Y("row:N", sort=list(order), title=None)
+    base = alt.Chart().encode(y=y)
+    return base.encode(yOffset=series.offset()) if series.several else base
+
+
+def _stacked(layered: Any, frame: pd.DataFrame, series: Series) -> Any:
+    step = alt.Step(_OFFSET) if series.several else alt.Step(_ROW)
+    return panels(layered.properties(width=WIDTH, height=step), frame, y="independent")
+
+
+def _axis(title: str, domain: Sequence[float]) -> dict[str, Any]:
+    return {"title": title, "scale": alt.Scale(domain=list(domain), nice=False)}
+
+
+def _plain(series: Series) -> alt.Stroke:
+    """The colour as an outline; the legend is the fill's."""
+    return alt.Stroke(f"{series.field}:N", scale=series.scale(CATEGORIES), legend=None)

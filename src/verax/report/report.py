@@ -1,0 +1,177 @@
+"""`report`: what was found, as one page a person can look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from verax.errors import VeraxError
+from verax.exams.examine import EXAMS
+from verax.exams.verdict import MANIFEST, Verdict, load_verdict
+from verax.papers import NAMES, Checked, check_paper, paper
+from verax.papers.results import is_study
+from verax.report.cells import MOST_CHARTED, charted, study_witnesses
+from verax.report.markup import named, text
+from verax.report.page import Part, page, write
+from verax.report.paper_parts import paper_parts
+from verax.report.sections import Chart, about_part, exam_part, first_screen, stand_part
+from verax.report.witness import Witness
+from verax.studies import StudyResults, open_study
+
+Reported = Verdict | Mapping[str, Verdict] | StudyResults | Checked
+GALLERY = "gallery_documents"
+NO_CHARTS = "Charts need altair and vl-convert-python: pip install 'verax[report]'."
+_DRAWING = ("altair", "vl_convert")
+
+
+def report(found: Reported, path: str | Path, title: str | None = None) -> None:
+    """Write what was found as one HTML file, which needs no other and no network.
+
+    found  a verdict; several by the models' names, shown side by side; a study's results; or a
+           paper, checked
+
+    Without altair and vl-convert-python (the extra `report`) the page has its tables and words, and
+    says what to install for the charts.
+    """
+    write(path, report_page(found, title))
+
+
+def report_page(found: Reported, title: str | None = None) -> str:
+    """The page itself."""
+    if isinstance(found, Checked):
+        about = text(f"{found.paper.name}: published beside measured")
+        return page(title or _title(found), about, paper_parts(found))
+    if isinstance(found, StudyResults):
+        return _study_page(found, title)
+    verdicts = {_name(found): found} if isinstance(found, Verdict) else dict(found)
+    if not verdicts:
+        raise VeraxError("nothing to report: give at least one verdict")
+    return _verdicts_page(verdicts, title)
+
+
+def open_reported(places: Sequence[str | Path]) -> tuple[Reported, str]:
+    """What folders hold, and a title: verdicts, each in one or several in one; a study; a paper.
+
+    `name=folder` names a verdict.
+    """
+    if not places:
+        raise VeraxError("nothing to report: give the folder of a verdict, a study or a paper")
+    if len(places) == 1:
+        found = _open(places[0])
+        return found, _title(found)
+    verdicts: dict[str, Verdict] = {}
+    for place in places:
+        name, _, folder = str(place).partition("=")
+        if not folder or Path(place).exists():
+            name, folder = Path(place).name, str(place)
+        own = _open(folder)
+        several = {name: own} if isinstance(own, Verdict) else own
+        if not isinstance(several, dict):
+            raise VeraxError(f"{folder} is no verdict: several can be shown only if all are")
+        for own_name, verdict in several.items():
+            if own_name in verdicts:
+                raise VeraxError(
+                    f"two verdicts are called {own_name!r}: name them, as in one={folder}"
+                )
+            verdicts[own_name] = verdict
+    return verdicts, _title(verdicts)
+
+
+def draw(verdicts: Mapping[str, Verdict]) -> tuple[list[Chart], str]:
+    """The charts of some verdicts, and a note where they cannot be drawn here."""
+    if any(find_spec(module) is None for module in _DRAWING):
+        return [], NO_CHARTS
+    from verax.report.charts import charts_of
+
+    first = dict(list(verdicts.items())[:MOST_CHARTED])
+    note = ""
+    if len(first) < len(verdicts):
+        note = f"Charts show the first {MOST_CHARTED} of {len(verdicts)} models."
+    return list(charts_of(first)), note
+
+
+def _verdicts_page(verdicts: Mapping[str, Verdict], title: str | None) -> str:
+    witnesses = [Witness.of(name, verdict) for name, verdict in verdicts.items()]
+    charts, note = draw(verdicts)
+    parts = _exam_parts(witnesses, charts, note)
+    shown = {name: v for name, v in verdicts.items() if GALLERY in v.tables}
+    if shown:
+        from verax.report.stand import stand_data
+
+        parts.append(stand_part(stand_data(shown)))
+    first = first_screen(witnesses, stand=bool(shown))
+    parts = [first, *parts, about_part(witnesses)]
+    one = next(iter(verdicts.values()))
+    return page(title or _title(verdicts), _about(one, len(verdicts)), parts, stand=bool(shown))
+
+
+def _study_page(results: StudyResults, title: str | None) -> str:
+    witnesses = study_witnesses(results)
+    verdicts, told = charted(results)
+    charts, note = draw(verdicts) if verdicts else ([], "")
+    parts = [first_screen(witnesses), *_exam_parts(witnesses, charts, note or told)]
+    counts = ", ".join(f"{number:,} {status}" for status, number in results.counts.items())
+    about = text(f"{results.question or 'a study'} · cells: {counts}")
+    return page(title or _title(results), about, parts)
+
+
+def _exam_parts(witnesses: Sequence[Witness], charts: Sequence[Chart], note: str) -> list[Part]:
+    taken = list(dict.fromkeys(exam for witness in witnesses for exam in witness.exams))
+    ordered = [exam for exam in EXAMS if exam in taken]
+    ordered += [exam for exam in taken if exam not in EXAMS]
+    return [exam_part(exam, witnesses, charts, note) for exam in ordered]
+
+
+def _open(place: str | Path) -> Verdict | dict[str, Verdict] | StudyResults | Checked:
+    if "://" in str(place):
+        return open_study(str(place))
+    folder = Path(place)
+    if not folder.is_dir():
+        raise VeraxError(f"no folder {place}: give that of a verdict, a study or a paper's results")
+    if (folder / MANIFEST).is_file():
+        return load_verdict(folder)
+    if is_study(folder):
+        return open_study(folder)
+    inside = sorted(path for path in folder.iterdir() if path.is_dir())
+    studies = [path for path in inside if is_study(path)]
+    if studies:
+        name = folder.name
+        if name not in NAMES:
+            name = open_study(studies[0]).name.rpartition(".")[0]
+        if name in NAMES:
+            return check_paper(paper(name), folder)
+        raise VeraxError(f"{place} holds several studies: give the folder of one of them")
+    verdicts = [path for path in inside if (path / MANIFEST).is_file()]
+    if verdicts:
+        return {path.name.removesuffix("-verdict"): load_verdict(path) for path in verdicts}
+    raise VeraxError(
+        f"{place} holds nothing to report: expected a verdict (verax examine --out), a study "
+        "(verax run) or a paper's results"
+    )
+
+
+def _name(verdict: Verdict) -> str:
+    model = verdict.manifest.get("model", {}).get("options", {})
+    parts = [model.get("encoder"), model.get("projection")]
+    if model.get("grounding", "none") != "none":
+        parts.append(model["grounding"])
+    return ", ".join(str(part) for part in parts if part) or "the model"
+
+
+def _title(found: Reported) -> str:
+    if isinstance(found, Checked):
+        return f"{found.paper.authors}: {found.paper.title}"
+    if isinstance(found, StudyResults):
+        return found.name
+    verdict = found if isinstance(found, Verdict) else next(iter(found.values()))
+    corpus = verdict.manifest.get("corpus", {}).get("corpus", "a corpus")
+    return f"Attention on {Path(str(corpus)).name}"
+
+
+def _about(verdict: Verdict, models: int) -> str:
+    manifest = verdict.manifest
+    told = [f"{models} models" if models > 1 else named(_name(verdict))]
+    if "documents" in manifest:
+        told.append(text(f"{manifest['documents']:,} documents of {manifest.get('split', '')}"))
+    return " · ".join(told)

@@ -1,0 +1,66 @@
+"""A paper's page: every claim with its verdict, every number beside the published one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+
+from verax.papers.checking import Checked
+from verax.papers.claims import Claim, Finding
+from verax.papers.exhibits import Exhibit, entry, frame
+from verax.papers.numbers import Number
+from verax.papers.paper import Paper
+from verax.papers.results import PaperResults
+from verax.report import report_page
+
+CELLS = pd.DataFrame([{"cell": "a1", "part": "p", "corpus": "sst", "seed": 1}])
+SUMMARY = pd.DataFrame(columns=["cell", "exam", "table", "row", "column", "value"])
+
+
+def exhibit(results: PaperResults) -> pd.DataFrame:
+    near = Number.of([0.50, 0.52, 0.54], ["a", "b", "c"])
+    rows = [
+        entry({"corpus": "sst"}, "<τ>", near, published=0.9),
+        entry({"corpus": "imdb"}, "<τ>", None, published=0.8),
+    ]
+    return frame(rows)
+
+
+def _found(finding: Finding, results: PaperResults) -> Finding:
+    return finding
+
+
+def checked() -> Checked:
+    verdicts = ("holds", "fails", "undecided")
+    findings = [Finding(verdict, f"why {verdict}", "a test") for verdict in verdicts]
+    claims = [
+        Claim(number, f"claim <{found.verdict}>", "Table 1", partial(_found, found))
+        for number, found in enumerate(findings, start=1)
+    ]
+    shown = [
+        Exhibit("table1", "what & how", exhibit),
+        Exhibit("figure2", "nothing", lambda _: frame([])),
+    ]
+    paper = Paper("made-up-2000", "On <it>", "A & B", "http://x", "verax.papers", shown, claims)
+    return Checked(paper, PaperResults(CELLS, SUMMARY))
+
+
+def test_claims_have_their_verdicts_and_what_is_behind_them() -> None:
+    page = report_page(checked())
+    assert "Of 3 claims 1 hold, 1 fail and 1 are undecided." in page
+    for number, verdict in enumerate(("holds", "fails", "undecided"), start=1):
+        assert f'data-claim="{number}" data-verdict="{verdict}"' in page
+        assert f"claim &lt;{verdict}&gt;" in page
+        assert f"why {verdict} a test" in page
+    assert "<title>A &amp; B: On &lt;it&gt;</title>" in page
+
+
+def test_published_stands_beside_measured_and_what_is_not_there_is_told() -> None:
+    page = report_page(checked())
+    # mean 0.52, sd 0.02 over three seeds; far from 0.9, so bold
+    assert "<td>0.900</td><td><b>0.520 ± 0.020</b></td>" in page
+    assert "<td>0.800</td><td>—</td>" in page
+    assert "Nothing of it is in these results." in page
+    assert ">Table 1</a>" in page
+    assert "stand-root" not in page

@@ -13,12 +13,12 @@ from verax.cli.parsing import Parser, add_options, given_options
 from verax.cli.run import ended_politely, parts, seconds, seed_list, show
 from verax.cli.terminal import console, printable, table
 from verax.corpora.corpus import Corpus
-from verax.errors import VeraxError
+from verax.errors import VeraxError, nearest
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
 from verax.papers.exhibits import MEASURED
-from verax.papers.page import shown
-from verax.papers.results import part_of
+from verax.papers.page import as_published, shown
+from verax.papers.results import Missing, part_of
 from verax.papers.running import read_parts, run_parts
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
@@ -160,7 +160,10 @@ def run(given: argparse.Namespace) -> int:
         )
         console().print(told, style="bold", markup=False)
     for one, folder in chosen.items():
-        show_claims(check_paper(one, folder))
+        try:
+            show_claims(check_paper(one, folder))
+        except Missing:  # nothing is done, and what is left or failed is told above
+            continue
         told = f"verax papers check {one.name} --results {folder} has the page, table the tables"
         console().print(told, style="dim", markup=False)
     return 1 if failed else 0
@@ -170,11 +173,22 @@ def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path,
     """Folder → study, of all parts of all papers chosen; corpora are read once."""
     loaded: dict[str, Corpus] = {}
     found: dict[Path, Study] = {}
+    wanted = parts(given.parts)
+    if wanted is not None and len(chosen) > 1:  # each has its own parts; a name is of some of them
+        known = {part for one in chosen for part in one.studies(given.scale)}
+        for name in wanted:
+            if name not in known:
+                raise VeraxError(f"no paper has a part {name!r}: {nearest(name, known)}")
     for one, folder in chosen.items():
+        own = wanted
+        if own is not None and len(chosen) > 1:
+            own = [name for name in own if name in one.studies(given.scale)]
+            if not own:
+                continue
         parts_of = read_parts(
             one,
             given.scale,
-            parts(given.parts),
+            own,
             vectors=given.vectors,
             seeds=seed_list(given.seeds),
             hardware=given_options(given, Hardware),
@@ -266,4 +280,4 @@ def _numbers(row: dict[Any, Any]) -> list[str]:
     value = row["value"]
     spread = [shown(row[name], like=value) for name in ("sd", "low", "high")]
     beyond = "*" if not pd.isna(row["beyond"]) and row["beyond"] else ""
-    return [shown(row["published"]), shown(value) + beyond, *spread, str(row["seeds"])]
+    return [as_published(row["published"]), shown(value) + beyond, *spread, str(row["seeds"])]

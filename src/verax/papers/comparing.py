@@ -25,6 +25,7 @@ from scipy.special import ndtr, ndtri, stdtr
 
 from verax.papers.numbers import NORMAL, SEEDS, Number, plain
 from verax.statistics import independent
+from verax.statistics.missing import is_constant, there
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 ALPHA = 0.05
@@ -83,10 +84,11 @@ def above(label: str, a: Number, bound: float) -> Comparison:
     """a > a bound that is no result itself."""
     difference = a.value - bound
     if a.over == SEEDS:
-        error = a.sd / math.sqrt(a.seeds)
-        p = 0.5 - 0.5 * float(np.sign(difference))
-        if error > 0:
-            p = 1 - float(stdtr(a.seeds - 1, difference / error))
+        if is_constant(there(a.values)[0]):  # nothing tells the spread, as in `independent`
+            if math.isclose(a.value, bound, rel_tol=1e-12):
+                return Comparison(label, 0.0, math.nan, math.nan, 0.5, a)
+            return Comparison(label, difference, math.nan, math.nan, math.nan, a)
+        p = float(stdtr(a.seeds - 1, -difference / a.error))
         return Comparison(label, difference, a.low - bound, a.high - bound, p, a)
     return _normal(label, difference, a.error, a, None)
 
@@ -124,10 +126,12 @@ class Weighed:
 
     @property
     def test(self) -> str:
-        p = "no p" if math.isnan(self.p) else f"p {_shown(self.p)}"
+        how = "by their number"
+        if not math.isnan(self.p):
+            how = f"together p {_shown(self.p)}, one-sided, Stouffer"
         return (
             f"{self.favourable} of {self.of} as claimed, {self.contrary} clearly not "
-            f"({self.need} needed); together {p}, one-sided, Stouffer"
+            f"({self.need} needed); {how}"
         )
 
 

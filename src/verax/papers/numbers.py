@@ -96,5 +96,5 @@ NORMAL = 1.959963984540054
 
 
 def plain(value: float) -> float | None:
-    """A number that JSON has; None for NaN."""
-    return None if math.isnan(value) else float(value)
+    """A number that JSON has; None for NaN and the infinite."""
+    return float(value) if math.isfinite(value) else None

@@ -32,6 +32,7 @@ def page(checked: Checked) -> str:
         f"# {paper.authors}: {paper.title}",
         f"<{paper.url}>" if paper.url else "",
         _about(checked),
+        _lacking(checked),
         "## Claims",
         _claims(checked),
         *_section("## What differs from the published numbers", paper.words("differences")),
@@ -62,6 +63,16 @@ def _about(checked: Checked) -> str:
     )
 
 
+def _lacking(checked: Checked) -> str:
+    """What of the full studies is not in the results: parts never run, and cells not done."""
+    there = set(checked.results.cells["part"])
+    never = [part for part in checked.paper.studies("full") if part not in there]
+    told = [f"{number} cells of {part}" for part, number in checked.results.unfinished.items()]
+    if never:
+        told.append(f"all of {', '.join(never)}")
+    return f"**Not there yet:** {'; '.join(told)}." if told else ""
+
+
 def _claims(checked: Checked) -> str:
     rows = []
     for claim, finding in checked.findings:
@@ -88,7 +99,7 @@ def _exhibit(checked: Checked, exhibit: Exhibit) -> Iterator[str]:
     rows = []
     for row in table.to_dict("records"):
         own = [_label(row[name]) for name in labels]
-        rows.append([*own, shown(row["published"]), *_measured(row)])
+        rows.append([*own, as_published(row["published"]), *_measured(row)])
     yield markdown(heads, rows)
 
 
@@ -124,6 +135,15 @@ def shown(value: float, like: float | None = None) -> str:
     if size >= 0.01 or size == 0:
         return f"{value:.3f}"
     return f"{value:.2g}"
+
+
+def as_published(value: float) -> str:
+    """A published number with the digits it has.
+
+    >>> as_published(0.5), as_published(84.2), as_published(17310.0), as_published(math.nan)
+    ('0.5', '84.2', '17,310', '—')
+    """
+    return "—" if math.isnan(value) else f"{value:,g}"
 
 
 def _label(value: Any) -> str:

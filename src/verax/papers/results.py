@@ -31,6 +31,7 @@ class PaperResults:
     cells    a row a finished cell of a part: `cell`, `part`, every option, scores, versions, device
     summary  a row a number: cell, exam, table, row, column, value, low, high, n, unit
     tables   what else was kept of cells, such as leakage_tokens: name → rows with `cell`
+    unfinished  part → how many of its cells are not done, as far as its studies tell
 
     A cell that two parts share is in both, and counts once wherever numbers are made.
     """
@@ -40,10 +41,12 @@ class PaperResults:
         cells: pd.DataFrame,
         summary: pd.DataFrame,
         tables: Mapping[str, pd.DataFrame] | None = None,
+        unfinished: Mapping[str, int] | None = None,
     ) -> None:
         self.cells = cells.reset_index(drop=True)
         self.summary = summary.drop_duplicates(["cell", "exam", "table", "row", "column"])
         self.tables = dict(tables or {})
+        self.unfinished = dict(unfinished or {})
         self._selected: dict[Hashable, pd.DataFrame] = {}
 
     def __repr__(self) -> str:
@@ -58,10 +61,12 @@ class PaperResults:
         if is_study(folder):
             studies = [folder]
         cells, summaries = [], []
+        wanted: dict[str, set[str]] = {}
         tables: dict[str, list[pd.DataFrame]] = {}
         for path in studies:
             found = open_study(path, every=True)
             own = found.cells
+            wanted.setdefault(part_of(found.name), set()).update(own["cell"])
             if "status" not in own or not (own["status"] == "done").any():
                 continue
             own = own[own["status"] == "done"].drop(columns=["status", "error"], errors="ignore")
@@ -69,17 +74,22 @@ class PaperResults:
             summaries.append(found.summary([])[SUMMARY])
             for name in KEPT:
                 if name in found.tables:
-                    tables.setdefault(name, []).append(found.table(name, []))
+                    rows, parts = found.table(name, []), tables.setdefault(name, [])
+                    known = {key for part in parts for key in part["cell"].unique()}
+                    parts.append(rows[~rows["cell"].isin(known)])
         if (folder / f"{POINTS}.parquet").exists():
             tables[POINTS] = [pd.read_parquet(folder / f"{POINTS}.parquet")]
         if not cells:
             raise Missing(f"{folder} holds no finished study: run the paper, or name its results")
+        done = {key for own in cells for key in own["cell"]}
+        unfinished = {part: len(keys - done) for part, keys in wanted.items() if keys - done}
         return cls(
             _together([own.dropna(axis="columns", how="all") for own in cells]).drop_duplicates(
                 ["cell", "part"]
             ),
             _together(summaries),
             {name: _together(parts) for name, parts in tables.items()},
+            unfinished,
         )
 
     @cached_property
@@ -106,14 +116,16 @@ class PaperResults:
     def _select(self, where: Mapping[str, Any]) -> pd.DataFrame:
         chosen = np.ones(len(self.cells), dtype=bool)
         for column, wanted in where.items():
+            several = isinstance(wanted, Collection) and not isinstance(wanted, str)
+            values = list(wanted) if several else [wanted]
             if column not in self.cells:
-                chosen &= wanted is None
+                chosen &= None in values
                 continue
             there = self.cells[column]
-            several = isinstance(wanted, Collection) and not isinstance(wanted, str)
             fits = np.zeros(len(self.cells), dtype=bool)
-            for value in wanted if several else [wanted]:
-                fits |= (there.isna() if value is None else there == value).to_numpy(dtype=bool)
+            for value in values:
+                found = there.isna() if value is None else (there == value).fillna(False)
+                fits |= found.to_numpy(dtype=bool)
             chosen &= fits
         return self.cells[chosen].drop_duplicates("cell").sort_values("seed", kind="stable")
 
@@ -137,7 +149,9 @@ class PaperResults:
         if len(cells) > 1:
             self._refuse_mixtures(chosen[chosen["cell"].isin(cells)], where)
         values, lows, highs, ns = zip(*(rows[key] for key in cells), strict=True)
-        return Number.of(values, cells, max(ns), (lows[0], highs[0]))
+        # of one seed alone, the one that has a value
+        own = next((place for place, value in enumerate(values) if not math.isnan(value)), 0)
+        return Number.of(values, cells, max(ns), (lows[own], highs[own]))
 
     def number(self, table: str, row: str, column: str, **where: Any) -> Number:
         """As `find`; a number that is not there is `Missing`."""

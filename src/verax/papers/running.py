@@ -18,12 +18,16 @@ from verax.studies.running.watching import Watcher
 def chosen_parts(paper: Paper, scale: str, parts: Iterable[str] | None) -> list[str]:
     """Names of the parts of a scale: all, or those named."""
     known = list(paper.studies(scale))
-    for name in parts or ():
+    if parts is None:
+        return known
+    wanted = list(parts)
+    if not wanted:
+        raise VeraxError(f"no part of {paper.name} is named: choose from {', '.join(known)}")
+    for name in wanted:
         if name not in known:
             raise VeraxError(
                 f"{paper.name} at scale {scale} has no part {name!r}: {nearest(name, known)}"
             )
-    wanted = set(known if parts is None else parts)
     return [name for name in known if name in wanted]
 
 

@@ -179,7 +179,8 @@ def _examining(cell: Cell, sizes: Sizes, machine: Machine) -> float:
     for name, options in cell.exams.items():
         once, through, long = EXAMS[name]
         cost += once * (_SEARCH if options.get("search") else 1)
-        cost += at_all * through + longer * long * length
+        looked_at = min(length, options.get("positions") or length)  # items that are looked into
+        cost += at_all * through + longer * long * looked_at
     return machine.reading * cost * read
 
 

@@ -1,0 +1,250 @@
+"""`verax papers` as typed: each paper from a run to a pack, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from refused import refusal
+
+from verax.cli import main
+from verax.cli import papers as command
+from verax.papers import NAMES, paper, papers
+from verax.papers.exhibits import MEASURED
+from verax.studies.grid.cell import Cell
+from verax.studies.grid.study import Study
+from verax.studies.running.runner import Ran
+from verax.studies.store.store import Store
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+
+def typed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    capsys.readouterr()
+    assert main(["papers", *arguments]) == code
+    return capsys.readouterr().out
+
+
+def contents(folder: str) -> dict[str, bytes]:
+    files = (path for path in Path(folder).rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_paper_from_a_run_to_a_pack(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One test, so that there is one run: the slow part."""
+    own = paper(name)
+    # one seed a model is enough to go through everything
+    flags = ["--scale", "smoke", "--seeds", "1", "--out", "ran", "--workers", "2"]
+    out = typed(capsys, "run", name, *flags)
+    assert f"verax papers check {name} --results ran" in out
+    assert {path.name for path in Path("ran").iterdir()} == set(own.studies("smoke"))
+    assert "nothing to run" in typed(capsys, "run", name, *flags)
+
+    ran = contents("ran")
+    out = typed(capsys, "check", name, "--results", "ran", "--no-page")
+    assert contents("ran") == ran
+    verdicts = _verdicts(out, len(own.claims))
+    told = typed(capsys, "check", name, "--results", "ran", "--json")
+    claims = json.loads(told, parse_constant=_refuse)["claims"]
+    assert [claim["verdict"] for claim in claims] == verdicts
+    assert any(claim["n"] for claim in claims)
+    written = contents("ran")
+    assert written["ran/claims.json"].decode() == told
+    assert "ran/README.md" in written
+    assert "the page is ran/README.md" in typed(capsys, "check", name, "--results", "ran")
+    assert contents("ran") == written
+
+    _hold_tables_to_files(name, capsys)
+
+    assert "packed" in typed(capsys, "pack", name, "ran", "--out", "packed")
+    Path("ran").rename("gone")
+    again = json.loads(typed(capsys, "check", name, "--results", "packed", "--json"))["claims"]
+    assert again == claims
+    if not Path("packed/delta_js_points.parquet").exists():  # a figure that packing alone has
+        assert Path("packed/README.md").read_bytes() == written["ran/README.md"]
+
+
+def _verdicts(out: str, claims: int) -> list[str]:
+    """Verdicts as they are shown: lines that begin with a claim's number and its verdict."""
+    numbered = dict(re.findall(r"^ ?(\d+) (holds|fails|undecided)  ", out, re.MULTILINE))
+    return [numbered[str(number)] for number in range(1, claims + 1)]
+
+
+def _refuse(constant: str) -> None:
+    raise AssertionError(f"{constant} is not JSON")
+
+
+def _hold_tables_to_files(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = {path.name for path in Path("ran").glob("*/cells/*")}
+    measured = 0
+    for exhibit in paper(name).exhibits:
+        file = Path(f"ran/tables/{exhibit.name}.csv")
+        typed_ = ["papers", "table", name, exhibit.name, "--results", "ran"]
+        if not file.exists():
+            capsys.readouterr()
+            assert f"nothing of {exhibit.name} is in these results" in refusal(capsys, typed_)
+            continue
+        shown = typed(capsys, *typed_[1:])
+        rows = list(csv.DictReader(io.StringIO(typed(capsys, *typed_[1:], "--csv"))))
+        assert len(rows) == len(pd.read_csv(file)) <= len(shown.splitlines())
+        assert set(MEASURED) <= set(rows[0])
+        cells = {key for row in rows for key in row["cells"].split()}
+        assert cells <= keys
+        measured += bool(cells)
+    assert measured
+
+
+def test_papers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    head, *lines = typed(capsys, "list").splitlines()
+    assert head.split()[:2] == ["paper", "claims"]
+    text = " ".join(lines)
+    for one in papers():
+        assert one.name in text
+        (line,) = (line for line in lines if line.startswith(one.name))
+        counts = [str(len(one.studies(scale))) for scale in ("smoke", "small", "full")]
+        assert line.split()[1:5] == [str(len(one.claims)), *counts]
+
+
+def test_alone_it_tells_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    out = typed(capsys)
+    for action in ("list", "run", "table", "check", "pack"):
+        assert action in out
+
+
+@pytest.fixture
+def made(alone: None) -> str:
+    """Results of one cell, of a model that no claim asks for."""
+    cell = Cell({"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, 1, {"leakage": {}})
+    about = {"name": "meister-2021.sst", "cells": {cell.key: cell.to_json()}}
+    store = Store.create("made/sst", "meister-2021.sst", "", about)
+    row = {"cell": cell.key, "exam": "e", "table": "t", "row": "r", "column": "c", "value": 0.5}
+    sink = io.BytesIO()
+    pd.DataFrame([row | {"low": 0.4, "high": 0.6, "n": 9, "unit": "x"}]).to_parquet(sink)
+    files = {"summary.parquet": sink.getvalue(), "verdict.json": b'{"tables": []}'}
+    store.commit(cell.key, cell.to_json(), files, {"device": "cpu"})
+    Path("empty").mkdir()
+    return "made"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "meister"], "unknown paper 'meister': did you mean 'meister-2021'"),
+        (["run", "meister-2021", "--parts", "sts"], "has no part 'sts': did you mean 'sst'"),
+        (["run", "meister-2021", "--parts", ","], "an empty list: give names"),
+        (["run", "all", "--parts", "mian"], "no paper has a part 'mian': did you mean 'main'"),
+        (["run", "meister-2021", "--scale", "tiny"], "--scale"),
+        (["run", "meister-2021", "--seeds", "one"], "seeds"),
+        (["run", "meister-2021", "--budget", "soon"], "--budget is 'soon': expected a time"),
+        (["run", "meister-2021", "--workers", "0"], "workers"),
+        (["run", "meister-2021", "--vectors", "nowhere.txt"], "nowhere.txt"),
+        (["run"], "NAME"),
+        (["check", "nobody-2020"], "unknown paper 'nobody-2020'"),
+        (["check", "meister-2021"], "no results in results/meister-2021: give --results DIR"),
+        (["check", "meister-2021", "--results", "empty"], "empty holds no finished study"),
+        (["table", "meister-2021", "1"], "no results in results/meister-2021"),
+        (["table", "meister-2021", "99", "--results", "made"], "meister-2021 has no '99'"),
+        (["table", "meister-2021", "tabel1", "--results", "made"], "did you mean 'table1'"),
+        (["table", "meister-2021", "accuracy", "--results", "made"], "nothing of accuracy is in"),
+        (["pack", "meister-2021", "nowhere"], "nowhere holds no study"),
+        (["pack", "meister-2021", "empty"], "empty holds no study"),
+        (["pack", "nobody-2020", "made"], "unknown paper"),
+        (["bake"], "bake"),
+    ],
+)
+def test_bad_input_is_told_in_a_line(
+    arguments: list[str], words: str, made: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(".")
+    assert words in refusal(capsys, ["papers", *arguments])
+    assert contents(".") == before
+
+
+def test_results_that_decide_nothing_are_checked(
+    made: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(".")
+    out = typed(capsys, "check", "meister-2021", "--results", made, "--no-page")
+    assert "meister-2021: 0 holds, 0 fails, 8 undecided" in out
+    out = typed(capsys, "check", "meister-2021", "--results", made, "--no-page", "--json")
+    assert json.loads(out)["counts"] == {"holds": 0, "fails": 0, "undecided": 8}
+    assert contents(".") == before
+
+
+Folders = dict[Path, Study]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Folders]:
+    """What would have been run."""
+    found: list[Folders] = []
+
+    def run_parts(studies: Mapping[Path, Study], *rest: Any, **more: Any) -> dict[Path, Ran]:
+        found.append(dict(studies))
+        return {folder: Ran(len(s.cells), left=len(s.cells)) for folder, s in studies.items()}
+
+    monkeypatch.setattr(command, "run_parts", run_parts)
+    return found
+
+
+def test_all_papers_share_a_run(asked: list[Folders], capsys: pytest.CaptureFixture[str]) -> None:
+    out = typed(capsys, "run", "all")
+    expected = [
+        Path("all-smoke", one.name, part) for one in papers() for part in one.studies("smoke")
+    ]
+    assert list(asked[0]) == expected
+    for folder, study in asked[0].items():
+        assert study.name == f"{folder.parts[1]}.{folder.parts[2]}"
+    cells = sum(len(study.cells) for study in asked[0].values())
+    assert f"time is up: {cells} cells are left; the same command goes on" in out
+
+
+def test_parts_of_all_papers_are_those_that_have_them(asked: list[Folders]) -> None:
+    assert main(["papers", "run", "all", "--parts", "sst,main", "--seeds", "5", "--out", "x"]) == 0
+    names = ["tutek-snajder-2020/sst", "meister-2021/sst", "jain-wallace-2019/sst"]
+    assert [str(folder) for folder in asked[0]] == [
+        *(f"x/{name}" for name in names),
+        "x/wiegreffe-pinter-2019/main",
+    ]
+    assert {cell.seed for study in asked[0].values() for cell in study.cells} == {5}
+
+
+def test_failed_cells_are_told_and_are_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run_parts(studies: Mapping[Path, Study], *rest: Any, **more: Any) -> dict[Path, Ran]:
+        return {folder: Ran(1, failed={"a": {"reason": "diverged"}}) for folder in studies}
+
+    monkeypatch.setattr(command, "run_parts", run_parts)
+    out = typed(capsys, "run", "meister-2021", "--parts", "sst", code=1)
+    assert "1 cells failed: tracebacks are in meister-2021-smoke" in out
+
+
+def test_an_interruption_says_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run_parts(*given: Any, **more: Any) -> dict[Path, Ran]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run_parts", run_parts)
+    assert main(["papers", "run", "jain-wallace-2019"]) == 130
+    assert "kept in jain-wallace-2019-smoke, the same command goes on" in capsys.readouterr().err
+
+
+def test_a_dry_run_shows_cells_and_writes_nothing(
+    asked: list[Folders], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = typed(capsys, "run", "meister-2021", "--dry-run", "--seeds", "1")
+    assert "meister-2021.sst" in out
+    assert "meister-2021.adversaries" in out
+    assert "2 cells, 2 to run: about" in out
+    assert not asked
+    assert contents(".") == {}

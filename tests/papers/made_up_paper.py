@@ -1,0 +1,71 @@
+"""A paper that nobody wrote: two claims, one of them missing its cells; three exhibits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+from made_up_results import crossed, made_up_results
+
+from verax.papers.checking import Checked
+from verax.papers.claims import Claim, Finding, by_comparisons
+from verax.papers.comparing import above
+from verax.papers.exhibits import Exhibit, entry
+from verax.papers.paper import Paper
+from verax.papers.results import PaperResults
+
+LONG = 200
+
+
+def _judge(results: PaperResults) -> Finding:
+    numbers = {c: results.number("t", "r|s", "c", corpus=c) for c in ("sst", "imdb")}
+    comparisons = [above(c, number, 0.4) for c, number in numbers.items()]
+    return by_comparisons(comparisons, "It is a | b,\nin both.", numbers=numbers)
+
+
+def _missing(results: PaperResults) -> Finding:
+    results.number("t", "never", "c")
+    raise AssertionError
+
+
+def _table(results: PaperResults) -> pd.DataFrame:
+    """imdb is as published, sst is not, yelp is not there; a label is missing."""
+    rows = []
+    for corpus, published in [("sst", 0.9), ("imdb", 0.5), ("yelp", 0.7)]:
+        found = results.find("t", "r|s", "c", corpus=corpus)
+        labels: dict[str, Any] = {"corpus|name": corpus, "lam": 0.25 if corpus == "sst" else None}
+        rows.append(entry(labels, "JS", found, published, 3))
+    return pd.DataFrame(rows)
+
+
+def _long(results: PaperResults) -> pd.DataFrame:
+    found = results.find("t", "r|s", "c", corpus="sst")
+    return pd.DataFrame([entry({"place": i}, "JS", found, math.nan) for i in range(LONG)])
+
+
+PAPER = Paper(
+    name="made-up-2020",
+    title="Nothing",
+    authors="Nobody",
+    url="https://example.org/1",
+    package="verax.papers.meister_2021",
+    exhibits=(
+        Exhibit("table1", "a table", _table, "One note."),
+        Exhibit("figure2", "nothing yet", lambda results: pd.DataFrame()),
+        Exhibit("figure3", "chart data", _long),
+    ),
+    claims=(
+        Claim(1, "a | b is larger", "table 1", _judge),
+        Claim(2, "never seen", "figure 2", _missing),
+    ),
+)
+
+
+def checked(seeds: tuple[int, ...] = (1, 2, 3)) -> Checked:
+    results = made_up_results(
+        crossed(part=["main"], corpus=["sst", "imdb"]),
+        lambda own: {("t", "r|s", "c"): 0.5},
+        seeds=seeds,
+    )
+    return Checked(PAPER, results)

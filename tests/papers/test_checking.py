@@ -1,0 +1,97 @@
+"""Checking a paper: verdicts counted, and files that hold all behind them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from made_up_paper import PAPER, checked
+
+from verax.errors import VeraxError
+from verax.papers import Checked, check_paper
+from verax.papers.exhibits import MEASURED
+from verax.papers.results import Missing, PaperResults
+
+
+def no_constants(name: str) -> None:
+    raise AssertionError(f"{name} is not JSON")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_verdicts_are_counted() -> None:
+    found = checked()
+    assert found.counts == {"holds": 1, "fails": 0, "undecided": 1}
+    assert found.told()["counts"] == found.counts
+    assert list(found.tables) == ["table1", "figure2", "figure3"]
+
+
+def test_page_claims_and_tables_are_written(tmp_path: Path) -> None:
+    written = checked().write(tmp_path / "new" / "folder")
+    folder = tmp_path / "new" / "folder"
+    assert {str(path.relative_to(folder)) for path in written} == set(contents(folder))
+    assert set(contents(folder)) == {
+        *("README.md", "claims.json", "tables/table1.csv", "tables/figure3.csv")
+    }
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    checked().write(tmp_path / "a")
+    checked().write(tmp_path / "b")
+    before = contents(tmp_path / "a")
+    assert before == contents(tmp_path / "b")
+    checked().write(tmp_path / "a")
+    assert contents(tmp_path / "a") == before
+
+
+def test_claims_are_json_with_their_numbers(tmp_path: Path) -> None:
+    # with one seed there are NaNs to be kept out
+    for seeds in [(1, 2, 3), (1,)]:
+        own = checked(seeds)
+        own.write(tmp_path)
+        text = (tmp_path / "claims.json").read_text(encoding="utf-8")
+        told = json.loads(text, parse_constant=no_constants)
+        assert text == own.to_json()
+        assert told["paper"] == PAPER.name
+        for claim in told["claims"]:
+            assert {"id", "text", "verdict", "numbers", "n"} <= set(claim)
+        first, second = told["claims"]
+        assert (first["id"], first["n"], second["n"]) == (1, 2, 0)
+        number = first["numbers"]["sst"]
+        assert number["value"] == pytest.approx(0.5)
+        assert number["seeds"] == len(seeds)
+        assert set(first["cells"]) == set(own.results.cells["cell"])
+
+
+def test_tables_have_the_keys_of_all_cells(tmp_path: Path) -> None:
+    own = checked()
+    own.write(tmp_path)
+    found = pd.read_csv(tmp_path / "tables" / "table1.csv")
+    assert list(found)[-len(MEASURED) :] == MEASURED
+    keys = own.results.select(corpus="sst")["cell"].tolist()
+    assert found["cells"][0].split() == keys
+    assert found["beyond"].tolist()[:2] == [True, False]
+    assert pd.isna(found["value"][2])
+    assert found["value"][0] == pytest.approx(0.5)
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(VeraxError, match="cannot write"):
+        checked().write(tmp_path / "file")
+
+
+def test_no_results_are_missing(tmp_path: Path) -> None:
+    with pytest.raises(Missing, match="no finished study"):
+        check_paper(PAPER, tmp_path)
+
+
+def test_results_without_anything_of_the_paper_decide_nothing() -> None:
+    bare = checked().results
+    others = PaperResults(bare.cells.assign(corpus="other"), bare.summary)
+    assert Checked(PAPER, others).counts == {"holds": 0, "fails": 0, "undecided": 2}

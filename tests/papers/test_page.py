@@ -1,0 +1,129 @@
+"""A paper's page: tables that are tables, numbers where they belong, the same every time."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from made_up_paper import LONG, PAPER, checked
+
+from verax.papers.page import MOST_ROWS, SHORT, markdown, page, shown
+
+NAN = float("nan")
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """Cells of every Markdown table, cut at bars that are not escaped, as GitHub cuts them."""
+    found: list[list[list[str]]] = [[]]
+    for line in text.splitlines():
+        if line.startswith("|"):
+            found[-1].append([c.strip() for c in re.split(r"(?<!\\)\|", line)[1:-1]])
+        elif found[-1]:
+            found.append([])
+    return [table for table in found if table]
+
+
+def test_every_row_has_as_many_cells_as_its_head() -> None:
+    found = tables(page(checked()))
+    assert len(found) == 3  # claims, table1, cells
+    for table in found:
+        assert {len(row) for row in table} == {len(table[0])}
+        assert set(table[1]) == {"---"}
+
+
+def test_it_is_made_of_the_results_alone() -> None:
+    assert page(checked()) == page(checked())
+
+
+def test_claims_stand_with_verdict_and_test() -> None:
+    rows = tables(page(checked()))[0][2:]
+    assert [row[0] for row in rows] == ["1", "2"]
+    assert rows[0][1] == r"a \| b is larger"
+    assert rows[0][3] == "✓ holds"
+    assert rows[0][4].startswith(r"It is a \| b, in both. *2 of 2 as claimed, 0 clearly not")
+    assert rows[1][3:] == ["? undecided", "no finished cell gives t: never, c ()"]
+
+
+def test_measured_numbers_are_bold_where_they_are_beyond() -> None:
+    """Seeds are 0.49, 0.5, 0.51: of means of three, 4.303 · 0.01 · √(2/3) = 0.035 is explained."""
+    own = checked()
+    head, _, *rows = tables(page(own))[1]
+    assert head == [
+        *(r"corpus\|name", "lam", "measure", "published", "measured", "95% interval"),
+        *("seeds", "cells"),
+    ]
+    by_corpus = {row[0]: row for row in rows}
+    assert by_corpus["sst"][1:6] == [
+        *("0.25", "JS", "0.9", "**0.500 ± 0.010**"),
+        "0.475 … 0.525",
+    ]
+    assert by_corpus["imdb"][1:5] == ["", "JS", "0.5", "0.500 ± 0.010"]
+    assert by_corpus["yelp"][3:] == ["0.7", "—", "", "", ""]
+    keys = own.results.select(corpus="sst")["cell"]
+    assert by_corpus["sst"][7].split() == [key[:SHORT] for key in keys]
+
+
+def test_one_seed_has_no_spread_and_is_never_bold() -> None:
+    rows = tables(page(checked(seeds=(1,))))[1][2:]
+    assert rows[0][4:7] == ["0.500", "", "1"]
+
+
+def test_long_exhibits_are_named_and_empty_ones_said_to_be() -> None:
+    text = page(checked())
+    assert LONG > MOST_ROWS
+    assert "### figure3: chart data\n\n200 rows: [tables/figure3.csv](tables/figure3.csv)" in text
+    assert "### figure2: nothing yet\n\nNothing of it is in these results." in text
+    assert "### table1: a table\n\nOne note.\n\n|" in text
+
+
+def test_it_says_what_is_not_there_yet() -> None:
+    own = checked()
+    own.results.unfinished["main"] = 4
+    never = ", ".join(PAPER.studies("full"))
+    assert f"**Not there yet:** 4 cells of main; all of {never}." in page(own)
+
+
+def test_it_says_what_it_is_made_of() -> None:
+    text = page(checked())
+    assert text.startswith("# Nobody: Nothing\n\n<https://example.org/1>\n\n")
+    assert "6 trained and examined models on sst, imdb" in " ".join(text.split())
+    assert "Of 2 claims 1 hold, 0 fail, 1 are undecided" in " ".join(text.split())
+    assert PAPER.words("deviations") in text
+    cells = tables(text)[-1]
+    assert cells[2][:4] == ["main", "sst", "3", "1, 2, 3"]
+
+
+@pytest.mark.parametrize(
+    ("value", "like", "text"),
+    [
+        (0.0, None, "0.000"),
+        (0.5, None, "0.500"),
+        (-0.12345, None, "-0.123"),
+        (0.00123, None, "0.0012"),
+        (2.0, None, "2.0"),
+        (2.25, None, "2.250"),
+        (45.678, None, "45.7"),
+        (-45.678, None, "-45.7"),
+        (12487.4, None, "12,487"),
+        (NAN, None, "—"),
+        (NAN, 0.5, "—"),
+        (0.01, 45.0, "0.0"),
+        (1.5, 0.5, "1.500"),
+        (3.0, 4000.0, "3"),
+        (0.5, NAN, "0.500"),
+    ],
+)
+def test_numbers_are_shown_in_three_digits_or_so(
+    value: float, like: float | None, text: str
+) -> None:
+    assert shown(value, like) == text
+
+
+def test_bars_and_line_ends_do_not_end_a_cell() -> None:
+    text = markdown(["a", "b|c"], [["1|2", "x\ny  z"], ["", "|"]])
+    assert text.splitlines() == [
+        "| a | b\\|c |",
+        "|---|---|",
+        "| 1\\|2 | x y z |",
+        "|  | \\| |",
+    ]

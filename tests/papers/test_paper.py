@@ -1,0 +1,196 @@
+"""The studies of each paper at each scale: they are what they say, and can be read."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any
+
+import pytest
+
+from verax.corpora.corpus import Corpus
+from verax.errors import VeraxError
+from verax.papers import NAMES, SCALES, paper, papers
+from verax.papers.paper import laid, read_as
+from verax.papers.published import number, numbers
+from verax.studies.grid import read_study
+from verax.studies.grid.lines import as_written
+from verax.studies.grid.plan import ByHand, plan_of
+from verax.studies.grid.problems import Problems
+
+SMALLER = {
+    "serrano-smith-2019": ["imdb"],
+    "tutek-snajder-2020": [
+        *("sst", "information-sst", "layers-sst", "initialisation", "adversaries-sst")
+    ],
+    "meister-2021": ["sst", "adversaries"],
+    "jain-wallace-2019": ["sst"],
+    "wiegreffe-pinter-2019": ["main"],
+}
+BUILT_IN = {"rotten_tomatoes", "imdb_reviews", "planted"}
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, Corpus]:
+    return {}
+
+
+def test_all_papers_are_found_by_name() -> None:
+    assert [one.name for one in papers()] == list(NAMES) == list(SMALLER)
+    assert repr(paper("meister-2021")) == "Paper(meister-2021)"
+    with pytest.raises(VeraxError, match="unknown paper 'meister': did you mean 'meister-2021'"):
+        paper("meister")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_claims_and_exhibits_are_told_apart(name: str) -> None:
+    found = paper(name)
+    assert [claim.id for claim in found.claims] == list(range(1, len(found.claims) + 1))
+    exhibits = [exhibit.name for exhibit in found.exhibits]
+    assert len(set(exhibits)) == len(exhibits)
+    for exhibit in found.exhibits:
+        assert found.exhibit(exhibit.name) is exhibit
+        if exhibit.name.startswith("table") and exhibit.name[5:].isdigit():
+            assert found.exhibit(exhibit.name[5:]) is exhibit
+        if exhibit.name.startswith("figure"):
+            assert found.exhibit(f"Figure {exhibit.name[6:]}") is exhibit
+            assert found.exhibit(f"fig. {exhibit.name[6:]}") is exhibit
+    with pytest.raises(VeraxError, match=f"{name} has no 'table99'"):
+        found.exhibit("table99")
+    assert found.words("deviations")
+    assert found.words("no such text") == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_smaller_scales_leave_parts_out(name: str) -> None:
+    found = paper(name)
+    full = found.studies()
+    assert full == found.studies("full")
+    for scale in SCALES:
+        studies = found.studies(scale)
+        assert list(studies) == [part for part in full if part in studies]
+        for part, study in studies.items():
+            assert study["name"] == f"{name}.{part}"
+            assert "readings" not in study
+    assert list(found.studies("smoke")) == list(found.studies("small")) == SMALLER[name]
+    with pytest.raises(VeraxError, match="unknown scale 'ful': did you mean 'full'"):
+        found.studies("ful")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_scale_changes_is_there(name: str) -> None:
+    """A misspelt part in `leave_out` or `parts` would change nothing, and say nothing."""
+    given = paper(name)._studies
+    assert set(given) == {"parts", "small", "smoke"}
+    for scale in ("small", "smoke"):
+        smaller = given[scale]
+        assert set(smaller) <= {"every", "parts", "leave_out"}
+        assert set(smaller["leave_out"]) <= set(given["parts"])
+        assert set(smaller.get("parts") or {}) <= set(given["parts"]) - set(smaller["leave_out"])
+
+
+@pytest.mark.parametrize("scale", ["smoke", "small"])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.usefixtures("alone")
+def test_smaller_studies_read_with_what_comes_with_verax(
+    name: str, scale: str, loaded: dict[str, Corpus]
+) -> None:
+    for part, given in paper(name).studies(scale).items():
+        assert {corpus.partition(":")[0] for corpus in given["corpora"]} <= BUILT_IN
+        study = read_study(given, loaded=loaded)
+        assert study.name == f"{name}.{part}"
+        assert study.cells
+        assert study.question
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_full_studies_read(name: str, loaded: dict[str, Corpus]) -> None:
+    """Their corpora are not at hand: options of these are read, all else is held to a stand-in."""
+    for part, given in paper(name).studies("full").items():
+        problems = Problems()
+        plan = plan_of(as_written(given, ""), part, ByHand(), problems)
+        problems.refuse()
+        named = given["corpora"]
+        assert [reading.name for reading in plan.readings] == list(named)
+        study = read_study(given, corpora=["planted"], loaded=loaded)
+        assert study.name == f"{name}.{part}"
+        assert set(given["seeds"]) == {cell.seed for cell in study.cells}
+
+
+def test_full_corpora_are_read_where_they_are(loaded: dict[str, Corpus]) -> None:
+    at_hand = bool(os.environ.get("VERAX_DATA"))
+    for name, part in [("jain-wallace-2019", "sst"), ("tutek-snajder-2020", "20news_sports")]:
+        study = paper(name).studies("full")[part]
+        if at_hand:
+            assert len(read_study(study, loaded=loaded).corpora) == 1
+        assert list(study["corpora"]) == [part]
+
+
+STUDY: dict[str, Any] = {
+    "corpora": ["sst", {"imdb": {"limit": 3}}],
+    "models": [{"encoder": "none", "hidden_size": 8}, {"encoder": "conv"}],
+    "training": {"epochs": 8, "lr": 0.1},
+    "seeds": [1, 2, 3],
+    "exams": ["erasure"],
+    "sample": 9,
+}
+
+
+def test_laying_over_changes_options_and_replaces_lists() -> None:
+    before = copy.deepcopy(STUDY)
+    over = {
+        "corpora": {"planted": {}},
+        "models": {"hidden_size": 4},
+        "training": {"epochs": 2},
+        "seeds": [1],
+        "exams": [{"leakage": {"curves": 2}}],
+        "sample": None,
+        "split": "validation",
+    }
+    assert laid(STUDY, over) == {
+        "corpora": {"planted": {}},
+        "models": [{"encoder": "none", "hidden_size": 4}, {"encoder": "conv", "hidden_size": 4}],
+        "training": {"epochs": 2, "lr": 0.1},
+        "seeds": [1],
+        "exams": [{"leakage": {"curves": 2}}],
+        "sample": None,
+        "split": "validation",
+    }
+    found = laid(STUDY, {})
+    assert found == STUDY
+    found["models"][0]["encoder"] = "changed"
+    assert before == STUDY
+
+
+def test_a_mapping_of_corpora_or_adversaries_is_replaced_whole() -> None:
+    study = {"corpora": {"a": {"limit": 1}}, "adversaries": {"lams": [0], "controls": True}}
+    over = {"corpora": {"b": {}}, "adversaries": {"lams": [1]}}
+    assert laid(study, over) == over
+
+
+def test_corpora_are_read_as_named_and_own_options_win() -> None:
+    assert read_as(STUDY, None) is STUDY
+    study = {"corpora": ["sst", {"imdb": {"test_limit": 3}}, "unheard-of"]}
+    found = read_as(study, "jain-wallace")["corpora"]
+    assert list(found) == ["sst", "imdb", "unheard-of"]
+    assert found["sst"]["tokeniser"] == "whitespace"
+    assert (found["imdb"]["test_limit"], found["imdb"]["max_length"]) == (3, 399)
+    assert found["unheard-of"] == {}
+    one = read_as({"corpora": {"imdb": None}}, "serrano-smith")["corpora"]
+    assert one == {"imdb": {"label_column": "rating", "min_df": 5}}
+    assert read_as({"corpora": "sst"}, "jain-wallace")["corpora"]["sst"] == found["sst"]
+
+
+def test_published_numbers_are_those_that_are_numbers() -> None:
+    table = paper("tutek-snajder-2020").published("table1")
+    package = paper("tutek-snajder-2020").package
+    found = numbers(package, "table1")
+    for row in table.to_dict("records"):
+        key = (row["dataset"], row["model"], row["attention"], row["metric"])
+        if row["value"].replace(".", "", 1).lstrip("-").isdigit():
+            assert found[key] == number(package, "table1", key) == float(row["value"])
+    assert found
+    nothing = number(package, "table1", ("no", "such", "number", "here"))
+    assert nothing != nothing
+    with pytest.raises(VeraxError, match="no published numbers called 'table99'"):
+        paper("tutek-snajder-2020").published("table99")

@@ -1,0 +1,95 @@
+"""A claim and its finding: what is missing, what is behind it, several parts at once."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import pytest
+from made_up_results import made_up_results
+
+from verax.errors import VeraxError
+from verax.papers.claims import Claim, Finding, all_of, by_comparisons
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED, Comparison, above, larger
+from verax.papers.numbers import Number
+from verax.papers.results import PaperResults
+
+RESULTS = made_up_results([{"part": "main", "corpus": "sst"}], lambda _: {("t", "r", "c"): 0.5})
+
+
+def number(name: str, *values: float) -> Number:
+    return Number.of(values, [f"{name}{place}" for place in range(len(values))])
+
+
+UP = above("up", number("a", 2.0, 2.1, 2.2), 0.0)
+UNSURE = above("unsure", number("b", -1.0, 1.2), 0.0)
+DOWN = above("down", number("c", -2.0, -2.1, -2.2), 0.0)
+
+
+def test_a_number_that_is_missing_makes_a_claim_undecided() -> None:
+    def judge(results: PaperResults) -> Finding:
+        found = results.number("t", "r", "c", corpus="imdb")
+        return by_comparisons([above("", found, 0.0)], "never said")
+
+    finding = Claim(1, "text", "table 1", judge).check(RESULTS)
+    assert finding == Finding(UNDECIDED, "no finished cell gives t: r, c (corpus imdb)", "", {}, ())
+    assert (finding.n, finding.cells) == (0, [])
+
+
+def test_other_errors_are_not_swallowed() -> None:
+    def judge(results: PaperResults) -> Finding:
+        raise VeraxError("cells are of several models")
+
+    with pytest.raises(VeraxError, match="several models"):
+        Claim(1, "text", "table 1", judge).check(RESULTS)
+
+
+def test_a_number_that_is_there_decides() -> None:
+    def judge(results: PaperResults) -> Finding:
+        found = results.number("t", "r", "c", corpus="sst")
+        return by_comparisons([above("t", found, 0.4)], "it is larger", numbers={"t": found})
+
+    claim = Claim(3, "text", "table 1", judge)
+    finding = claim.check(RESULTS)
+    assert (finding.verdict, finding.why, finding.n) == (HOLDS, "it is larger", 1)
+    assert finding.cells == RESULTS.cells["cell"].tolist()
+    told = json.loads(json.dumps(claim.told(finding), allow_nan=False))
+    assert (told["id"], told["verdict"], told["n"]) == (3, HOLDS, 1)
+    assert told["numbers"]["t"]["value"] == pytest.approx(0.5)
+    assert told["comparisons"][0]["difference"] == pytest.approx(0.1)
+    assert told["cells"] == finding.cells
+
+
+def test_cells_behind_a_finding_are_each_named_once() -> None:
+    a, b = number("a", 1.0, 2.0), number("b", 3.0, 4.0)
+    comparisons = (larger("", b, a), above("", a, 0.0))
+    finding = Finding(HOLDS, "", numbers={"a": a}, comparisons=comparisons)
+    assert finding.cells == ["a0", "a1", "b0", "b1"]
+    assert finding.n == 2
+    assert Finding(HOLDS, "", numbers={"a": a, "b": b}).n == 2
+
+
+def test_no_comparison_is_no_verdict() -> None:
+    assert by_comparisons([], "never said").verdict == UNDECIDED
+    assert "none of the cells" in by_comparisons([], "never said").why
+    assert all_of([("first", [UP], 1.0), ("second", [], 1.0)], "").verdict == UNDECIDED
+
+
+@pytest.mark.parametrize("parts", list(itertools.product([UP, UNSURE, DOWN], repeat=2)))
+def test_parts_have_to_hold_all(parts: tuple[Comparison, Comparison]) -> None:
+    finding = all_of([("first", [parts[0]], 1.0), ("second", [parts[1]], 1.0)], "why")
+    own = {"up": HOLDS, "unsure": UNDECIDED, "down": FAILS}
+    verdicts = [own[part.label] for part in parts]
+    # the worst of them
+    expected = next(verdict for verdict in (FAILS, UNDECIDED, HOLDS) if verdict in verdicts)
+    assert (finding.verdict, finding.n, finding.why) == (expected, 2, "why")
+    assert finding.test.startswith(f"first: {verdicts[0]}, ")
+    assert f"; second: {verdicts[1]}, " in finding.test
+    assert finding.comparisons == parts
+
+
+def test_a_part_may_need_fewer() -> None:
+    assert all_of([("first", [UP, UP, UP, DOWN], 1.0)], "").verdict == FAILS
+    assert all_of([("first", [UP, UP, UP, DOWN], 0.75)], "").verdict == HOLDS
+    assert not math.isnan(UP.p)

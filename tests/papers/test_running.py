@@ -1,0 +1,108 @@
+"""Running a paper: which parts, with what changed, into which folders."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from in_process import InProcess
+
+from verax.corpora.corpus import Corpus
+from verax.errors import VeraxError
+from verax.papers import Paper, PaperResults, paper, run_paper
+from verax.papers.running import chosen_parts, read_parts
+from verax.studies.running import run as running
+from verax.studies.store.store import Store
+
+MEISTER = paper("meister-2021")
+SERRANO = paper("serrano-smith-2019")
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> list[InProcess]:
+    made: list[InProcess] = []
+
+    def make(hardware: object) -> InProcess:
+        made.append(InProcess())
+        return made[-1]
+
+    monkeypatch.setattr(running, "make_engine", make)
+    return made
+
+
+def test_parts_are_chosen_by_name_in_the_papers_order() -> None:
+    assert chosen_parts(MEISTER, "smoke", None) == ["sst", "adversaries"]
+    assert chosen_parts(MEISTER, "smoke", ["adversaries", "sst"]) == ["sst", "adversaries"]
+    assert chosen_parts(MEISTER, "smoke", iter(["adversaries"])) == ["adversaries"]
+    with pytest.raises(VeraxError, match="scale smoke has no part 'imdb'"):
+        chosen_parts(MEISTER, "smoke", ["imdb"])
+    with pytest.raises(VeraxError, match="did you mean 'adversaries'"):
+        chosen_parts(MEISTER, "smoke", ["adversary"])
+    with pytest.raises(VeraxError, match="no part of meister-2021 is named: choose from sst"):
+        chosen_parts(MEISTER, "smoke", [])
+
+
+def test_parts_are_read_with_seeds_hardware_and_shared_corpora() -> None:
+    loaded: dict[str, Corpus] = {}
+    found = read_parts(
+        MEISTER, "smoke", seeds=[7], hardware={"workers": 3, "device": "cpu"}, loaded=loaded
+    )
+    assert list(found) == ["sst", "adversaries"]
+    for part, study in found.items():
+        assert study.name == f"meister-2021.{part}"
+        assert {cell.seed for cell in study.cells} == {7}
+        assert (study.hardware.workers, study.hardware.device) == (3, "cpu")
+        assert set(study.corpora.values()) <= set(loaded.values())
+    assert len(loaded) == 1
+
+
+def test_word_vectors_are_those_of_all_models(tmp_path: Path) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("film 0.1 0.2 0.3\ngood 0.3 0.2 0.1\n", encoding="utf-8")
+    found = read_parts(SERRANO, "smoke", vectors=str(vectors), seeds=[1])["imdb"]
+    assert {cell.training["vectors"] for cell in found.cells} == {str(vectors)}
+    without = read_parts(SERRANO, "smoke", seeds=[1])["imdb"]
+    assert {cell.training["vectors"] for cell in without.cells} == {None}
+
+
+def small_paper() -> Paper:
+    """One whose studies take no time."""
+    found = replace(MEISTER, name="small-2020")
+    part = {
+        "corpora": {"planted": {"documents": 60}},
+        "models": {"encoder": "none", "hidden_size": 8, "embedding_size": 8},
+        "training": {"epochs": 1},
+        "exams": ["fragility"],
+    }
+    parts = {"b": {**part, "seeds": [1]}, "a": {**part, "seeds": [1, 2]}}
+    vars(found)["_studies"] = {"parts": parts}
+    return found
+
+
+def test_a_paper_is_run_into_a_folder_each_part(here: list[InProcess], tmp_path: Path) -> None:
+    small = small_paper()
+
+    def run(*parts: str) -> dict[str, tuple[int, int]]:
+        ran = run_paper(small, "smoke", tmp_path, parts=parts or None, device="cpu")
+        return {part: (one.kept, one.done) for part, one in ran.items()}
+
+    assert run("a") == {"a": (0, 2)}
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert run() == {"b": (0, 1), "a": (2, 0)}
+    assert Store.open(tmp_path / "b").name == "small-2020.b"
+    found = PaperResults.open(tmp_path)
+    assert found.cells[["part", "seed"]].to_numpy().tolist() == [["a", 1], ["a", 2], ["b", 1]]
+    assert found.cells["cell"].nunique() == 2
+    assert run() == {"b": (1, 0), "a": (2, 0)}
+    assert len(here) == 2
+
+
+def test_nothing_is_written_for_an_unknown_part_or_budget(tmp_path: Path) -> None:
+    with pytest.raises(VeraxError, match="no part 'sts'"):
+        run_paper(MEISTER, "smoke", tmp_path / "out", parts=["sts"])
+    with pytest.raises(VeraxError, match="budget"):
+        run_paper(MEISTER, "smoke", tmp_path / "out", budget=0)
+    with pytest.raises(VeraxError, match="unknown scale"):
+        run_paper(MEISTER, "tiny", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -13,6 +13,7 @@ from verax.cli import (
     demo,
     examine,
     explain,
+    figures,
     pack,
     papers,
     predict,
@@ -29,7 +30,7 @@ from verax.version import __version__
 
 COMMANDS = (
     *(demo, corpora, train, examine, compare, predict, explain),
-    *(run, pack, unpack, sweep, adversary, papers, report),
+    *(run, pack, unpack, sweep, adversary, papers, report, figures),
 )
 
 

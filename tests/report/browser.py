@@ -10,8 +10,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
+
+import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+# another apt may be at work, as on a machine that has just started
+_WAITING = ("-o", "DPkg::Lock::Timeout=300")
 
 
 class NoBrowserError(Exception):
@@ -19,8 +26,12 @@ class NoBrowserError(Exception):
 
 
 def find_chromium() -> str | None:
-    """The path of the system's Chromium, or None where it has none."""
-    return next((found for name in NAMES if (found := shutil.which(name))), None)
+    """The path of the system's Chromium, or None where it has none.
+
+    One that cannot say its version does not count: Ubuntu's package is a script that asks for snap.
+    """
+    found = (path for name in NAMES if (path := shutil.which(name)))
+    return next((path for path in found if _call([path, "--version"]) is None), None)
 
 
 def install_chromium() -> str | None:
@@ -32,7 +43,7 @@ def install_chromium() -> str | None:
         if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
             tried += [
                 _call(["apt-get", "update", "-qq"]),
-                _call(["apt-get", "install", "-y", "-qq", "chromium"]),
+                _call(["apt-get", *_WAITING, "install", "-y", "-qq", "chromium"]),
             ]
             if found := find_chromium():
                 return found
@@ -40,6 +51,13 @@ def install_chromium() -> str | None:
     if own is not None:
         raise NoBrowserError("; ".join(said for said in [*tried, own] if said))
     return None
+
+
+def missing(why: str) -> NoReturn:
+    """No browser: a failure where `CI` is set, elsewhere a skip."""
+    if os.environ.get("CI"):
+        pytest.fail(why)
+    pytest.skip(why)
 
 
 @contextlib.contextmanager
@@ -50,7 +68,9 @@ def _alone() -> Iterator[None]:
     except ImportError:
         yield
         return
-    with (Path(tempfile.gettempdir()) / "verax-tests-chromium.lock").open("w") as lock:
+    # each user their own: nobody may open another's for writing
+    name = f"verax-tests-chromium-{os.getuid()}.lock"
+    with (Path(tempfile.gettempdir()) / name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import verax
+from verax.report.page import stand_script
 
 WORDS = ["a", "gorgeous", ",", "witty", "film", "that", "never", "quite", "forgives"]
 BIAS = np.array([0.2, -0.3, 0.1])
@@ -168,7 +169,7 @@ def page(data: dict[str, Any]) -> str:
     """A page with the stand alone, under the report's own rules of what may be loaded."""
     text = json.dumps(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     css = (ASSETS / "stand.css").read_text(encoding="utf-8")
-    script = (ASSETS / "stand.js").read_text(encoding="utf-8")
+    script = stand_script()
     rules = (
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
     )

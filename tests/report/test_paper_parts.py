@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import pandas as pd
+import pytest
 
 from verax.papers.checking import Checked
 from verax.papers.claims import Claim, Finding
@@ -13,9 +15,26 @@ from verax.papers.numbers import Number
 from verax.papers.paper import Paper
 from verax.papers.results import PaperResults
 from verax.report import report_page
+from verax.report.charts.paper_frames import called
+from verax.report.paper_parts import paper_parts
+from verax.report.sections import figures
 
 CELLS = pd.DataFrame([{"cell": "a1", "part": "p", "corpus": "sst", "seed": 1}])
 SUMMARY = pd.DataFrame(columns=["cell", "exam", "table", "row", "column", "value"])
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A chart as a page sees it."""
+
+    name: str
+    exam: str
+    title: str
+    reading: str
+    height: int = 9
+
+    def svg(self) -> str:
+        return f'<svg width="9" height="{self.height}"></svg>'
 
 
 def exhibit(results: PaperResults) -> pd.DataFrame:
@@ -52,7 +71,7 @@ def test_claims_have_their_verdicts_and_what_is_behind_them() -> None:
     for number, verdict in enumerate(("holds", "fails", "undecided"), start=1):
         assert f'data-claim="{number}" data-verdict="{verdict}"' in page
         assert f"claim &lt;{verdict}&gt;" in page
-        assert f"why {verdict} a test" in page
+        assert f'<p class="note">why {verdict}</p><p class="test">a test</p>' in page
     assert "<title>A &amp; B: On &lt;it&gt;</title>" in page
 
 
@@ -60,7 +79,35 @@ def test_published_stands_beside_measured_and_what_is_not_there_is_told() -> Non
     page = report_page(checked())
     # mean 0.52, sd 0.02 over three seeds; far from 0.9, so bold
     assert "<td>0.900</td><td><b>0.520 ± 0.020</b></td>" in page
-    assert "<td>0.800</td><td>—</td>" in page
+    # what was not measured waits to be opened, with nothing but what was published
+    _, _, folded = page.partition("<summary>Published, not measured here</summary>")
+    assert "<td>0.800</td></tr>" in folded
+    assert "0.800" not in page[: page.index(folded)]
     assert "Nothing of it is in these results." in page
     assert ">Table 1</a>" in page
     assert "stand-root" not in page
+
+
+def test_exhibits_are_named_as_people_name_them() -> None:
+    assert called("figure12") == "Figure 12"
+    assert called("gradient_loo") == "Gradient and leave-one-out"
+    assert called("word_vectors") == "Word vectors"
+
+
+def test_charts_stand_in_their_exhibit_and_a_page_without_them_says_why() -> None:
+    chart = Drawn("table1", "table1", "a chart", "Read it.")
+    parts = {part.id: part.inner for part in paper_parts(checked(), [chart], "no charts here")}
+    assert '<figure data-exam="table1" data-chart="table1">' in parts["table1"]
+    assert "no charts here" in parts["table1"]
+    assert "<figure" not in parts["figure2"]
+    assert "no charts here" not in parts["figure2"]
+
+
+@pytest.mark.parametrize(
+    ("heights", "last"), [((9, 9, 9), True), ((9, 9), False), ((9, 3, 9), False)]
+)
+def test_the_last_of_an_odd_number_alike_takes_the_width_of_both_columns(
+    heights: tuple[int, ...], last: bool
+) -> None:
+    drawn = figures([Drawn(f"c{k}", "e", "t", "r", height) for k, height in enumerate(heights)])
+    assert ('class="figures alike"' in drawn) is last

@@ -16,6 +16,8 @@ from verax.report.rendering import VARIABLES
 from verax.version import __version__
 
 ASSETS = "assets"
+STAND = ("erasing", "markup", "words", "reading", "stand")
+"""The stand's scripts, each of which uses names of those before it."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,9 @@ def page(title: str, about: str, parts: Sequence[Part], stand: bool = False) -> 
     Nothing is fetched and nothing but the page's own scripts runs, whatever texts are shown: its
     content policy allows no address, and scripts by their hashes alone.
     """
-    names = ["page", "stand"] if stand else ["page"]
-    style = "\n".join([_chart_colours(), *(asset(f"{name}.css") for name in names)])
-    scripts = [asset(f"{name}.js") for name in names]
+    looks = ["page.css", "stand.css"] if stand else ["page.css"]
+    style = "\n".join([_chart_colours(), *(asset(name) for name in looks)])
+    scripts = [asset("page.js"), stand_script()] if stand else [asset("page.js")]
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -112,6 +114,12 @@ def write(path: str | Path, made: str) -> None:
         raise VeraxError(
             f"cannot write {path}: {error.strerror}; name a file in a folder you may write to"
         ) from error
+
+
+def stand_script() -> str:
+    """The stand's scripts as one, in a scope of its own: it leaves no name behind."""
+    inner = "\n".join(asset(f"{name}.js") for name in STAND)
+    return f'"use strict";\n(() => {{\n{inner}}})();\n'
 
 
 def asset(name: str) -> str:

@@ -41,7 +41,7 @@ def report_page(found: Reported, title: str | None = None) -> str:
     """The page itself."""
     if isinstance(found, Checked):
         about = text(f"{found.paper.name}: published beside measured")
-        return page(title or _title(found), about, paper_parts(found))
+        return page(title or _title(found), about, paper_parts(found, *draw_paper(found)))
     if isinstance(found, StudyResults):
         return _study_page(found, title)
     verdicts = {_name(found): found} if isinstance(found, Verdict) else dict(found)
@@ -78,9 +78,18 @@ def open_reported(places: Sequence[str | Path]) -> tuple[Reported, str]:
     return verdicts, _title(verdicts)
 
 
+def draw_paper(checked: Checked) -> tuple[list[Chart], str]:
+    """The charts of a paper's exhibits, and a note where they cannot be drawn here."""
+    if not _can_draw():
+        return [], NO_CHARTS
+    from verax.report.charts import charts_of_paper
+
+    return list(charts_of_paper(checked)), ""
+
+
 def draw(verdicts: Mapping[str, Verdict]) -> tuple[list[Chart], str]:
     """The charts of some verdicts, and a note where they cannot be drawn here."""
-    if any(find_spec(module) is None for module in _DRAWING):
+    if not _can_draw():
         return [], NO_CHARTS
     from verax.report.charts import charts_of
 
@@ -89,6 +98,10 @@ def draw(verdicts: Mapping[str, Verdict]) -> tuple[list[Chart], str]:
     if len(first) < len(verdicts):
         note = f"Charts show the first {MOST_CHARTED} of {len(verdicts)} models."
     return list(charts_of(first)), note
+
+
+def _can_draw() -> bool:
+    return all(find_spec(module) is not None for module in _DRAWING)
 
 
 def _verdicts_page(verdicts: Mapping[str, Verdict], title: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from verax.report.witness import Witness
 from verax.report.words import ASIDE, Statement, statements
 
 CARDS = 6
+_HEIGHT = re.compile(r'<svg[^>]* height="([\d.]+)"')
 QUESTIONS = {
     "erasure": "If what attention points at is taken away, does the decision change?",
     "agreement": "Does attention rank words as other measures of importance do?",
@@ -74,8 +76,7 @@ def exam_part(
     said = [(w, s) for w in witnesses for s in statements(w) if s.exam == exam]
     if len(witnesses) == 1:
         inner += "".join(element("p", text(s.sentence)) for _, s in said)
-    drawn = "".join(figure(chart) for chart in charts if chart.exam == exam)
-    inner += element("div", drawn, {"class": "figures"}) if drawn else ""
+    inner += figures([chart for chart in charts if chart.exam == exam])
     if note:
         inner += element("p", text(note), {"class": "note"})
     names = list(dict.fromkeys(name for w in witnesses for name in w.tables(exam)))
@@ -85,7 +86,7 @@ def exam_part(
     for name in names:
         if name != first:
             title = TITLES.get(name, name)
-            inner += _closed(title[:1].upper() + title[1:], summary_table(name, witnesses))
+            inner += closed(title[:1].upper() + title[1:], summary_table(name, witnesses))
     inner += _left_out(exam, witnesses)
     return Part(f"exam-{exam}", exam.capitalize(), inner, exam)
 
@@ -112,7 +113,7 @@ def about_part(witnesses: Sequence[Witness]) -> Part:
     for witness in witnesses:
         rows = [([key], [text(value)]) for key, value in _facts(witness.manifest)]
         told = html_table(["", "value"], rows, title=f"what was examined: {witness.name}")
-        inner += told if len(witnesses) == 1 else _closed(witness.name, told)
+        inner += told if len(witnesses) == 1 else closed(witness.name, told)
     return Part("about", "What was examined", inner)
 
 
@@ -127,6 +128,22 @@ def figure(chart: Chart) -> str:
     told = f"<b>{text(chart.title)}.</b> {text(chart.reading)}"
     caption = element("figcaption", told + element("span", buttons, {"class": "save"}))
     return element("figure", drawn + caption, {"data-exam": chart.exam, "data-chart": chart.name})
+
+
+def figures(charts: Sequence[Chart]) -> str:
+    """Charts as they stand together; nothing where there are none."""
+    drawn = [figure(chart) for chart in charts]
+    if not drawn:
+        return ""
+    heights = [float(found[1]) for one in drawn if (found := _HEIGHT.search(one))]
+    # two columns of an odd number alike leave a hole: the last takes the width of both
+    last = len(drawn) % 2 == 1 and max(heights, default=1) < 1.4 * min(heights, default=1)
+    return element("div", "".join(drawn), {"class": "figures alike" if last else "figures"})
+
+
+def closed(title: str, inner: str) -> str:
+    """What waits to be opened."""
+    return element("details", element("summary", text(title)) + inner)
 
 
 def _numbers(said: Sequence[Statement]) -> str:
@@ -191,11 +208,7 @@ def _left_out(exam: str, witnesses: Sequence[Witness]) -> str:
             lines += element("li", f"{who}{text(reason)}: {text(numeral(number))}")
     if not lines:
         return element("p", "Nothing was left out.", {"class": "note"})
-    return _closed("What was left out or stands apart, and why", element("ul", lines))
-
-
-def _closed(title: str, inner: str) -> str:
-    return element("details", element("summary", text(title)) + inner)
+    return closed("What was left out or stands apart, and why", element("ul", lines))
 
 
 def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

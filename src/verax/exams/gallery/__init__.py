@@ -2,6 +2,6 @@
 
 from verax.exams.gallery.gallery import Gallery
 from verax.exams.gallery.looking import EPSILON
-from verax.exams.gallery.surprise import mean_ranks
+from verax.exams.gallery.surprise import best_ranks
 
-__all__ = ["EPSILON", "Gallery", "mean_ranks"]
+__all__ = ["EPSILON", "Gallery", "best_ranks"]

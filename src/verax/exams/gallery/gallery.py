@@ -17,7 +17,7 @@ from verax.errors import VeraxError
 from verax.exams.gallery.deleting import change_without
 from verax.exams.gallery.keeping import document_rows, item_rows, token_rows
 from verax.exams.gallery.looking import EPSILON, look_at
-from verax.exams.gallery.surprise import mean_ranks, surprises
+from verax.exams.gallery.surprise import best_ranks, surprises
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import two_columns
 from verax.models.trace import Trace
@@ -30,7 +30,7 @@ class Gallery:
     """The most surprising documents of a split, or those named, with their text.
 
     While the split is read, three numbers are kept of each document (`surprises`). Then those with
-    the lowest mean rank over the three are read again (of equal ranks the lower id), and deleted
+    the best rank in any of the three are read again (of equal ranks the lower id), and deleted
     from, which costs most, word by word. Gives three tables:
 
     gallery_documents  in the order to show them; rank, label, decision, items, the sizes at which
@@ -114,12 +114,12 @@ class Gallery:
         self._manifest = {"documents": len(rows), "epsilon": EPSILON, "bias": bias}
 
     def _chosen(self) -> tuple[Rows, NDArray[np.float64]]:
-        """Rows of the split, in the order to show them, and their mean ranks."""
+        """Rows of the split, in the order to show them, and their ranks."""
         if self.named is not None:
             place = {int(number): row for row, number in enumerate(self._documents.ids)}
             rows = np.array([place[number] for number in self.named], dtype=np.int64)
             return rows, np.full(len(rows), np.nan)
-        rows, ranks = np.concatenate(self._rows), mean_ranks(np.concatenate(self._found))
+        rows, ranks = np.concatenate(self._rows), best_ranks(np.concatenate(self._found))
         best = np.lexsort([self._documents.ids[rows], ranks])[: self.size]
         return rows[best], ranks[best]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from verax.exams.verdict import Verdict
+from verax.papers import Checked
 from verax.report.charts.chart import Chart
 from verax.report.rendering import require_altair
 
-__all__ = ["Chart", "charts_of"]
+__all__ = ["Chart", "charts_of", "charts_of_paper"]
 
 
 def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
@@ -37,3 +38,15 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
     )
     models = Models(verdicts)
     return [chart for exam in exams for chart in exam.charts(models)]
+
+
+def charts_of_paper(checked: Checked) -> list[Chart]:
+    """The charts of a paper's tables and figures; the `exam` of each is its exhibit's name."""
+    require_altair()
+    from verax.report.charts.papers import exhibit_charts
+
+    return [
+        chart
+        for exhibit in checked.paper.exhibits
+        for chart in exhibit_charts(exhibit.name, exhibit.title, checked.tables[exhibit.name])
+    ]

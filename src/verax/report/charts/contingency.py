@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -12,14 +13,14 @@ from verax.report.charts.forms import data
 from verax.report.charts.series import Models, shown_names
 from verax.report.rendering import CATEGORIES, INK
 
-_CELLS = {
+CELLS = {
     "both": ("flips", "flips"),
     "only top": ("flips", "stays"),
     "only random": ("stays", "flips"),
     "neither": ("stays", "stays"),
 }
 """Column of the table → what becomes of the decision with the top item, and with a random one."""
-_PLACE = ["flips", "stays"]
+PLACE = ["flips", "stays"]
 
 
 def charts(models: Models) -> Iterator[Chart]:
@@ -33,31 +34,15 @@ def charts(models: Models) -> Iterator[Chart]:
         {
             "model": numbers["model"],
             "ranking": numbers["row"].map(shown),
-            "top": numbers["column"].map(lambda column: _CELLS[column][0]),
-            "random": numbers["column"].map(lambda column: _CELLS[column][1]),
+            "top": numbers["column"].map(lambda column: CELLS[column][0]),
+            "random": numbers["column"].map(lambda column: CELLS[column][1]),
             "value": numbers["value"],
         }
     )
     side = min(72, 440 // (2 * len(rows)))
-    x = alt.X(
-        "random:N",
-        sort=_PLACE,
-        title="a random item erased",
-        axis=alt.Axis(orient="bottom", labelAngle=0),
-    )
-    y = alt.Y("top:N", sort=_PLACE, title="top item erased", axis=alt.Axis(labelAngle=0))
-    base = alt.Chart().encode(x=x, y=y)
-    heat = base.mark_rect(
-        fill=CATEGORIES[0], stroke=INK, strokeWidth=0.5, strokeOpacity=0.5
-    ).encode(
-        fillOpacity=alt.FillOpacity(
-            "value:Q", scale=alt.Scale(domain=[0, 100], range=[0.02, 0.6]), legend=None
-        )
-    )
-    text = base.mark_text(color=INK).encode(text=alt.Text("value:Q", format=".1f"))
     header = alt.Header(title=None, labelOrient="top", labelFontWeight="normal")
     column = alt.Column("ranking:N", sort=list(shown.values()), header=header)
-    layered = alt.layer(heat, text).properties(width=2 * side, height=2 * min(side, 46))
+    layered = heat().properties(width=2 * side, height=2 * min(side, 46))
     tables = []
     for model, own in cells.groupby("model", sort=False):
         table = layered.facet(data=data(own), column=column, spacing=14)
@@ -73,3 +58,21 @@ def charts(models: Models) -> Iterator[Chart]:
         "happen.",
         alt.vconcat(*tables),
     )
+
+
+def heat(dy: int = 0) -> Any:
+    """Two by two numbers in percent, darker where larger, from `top`, `random` and `value`."""
+    x = alt.X(
+        "random:N",
+        sort=PLACE,
+        title="a random item erased",
+        axis=alt.Axis(orient="bottom", labelAngle=0),
+    )
+    y = alt.Y("top:N", sort=PLACE, title="top item erased", axis=alt.Axis(labelAngle=0))
+    base = alt.Chart().encode(x=x, y=y)
+    opacity = alt.FillOpacity(
+        "value:Q", scale=alt.Scale(domain=[0, 100], range=[0.02, 0.6]), legend=None
+    )
+    cells = base.mark_rect(fill=CATEGORIES[0], stroke=INK, strokeWidth=0.5, strokeOpacity=0.5)
+    text = base.mark_text(color=INK, dy=dy).encode(text=alt.Text("value:Q", format=".1f"))
+    return alt.layer(cells.encode(fillOpacity=opacity), text)

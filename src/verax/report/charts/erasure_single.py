@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 from verax.exams.tables import wide
 from verax.report.charts.chart import Chart, made
 from verax.report.charts.forms import side_by_side
-from verax.report.charts.series import Models, of_column
+from verax.report.charts.series import Models, Series, of_column
 from verax.report.charts.ticks import reach
 from verax.report.rendering import CATEGORIES, GRID, INK
 
@@ -46,7 +47,23 @@ def _points(models: Models) -> pd.DataFrame:
 
 
 def _scatter(models: Models, points: pd.DataFrame) -> Chart:
-    points["sign"] = np.where(points["delta_js"] < 0, "negative", "not negative")
+    return made(
+        "erasure-delta-js",
+        "erasure",
+        "ΔJS against Δα: erasing the top item by attention, and a random other",
+        "A point a document: how much more the output moves when the item with most weight is "
+        "erased than when a random other is (ΔJS), against how much more weight it had (Δα). "
+        "Points below the line are documents where erasing the other item moved the output more. "
+        "If weights told importance, there would be few, and only at the left. At most "
+        f"{POINTS:,} points are drawn, picked at random.",
+        scatter(models, points),
+    )
+
+
+def scatter(series: Series, points: pd.DataFrame) -> Any:
+    """`delta_js` against `delta_alpha`, a picture a model, what is negative told apart."""
+    sign = np.where(points["delta_js"] < 0, "negative", "not negative")
+    points = points.assign(sign=sign)
     signs = ["not negative", "negative"]
     most = min(1.0, reach(points["delta_alpha"].max()))
     x = alt.X(
@@ -75,17 +92,7 @@ def _scatter(models: Models, points: pd.DataFrame) -> Chart:
         .encode(x=x, y=y, color=colour, shape=shape)
     )
     layered = alt.layer(zero, marks)
-    return made(
-        "erasure-delta-js",
-        "erasure",
-        "ΔJS against Δα: erasing the top item by attention, and a random other",
-        "A point a document: how much more the output moves when the item with most weight is "
-        "erased than when a random other is (ΔJS), against how much more weight it had (Δα). "
-        "Points below the line are documents where erasing the other item moved the output more. "
-        "If weights told importance, there would be few, and only at the left. At most "
-        f"{POINTS:,} points are drawn, picked at random.",
-        side_by_side(layered, points, models, 170 if models.several else 260),
-    )
+    return side_by_side(layered, points, series, 170 if series.several else 260)
 
 
 def _negatives(models: Models, numbers: pd.DataFrame) -> Chart:
@@ -96,6 +103,19 @@ def _negatives(models: Models, numbers: pd.DataFrame) -> Chart:
         place = own["row"].str.extract(r"([\d.]+) to ([\d.]+)").astype(float)
         parts.append(own.assign(kind=kind, low=place[0], high=place[1]))
     bars = pd.concat(parts, ignore_index=True)
+    return made(
+        "erasure-negative",
+        "erasure",
+        "Negative ΔJS by Δα",
+        "For each tenth of Δα, all documents (grey) and those where a random item mattered more "
+        "than the top one (coloured). Coloured bars far to the right are documents where attention "
+        "put much more weight on the item that mattered less.",
+        negative_bars(models, bars),
+    )
+
+
+def negative_bars(series: Series, bars: pd.DataFrame) -> Any:
+    """`value` documents from `low` to `high` of Δα, by `kind`, a picture a model."""
     kinds = ["all", "with ΔJS < 0"]
     colour = alt.Color(
         "kind:N",
@@ -113,12 +133,4 @@ def _negatives(models: Models, numbers: pd.DataFrame) -> Chart:
             color=colour,
         )
     )
-    return made(
-        "erasure-negative",
-        "erasure",
-        "Negative ΔJS by Δα",
-        "For each tenth of Δα, all documents (grey) and those where a random item mattered more "
-        "than the top one (coloured). Coloured bars far to the right are documents where attention "
-        "put much more weight on the item that mattered less.",
-        side_by_side(alt.layer(marks), bars, models, 140),
-    )
+    return side_by_side(alt.layer(marks), bars, series, 140)

@@ -14,11 +14,13 @@ import numpy as np
 import pandas as pd
 
 from verax.exams.erasure.summary import whiskers
-from verax.report.charts.series import Models, Series
-from verax.report.rendering import CATEGORIES, PAPER
+from verax.report.charts.series import Series
+from verax.report.rendering import CATEGORIES, INK, PAPER
 
-WIDTH = 340
+WIDTH, _WHOLE = 340, 550
 _ROW, _OFFSET = 28, 17
+_LETTER = 8.3
+"""Pixels of a letter of 13 px in the widest fonts that browsers take, such as Verdana."""
 
 
 def data(frame: pd.DataFrame) -> alt.InlineData:
@@ -49,7 +51,7 @@ def boxes(
             x=alt.X("mean:Q", **x), color=series.colour(), shape=series.shape()
         ),
     ]
-    return _stacked(alt.layer(*layers), frame, series)
+    return _stacked(alt.layer(*layers), frame, series, order)
 
 
 def box_numbers(values: pd.Series) -> dict[str, float]:
@@ -69,7 +71,10 @@ def intervals(
     domain: Sequence[float],
     bars: bool = False,
 ) -> Any:
-    """A point for each `value` and a line from `low` to `high`, by `row`; on bars if asked."""
+    """A point for each `value` and a line from `low` to `high`, by `row`; on bars if asked.
+
+    A column `published` adds a hollow mark where it has a number.
+    """
     base, x = _rows(series, order), _axis(title, domain)
     size = 11 if series.several else 15
     layers = []
@@ -80,14 +85,17 @@ def intervals(
             )
         )
     layers += [
-        base.mark_rule(strokeWidth=2).encode(
+        base.mark_rule(strokeWidth=2, clip=True).encode(
             x=alt.X("low:Q", **x), x2="high:Q", color=series.colour()
         ),
         base.mark_point(filled=True, size=60, opacity=1).encode(
             x=alt.X("value:Q", **x), color=series.colour(), shape=series.shape()
         ),
     ]
-    return _stacked(alt.layer(*layers), frame, series)
+    if "published" in frame and frame["published"].notna().any():
+        frame = frame.assign(source="published")
+        layers.append(_published(base, alt.X("published:Q", **x)))
+    return _stacked(alt.layer(*layers), frame, series, order)
 
 
 def histograms(
@@ -131,6 +139,9 @@ def lines(
 ) -> Any:
     """`value` along x, with a band from `low` to `high` where there is one."""
     base = alt.Chart()
+    if "joined" in frame:
+        # what is not joined is a line of its own
+        base = base.encode(detail="joined:N")
     axis = _axis(title, domain) | {"axis": alt.Axis(tickCount=max(2, height // 40))}
     y = alt.Y("value:Q", **axis)
     layers: list[Any] = []
@@ -166,29 +177,48 @@ def panels(layered: Any, frame: pd.DataFrame, **independent: Any) -> Any:
     )
 
 
-def side_by_side(layered: Any, frame: pd.DataFrame, models: Models, height: int) -> Any:
+def side_by_side(layered: Any, frame: pd.DataFrame, series: Series, height: int) -> Any:
     """A picture a model, two in a row."""
-    if not models.several:
+    if not series.several:
         return layered.properties(data=data(frame), width=460, height=height)
     header = alt.Header(title=None, labelAnchor="start")
-    facet = alt.Facet("model:N", sort=list(models.names), header=header)
+    facet = alt.Facet(f"{series.field}:N", sort=list(series.names), header=header)
     narrow = layered.properties(width=210, height=height)
     return narrow.facet(facet, data=data(frame), columns=2, spacing=34)
 
 
 def _rows(series: Series, order: Sequence[str]) -> alt.Chart:
-    y = alt.Y("row:N", sort=list(order), title=None)
+    y = alt.Y(
+        "row:N",
+        sort=list(order),
+        title=None,
+        axis=alt.Axis(minExtent=_extent(order), labelLimit=340),
+    )
     base = alt.Chart().encode(y=y)
     return base.encode(yOffset=series.offset()) if series.several else base
 
 
-def _stacked(layered: Any, frame: pd.DataFrame, series: Series) -> Any:
+def _stacked(layered: Any, frame: pd.DataFrame, series: Series, order: Sequence[str]) -> Any:
     step = alt.Step(_OFFSET) if series.several else alt.Step(_ROW)
-    return panels(layered.properties(width=WIDTH, height=step), frame, y="independent")
+    width = min(WIDTH, _WHOLE - _extent(order))
+    return panels(layered.properties(width=width, height=step), frame, y="independent")
+
+
+def _extent(order: Sequence[str]) -> int:
+    """Room for the longest name in a font wider than the one that names are measured in."""
+    return round(_LETTER * max(map(len, order), default=0)) + 12
 
 
 def _axis(title: str, domain: Sequence[float]) -> dict[str, Any]:
     return {"title": title, "scale": alt.Scale(domain=list(domain), nice=False)}
+
+
+def _published(base: alt.Chart, x: alt.X) -> alt.Chart:
+    """Hollow marks, told in a legend of their own."""
+    legend = alt.Legend(symbolType="diamond", symbolFillColor="transparent", symbolSize=80)
+    scale = alt.Scale(domain=["published"], range=[INK])
+    hollow = base.mark_point(filled=False, shape="diamond", size=80, strokeWidth=1.8, opacity=1)
+    return hollow.encode(x=x, stroke=alt.Stroke("source:N", scale=scale, legend=legend, title=None))
 
 
 def _plain(series: Series) -> alt.Stroke:

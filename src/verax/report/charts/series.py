@@ -73,9 +73,13 @@ class Series:
         columns = max(1, min(len(self.names), _WIDE // widest))
         if line:
             return alt.Legend(
-                columns=columns, symbolType="stroke", symbolSize=500, symbolStrokeWidth=2
+                columns=columns,
+                symbolType="stroke",
+                symbolSize=500,
+                symbolStrokeWidth=2,
+                labelLimit=_WIDE,
             )
-        return alt.Legend(columns=columns, symbolStrokeWidth=0)
+        return alt.Legend(columns=columns, symbolStrokeWidth=0, labelLimit=_WIDE)
 
 
 class Models(Series):
@@ -118,7 +122,7 @@ def of_column(numbers: pd.DataFrame, column: str) -> pd.DataFrame:
     return numbers[(numbers["column"] == column) & numbers["value"].notna()]
 
 
-def shown_names(names: Sequence[str]) -> list[str]:
+def shown_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
     """Names as a chart has room for, no two alike.
 
     >>> shown_names(["base", "a model whose name goes on and on and on"])
@@ -127,7 +131,7 @@ def shown_names(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         clean = " ".join(printable(str(name)).split()) or "–"
-        short = clean if len(clean) <= LONGEST else clean[: LONGEST - 2].rstrip() + " …"
+        short = clean if len(clean) <= longest else clean[: longest - 2].rstrip() + " …"
         unique, number = short, 2
         while unique in found:
             unique, number = f"{short} ({number})", number + 1

@@ -1,0 +1,234 @@
+/* One document under one model: erase its words, follow an order, and see what becomes of it. */
+
+const ORDERS = { attention: "by attention", gradient: "by gradient", minimal: "minimal set" };
+
+class Reading {
+  constructor(model, about, stand) {
+    Object.assign(this, { model, about, stand });
+    this.item = model.attended === "sentences" ? "sentence" : "word";
+    const logits = numbers(about.logits);
+    const own = new Attention(numbers(about.weights), logits, model.bias);
+    this.own = { attention: own, orders: about.orders };
+    this.adversary = null;
+    if (about.adversary) {
+      const attention = new Attention(numbers(about.adversary.weights), logits, model.bias);
+      this.adversary = { attention, orders: null };
+    }
+    this.used = this.own;
+    this.count = own.weights.length;
+    this.erased = new Uint8Array(this.count);
+    this.deleted = about.deleted ? numbers(about.deleted) : null;
+    this.heats = Object.fromEntries(
+      Object.entries(about.heats).map(([name, heat]) => [name, { ...heat, values: numbers(heat.values) }]),
+    );
+    this.before = own.after(this.erased);
+    this.order = "attention";
+    this.crowded = model.classes.length > 6;
+    this.element = make("article", { class: "stand-reading", "aria-label": `${model.name}, document ${about.id}` });
+    this.build();
+    this.show();
+  }
+
+  build() {
+    const { model, about } = this;
+    const name = (c) => visible(model.classes[c]);
+    const known = about.label === null ? "" : ` · labelled ${name(about.label)}`;
+    const title = make("h3", {}, `Document ${about.id}`);
+    if (this.stand.models.length > 1) title.append(make("span", { class: "stand-model" }, ` ${model.name}`));
+    title.append(make("small", {}, ` decided ${name(about.decision)}${known}`));
+
+    this.bars = model.classes.map((_, c) => {
+      const bar = make("span", { class: "stand-bar", "aria-hidden": "true" }, make("i"), make("b"));
+      bar.lastChild.style.left = `${100 * this.before.probabilities[c]}%`;
+      const number = make("span", { class: "stand-number" });
+      const row = make("li", { "data-class": c }, make("span", { class: "stand-class", dir: "auto" }, name(c)), bar, number);
+      return { row, fill: bar.firstChild, number };
+    });
+    this.decision = make("strong", { class: "stand-decision" });
+    this.mass = make("span", { class: "stand-mass" });
+    const status = make("p", { class: "stand-status", role: "status" }, make("span", {}, "decision ", this.decision), " ", this.mass);
+    const probabilities = make("ul", { class: "stand-probabilities", "aria-label": "probability of each class" });
+    const likely = this.bars.map((_, c) => c);
+    if (this.crowded) likely.sort((a, b) => this.before.probabilities[b] - this.before.probabilities[a]);
+    probabilities.append(...likely.map((c) => this.bars[c].row));
+    this.truth = make("p", { class: "stand-truth" });
+    const label = `computed in this page: the ${this.item}’s state is taken out of the attention; the text is not read again`;
+    const outcome = make("div", { class: "stand-outcome" }, status, probabilities);
+    const caveat = make("div", { class: "stand-caveat" }, make("p", { class: "stand-label" }, label), this.truth);
+
+    this.orderButtons = Object.entries(ORDERS).map(([order, text]) => button(text, { "data-order": order }));
+    const acts = [["back", "← back"], ["step", "step →"], ["flip", "to the flip"], ["reset", "reset"]];
+    this.actButtons = Object.fromEntries(acts.map(([act, text]) => [act, button(text, { "data-act": act })]));
+    const group = (words, ...inside) => make("div", { role: "group", "aria-label": words }, ...inside);
+    const controls = make(
+      "div", { class: "stand-controls" },
+      group("order of erasing", ...this.orderButtons), group("erase", ...Object.values(this.actButtons)),
+    );
+    this.swap = button("show the adversary", { "data-adversary": "", "aria-pressed": "false" });
+    if (this.adversary) controls.append(group("attention", this.swap));
+    this.progress = make("p", { class: "stand-progress", role: "status" });
+    this.said = make("p", { class: "stand-said" });
+    const pointed = this.stand.unique("pointed");
+    this.pointed = make("p", { class: "stand-pointed", id: pointed });
+    const told = { erase: (item) => this.toggle(item), point: (item) => this.point(item) };
+    this.words = new Words(about, this.item, told);
+    this.element.append(title, outcome, caveat, controls, this.progress, this.said, this.words.element, this.pointed);
+    this.element.addEventListener("click", (event) => {
+      const pressed = event.target.closest("button");
+      if (!pressed) return;
+      if (pressed.dataset.order) this.follow(pressed.dataset.order);
+      else if (pressed.dataset.act) this.act(pressed.dataset.act);
+      else if (pressed === this.swap) this.exchange();
+    });
+  }
+
+  /** What is known of an item, and the id of where that is shown. */
+  point(item) {
+    const parts = Object.entries(this.heats).map(([name, heat]) => {
+      const values = name === "attention" ? this.used.attention.weights : heat.values;
+      return `${name} ${short(values[item])}`;
+    });
+    if (this.deleted) parts.push(`deleted ${signed(this.deleted[item])}`);
+    const text = this.words.text(item);
+    const cut = text.length > 40 ? `${text.slice(0, 39)}…` : text;
+    this.pointed.replaceChildren(make("bdi", {}, cut), ` ${parts.join(" · ")}`);
+    return this.pointed.id;
+  }
+
+  // -- erasing
+
+  mark(item, on) {
+    if (Boolean(this.erased[item]) === on) return;
+    this.erased[item] = on ? 1 : 0;
+    this.words.press(item, on);
+  }
+
+  toggle(item) {
+    this.mark(item, !this.erased[item]);
+    this.show();
+  }
+
+  ordered() {
+    if (!this.used.orders) this.used.orders = this.used.attention.orders(this.about.decision);
+    return this.used.orders[this.order] || [];
+  }
+
+  clear() {
+    for (let i = 0; i < this.count; i++) this.mark(i, false);
+  }
+
+  carry(other) {
+    this.order = other.order;
+    if (other.count === this.count) other.erased.forEach((e, i) => this.mark(i, Boolean(e)));
+    this.show();
+  }
+
+  follow(order) {
+    this.order = order;
+    this.clear();
+    this.show();
+  }
+
+  act(act) {
+    const order = this.ordered();
+    if (act === "reset") this.clear();
+    if (act === "step") {
+      const next = order.find((i) => !this.erased[i]);
+      if (next !== undefined) this.mark(next, true);
+    }
+    if (act === "back") {
+      const last = order.findLast((i) => this.erased[i]);
+      if (last !== undefined) this.mark(last, false);
+    }
+    if (act === "flip") {
+      this.clear();
+      const size = this.used.attention.flip(order, this.about.decision);
+      order.slice(0, size ?? order.length).forEach((i) => this.mark(i, true));
+    }
+    this.show();
+  }
+
+  exchange() {
+    this.used = this.used === this.own ? this.adversary : this.own;
+    press(this.swap, this.used !== this.own);
+    this.clear();
+    this.show();
+    this.stand.paint();
+  }
+
+  // -- showing
+
+  show() {
+    const { about, model } = this;
+    const now = this.used.attention.after(this.erased);
+    const flipped = now.decision !== about.decision;
+    const name = (c) => visible(model.classes[c]);
+    this.bars.forEach((bar, c) => {
+      bar.row.dataset.probability = now.probabilities[c];
+      bar.row.classList.toggle("stand-decided", c === now.decision);
+      bar.fill.style.transform = `scaleX(${now.probabilities[c]})`;
+      bar.number.textContent = now.probabilities[c].toFixed(4);
+      // of many classes the one decided for, now and before, stay in sight
+      if (this.crowded) bar.row.style.order = c === now.decision ? -2 : c === about.decision ? -1 : 0;
+    });
+    this.decision.dataset.decision = now.decision;
+    this.decision.dataset.flipped = flipped;
+    this.decision.textContent = flipped ? `⇄ ${name(now.decision)}, flipped` : name(now.decision);
+    const gone = this.erased.reduce((sum, e) => sum + e, 0);
+    this.mass.dataset.mass = now.gone;
+    this.mass.dataset.erased = gone;
+    const all = `${this.count} ${this.item}${this.count === 1 ? "" : "s"}`;
+    this.mass.textContent = `${gone} of ${all} erased, ${(100 * now.gone).toFixed(1)}% of attention`;
+    this.truth.textContent = this.deletion(now, gone);
+    this.progress.textContent = this.follows(gone);
+    this.orderButtons.forEach((b) => press(b, b.dataset.order === this.order));
+    const order = this.ordered();
+    // not `disabled`, which would throw the keyboard's focus away
+    this.actButtons.step.setAttribute("aria-disabled", String(!order.some((i) => !this.erased[i])));
+    this.actButtons.back.setAttribute("aria-disabled", String(!order.some((i) => this.erased[i])));
+    this.actButtons.flip.setAttribute("aria-disabled", String(order.length === 0));
+    this.actButtons.reset.setAttribute("aria-disabled", String(gone === 0));
+  }
+
+  deletion(now, gone) {
+    if (!this.deleted) return "";
+    const held = this.about.decision;
+    const word = this.item;
+    if (gone !== 1) return `Erase one ${word} to see beside it what truly deleting it from the text does.`;
+    if (this.used !== this.own) return `What deleting a ${word} truly does is known for the model’s own attention.`;
+    const here = now.probabilities[held] - this.before.probabilities[held];
+    const truly = this.deleted[this.erased.indexOf(1)];
+    if (!Number.isFinite(truly)) return `This ${word} cannot be deleted: nothing else would be left to read.`;
+    const what = `P(${visible(this.model.classes[held])})`;
+    return `${what} changes by ${signed(here)} here; by ${signed(truly)} when the ${word} is deleted from the text and all is read again.`;
+  }
+
+  follows() {
+    const order = this.ordered();
+    const own = this.used === this.own;
+    if (this.order === "minimal") {
+      if (order.length === 0) return "No erasure changes this decision.";
+      const all = own ? this.about.everything : order.length === this.used.attention.weights.filter((w) => w > 0).length;
+      if (all) return "Only erasing everything changes this decision: then the bias alone decides.";
+    }
+    const size = this.used.attention.flip(order, this.about.decision);
+    const some = (n) => `${n} ${this.item}${n === 1 ? "" : "s"}`;
+    if (size === null) return `Erasing ${ORDERS[this.order]}, the decision never changes.`;
+    if (this.order === "minimal") return `The smallest set that changes the decision: ${some(size)}.`;
+    const least = this.used.orders.minimal.length;
+    return `Erasing ${ORDERS[this.order]}, the decision changes after ${some(size)}; at least ${least} must go.`;
+  }
+
+  paint(heat, top) {
+    const values = heat === "attention" ? this.used.attention.weights : this.heats[heat]?.values;
+    this.words.warm(values ? values.map((value) => value / (top || 1)) : new Float64Array(this.count));
+    const adversary = this.about.adversary;
+    if (this.used === this.own || !adversary) this.said.textContent = "";
+    else {
+      const sure = adversary.certified ? "certified: none that keeps the prediction diverges more" : "found by search: another may diverge more";
+      this.said.textContent =
+        `The adversary’s attention: Jensen–Shannon divergence ${adversary.jsd.toFixed(4)} from the model’s own (at most ln 2 = 0.6931), ` +
+        `prediction kept within ε = ${short(adversary.epsilon)}; ${sure}.`;
+    }
+  }
+}

@@ -71,9 +71,7 @@ def box_plots(shown: Shown) -> Iterator[Chart]:
     by = "ranking" if "ranking" in own.rows else own.varying()[-1]
     rest = own.varying(by)
     corpus = [CORPUS] if len(own.corpora) > 1 else []
-    rows = own.rows.assign(
-        row=own.told(rest), line=own.told([by]), panel=own.told(corpus), box=own.told([])
-    )
+    rows = own.rows.assign(row=own.told(rest), line=own.told([by]), panel=own.told(corpus))
     wide = rows.pivot_table(
         index=["panel", "row", "line"], columns="measure", values="value", sort=False
     ).reset_index()

@@ -161,7 +161,8 @@ def together(ps: Sequence[float]) -> float:
     there = np.array([p for p in ps if not math.isnan(p)])
     if not len(there):
         return math.nan
-    z = ndtri(1 - np.clip(there, 1e-15, 1 - 1e-15)).sum() / math.sqrt(len(there))
+    # of p itself: 1 − p would lose the digits of a small one
+    z = -ndtri(np.clip(there, 1e-15, 1 - 1e-15)).sum() / math.sqrt(len(there))
     return float(ndtr(-z))
 
 

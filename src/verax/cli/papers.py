@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from verax.cli.parsing import Parser, add_options, given_options
-from verax.cli.run import ended_politely, parts, seconds, seed_list, show
+from verax.cli.run import add_running, ended_politely, parts, seconds, seed_list, show
 from verax.cli.terminal import console, printable, table
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
@@ -18,7 +17,7 @@ from verax.exams.verdict import REPORT
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
 from verax.papers.exhibits import MEASURED
-from verax.papers.page import as_published, shown
+from verax.papers.page import as_published, label, shown
 from verax.papers.results import Missing, part_of
 from verax.papers.running import read_parts, run_parts
 from verax.report import report as write_report
@@ -77,10 +76,7 @@ def _add_run(actions: Any) -> None:
     parser.add_argument("--out", metavar="DIR", help="where results go [NAME-SCALE]")
     parser.add_argument("--vectors", metavar="FILE", help="word vectors of all models [random]")
     parser.add_argument("--parts", metavar="NAME,…", help="only these studies of the paper")
-    parser.add_argument("--seeds", metavar="N,…", help="in place of the studies' own")
-    parser.add_argument("--budget", metavar="TIME", help="begin no cell after 90s, 25m, 2h, 1h30m")
-    parser.add_argument("--dry-run", action="store_true", help="show the cells and an estimate")
-    parser.add_argument("--retry-failed", action="store_true", help="run failed cells again")
+    add_running(parser)
     add_options(parser, "where it runs", Hardware)
     parser.set_defaults(run=run)
 
@@ -221,7 +217,7 @@ def table_of(given: argparse.Namespace) -> None:
         )
     labels = [str(name) for name in found if name not in MEASURED]
     rows = [
-        [*(_text(row[name]) for name in labels), *_numbers(row)] for row in found.to_dict("records")
+        [*(label(row[name]) for name in labels), *_numbers(row)] for row in found.to_dict("records")
     ]
     first = [" ".join(part for part in row[: len(labels)] if part) for row in rows]
     heads = [exhibit.title, "published", "measured", "sd", "low", "high", "seeds"]
@@ -272,12 +268,6 @@ def _results(chosen: Paper, given: argparse.Namespace) -> Checked:
             f"{chosen.name}"
         )
     return check_paper(chosen, folder)
-
-
-def _text(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _numbers(row: dict[Any, Any]) -> list[str]:

@@ -46,11 +46,8 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("study", nargs="?", metavar="STUDY", help="file or name of a study")
     parser.add_argument("--out", metavar="DIR", help="where results go, a URL too [its name]")
-    parser.add_argument("--dry-run", action="store_true", help="show the cells and an estimate")
-    parser.add_argument("--budget", metavar="TIME", help="begin no cell after 90s, 25m, 2h, 1h30m")
-    parser.add_argument("--retry-failed", action="store_true", help="run failed cells again")
+    add_running(parser)
     parser.add_argument("--corpora", metavar="NAME,…", help="in place of the study's")
-    parser.add_argument("--seeds", metavar="N,…", help="in place of the study's")
     parser.add_argument("--exams", metavar="NAME,…", help="in place of the study's")
     parser.add_argument(
         "--set",
@@ -62,6 +59,14 @@ def add(verbs: Any) -> None:
     )
     add_options(parser, "where it runs (over the study's own hints)", Hardware)
     parser.set_defaults(run=run)
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """The flags of every command that runs cells."""
+    parser.add_argument("--dry-run", action="store_true", help="show the cells and an estimate")
+    parser.add_argument("--budget", metavar="TIME", help="begin no cell after 90s, 25m, 2h, 1h30m")
+    parser.add_argument("--retry-failed", action="store_true", help="run failed cells again")
+    parser.add_argument("--seeds", metavar="N,…", help="in place of the study's")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -98,7 +98,7 @@ def _exhibit(checked: Checked, exhibit: Exhibit) -> Iterator[str]:
     heads = [*labels, "published", "measured", "95% interval", "seeds", "cells"]
     rows = []
     for row in table.to_dict("records"):
-        own = [_label(row[name]) for name in labels]
+        own = [label(row[name]) for name in labels]
         rows.append([*own, as_published(row["published"]), *_measured(row)])
     yield markdown(heads, rows)
 
@@ -146,7 +146,7 @@ def as_published(value: float) -> str:
     return "—" if math.isnan(value) else f"{value:,g}"
 
 
-def _label(value: Any) -> str:
+def label(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)

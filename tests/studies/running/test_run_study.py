@@ -15,7 +15,6 @@ from verax.studies.grid import read_study
 from verax.studies.grid.hardware import Hardware
 from verax.studies.running import run as running
 from verax.studies.running.run import (
-    costliest_first,
     refuse_hardware,
     run,
     with_hardware,
@@ -62,11 +61,24 @@ def test_jobs_are_told_what_is_kept_and_how_much_is_held(
 def test_the_costliest_cells_are_begun_first(engine: EngineByHand, tmp_path: Path) -> None:
     models = {"encoder": ["none", "transformer", "conv"]}
     study = read_study({**SMALL, "models": models})
-    order = [cell.model["encoder"] for cell in costliest_first(study, study.cells)]
-    assert order == ["transformer", "conv", "none"]
     run(study, tmp_path / "s")
     encoders = {cell.key: cell.model["encoder"] for cell in study.cells}
-    assert [encoders[key] for key in engine.submitted] == order
+    assert [encoders[key] for key in engine.submitted] == ["transformer", "conv", "none"]
+
+
+def test_under_a_budget_each_model_has_its_first_seed_before_any_has_its_second(
+    engine: EngineByHand, tmp_path: Path
+) -> None:
+    models = {"encoder": ["none", "transformer"]}
+    study = read_study({**SMALL, "models": models, "seeds": [7, 3]})
+    cells = {cell.key: (cell.model["encoder"], cell.seed) for cell in study.cells}
+    run(study, tmp_path / "free")
+    free = [cells[key] for key in engine.submitted]
+    assert free == [("transformer", 7), ("transformer", 3), ("none", 7), ("none", 3)]
+    engine.submitted.clear()
+    run(study, tmp_path / "bounded", budget=1000.0)
+    bounded = [cells[key] for key in engine.submitted]
+    assert bounded == [("transformer", 7), ("none", 7), ("transformer", 3), ("none", 3)]
 
 
 def test_nothing_is_started_where_nothing_is_left(

@@ -12,8 +12,8 @@ from verax.papers.jain_wallace_2019.models import (
     GRADIENT_LOO,
     measured,
 )
-from verax.papers.numbers import Number
-from verax.papers.results import Missing, PaperResults
+from verax.papers.results import PaperResults
+from verax.papers.saying import refuse_none, span, tally
 
 WEAK = 0.5
 """A mean τ below this is weak. The paper has no bound; this is half way from none to all: three
@@ -51,12 +51,12 @@ def gradients_agree_with_leave_one_out(results: PaperResults) -> Finding:
             own = model.find(results, "agreement", row, "τ-b")
             if best is not None and own is not None:
                 comparisons.append(larger(f"{model}: than attention with {name}", best, own))
-    _refuse_none(comparisons, "agreement, with gradients and leave-one-out, of a BiLSTM")
-    between = span([c.a for c in comparisons])
-    attention = span([c.b for c in comparisons if c.b is not None])
+    refuse_none(comparisons, "agreement, with gradients and leave-one-out, of a BiLSTM")
+    between = span([c.a.value for c in comparisons])
+    attention = span([c.b.value for c in comparisons if c.b is not None])
     why = (
         f"the mean τ of gradients with leave-one-out is {between}, that of attention with the two "
-        f"{attention}; {count(comparisons)} comparisons favour gradients, on {where(comparisons)}"
+        f"{attention}; {tally(comparisons)} comparisons favour gradients, on {where(comparisons)}"
     )
     return by_comparisons(comparisons, why, GENERALLY)
 
@@ -72,11 +72,11 @@ def agrees_better_without_context(results: PaperResults) -> Finding:
             if alone is not None and context is not None:
                 label = f"{model.corpus}, {model.attention}: with {name}"
                 comparisons.append(larger(label, alone, context))
-    _refuse_none(comparisons, "agreement of an mlp and of a BiLSTM on the same corpus")
-    contexts = span([c.b for c in comparisons if c.b is not None])
+    refuse_none(comparisons, "agreement of an mlp and of a BiLSTM on the same corpus")
+    contexts = span([c.b.value for c in comparisons if c.b is not None])
     why = (
-        f"the mean τ of attention is {span([c.a for c in comparisons])} without context and "
-        f"{contexts} in the BiLSTM; it is larger without in {count(comparisons)} comparisons, "
+        f"the mean τ of attention is {span([c.a.value for c in comparisons])} without context and "
+        f"{contexts} in the BiLSTM; it is larger without in {tally(comparisons)} comparisons, "
         f"on {where(comparisons)}"
     )
     return by_comparisons(comparisons, why, GENERALLY)
@@ -91,15 +91,15 @@ def permuting_changes_little(results: PaperResults) -> Finding:
             moved = model.find(results, "adversary_groups", row, MOVED)
             if moved is not None:
                 (every if row == "all" else peaked).append(below(f"{model}: {row}", moved, SMALL))
-    _refuse_none(every, "the adversary exam of a BiLSTM")
+    refuse_none(every, "the adversary exam of a BiLSTM")
     why = (
-        f"the mean change is {span([c.a for c in every])} over all documents, below {SMALL:g} in "
-        f"{count(every)} models; "
+        f"the mean change is {span([c.a.value for c in every])} over all documents, "
+        f"below {SMALL:g} in {tally(every)} models; "
     )
     if peaked:
         why += (
-            f"with half the weight or more on one word it is {span([c.a for c in peaked])}, below "
-            f"in {count(peaked)} groups, on {where(every)}"
+            f"with half the weight or more on one word it is {span([c.a.value for c in peaked])}, "
+            f"below in {tally(peaked)} groups, on {where(every)}"
         )
     else:
         why += f"no document has half the weight on one word, on {where(every)}"
@@ -114,10 +114,10 @@ def most_have_another_attention(results: PaperResults) -> Finding:
         share = model.find(results, "adversary", EPSILON, FAR)
         if share is not None:
             comparisons.append(above(str(model), share, MOST))
-    _refuse_none(comparisons, "the adversary exam of a BiLSTM")
+    refuse_none(comparisons, "the adversary exam of a BiLSTM")
     why = (
-        f"{span([c.a for c in comparisons], '.1f')}% of documents have an attention more than 0.5 "
-        f"nats away within {EPSILON}; most of them in {count(comparisons)} models, "
+        f"{span([c.a.value for c in comparisons], '.1f')}% of documents have an attention more "
+        f"than 0.5 nats away within {EPSILON}; most of them in {tally(comparisons)} models, "
         f"on {where(comparisons)}"
     )
     return by_comparisons(comparisons, why)
@@ -130,11 +130,12 @@ def also_where_attention_is_peaked(results: PaperResults) -> Finding:
             share = model.find(results, "adversary_groups", row, FAR_IN_GROUP)
             if share is not None:
                 comparisons.append(above(f"{model}: {row}", share, MOST))
-    _refuse_none(comparisons, "the adversary exam of a BiLSTM, with peaked attention somewhere")
+    refuse_none(comparisons, "the adversary exam of a BiLSTM, with peaked attention somewhere")
     why = (
         f"of documents with half the weight or more on one word, "
-        f"{span([c.a for c in comparisons], '.1f')}% have an attention more than 0.5 nats away "
-        f"within {EPSILON}; most of them in {count(comparisons)} groups, on {where(comparisons)}"
+        f"{span([c.a.value for c in comparisons], '.1f')}% have an attention more than 0.5 "
+        f"nats away within {EPSILON}; most of them in {tally(comparisons)} groups, "
+        f"on {where(comparisons)}"
     )
     return by_comparisons(comparisons, why, GENERALLY)
 
@@ -146,11 +147,11 @@ def search_is_a_lower_bound(results: PaperResults) -> Finding:
         searched = model.find(results, "adversary_search", EPSILON, "JSD")
         if exact is not None and searched is not None:
             comparisons.append(larger(str(model), exact, searched))
-    _refuse_none(comparisons, "the adversary exam with search, of a BiLSTM")
-    searched_span = span([c.b for c in comparisons if c.b is not None])
+    refuse_none(comparisons, "the adversary exam with search, of a BiLSTM")
+    searched_span = span([c.b.value for c in comparisons if c.b is not None])
     why = (
         f"within {EPSILON} the search finds a mean JSD of {searched_span}, the exact answer is "
-        f"{span([c.a for c in comparisons])}; it is larger in {count(comparisons)} models, "
+        f"{span([c.a.value for c in comparisons])}; it is larger in {tally(comparisons)} models, "
         f"on {where(comparisons)}"
     )
     return by_comparisons(comparisons, why)
@@ -162,33 +163,17 @@ def _weak(results: PaperResults, row: str, name: str) -> Finding:
         tau = model.find(results, "agreement", row, "τ-b")
         if tau is not None:
             comparisons.append(below(str(model), tau, WEAK))
-    _refuse_none(comparisons, f"agreement with {name} of a BiLSTM")
+    refuse_none(comparisons, f"agreement with {name} of a BiLSTM")
     why = (
-        f"the mean τ of attention with {name} is {span([c.a for c in comparisons])}; it is below "
-        f"{WEAK:g} in {count(comparisons)} models, on {where(comparisons)}"
+        f"the mean τ of attention with {name} is {span([c.a.value for c in comparisons])}; "
+        f"it is below {WEAK:g} in {tally(comparisons)} models, on {where(comparisons)}"
     )
     return by_comparisons(comparisons, why)
-
-
-def span(numbers: Sequence[Number], form: str = ".2f") -> str:
-    """From the least to the most of their values."""
-    low, high = min(n.value for n in numbers), max(n.value for n in numbers)
-    ends = f"{low:{form}}", f"{high:{form}}"
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
-
-
-def count(comparisons: Sequence[Comparison]) -> str:
-    return f"{sum(c.is_for for c in comparisons)} of {len(comparisons)}"
 
 
 def where(comparisons: Sequence[Comparison]) -> str:
     """The corpora of comparisons whose labels begin with them."""
     return ", ".join(dict.fromkeys(c.label.partition(",")[0] for c in comparisons))
-
-
-def _refuse_none(comparisons: Sequence[Comparison], needed: str) -> None:
-    if not comparisons:
-        raise Missing(f"no finished cell has what this needs: {needed}")
 
 
 CLAIMS = (

@@ -10,9 +10,10 @@ from verax.papers.claims import Finding, all_of, by_comparisons
 from verax.papers.comparing import Comparison, below, larger
 from verax.papers.meister_2021.along import Along, along
 from verax.papers.meister_2021.models import SOFTMAX, SPARSEGEN, SPARSEMAX, Model, models
-from verax.papers.meister_2021.wording import as_claimed, between, corpora_of, judged_on, moved
+from verax.papers.meister_2021.wording import between, corpora_of, judged_on, moved
 from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
+from verax.papers.saying import tally
 
 ALL, ON_SUPPORT = "agreement", "agreement_on_support"
 TAU = "τ-b"
@@ -54,11 +55,11 @@ def items_before_inputs(results: PaperResults) -> Finding:
         said = (
             f"τ-b of attention with {importance} is {between(a for _, a, _ in pairs)} over items "
             f"and {between(b for _, _, b in pairs)} over inputs: ahead by more than {NOTABLY:g} in "
-            f"{as_claimed(own)} models"
+            f"{tally(own)} models"
         )
         support = between(tau(results, m, ITEMS, importance, ON_SUPPORT) for m, _, _ in pairs)
         said += f" (items with weight alone: {support})" if support else ""
-        told.append(said + (f", and in {as_claimed(others)} of sparsegen." if others else "."))
+        told.append(said + (f", and in {tally(others)} of sparsegen." if others else "."))
     if not on:
         raise Missing("no finished cell of softmax or sparsemax gives attention's agreement")
     return all_of(parts, " ".join([*told, judged_on(on)]))
@@ -76,7 +77,7 @@ def falls_with_lam(results: PaperResults) -> Finding:
         if not own:
             continue
         said = (
-            f"With λ, agreement with {importance} of inputs falls in {as_claimed(own)} "
+            f"With λ, agreement with {importance} of inputs falls in {tally(own)} "
             f"(correlation {between(found.tau for found in chosen)}"
         )
         rest = [found for found in every if found not in chosen]
@@ -113,7 +114,7 @@ def no_better_explanation(results: PaperResults) -> Finding:
     lower = sum(gain < 0 for gain in gains)
     why = (
         f"Under sparse attention τ-b with importances of inputs is at most {NO_BETTER:g} above "
-        f"softmax's in {as_claimed(own)} comparisons, and lower in {lower}; it changes by "
+        f"softmax's in {tally(own)} comparisons, and lower in {lower}; it changes by "
         f"{moved(gains)}. {judged_on(on)}"
     )
     return by_comparisons(own, why, need=ON_THE_WHOLE)

@@ -8,9 +8,10 @@ from verax.papers.claims import Finding, all_of, by_comparisons
 from verax.papers.comparing import Comparison, above, below, larger
 from verax.papers.meister_2021.along import along
 from verax.papers.meister_2021.models import SOFTMAX, SPARSEMAX, Model, models
-from verax.papers.meister_2021.wording import as_claimed, between, corpora_of, judged_on, moved
+from verax.papers.meister_2021.wording import between, corpora_of, judged_on, moved
 from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
+from verax.papers.saying import tally
 
 TABLE, MEAN = "entropy", "mean"
 ON_ITEMS = "gradient, of inputs on an item's magnitude"
@@ -34,7 +35,7 @@ def high_on_items(results: PaperResults) -> Finding:
     own = [above(str(model), number, HIGH) for model, number in found]
     why = (
         f"The entropy of inputs' influence on items is {_range(found)}, above {HIGH:g} in "
-        f"{as_claimed(own)}. {judged_on(corpora_of(m for m, _ in found))}"
+        f"{tally(own)}. {judged_on(corpora_of(m for m, _ in found))}"
     )
     return by_comparisons(own, why)
 
@@ -84,12 +85,12 @@ def high_on_output(results: PaperResults) -> Finding:
             if model.is_sparse and (model.corpus, model.encoder) in dense
         ]
         against = [larger(f"{m}: {importance}, no lower", a, b, by=-LITTLE) for m, a, b in pairs]
-        said = f"By {importance} it is {_range(found)}, above {HIGH:g} in {as_claimed(own)} models"
+        said = f"By {importance} it is {_range(found)}, above {HIGH:g} in {tally(own)} models"
         if pairs:
             changes = [a.value - b.value for _, a, b in pairs]
             said += (
                 f"; sparse attention changes it by {moved(changes)} "
-                f"from softmax's, less than {LITTLE:g} downwards in {as_claimed(against)}"
+                f"from softmax's, less than {LITTLE:g} downwards in {tally(against)}"
             )
         told.append(f"{said}.")
         high += own
@@ -117,7 +118,7 @@ def falls_with_lam(results: PaperResults) -> Finding:
     why = (
         f"λ and the entropy of gradients over inputs correlate by {between(o.tau for o in found)} "
         f"(τ-b; Spearman {between(o.spearman for o in found)}, Pearson "
-        f"{between(o.pearson for o in found)}), negative in {as_claimed(own)}."
+        f"{between(o.pearson for o in found)}), negative in {tally(own)}."
     )
     supports = [o.support_tau for o in found if o.support_tau is not None]
     if supports:

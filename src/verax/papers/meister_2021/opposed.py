@@ -10,9 +10,10 @@ from typing import Any
 from verax.papers.claims import Finding, all_of
 from verax.papers.comparing import Comparison, above, below
 from verax.papers.meister_2021.models import ADVERSARIES, ENCODERS, SOFTMAX, SPARSEMAX
-from verax.papers.meister_2021.wording import as_claimed, between, judged_on
+from verax.papers.meister_2021.wording import between, judged_on
 from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
+from verax.papers.saying import tally
 
 POST_HOC, TRAINED, SEEDS = "adversary", "adversaries", "adversaries_seeds"
 LET_GO, KEPT = "any output", "ε = 0.05"
@@ -137,7 +138,7 @@ def _told(
         yield (
             f"The farthest attention over the same states, whatever it says, changes accuracy by "
             f"{between((c.a for c in costs), 1)} points: a fall of more than {HURT:g} in "
-            f"{as_claimed(costs)} models."
+            f"{tally(costs)} models."
         )
     else:
         yield "No other attention over the same states is among the results."
@@ -150,7 +151,7 @@ def _told(
         yield (
             f"Trained adversaries, {between(distances)} nats away, change accuracy by "
             f"{between((c.a for c in learnt), 1)} points: less than {HURT:g} downwards in "
-            f"{as_claimed(learnt)}."
+            f"{tally(learnt)}."
         )
     elif not near:
         yield "No trained adversary is among the results."

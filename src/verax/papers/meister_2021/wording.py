@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from verax.papers.comparing import Comparison
 from verax.papers.meister_2021.models import CORPORA, Model
 from verax.papers.numbers import Number
+from verax.papers.saying import span
 
 
 def between(numbers: Iterable[Number | None], digits: int = 2) -> str:
@@ -19,8 +19,7 @@ def between(numbers: Iterable[Number | None], digits: int = 2) -> str:
     values = [n.value for n in numbers if n is not None and not math.isnan(n.value)]
     if not values:
         return ""
-    low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
-    return low if low == high else f"{low} to {high}"
+    return span(values, f".{digits}f")
 
 
 def moved(changes: Sequence[float]) -> str:
@@ -29,13 +28,7 @@ def moved(changes: Sequence[float]) -> str:
     >>> moved([0.012, -0.3]), moved([0.1])
     ('-0.30 to +0.01', '+0.10')
     """
-    low, high = f"{min(changes):+.2f}", f"{max(changes):+.2f}"
-    return low if low == high else f"{low} to {high}"
-
-
-def as_claimed(comparisons: Sequence[Comparison]) -> str:
-    """How many of how many go the claim's way."""
-    return f"{sum(c.is_for for c in comparisons)} of {len(comparisons)}"
+    return span(changes, "+.2f")
 
 
 def judged_on(corpora: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from verax.papers.claims import Finding
 from verax.papers.comparing import Comparison, above, below, larger
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
+from verax.papers.saying import tally
 from verax.papers.serrano_smith_2019.architectures import (
     WITH_ENCODER,
     WITHOUT_ENCODER,
@@ -30,7 +31,6 @@ from verax.papers.serrano_smith_2019.words import (
     counted,
     differences,
     spread,
-    tally,
 )
 
 RANKINGS = ("random", "attention", "gradient", "product")

@@ -8,6 +8,7 @@ from verax.papers.claims import Finding
 from verax.papers.comparing import above, below, larger
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
+from verax.papers.saying import tally
 from verax.papers.serrano_smith_2019.architectures import (
     ARCHITECTURES,
     WITH_ENCODER,
@@ -33,7 +34,6 @@ from verax.papers.serrano_smith_2019.words import (
     counted,
     differences,
     spread,
-    tally,
 )
 
 TENTHS = tuple(f"Δα {k / 10:.1f} to {(k + 1) / 10:.1f}" for k in range(10))

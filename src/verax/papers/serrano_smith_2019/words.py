@@ -13,6 +13,7 @@ from verax.papers.claims import Finding, all_of
 from verax.papers.comparing import Comparison
 from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
+from verax.papers.saying import span
 
 VAST_MAJORITY = 85.0
 """Percent. The paper says it of Table 2, where 85.6 to 90.9 percent do not flip."""
@@ -41,18 +42,12 @@ OFTEN = 0.5
 """Of models: *often*, *not always*."""
 
 
-def tally(comparisons: Sequence[Comparison]) -> str:
-    """How many are as claimed: `5 of 6`."""
-    return f"{sum(c.is_for for c in comparisons)} of {len(comparisons)}"
-
-
 def spread(numbers: Iterable[Number], digits: int = 1) -> str:
     """From the least to the greatest value."""
     values = [number.value for number in numbers]
     if not values:
         return "nothing"
-    low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
-    return low if low == high else f"{low} to {high}"
+    return span(values, f".{digits}f")
 
 
 def differences(comparisons: Sequence[Comparison], digits: int = 2) -> str:
@@ -60,8 +55,7 @@ def differences(comparisons: Sequence[Comparison], digits: int = 2) -> str:
     values = [c.a.value - c.b.value for c in comparisons if c.b is not None]
     if not values:
         return "nothing"
-    low, high = (f"{value:+.{digits}f}" for value in (min(values), max(values)))
-    return low if low == high else f"{low} to {high}"
+    return span(values, f"+.{digits}f")
 
 
 def judged_on(results: PaperResults, comparisons: Sequence[Comparison]) -> str:

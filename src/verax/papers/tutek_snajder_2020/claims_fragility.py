@@ -9,6 +9,7 @@ from verax.papers.claims import Finding, by_comparisons
 from verax.papers.comparing import Comparison, below, larger
 from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
+from verax.papers.saying import tally
 from verax.papers.tutek_snajder_2020.models import (
     ATTENTIONS,
     DIABETES,
@@ -26,7 +27,7 @@ from verax.papers.tutek_snajder_2020.models import (
     plain_name,
     size,
 )
-from verax.papers.tutek_snajder_2020.telling import count, exceptions, label, needed, on, span
+from verax.papers.tutek_snajder_2020.telling import exceptions, label, needed, on, span
 
 CHANGED = {UNIFORM: "uniform", PERMUTED: "permuted"}
 REGULARISED = ("concat", "tying", "mlm")
@@ -66,7 +67,7 @@ def f1_stays_close(results: PaperResults) -> Finding:
     gaps = [c.difference - CLOSE for c in comparisons]
     why = (
         f"F1 less the base's is {span(gaps, sign=True)} points {on(comparisons)}; "
-        f"{count(comparisons)} models lose less than {CLOSE:g}{exceptions(comparisons)}."
+        f"{tally(comparisons)} models lose less than {CLOSE:g}{exceptions(comparisons)}."
     )
     return by_comparisons(comparisons, why)
 
@@ -85,7 +86,7 @@ def masked_lm_is_more_fragile(results: PaperResults) -> Finding:
     why = _told(results, "mlm", comparisons)
     concat = _more_fragile(results, "concat")
     if concat:
-        why += f" Concatenation is in {count(concat)}."
+        why += f" Concatenation is in {tally(concat)}."
     return by_comparisons(comparisons, why, AS_A_RULE)
 
 
@@ -107,7 +108,7 @@ def residual_is_like_concat(results: PaperResults) -> Finding:
     needed(comparisons, "the residual model and concatenation")
     why = (
         f"Δ F1 of the residual model less that of concatenation is {span(gaps, sign=True)} points "
-        f"{on(comparisons)}; within {ALIKE:g} in {count(comparisons)}{exceptions(comparisons)}."
+        f"{on(comparisons)}; within {ALIKE:g} in {tally(comparisons)}{exceptions(comparisons)}."
     )
     return by_comparisons(comparisons, why, AS_A_RULE)
 
@@ -136,7 +137,7 @@ def long_texts_are_fragile(results: PaperResults) -> Finding:
                         losses.setdefault(second, []).append(many.value)
     needed(comparisons, "base models on a corpus of short texts and on one of long texts")
     told = [f"{c} ({lengths[c]:.0f} words) {span(losses[c], sign=True)}" for c in losses]
-    why = f"Δ F1 of the base: {'; '.join(told)}. As claimed in {count(comparisons)}."
+    why = f"Δ F1 of the base: {'; '.join(told)}. As claimed in {tally(comparisons)}."
     return by_comparisons(comparisons, why)
 
 
@@ -153,7 +154,7 @@ def deep_encoders_are_robust(results: PaperResults) -> Finding:
                     comparisons.append(larger(told, size(shallow), size(deeper)))
     needed(comparisons, "base models of several depths")
     why = (
-        f"|Δ F1| falls by a layer more in {count(comparisons)} {on(comparisons)}"
+        f"|Δ F1| falls by a layer more in {tally(comparisons)} {on(comparisons)}"
         f"{exceptions(comparisons)}."
     )
     return by_comparisons(comparisons, why)
@@ -175,9 +176,9 @@ def depth_weakens_regularisation(results: PaperResults) -> Finding:
                     comparisons.append(found)
                     by_model.setdefault(model, []).append(found)
     needed(comparisons, "regularised models of one and of three layers")
-    told = ", ".join(f"{model} {count(own)}" for model, own in by_model.items())
+    told = ", ".join(f"{model} {tally(own)}" for model, own in by_model.items())
     why = (
-        f"|Δ F1| is smaller with three layers than with one in {count(comparisons)} "
+        f"|Δ F1| is smaller with three layers than with one in {tally(comparisons)} "
         f"{on(comparisons)}: {told}{exceptions(comparisons)}."
     )
     return by_comparisons(comparisons, why, SHRINKS)
@@ -198,7 +199,7 @@ def diabetes_falls_to_nothing(results: PaperResults) -> Finding:
                         found.append(f1.value)
     if not comparisons:
         raise Missing("needs the MIMIC diabetes corpus, which is not at hand")
-    why = f"F1 is {span(found)}; below {ZERO:g} in {count(comparisons)}{exceptions(comparisons)}."
+    why = f"F1 is {span(found)}; below {ZERO:g} in {tally(comparisons)}{exceptions(comparisons)}."
     return by_comparisons(comparisons, why)
 
 
@@ -225,12 +226,12 @@ def _more_fragile(results: PaperResults, model: str, base: str = "base") -> list
 def _told(results: PaperResults, model: str, comparisons: Sequence[Comparison]) -> str:
     gaps = span((c.difference for c in comparisons), sign=True)
     said = (
-        f"Loses more F1 than the base in {count(comparisons)} {on(comparisons)}, by {gaps} points"
+        f"Loses more F1 than the base in {tally(comparisons)} {on(comparisons)}, by {gaps} points"
         f"{exceptions(comparisons)}."
     )
     frozen = _more_fragile(results, model, "base, frozen")
     if frozen:
-        said += f" Than the base with frozen vectors in {count(frozen)}."
+        said += f" Than the base with frozen vectors in {tally(frozen)}."
     return said
 
 

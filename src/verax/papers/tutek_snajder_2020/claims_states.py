@@ -11,6 +11,7 @@ from verax.papers.claims import Finding, all_of, by_comparisons
 from verax.papers.comparing import Comparison, above, below, larger
 from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
+from verax.papers.saying import tally
 from verax.papers.tutek_snajder_2020.claims_fragility import AS_A_RULE
 from verax.papers.tutek_snajder_2020.models import (
     ADVERSARIES,
@@ -29,7 +30,7 @@ from verax.papers.tutek_snajder_2020.models import (
     size,
     times,
 )
-from verax.papers.tutek_snajder_2020.telling import count, exceptions, label, needed, on, span
+from verax.papers.tutek_snajder_2020.telling import exceptions, label, needed, on, span
 
 NEAR_CEILING = 0.8
 """Share of the words' entropy that is *near* it.
@@ -91,14 +92,14 @@ def states_keep_their_words(results: PaperResults) -> Finding:
                 kept.append(100 * residual.value / entropy.value)
     every = [c for comparisons in found.values() for c in comparisons]
     needed(every, "the base and a model that keeps states near their words")
-    counts = ", ".join(f"{model} {count(own)}" for model, own in found.items())
+    counts = ", ".join(f"{model} {tally(own)}" for model, own in found.items())
     why = f"Above the base {on(every)}: {counts}{exceptions(every)}."
     if less:
-        why += f" With the floor of shuffled labels taken off: {count(less)}."
+        why += f" With the floor of shuffled labels taken off: {tally(less)}."
     if kept:
         why += f" Residual has {span(kept, 0)}% of the entropy of frequent words."
     if beyond:
-        why += f" Tying has more than residual in {count(beyond)}."
+        why += f" Tying has more than residual in {tally(beyond)}."
     told_parts = [(model, own, 1.0) for model, own in found.items()]
     return all_of([*told_parts, ("residual near the ceiling", ceiling, 1.0)], why)
 
@@ -109,14 +110,14 @@ def tokens_alone_say_less(results: PaperResults) -> Finding:
     found = {model: _below_base(results, model) for model in ("tying", "mlm")}
     every = [c for comparisons in found.values() for c in comparisons]
     needed(every, "the base and tying or the masked LM")
-    counts = [f"{model} {count(own)}" for model, own in found.items()]
+    counts = [f"{model} {tally(own)}" for model, own in found.items()]
     why = (
         f"A token alone is less sure than in the base {on(every)}: {', '.join(counts)}"
         f"{exceptions(every)}, by {span((c.difference for c in every), 3, sign=True)}."
     )
     residual = _below_base(results, "residual")
     if residual:
-        why += f" Residual: {count(residual)}."
+        why += f" Residual: {tally(residual)}."
     return all_of([(model, own, 1.0) for model, own in found.items()], why)
 
 
@@ -141,8 +142,8 @@ def neutral_tokens_carry_the_decision(results: PaperResults) -> Finding:
     needed(near, "tying or the masked LM")
     why = (
         f"In the base {span(shares, 0)}% of tokens alone decide as the text does, more than "
-        f"{MOST:.0f}% in {count(agree)} {on(agree)}. Under tying and the masked LM a token alone "
-        f"gives {span(sure, 3)}, within {NEAR_HALF:g} of a half in {count(near)}{exceptions(near)}."
+        f"{MOST:.0f}% in {tally(agree)} {on(agree)}. Under tying and the masked LM a token alone "
+        f"gives {span(sure, 3)}, within {NEAR_HALF:g} of a half in {tally(near)}{exceptions(near)}."
     )
     return all_of([("base", agree, AS_A_RULE), ("tying and masked LM", near, 1.0)], why)
 

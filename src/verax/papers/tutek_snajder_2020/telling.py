@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from verax.papers import saying
 from verax.papers.comparing import Comparison
 from verax.papers.results import Missing
 
@@ -18,11 +19,6 @@ def label(corpus: str, *rest: str) -> str:
     'sst: dot, tying'
     """
     return corpus + _NAMES_END + ", ".join(rest)
-
-
-def count(comparisons: Sequence[Comparison]) -> str:
-    """How many are as claimed: `7 of 8`."""
-    return f"{sum(c.is_for for c in comparisons)} of {len(comparisons)}"
 
 
 def on(comparisons: Iterable[Comparison]) -> str:
@@ -44,9 +40,7 @@ def span(values: Iterable[float], digits: int = 1, sign: bool = False) -> str:
     >>> span([0.42, -1.2], sign=True), span([0.5])
     ('−1.2 to +0.4', '0.5')
     """
-    shown = [f"{value:{'+' if sign else ''}.{digits}f}" for value in sorted(values)]
-    ends = [shown[0]] if shown[0] == shown[-1] else [shown[0], shown[-1]]
-    return " to ".join(ends).replace("-", "−")
+    return saying.span(values, f"{'+' if sign else ''}.{digits}f").replace("-", "−")
 
 
 def needed(comparisons: Sequence[Comparison], what: str) -> None:

@@ -8,6 +8,7 @@ from verax.papers.claims import Claim, Finding, all_of, by_comparisons
 from verax.papers.comparing import Comparison, larger
 from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
+from verax.papers.saying import refuse_none, tally
 from verax.papers.wiegreffe_pinter_2019.models import (
     BASE,
     BY_ADVERSARY,
@@ -44,7 +45,7 @@ def uniform_does_as_well(results: PaperResults) -> Finding:
         raise Missing(f"needs {names}, with uniform attention trained as a control")
     why = (
         f"F1 is {_pairs(comparisons)} with uniform and with trained attention; less than "
-        f"{NEARLY:g} point lower in {count(comparisons)} corpora"
+        f"{NEARLY:g} point lower in {tally(comparisons)} corpora"
     )
     return by_comparisons(comparisons, why)
 
@@ -52,10 +53,10 @@ def uniform_does_as_well(results: PaperResults) -> Finding:
 def attention_helps_elsewhere(results: PaperResults) -> Finding:
     others = [name for name in corpora(results) if name not in TOPICS]
     comparisons = _controls(results, BASE, UNIFORM, others)
-    _refuse_none(comparisons, "trained and uniform attention on a corpus other than of topics")
+    refuse_none(comparisons, "trained and uniform attention on a corpus other than of topics")
     why = (
         f"F1 is {_pairs(comparisons)} with trained and with uniform attention; higher with trained "
-        f"in {count(comparisons)} corpora"
+        f"in {tally(comparisons)} corpora"
     )
     return by_comparisons(comparisons, why)
 
@@ -68,10 +69,10 @@ def seeds_differ_less_than_adversaries(results: PaperResults) -> Finding:
         chance = find(results, SEEDS, "mean", "JSD", corpus)
         if trained is not None and chance is not None:
             comparisons.append(larger(corpus, trained, chance))
-    _refuse_none(comparisons, "adversaries, and models of other seeds")
+    refuse_none(comparisons, "adversaries, and models of other seeds")
     why = (
         f"JSD from the base is {_pairs(comparisons, '.3f')} for adversaries and for other seeds; "
-        f"larger for adversaries in {count(comparisons)} corpora"
+        f"larger for adversaries in {tally(comparisons)} corpora"
     )
     return by_comparisons(comparisons, why)
 
@@ -90,10 +91,10 @@ def divergence_costs_output(results: PaperResults) -> Finding:
             if low is not None and high is not None:
                 label = f"{corpus}: λ {along[0]:g} to {along[-1]:g}, {column}"
                 into.append(larger(label, high, low))
-    _refuse_none([*jsd, *tvd], "adversaries of two or more λ")
+    refuse_none([*jsd, *tvd], "adversaries of two or more λ")
     why = (
-        f"from the smallest λ to the largest JSD rises in {count(jsd)} corpora"
-        f"{_ends(jsd)}, and TVD in {count(tvd)}{_ends(tvd)}"
+        f"from the smallest λ to the largest JSD rises in {tally(jsd)} corpora"
+        f"{_ends(jsd)}, and TVD in {tally(tvd)}{_ends(tvd)}"
     )
     return all_of([("JSD", jsd, 1.0), ("TVD", tvd, 1.0)], why)
 
@@ -115,10 +116,10 @@ def trained_are_less_free(results: PaperResults) -> Finding:
         free = find(results, "adversary", f"ε = {epsilon:g}", "JSD", corpus)
         if free is not None:
             comparisons.append(larger(f"{corpus}: ε {epsilon:g}", free, trained))
-    _refuse_none(comparisons, "adversaries, and the adversary exam of the base")
+    refuse_none(comparisons, "adversaries, and the adversary exam of the base")
     why = (
         f"JSD is {_pairs(comparisons, '.3f')} for attention picked by document and for trained "
-        f"adversaries; larger by document in {count(comparisons)} corpora"
+        f"adversaries; larger by document in {tally(comparisons)} corpora"
     )
     return by_comparisons(comparisons, why)
 
@@ -137,10 +138,10 @@ def guides_better_than_adversary(results: PaperResults) -> Finding:
 
 def _guided(results: PaperResults, other: str, words: str, need: float) -> Finding:
     comparisons = _controls(results, BY_BASE, other, corpora(results))
-    _refuse_none(comparisons, f"models without context, under the base's weights and {words}")
+    refuse_none(comparisons, f"models without context, under the base's weights and {words}")
     why = (
         f"F1 of a model without context is {_pairs(comparisons)} under the base's weights and "
-        f"{words}; higher under the base's in {count(comparisons)} corpora"
+        f"{words}; higher under the base's in {tally(comparisons)} corpora"
     )
     return by_comparisons(comparisons, why, need)
 
@@ -177,15 +178,6 @@ def _ends(comparisons: Sequence[Comparison]) -> str:
 
 def _both(comparison: Comparison) -> list[Number]:
     return [n for n in (comparison.a, comparison.b) if n is not None]
-
-
-def count(comparisons: Sequence[Comparison]) -> str:
-    return f"{sum(c.is_for for c in comparisons)} of {len(comparisons)}"
-
-
-def _refuse_none(comparisons: Sequence[Comparison], needed: str) -> None:
-    if not comparisons:
-        raise Missing(f"no finished cell has what this needs: {needed}")
 
 
 CLAIMS = (

@@ -142,9 +142,27 @@ def report(ran: Ran, out: str, given: argparse.Namespace) -> int:
         markup=False,
     )
     if ran.there and "://" not in out:
-        write_report(open_study(out), Path(out) / REPORT)
-        screen.print(f"to look at: {Path(out) / REPORT}", markup=False)
+        _show_page(out)
     return 1 if ran.failed else 0
+
+
+def _show_page(out: str) -> None:
+    """Write the report of what is done, and say where it is.
+
+    A page that cannot be made is told of and no more: the cells are done, and the exit code is
+    theirs.
+    """
+    target = Path(out) / REPORT
+    try:
+        results = open_study(out)
+        if "summary" not in results.tables:  # no cell was examined
+            return
+        write_report(results, target)
+    except VeraxError as error:
+        told = f"no report: {one_line(str(error))}; to try again: verax report {shlex.quote(out)}"
+    else:
+        told = f"to look at: {target}"
+    console().print(printable(told), markup=False)
 
 
 def show(study: Study, plan: Outlook, retry_failed: bool) -> None:

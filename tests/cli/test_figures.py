@@ -12,6 +12,8 @@ from verax.cli.parsing import Parser
 from verax.errors import VeraxError
 from verax.exams import Verdict
 from verax.exams.verdict import summary_frame
+from verax.papers import check_paper, paper
+from verax.report.charts import charts_of_paper
 from verax.studies import Sweep
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -50,29 +52,58 @@ def test_several_verdicts_are_on_one_chart() -> None:
     assert ">mine<" in Path("by-name/information-bars.svg").read_text()
 
 
-def test_a_sweep() -> None:
+def a_sweep(folder: str) -> None:
     rows = [
         {"lam": lam, "seed": 0, "id": i, "measure": m, "value": 0.5 + i / 9, "reason": None}
         for lam in (-1.0, 0.0, 0.5)
         for i in range(3)
         for m in ("accuracy", "support_share")
     ]
-    Sweep(pd.DataFrame(rows)).save("sweep")
+    Sweep(pd.DataFrame(rows)).save(folder)
+
+
+def test_a_sweep() -> None:
+    a_sweep("sweep")
     call("sweep", "--out", "figures")
     assert [path.name for path in Path("figures").iterdir()] == ["sweep-accuracy.svg"]
 
 
+def test_verdicts_in_one_folder_are_on_one_chart() -> None:
+    for folder in ("demo/soft-verdict", "demo/sparse-verdict"):
+        saved(folder)
+    call("demo", "--out", "figures")
+    text = Path("figures/information-bars.svg").read_text()
+    assert ">soft<" in text
+    assert ">sparse<" in text
+
+
+@pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("pdf", b"%PDF")])
+def test_a_paper(kind: str, start: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the results kept here: a file for each chart of the paper's own page."""
+    results = Path(__file__).parents[2] / "results" / "meister-2021"
+    call(str(results), "--format", kind, "--out", "figures")
+    files = {path.name: path.read_bytes() for path in Path("figures").iterdir()}
+    checked = check_paper(paper("meister-2021"), results)
+    assert set(files) == {f"{chart.name}.{kind}" for chart in charts_of_paper(checked)}
+    assert {f"table1.{kind}", f"figure2.{kind}"} <= set(files)
+    assert all(made.startswith(start) for made in files.values())
+    out = capsys.readouterr().out
+    assert all(f"figures/{name}  " in out for name in files)
+
+
 def test_refusals() -> None:
     saved("run")
+    a_sweep("sweep")
     Path("empty").mkdir()
     Path("file").write_text("")
     Verdict({}, {"format": 1, "exams": [], "tables": []}).save("bare")
     for arguments, said in (
         (["run", "--format", "gif", "--out", "x"], "unknown format 'gif': choose from svg, pdf"),
-        (["empty", "--out", "x"], "nothing to draw in empty: expected a saved verdict, sweep"),
-        (["nowhere", "--out", "x"], "nothing to draw in nowhere"),
+        (["empty", "--out", "x"], "empty holds nothing to show: expected what verax examine"),
+        (["nowhere", "--out", "x"], "no folder nowhere"),
         (["bare", "--out", "x"], "nothing to draw: these results have no table with a chart"),
-        (["run", "empty", "--out", "x"], "empty is not a saved verdict"),
+        (["run", "empty", "--out", "x"], "empty holds nothing to show"),
+        (["run", "sweep", "--out", "x"], "sweep is not a saved verdict"),
         (["run", "run", "--out", "x"], "a folder is given twice"),
         (["a=run", "run", "--out", "x"], "run has no name, others have"),
         (["a=run", "a=run", "--out", "x"], "two results have one name"),

@@ -93,7 +93,7 @@ def test_examine_writes_a_report_last_and_may_replace_it(
     ("places", "message"),
     [
         (["nowhere"], "no folder nowhere"),
-        (["."], "holds nothing to report"),
+        (["."], "holds nothing to show: expected what verax examine, demo, run, sweep, adversary"),
     ],
 )
 def test_what_cannot_be_shown_is_told_in_a_line(
@@ -106,6 +106,17 @@ def test_what_cannot_be_shown_is_told_in_a_line(
     monkeypatch.chdir(tmp_path)
     assert main(["report", *places]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_model_and_several_that_are_no_verdicts_are_refused(
+    planted: verax.Corpus, saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verax.train(planted, encoder="none", epochs=1).save(tmp_path / "model")
+    assert main(["report", str(tmp_path / "model")]) == 2
+    assert "model is a model: examine it, and give the verdict" in capsys.readouterr().err
+    verax.sweep(planted, [0, 0.5], encoder="none", epochs=1).save(tmp_path / "sweep")
+    assert main(["report", str(saved / "soft"), str(tmp_path / "sweep")]) == 2
+    assert "is no verdict: several can be shown only if all are" in capsys.readouterr().err
 
 
 def test_two_of_one_name_and_a_folder_as_file_are_refused(

@@ -1,4 +1,4 @@
-"""Curves along λ, and of trained adversaries."""
+"""Curves along λ, of trained adversaries, and how models differ from the first."""
 
 from __future__ import annotations
 
@@ -6,33 +6,18 @@ import re
 
 import pandas as pd
 import pytest
+from made_up_studies import LAMS, made_up_adversaries, made_up_comparison, made_up_sweep
 from test_charts import frame, marks
 
 from verax.errors import VeraxError
 from verax.exams import Verdict
-from verax.report.charts.adversaries import charts as charts_of_adversaries
-from verax.report.figures import charts_of_sweep, study_verdicts
-from verax.studies import Adversaries, Sweep
-
-LAMS = (-100.0, -1.0, 0.0, 0.97)
-MEASURES = ("entropy: attention", "tau: inputs attention : gradient", "accuracy", "support_share")
+from verax.report.charts import charts_of_other
+from verax.report.figures import study_verdicts
 
 
-@pytest.fixture
-def sweep() -> Sweep:
-    rows = [
-        {"lam": lam, "seed": seed, "id": id_, "measure": m, "value": 0.1 * (k + id_ + seed)}
-        for k, lam in enumerate(LAMS)
-        for seed in (0, 1)
-        for id_ in (0, 1)
-        for m in MEASURES
-    ]
-    return Sweep(pd.DataFrame(rows).assign(reason=None))
-
-
-def test_means_along_lambda(sweep: Sweep) -> None:
+def test_means_along_lambda() -> None:
     """A value is 0.1 (k + id + seed), so that the mean at the k-th λ is 0.1 k + 0.1."""
-    charts = {chart.name: chart for chart in charts_of_sweep(sweep)}
+    charts = {chart.name: chart for chart in charts_of_other(made_up_sweep())}
     assert list(charts) == ["sweep-entropy", "sweep-tau", "sweep-accuracy"]
     drawn = frame(charts["sweep-entropy"])
     assert drawn["lam"].tolist() == list(LAMS)
@@ -47,31 +32,8 @@ def test_means_along_lambda(sweep: Sweep) -> None:
     }
 
 
-@pytest.fixture
-def adversaries() -> Adversaries:
-    """Two documents of several items; the adversary of λ 1 is 0.4 away, that of λ 0 0.1."""
-    rows = []
-
-    def add(kind: str, name: str, lam: float | None, **measures: list[float]) -> None:
-        for split in ("validation", "test"):
-            for measure, values in measures.items():
-                for id_, value in enumerate(values):
-                    told = {"kind": kind, "name": name, "lam": lam, "seed": 1, "split": split}
-                    rows.append({**told, "id": id_, "measure": measure, "value": value})
-
-    decided = {"decision": [0.0, 1.0], "correct": [1.0, 1.0]}
-    sizes = {"label": [0.0, 1.0], "max_weight": [0.5, 0.5], "items": [4.0, 4.0]}
-    add("control", "base", None, **decided, **sizes)
-    for lam, jsd in ((0.0, 0.1), (1.0, 0.4)):
-        far = {"jsd": [jsd, jsd], "tvd": [lam / 10] * 2, "same": [1.0, 1.0]}
-        add("adversary", "adversary", lam, **decided, **far)
-    add("seed", "given", None, **decided, jsd=[0.2, 0.2], tvd=[0.05, 0.05], same=[1.0, 1.0])
-    manifest = {"split": "test", "classes": ["a", "b"], "tolerance": 0.01, "left_out": {}}
-    return Adversaries(pd.DataFrame(rows), manifest)
-
-
-def test_outputs_against_attention(adversaries: Adversaries) -> None:
-    charts = {chart.name: chart for chart in charts_of_adversaries(adversaries)}
+def test_outputs_against_attention() -> None:
+    charts = {chart.name: chart for chart in charts_of_other(made_up_adversaries())}
     assert set(charts) == {"adversaries-tvd", "adversaries-accuracy"}
     drawn = frame(charts["adversaries-tvd"])
     own = drawn[drawn["kind"] == "adversaries, one a λ"]
@@ -81,6 +43,38 @@ def test_outputs_against_attention(adversaries: Adversaries) -> None:
     assert seeds[["jsd", "tvd"]].to_numpy().ravel().tolist() == pytest.approx([0.2, 0.05])
     assert marks(charts["adversaries-tvd"], "symbol") == len(drawn)
     assert "chosen" in charts["adversaries-tvd"].svg()
+
+
+def test_differences_from_the_first() -> None:
+    """Of four decisions two fewer survive."""
+    comparison = made_up_comparison()
+    charts = {chart.name: chart for chart in charts_of_other(comparison)}
+    assert set(charts) == {
+        "comparison-decisions",
+        "comparison-fragility",
+        "comparison-agreement",
+        "comparison-curves",
+    }
+    drawn = frame(charts["comparison-fragility"])
+    row = drawn[(drawn["model"] == "tied") & (drawn["row"] == "↓ survives uniform")]
+    expected = comparison.table().set_index(["group", "measure"])
+    own = expected.loc[("tied", "fragility: survives uniform")]
+    assert row[["value", "low", "high"]].to_numpy().ravel().tolist() == pytest.approx(
+        own[["difference", "low", "high"]].tolist()
+    )
+    assert row["value"].iloc[0] == pytest.approx(-50)
+    # points and nats have an axis each, and 0 is marked on both
+    svg = charts["comparison-fragility"].svg()
+    assert svg.count("stroke-dasharray") == 2
+    assert marks(charts["comparison-fragility"], "symbol") == 4
+    assert set(frame(charts["comparison-agreement"])["panel"]) == {"inputs", "items"}
+
+
+def test_words_of_the_text_are_on_the_axis() -> None:
+    (chart,) = [c for c in charts_of_other(made_up_comparison()) if c.name == "comparison-curves"]
+    assert frame(chart)["value"].tolist() == pytest.approx([0.9, 0.1, 0.8, 0.2])
+    labels = re.findall(r">([^<>]*)</text>", chart.svg())
+    assert {"fine", '&lt;b&gt;�"'} <= set(labels)
 
 
 class MadeUpStudy:

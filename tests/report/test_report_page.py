@@ -139,7 +139,7 @@ def test_several_models_stand_side_by_side() -> None:
 
 
 def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(VeraxError, match="holds nothing to report"):
+    with pytest.raises(VeraxError, match="holds nothing to show"):
         open_reported([tmp_path])
     with pytest.raises(VeraxError, match="no folder"):
         open_reported([tmp_path / "none"])

@@ -17,14 +17,15 @@ def add(verbs: Any) -> None:
         usage="verax figures RUN … [--format svg|pdf|png] --out DIR",
         help="write the charts of saved results as files",
         description="Write the charts of the report as files for a paper: of saved verdicts, all "
-        "on the same scales; or of one sweep, one study of adversaries, or one study of up to "
-        "eight cells.",
+        "on the same scales; or of one sweep, one study of adversaries, one comparison, one study "
+        "of up to eight cells, or a paper's results.",
     )
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUN",
-        help="folder that examine, sweep, adversary or run wrote; NAME=FOLDER to name a model",
+        help="folder that examine, demo, run, sweep, adversary or compare wrote, or a paper's "
+        "results; NAME=FOLDER to name a model",
     )
     parser.add_argument("--format", default="svg", help=f"{', '.join(FORMATS)} [svg]")
     parser.add_argument("--out", required=True, metavar="DIR", help="write the files there")

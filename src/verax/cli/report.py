@@ -21,13 +21,14 @@ def add(verbs: Any) -> None:
         description="Write one HTML file that holds everything: the verdict in words, charts, "
         "tables, and documents to try erasures on. RUN is what verax examine or verax demo wrote; "
         "several are shown side by side. A study shows its configurations over seeds, a paper's "
-        "results its claims.",
+        "results its claims, and a sweep, adversaries and a comparison what they found.",
     )
     parser.add_argument(
         "places",
         nargs="+",
         metavar="RUN_OR_STUDY",
-        help="folder of a verdict (NAME=FOLDER names it), a demo, a study or a paper's results",
+        help="folder that examine (NAME=FOLDER names it), demo, run, sweep, adversary or compare "
+        "wrote, or a paper's results",
     )
     parser.add_argument("-o", "--out", default=FILE, metavar="FILE", help=f"where to [{FILE}]")
     parser.add_argument("--title", metavar="TEXT", help="of the page")

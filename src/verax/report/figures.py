@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from verax.errors import VeraxError, nearest
-from verax.exams.verdict import MANIFEST, Verdict, load_verdict
-from verax.models.saving import is_model_folder
-from verax.report.charts import Chart, charts_of
-from verax.report.rendering import require_altair
-from verax.studies.adversaries.adversaries import MANIFEST as ADVERSARIES
-from verax.studies.adversaries.adversaries import load_adversaries
-from verax.studies.store import StudyResults, open_study
-from verax.studies.sweep import MANIFEST as SWEEP
-from verax.studies.sweep import Sweep
+from verax.exams.verdict import Verdict
+from verax.report.charts import Chart, charts_of, charts_of_other
+from verax.report.opening import open_found
+from verax.studies import StudyResults
 
 FORMATS = ("svg", "pdf", "png")
 MOST = 8
@@ -25,42 +19,28 @@ MOST = 8
 
 
 def charts_in(runs: Sequence[str | Path] | Mapping[str, str | Path]) -> list[Chart]:
-    """The charts of saved results: of verdicts together, of a sweep, of adversaries, of a study.
+    """The charts of saved results: of verdicts together, or of a study, a paper, a sweep, ….
 
     `runs` are folders, or folders by the names that models shall have on the charts; without names
     they are called as their folders are.
     """
     named = dict(runs) if isinstance(runs, Mapping) else _by_folder(runs)
     if not named:
-        raise VeraxError("nothing to draw: give the folder of a saved verdict, sweep or study")
+        raise VeraxError("nothing to draw: give the folder of saved results")
     verdicts: dict[str, Verdict] = {}
-    others: list[Chart] = []
     for name, run in named.items():
-        path = Path(run)
-        if (path / MANIFEST).is_file() and not is_model_folder(path):
-            verdicts[name] = load_verdict(path)
+        found = open_found(run)
+        if isinstance(found, Verdict):
+            verdicts[name] = found
         elif len(named) > 1:
             raise VeraxError(f"{run} is not a saved verdict: several can be drawn of verdicts only")
-        elif (path / SWEEP).is_file():
-            others += charts_of_sweep(load_sweep(path))
-        elif (path / ADVERSARIES).is_file():
-            require_altair()
-            from verax.report.charts import adversaries
-
-            others += adversaries.charts(load_adversaries(path))
-        elif is_model_folder(path):
-            raise VeraxError(f"{run} is a model: examine it, and draw the verdict")
+        elif isinstance(found, StudyResults):
+            verdicts = study_verdicts(found)
+        elif isinstance(found, Mapping):
+            verdicts = dict(found)
         else:
-            verdicts |= study_verdicts(_study(run))
-    return [*(charts_of(verdicts) if verdicts else ()), *others]
-
-
-def charts_of_sweep(sweep: Sweep) -> list[Chart]:
-    """Curves along λ."""
-    require_altair()
-    from verax.report.charts import sweep as drawn
-
-    return list(drawn.charts(sweep))
+            return charts_of_other(found)
+    return charts_of(verdicts)
 
 
 def write_figures(charts: Iterable[Chart], folder: str | Path, kind: str = "svg") -> list[Path]:
@@ -83,16 +63,6 @@ def write_figures(charts: Iterable[Chart], folder: str | Path, kind: str = "svg"
     return paths
 
 
-def load_sweep(folder: str | Path) -> Sweep:
-    """The sweep saved in `folder`."""
-    path = Path(folder)
-    try:
-        manifest = json.loads((path / SWEEP).read_text(encoding="utf-8"))
-        return Sweep(pd.read_parquet(path / "instances.parquet"), manifest)
-    except (OSError, ValueError) as error:
-        raise VeraxError(f"cannot read {folder}: {error}") from error
-
-
 def study_verdicts(study: StudyResults) -> dict[str, Verdict]:
     """The verdicts of a study's finished cells, named by what tells them apart."""
     if not study.done:
@@ -110,16 +80,6 @@ def study_verdicts(study: StudyResults) -> dict[str, Verdict]:
         rows = pd.DataFrame(shown, index=cells.index).agg(", ".join, axis=1)
     names = rows.where(~rows.duplicated(keep=False), rows + " " + rows.index)
     return {str(name): study.verdict(str(key)) for key, name in names.items()}
-
-
-def _study(run: str | Path) -> StudyResults:
-    try:
-        return open_study(run)
-    except VeraxError as error:
-        raise VeraxError(
-            f"nothing to draw in {run}: expected a saved verdict, sweep, adversaries or study "
-            f"({error})"
-        ) from error
 
 
 def _by_folder(runs: Sequence[str | Path]) -> dict[str, str | Path]:

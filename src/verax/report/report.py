@@ -5,31 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from verax.errors import VeraxError
 from verax.exams.examine import EXAMS
-from verax.exams.verdict import MANIFEST, Verdict, load_verdict
-from verax.papers import NAMES, Checked, check_paper, paper
-from verax.papers.results import is_study
+from verax.exams.verdict import Verdict
+from verax.papers import Checked
+from verax.report.adversary_parts import adversary_parts
 from verax.report.cells import MOST_CHARTED, charted, study_witnesses
+from verax.report.comparison_parts import comparison_parts
 from verax.report.markup import named, text
+from verax.report.opening import Found, open_found
 from verax.report.page import Part, page, write
 from verax.report.paper_parts import paper_parts
 from verax.report.sections import Chart, about_part, exam_part, first_screen, stand_part
+from verax.report.sweep_parts import sweep_parts
 from verax.report.witness import Witness
-from verax.studies import StudyResults, open_study
+from verax.studies import Adversaries, Comparison, StudyResults, Sweep
 
-Reported = Verdict | Mapping[str, Verdict] | StudyResults | Checked
+Other = Checked | Sweep | Adversaries | Comparison
 GALLERY = "gallery_documents"
 NO_CHARTS = "Charts need altair and vl-convert-python: pip install 'verax[report]'."
 _DRAWING = ("altair", "vl_convert")
 
 
-def report(found: Reported, path: str | Path, title: str | None = None) -> None:
+def report(found: Found, path: str | Path, title: str | None = None) -> None:
     """Write what was found as one HTML file, which needs no other and no network.
 
-    found  a verdict; several by the models' names, shown side by side; a study's results; or a
-           paper, checked
+    found  a verdict; several by the models' names, shown side by side; a study's results; a
+           paper, checked; a sweep, trained adversaries, or a comparison
 
     Without altair and vl-convert-python (the extra `report`) the page has its tables and words, and
     says what to install for the charts.
@@ -37,11 +41,10 @@ def report(found: Reported, path: str | Path, title: str | None = None) -> None:
     write(path, report_page(found, title))
 
 
-def report_page(found: Reported, title: str | None = None) -> str:
+def report_page(found: Found, title: str | None = None) -> str:
     """The page itself."""
-    if isinstance(found, Checked):
-        about = text(f"{found.paper.name}: published beside measured")
-        return page(title or _title(found), about, paper_parts(found, *draw_paper(found)))
+    if isinstance(found, Other):
+        return page(title or _title(found), text(_about_other(found)), _other_parts(found))
     if isinstance(found, StudyResults):
         return _study_page(found, title)
     verdicts = {_name(found): found} if isinstance(found, Verdict) else dict(found)
@@ -50,24 +53,24 @@ def report_page(found: Reported, title: str | None = None) -> str:
     return _verdicts_page(verdicts, title)
 
 
-def open_reported(places: Sequence[str | Path]) -> tuple[Reported, str]:
-    """What folders hold, and a title: verdicts, each in one or several in one; a study; a paper.
+def open_reported(places: Sequence[str | Path]) -> tuple[Found, str]:
+    """What folders hold, and a title: one of anything, or several of verdicts.
 
     `name=folder` names a verdict.
     """
     if not places:
         raise VeraxError("nothing to report: give the folder of a verdict, a study or a paper")
     if len(places) == 1:
-        found = _open(places[0])
+        found = open_found(places[0])
         return found, _title(found)
     verdicts: dict[str, Verdict] = {}
     for place in places:
         name, _, folder = str(place).partition("=")
         if not folder or Path(place).exists():
             name, folder = Path(place).name, str(place)
-        own = _open(folder)
+        own = open_found(folder)
         several = {name: own} if isinstance(own, Verdict) else own
-        if not isinstance(several, dict):
+        if not isinstance(several, Mapping):
             raise VeraxError(f"{folder} is no verdict: several can be shown only if all are")
         for own_name, verdict in several.items():
             if own_name in verdicts:
@@ -78,13 +81,13 @@ def open_reported(places: Sequence[str | Path]) -> tuple[Reported, str]:
     return verdicts, _title(verdicts)
 
 
-def draw_paper(checked: Checked) -> tuple[list[Chart], str]:
-    """The charts of a paper's exhibits, and a note where they cannot be drawn here."""
+def draw_other(found: Other) -> tuple[list[Chart], str]:
+    """The charts of what is no verdict, and a note where they cannot be drawn here."""
     if not _can_draw():
         return [], NO_CHARTS
-    from verax.report.charts import charts_of_paper
+    from verax.report.charts import charts_of_other
 
-    return list(charts_of_paper(checked)), ""
+    return list(charts_of_other(found)), ""
 
 
 def draw(verdicts: Mapping[str, Verdict]) -> tuple[list[Chart], str]:
@@ -129,39 +132,22 @@ def _study_page(results: StudyResults, title: str | None) -> str:
     return page(title or _title(results), about, parts)
 
 
+def _other_parts(found: Other) -> list[Part]:
+    charts, note = draw_other(found)
+    if isinstance(found, Sweep):
+        return sweep_parts(found, charts, note)
+    if isinstance(found, Adversaries):
+        return adversary_parts(found, charts, note)
+    if isinstance(found, Comparison):
+        return comparison_parts(found, charts, note)
+    return paper_parts(found, charts, note)
+
+
 def _exam_parts(witnesses: Sequence[Witness], charts: Sequence[Chart], note: str) -> list[Part]:
     taken = list(dict.fromkeys(exam for witness in witnesses for exam in witness.exams))
     ordered = [exam for exam in EXAMS if exam in taken]
     ordered += [exam for exam in taken if exam not in EXAMS]
     return [exam_part(exam, witnesses, charts, note) for exam in ordered]
-
-
-def _open(place: str | Path) -> Verdict | dict[str, Verdict] | StudyResults | Checked:
-    if "://" in str(place):
-        return open_study(str(place))
-    folder = Path(place)
-    if not folder.is_dir():
-        raise VeraxError(f"no folder {place}: give that of a verdict, a study or a paper's results")
-    if (folder / MANIFEST).is_file():
-        return load_verdict(folder)
-    if is_study(folder):
-        return open_study(folder)
-    inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    studies = [path for path in inside if is_study(path)]
-    if studies:
-        name = folder.name
-        if name not in NAMES:
-            name = open_study(studies[0]).name.rpartition(".")[0]
-        if name in NAMES:
-            return check_paper(paper(name), folder)
-        raise VeraxError(f"{place} holds several studies: give the folder of one of them")
-    verdicts = [path for path in inside if (path / MANIFEST).is_file()]
-    if verdicts:
-        return {path.name.removesuffix("-verdict"): load_verdict(path) for path in verdicts}
-    raise VeraxError(
-        f"{place} holds nothing to report: expected a verdict (verax examine --out), a study "
-        "(verax run) or a paper's results"
-    )
 
 
 def _name(verdict: Verdict) -> str:
@@ -172,14 +158,22 @@ def _name(verdict: Verdict) -> str:
     return ", ".join(str(part) for part in parts if part) or "the model"
 
 
-def _title(found: Reported) -> str:
+def _title(found: Found) -> str:
     if isinstance(found, Checked):
         return f"{found.paper.authors}: {found.paper.title}"
     if isinstance(found, StudyResults):
         return found.name
+    if isinstance(found, Sweep | Adversaries | Comparison):
+        told = {Sweep: "Along λ", Adversaries: "Adversaries", Comparison: "Models side by side"}
+        return f"{told[type(found)]} on {_corpus(found.manifest)}"
     verdict = found if isinstance(found, Verdict) else next(iter(found.values()))
-    corpus = verdict.manifest.get("corpus", {}).get("corpus", "a corpus")
-    return f"Attention on {Path(str(corpus)).name}"
+    return f"Attention on {_corpus(verdict.manifest)}"
+
+
+def _corpus(manifest: Mapping[str, Any]) -> str:
+    told = manifest.get("corpus") or {}
+    name = told.get("corpus") if isinstance(told, Mapping) else told
+    return Path(str(name or "a corpus")).name
 
 
 def _about(verdict: Verdict, models: int) -> str:
@@ -188,3 +182,15 @@ def _about(verdict: Verdict, models: int) -> str:
     if "documents" in manifest:
         told.append(text(f"{manifest['documents']:,} documents of {manifest.get('split', '')}"))
     return " · ".join(told)
+
+
+def _about_other(found: Other) -> str:
+    if isinstance(found, Checked):
+        return f"{found.paper.name}: published beside measured"
+    split = found.manifest.get("split") or "documents"
+    if isinstance(found, Sweep):
+        return f"a model for every λ of sparsegen · {split}"
+    if isinstance(found, Adversaries):
+        base = found.manifest.get("base", {}).get("name", "one model")
+        return f"of {base}, the base · {split}"
+    return f"{len(found.groups)} models · {found.manifest.get('documents', 0):,} of {split}"

@@ -16,6 +16,7 @@ from verax.report.witness import Witness
 from verax.report.words import ASIDE, Statement, statements
 
 CARDS = 6
+ABOUT = "What was examined"
 _HEIGHT = re.compile(r'<svg[^>]* height="([\d.]+)"')
 QUESTIONS = {
     "erasure": "If what attention points at is taken away, does the decision change?",
@@ -111,10 +112,15 @@ def about_part(witnesses: Sequence[Witness]) -> Part:
     """What was examined and how, from the manifests."""
     inner = ""
     for witness in witnesses:
-        rows = [([key], [text(value)]) for key, value in _facts(witness.manifest)]
-        told = html_table(["", "value"], rows, title=f"what was examined: {witness.name}")
+        told = facts(witness.manifest, f"what was examined: {witness.name}")
         inner += told if len(witnesses) == 1 else closed(witness.name, told)
-    return Part("about", "What was examined", inner)
+    return Part("about", ABOUT, inner)
+
+
+def facts(manifest: Mapping[str, Any], title: str) -> str:
+    """A manifest as a table, a line a fact."""
+    rows = [([key], [text(value)]) for key, value in _facts(manifest)]
+    return html_table(["", "value"], rows, title=title)
 
 
 def figure(chart: Chart) -> str:
@@ -146,10 +152,13 @@ def closed(title: str, inner: str) -> str:
     return element("details", element("summary", text(title)) + inner)
 
 
+def cards(said: Sequence[Statement]) -> str:
+    """The numbers of the first screen, large."""
+    return element("ul", "".join(_card(one) for one in said[:CARDS]), {"class": "cards"})
+
+
 def _numbers(said: Sequence[Statement]) -> str:
-    cards = "".join(_card(one) for one in said[:CARDS])
-    told = element("p", text(headline(said)), {"class": "headline"})
-    return told + element("ul", cards, {"class": "cards"})
+    return element("p", text(headline(said)), {"class": "headline"}) + cards(said)
 
 
 def _several(witnesses: Sequence[Witness]) -> str:

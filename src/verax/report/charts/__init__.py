@@ -1,4 +1,4 @@
-"""Charts of verdicts, one file an exam; each draws all models on the same scales."""
+"""Charts of verdicts, one file an exam, all models on the same scales; and of other results."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from verax.exams.verdict import Verdict
 from verax.papers import Checked
 from verax.report.charts.chart import Chart
 from verax.report.rendering import require_altair
+from verax.studies import Adversaries, Comparison, Sweep
 
-__all__ = ["Chart", "charts_of", "charts_of_paper"]
+__all__ = ["Chart", "charts_of", "charts_of_other", "charts_of_paper"]
 
 
 def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
@@ -38,6 +39,20 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
     )
     models = Models(verdicts)
     return [chart for exam in exams for chart in exam.charts(models)]
+
+
+def charts_of_other(found: Checked | Sweep | Adversaries | Comparison) -> list[Chart]:
+    """The charts of what is no verdict."""
+    if isinstance(found, Checked):
+        return charts_of_paper(found)
+    require_altair()
+    from verax.report.charts import adversaries, comparison, sweep
+
+    if isinstance(found, Sweep):
+        return list(sweep.charts(found))
+    if isinstance(found, Adversaries):
+        return list(adversaries.charts(found))
+    return list(comparison.charts(found))
 
 
 def charts_of_paper(checked: Checked) -> list[Chart]:

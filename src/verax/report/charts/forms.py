@@ -70,14 +70,19 @@ def intervals(
     order: Sequence[str],
     domain: Sequence[float],
     bars: bool = False,
+    zero: bool = False,
 ) -> Any:
     """A point for each `value` and a line from `low` to `high`, by `row`; on bars if asked.
 
-    A column `published` adds a hollow mark where it has a number.
+    A column `published` adds a hollow mark where it has a number; `zero` a line to be on one side
+    of.
     """
     base, x = _rows(series, order), _axis(title, domain)
     size = 11 if series.several else 15
     layers = []
+    if zero:
+        one = alt.Chart().transform_aggregate(rows="count()")  # a line, not one a row
+        layers.append(one.mark_rule(strokeDash=[4, 3]).encode(x=alt.X(datum=0, **x)))
     if bars:
         layers.append(
             base.mark_bar(size=size, fillOpacity=0.35).encode(

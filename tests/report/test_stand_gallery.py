@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,9 @@ import numpy as np
 import pytest
 import standing
 from standing import decoded
+
+from verax.report.page import page as report_page
+from verax.report.sections import stand_part
 
 Open = Callable[..., Any]
 
@@ -130,6 +134,26 @@ def test_models_are_turned_or_set_side_by_side_on_one_scale(open_page: Open) -> 
     page.click("[data-document='8']")
     page.check("[data-beside]")
     assert page.locator(".stand-reading").count() == 1
+
+
+@pytest.mark.parametrize("width", [1024, 1280])
+def test_the_title_tells_the_model_apart_and_all_buttons_are_in_one_row(
+    open_page: Open, width: int
+) -> None:
+    about = standing.small_document()
+    models = [
+        standing.model([about], standing.BIAS, name=name, classes=standing.CLASSES)
+        for name in ("softmax", "sparsemax")
+    ]
+    found = json.dumps({"models": models})
+    whole = report_page("A page", "", [stand_part(found)], stand=True)
+    page = open_page(whole, viewport={"width": width, "height": 900})
+    assert page.inner_text("h3").startswith("Document 12 · softmax · decided ")
+    tops = page.eval_on_selector_all(
+        ".stand-controls button", "all => all.map((b) => b.getBoundingClientRect().top)"
+    )
+    assert len(tops) == 8
+    assert len(set(tops)) == 1
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

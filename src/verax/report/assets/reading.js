@@ -34,8 +34,8 @@ class Reading {
     const name = (c) => visible(model.classes[c]);
     const known = about.label === null ? "" : ` · labelled ${name(about.label)}`;
     const title = make("h3", {}, `Document ${about.id}`);
-    if (this.stand.models.length > 1) title.append(make("span", { class: "stand-model" }, ` ${model.name}`));
-    title.append(make("small", {}, ` decided ${name(about.decision)}${known}`));
+    if (this.stand.models.length > 1) title.append(make("span", { class: "stand-model" }, " · ", make("bdi", {}, model.name)));
+    title.append(make("small", {}, ` · decided ${name(about.decision)}${known}`));
 
     this.bars = model.classes.map((_, c) => {
       const bar = make("span", { class: "stand-bar", "aria-hidden": "true" }, make("i"), make("b"));

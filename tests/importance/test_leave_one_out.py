@@ -24,6 +24,7 @@ SLOTS = [
     for more in (
         {},
         {"projection": "sparsemax", "attention": "dot", "grounding": "concat"},
+        {"attention": "dot-unscaled"},
         {"projection": "entmax", "grounding": "residual"},
         {"boundaries": False},
     )

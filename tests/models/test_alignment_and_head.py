@@ -31,6 +31,8 @@ def test_dot_divides_by_the_root_of_the_size() -> None:
     align = Dot(16, "normal").double()
     items = torch.randn(2, 3, 16, dtype=torch.float64)
     torch.testing.assert_close(align(items), (items * align.query).sum(-1) / 4)
+    bare = Dot(16, "normal", scaled=False).double()
+    torch.testing.assert_close(bare(items), (items * bare.query).sum(-1))
 
 
 def test_the_two_initial_queries_differ_as_published() -> None:

@@ -18,7 +18,7 @@ SAMPLE = [
     ("conv", "additive", "entmax", "concat", False),
     ("conv", "dot", "sparsemax", "tying", True),
     ("mlp", "additive", "uniform", "tying", False),
-    ("mlp", "dot", "softmax", "concat", True),
+    ("mlp", "dot-unscaled", "softmax", "concat", True),
     ("none", "dot", "sparsemax", "residual", False),
     ("none", "additive", "sparsegen", "none", True),
     ("transformer", "additive", "sparsegen", "none", False),

@@ -27,14 +27,15 @@ class Additive(nn.Module):
 
 
 class Dot(nn.Module):
-    """a_i = q · h_i / √size, with a learned query q.
+    """a_i = q · h_i / √size, or without that division, with a learned query q.
 
     q is drawn from N(0, 1); PyTorch's default for a linear map, U(−1/√size, 1/√size), can be
     chosen instead: attention then tends to stay uniform (Tutek & Šnajder 2020, appendix C).
     """
 
-    def __init__(self, item_size: int, query_init: str) -> None:
+    def __init__(self, item_size: int, query_init: str, scaled: bool = True) -> None:
         super().__init__()
+        self.scale = math.sqrt(item_size) if scaled else 1.0
         self.query = nn.Parameter(torch.empty(item_size))
         if query_init == "normal":
             nn.init.normal_(self.query)
@@ -44,4 +45,4 @@ class Dot(nn.Module):
 
     def forward(self, items: Tensor) -> Tensor:
         """(batch, items, size) → (batch, items)"""
-        return items @ self.query / math.sqrt(items.shape[-1])
+        return items @ self.query / self.scale

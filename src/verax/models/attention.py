@@ -18,7 +18,8 @@ class Attention(nn.Module):
         if options.attention == "additive":
             self.alignment = Additive(item_size, options.attention_size)
         else:
-            self.alignment = Dot(item_size, options.query_init)
+            scaled = options.attention == "dot"
+            self.alignment = Dot(item_size, options.query_init, scaled)
         self.projection = options.projection
         self.lam = options.lam
         self.alpha = options.alpha

@@ -8,7 +8,7 @@ from verax.errors import VeraxError
 from verax.options import option
 
 ENCODERS = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
-ALIGNMENTS = ("additive", "dot")
+ALIGNMENTS = ("additive", "dot", "dot-unscaled")
 PROJECTIONS = ("softmax", "sparsemax", "sparsegen", "entmax", "uniform")
 DENSE = ("softmax", "uniform")
 """Those that give every item weight, whatever the scores."""

@@ -5,8 +5,6 @@ Both begin with linear maps of the state, so a state of which one half is new co
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -35,7 +33,7 @@ class Readout:
             self._query = alignment.query.weight.squeeze(0)
         else:
             assert isinstance(alignment, Dot)
-            score = (alignment.query / math.sqrt(len(alignment.query))).unsqueeze(-1)
+            score = (alignment.query / alignment.scale).unsqueeze(-1)
             offset = score.new_zeros(1)
         self.weight = torch.cat([score, linear.weight.T], dim=1)
         # the head's bias is added once, to the logits

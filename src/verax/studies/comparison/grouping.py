@@ -158,7 +158,7 @@ def _without_effect(options: ModelOptions, told: Mapping[str, Any]) -> set[str]:
         "strength": options.grounding in ("tying", "mlm"),
         "strengths": told["strength"] == AUTO,
         "mask_probability": options.grounding == "mlm",
-        "query_init": options.attention == "dot",
+        "query_init": options.attention != "additive",
         "attention_size": options.attention == "additive",
         "heads": "transformer" in options.encoders,
         "feedforward_size": "transformer" in options.encoders,

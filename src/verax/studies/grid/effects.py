@@ -26,7 +26,7 @@ LOOKED_AT: dict[str, tuple[str, Used]] = {
     "feedforward_size": ("encoder", lambda m, t: "transformer" in m.encoders),
     "dropout_encoder": ("encoder", lambda m, t: bool(m.encoders & {"conv", "transformer"})),
     "attention_size": ("attention", lambda m, t: m.attention == "additive"),
-    "query_init": ("attention", lambda m, t: m.attention == "dot"),
+    "query_init": ("attention", lambda m, t: m.attention != "additive"),
     "lam": ("projection", lambda m, t: m.projection == "sparsegen"),
     "alpha": ("projection", lambda m, t: m.projection == "entmax"),
     "strength": ("grounding", lambda m, t: m.grounding in ("tying", "mlm")),

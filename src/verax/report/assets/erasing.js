@@ -52,16 +52,17 @@ class Attention {
     return { probabilities: softmax(logits), decision: decided(logits), gone };
   }
 
-  /** How many of an order, first to last, must go before the decision first is another; or null. */
+  /** How many of an order, first to last, must go before the decision first is another; or null.
+      None need go where these weights decide otherwise by themselves, as another attention may. */
   flip(order, held) {
     const inside = new Set(order);
     const sums = new Float64Array(this.classes);
     let weight = 0;
     for (let i = 0; i < this.weights.length; i++) if (!inside.has(i)) weight += this.add(sums, i);
     let fewest = null;
-    for (let k = order.length; k > 0; k--) {
+    for (let k = order.length; k >= 0; k--) {
       if (decided(this.mean(sums, weight)) !== held) fewest = k;
-      weight += this.add(sums, order[k - 1]);
+      if (k > 0) weight += this.add(sums, order[k - 1]);
     }
     return fewest;
   }

@@ -113,6 +113,10 @@ class Reading {
     return this.used.orders[this.order] || [];
   }
 
+  size(order) {
+    return this.used.attention.flip(order, this.about.decision);
+  }
+
   clear() {
     for (let i = 0; i < this.count; i++) this.mark(i, false);
   }
@@ -142,7 +146,7 @@ class Reading {
     }
     if (act === "flip") {
       this.clear();
-      const size = this.used.attention.flip(order, this.about.decision);
+      const size = this.size(order);
       order.slice(0, size ?? order.length).forEach((i) => this.mark(i, true));
     }
     this.show();
@@ -173,8 +177,9 @@ class Reading {
     });
     this.decision.dataset.decision = now.decision;
     this.decision.dataset.flipped = flipped;
-    this.decision.textContent = flipped ? `⇄ ${name(now.decision)}, flipped` : name(now.decision);
     const gone = this.erased.reduce((sum, e) => sum + e, 0);
+    const how = gone ? "flipped" : "another than the model’s";
+    this.decision.textContent = flipped ? `⇄ ${name(now.decision)}, ${how}` : name(now.decision);
     this.mass.dataset.mass = now.gone;
     this.mass.dataset.erased = gone;
     const all = `${this.count} ${this.item}${this.count === 1 ? "" : "s"}`;
@@ -186,7 +191,7 @@ class Reading {
     // not `disabled`, which would throw the keyboard's focus away
     this.actButtons.step.setAttribute("aria-disabled", String(!order.some((i) => !this.erased[i])));
     this.actButtons.back.setAttribute("aria-disabled", String(!order.some((i) => this.erased[i])));
-    this.actButtons.flip.setAttribute("aria-disabled", String(order.length === 0));
+    this.actButtons.flip.setAttribute("aria-disabled", String(order.length === 0 || this.size(order) === 0));
     this.actButtons.reset.setAttribute("aria-disabled", String(gone === 0));
   }
 
@@ -206,12 +211,13 @@ class Reading {
   follows() {
     const order = this.ordered();
     const own = this.used === this.own;
+    const size = this.size(order);
+    if (size === 0) return "With nothing erased the decision is another already.";
     if (this.order === "minimal") {
       if (order.length === 0) return "No erasure changes this decision.";
       const all = own ? this.about.everything : order.length === this.used.attention.weights.filter((w) => w > 0).length;
       if (all) return "Only erasing everything changes this decision: then the bias alone decides.";
     }
-    const size = this.used.attention.flip(order, this.about.decision);
     const some = (n) => `${n} ${this.item}${n === 1 ? "" : "s"}`;
     if (size === null) return `Erasing ${ORDERS[this.order]}, the decision never changes.`;
     if (this.order === "minimal") return `The smallest set that changes the decision: ${some(size)}.`;
@@ -222,13 +228,25 @@ class Reading {
   paint(heat, top) {
     const values = heat === "attention" ? this.used.attention.weights : this.heats[heat]?.values;
     this.words.warm(values ? values.map((value) => value / (top || 1)) : new Float64Array(this.count));
-    const adversary = this.about.adversary;
-    if (this.used === this.own || !adversary) this.said.textContent = "";
-    else {
-      const sure = adversary.certified ? "certified: none that keeps the prediction diverges more" : "found by search: another may diverge more";
-      this.said.textContent =
-        `The adversary’s attention: Jensen–Shannon divergence ${adversary.jsd.toFixed(4)} from the model’s own (at most ln 2 = 0.6931), ` +
-        `prediction kept within ε = ${short(adversary.epsilon)}; ${sure}.`;
-    }
+    this.said.textContent = this.used === this.own ? "" : this.told();
+  }
+
+  /** ε bounds how far the probability of the model's decision moves, not what is decided: where the
+      model is not sure, another attention within ε may decide otherwise. The certificate is of ε. */
+  told() {
+    const { about, model } = this;
+    const { jsd, epsilon, certified } = about.adversary;
+    const { decision } = this.adversary.attention.after(new Uint8Array(this.count));
+    const name = (c) => visible(model.classes[c]);
+    const kept = decision === about.decision
+      ? "the decision is the same"
+      : `the decision is another: ${name(decision)}, not ${name(about.decision)}`;
+    const sure = certified
+      ? "Certified: no attention that keeps this probability within ε diverges more."
+      : "Found by search: another may diverge more.";
+    return (
+      `The adversary’s attention: Jensen–Shannon divergence ${jsd.toFixed(4)} from the model’s own (at most ln 2 = 0.6931). ` +
+      `Probability of ${name(about.decision)} kept within ε = ${short(epsilon)}; ${kept}. ${sure}`
+    );
   }
 }

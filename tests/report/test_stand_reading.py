@@ -71,9 +71,9 @@ def test_arrows_move_between_lines_and_documents(open_page: Open) -> None:
 def test_hostile_texts_show_as_text_and_run_nothing(open_page: Open) -> None:
     hostile = [t + "\ud800" if t == "__proto__" else t for t in standing.HOSTILE]
     about = standing.drawn_document(1, hostile, BIAS, 1, minimal=[0])
-    for heat in about["heats"].values():
-        heat["about"] = standing.HOSTILE[2]
     model = standing.model([about], BIAS, classes=standing.HOSTILE[:3], name=standing.HOSTILE[3])
+    for heat in model["heats"].values():
+        heat["about"] = heat["label"] = standing.HOSTILE[2]
     page = open_page(standing.page({"models": [model, {**model, "name": standing.HOSTILE[1]}]}))
     page.click("[data-item='0']")
     page.click("[data-act=flip]")

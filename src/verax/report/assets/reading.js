@@ -6,21 +6,17 @@ class Reading {
   constructor(model, about, stand) {
     Object.assign(this, { model, about, stand });
     this.item = model.attended === "sentences" ? "sentence" : "word";
-    const logits = numbers(about.logits);
-    const own = new Attention(numbers(about.weights), logits, model.bias);
-    this.own = { attention: own, orders: about.orders };
+    const own = new Attention(about.weights, about.logits, model.bias);
+    this.own = { attention: own, orders: { ...about.orders, attention: own.order() } };
     this.adversary = null;
     if (about.adversary) {
-      const attention = new Attention(numbers(about.adversary.weights), logits, model.bias);
+      const attention = new Attention(about.adversary.weights, about.logits, model.bias);
       this.adversary = { attention, orders: null };
     }
     this.used = this.own;
     this.count = own.weights.length;
     this.erased = new Uint8Array(this.count);
-    this.deleted = about.deleted ? numbers(about.deleted) : null;
-    this.heats = Object.fromEntries(
-      Object.entries(about.heats).map(([name, heat]) => [name, { ...heat, values: numbers(heat.values) }]),
-    );
+    this.heats = Object.fromEntries(Object.keys(model.heats).map((heat) => [heat, heated(heat, about, model.classes.length)]));
     this.before = own.after(this.erased);
     this.order = "attention";
     this.crowded = model.classes.length > 6;
@@ -84,11 +80,11 @@ class Reading {
 
   /** What is known of an item, and the id of where that is shown. */
   point(item) {
-    const parts = Object.entries(this.heats).map(([name, heat]) => {
-      const values = name === "attention" ? this.used.attention.weights : heat.values;
-      return `${name} ${short(values[item])}`;
+    const parts = Object.entries(this.heats).map(([heat, own]) => {
+      const values = heat === "attention" ? this.used.attention.weights : own;
+      return `${this.model.heats[heat].label} ${short(values[item])}`;
     });
-    if (this.deleted) parts.push(`deleted ${signed(this.deleted[item])}`);
+    parts.push(`deleted ${signed(this.about.deleted[item])}`);
     const text = this.words.text(item);
     const cut = text.length > 40 ? `${text.slice(0, 39)}…` : text;
     this.pointed.replaceChildren(make("bdi", {}, cut), ` ${parts.join(" · ")}`);
@@ -196,13 +192,12 @@ class Reading {
   }
 
   deletion(now, gone) {
-    if (!this.deleted) return "";
     const held = this.about.decision;
     const word = this.item;
     if (gone !== 1) return `Erase one ${word} to see beside it what truly deleting it from the text does.`;
     if (this.used !== this.own) return `What deleting a ${word} truly does is known for the model’s own attention.`;
     const here = now.probabilities[held] - this.before.probabilities[held];
-    const truly = this.deleted[this.erased.indexOf(1)];
+    const truly = this.about.deleted[this.erased.indexOf(1)];
     if (!Number.isFinite(truly)) return `This ${word} cannot be deleted: nothing else would be left to read.`;
     const what = `P(${visible(this.model.classes[held])})`;
     return `${what} changes by ${signed(here)} here; by ${signed(truly)} when the ${word} is deleted from the text and all is read again.`;
@@ -226,8 +221,8 @@ class Reading {
   }
 
   paint(heat, top) {
-    const values = heat === "attention" ? this.used.attention.weights : this.heats[heat]?.values;
-    this.words.warm(values ? values.map((value) => value / (top || 1)) : new Float64Array(this.count));
+    const values = heat === "attention" ? this.used.attention.weights : this.heats[heat];
+    this.words.warm(values.map((value) => value / (top || 1)));
     this.said.textContent = this.used === this.own ? "" : this.told();
   }
 

@@ -149,9 +149,8 @@ class Stand {
 
   /** The same document under every model: numbers alone could be those of another corpus. */
   twins(about) {
-    const text = about.tokens.join(" ");
     return this.models.flatMap((model) =>
-      model.documents.filter((d) => d.id === about.id && d.tokens.join(" ") === text).map((d) => [model, d]));
+      model.documents.filter((d) => d.id === about.id && d.text === about.text).map((d) => [model, d]));
   }
 
   open(about) {
@@ -164,23 +163,21 @@ class Stand {
     // under another model the same words stay erased
     if (left && twins.some(([, d]) => d === left.about)) this.readings.forEach((reading) => reading.carry(left));
     // models not shown count for the scale, so that turning from one to another compares them
-    this.scaled = twins.map(([, d]) => d);
+    this.scaled = twins;
     this.readingsRoot.replaceChildren(...this.readings.map((reading) => reading.element));
-    const heats = [...new Set(this.readings.flatMap((reading) => Object.keys(reading.heats)))];
-    if (!heats.includes(this.heat)) this.heat = heats[0];
-    this.heatButtons.replaceChildren(...heats.map((heat) => button(heat, { "data-heat": heat })));
+    const heats = Object.entries(this.model.heats);
+    this.heatButtons.replaceChildren(...heats.map(([heat, { label }]) => button(label, { "data-heat": heat })));
     this.paint();
     this.window();
   }
 
   /** One scale for all models of a document; an adversary is put on it too, and may go beyond. */
   paint() {
-    const held = this.scaled.map((d) => d.heats[this.heat]).filter(Boolean);
-    if (!held.length) return;
-    const top = this.heat === "alone" ? 1 : Math.max(...held.map((heat) => largest(numbers(heat.values))));
+    const held = () => this.scaled.map(([model, d]) => largest(heated(this.heat, d, model.classes.length)));
+    const top = this.heat === "alone" ? 1 : Math.max(...held());
     for (const reading of this.readings) reading.paint(this.heat, top);
     for (const b of this.heatButtons.children) press(b, b.dataset.heat === this.heat);
-    const { signed: both, about } = held[0];
+    const { signed: both, about } = this.model.heats[this.heat];
     const beyond = this.heat === "attention" && this.readings.some((reading) => largest(reading.used.attention.weights) > top);
     const ramp = make("span", { class: both ? "stand-ramp stand-two" : "stand-ramp", "aria-hidden": "true" });
     const end = short(top) + (beyond ? " and more" : "");
@@ -188,13 +185,33 @@ class Stand {
   }
 }
 
-function stand() {
+/** Places in the shared texts and numbers become the tokens and numbers themselves. */
+async function models(found) {
+  const numbers = await unpacked(found.numbers);
+  const at = ([first, last]) => Float64Array.from(numbers.subarray(first, last));
+  const whole = (d) => {
+    for (const name of ["weights", "logits", "gradient", "deleted"]) d[name] = at(d[name]);
+    if (d.adversary) d.adversary.weights = at(d.adversary.weights);
+    d.orders.gradient = [...at(d.orders.gradient)];
+    d.tokens = found.texts[d.text];
+  };
+  for (const model of found.models) model.documents.forEach(whole);
+  return found.models.filter((model) => model.documents.length);
+}
+
+async function stand() {
   const source = document.getElementById("stand-data");
   const root = document.getElementById("stand-root");
   if (!source || !root) return;
-  const models = JSON.parse(source.textContent).models.filter((model) => model.documents.length);
-  if (models.length) new Stand(root, models);
+  if (!("DecompressionStream" in window)) {
+    root.textContent = "The stand needs a newer browser, one that can unpack deflated data.";
+    return;
+  }
+  root.setAttribute("aria-busy", "true");
+  const shown = await models(JSON.parse(source.textContent));
+  if (shown.length) new Stand(root, shown);
   else root.textContent = "No documents were kept to look at.";
+  root.removeAttribute("aria-busy");
 }
 
 stand();

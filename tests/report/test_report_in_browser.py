@@ -137,6 +137,25 @@ def test_the_keyboard_reaches_the_contents_and_the_stand(open_page: Open, writte
     assert page.get_attribute(".stand-mass", "data-erased") == "1"
 
 
+def test_boxes_are_stops_of_the_keyboard_only_where_they_scroll(
+    open_page: Open, written: Path
+) -> None:
+    stops = """(boxes) => boxes.filter((box) => box.checkVisibility()).map((box) => [
+        box.tabIndex === 0,
+        box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight,
+    ])"""
+    page = open_page(written, viewport={"width": 1280, "height": 800})
+    wide = page.eval_on_selector_all(".drawing, .scroll", stops)
+    page.set_viewport_size({"width": 375, "height": 800})
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.scroll')].some((box) => box.tabIndex === 0)"
+    )
+    narrow = page.eval_on_selector_all(".drawing, .scroll", stops)
+    for told in (wide, narrow):
+        assert all(stop == scrolls for stop, scrolls in told)
+    assert sum(stop for stop, _ in wide) < len(wide) / 2
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> verax.Corpus:
     """Tokens, classes and the corpus's very name are hostile."""

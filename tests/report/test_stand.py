@@ -158,8 +158,19 @@ def test_what_is_computed_is_labelled_with_the_true_deletion_beside_it(
     assert [float(n.replace("−", "-")) for n in numbers] == pytest.approx(
         [here[small["decision"]], truly], abs=5.1e-5
     )
-    page.click("[data-item='5']")
-    assert not re.search(r"\d", page.inner_text(".stand-truth"))
+    # of several, what each does by itself, the strongest first
+    for item in (5, 1, 3):
+        page.click(f"[data-item='{item}']")
+    deleted = decoded(small["deleted"])
+    strongest = sorted((4, 5, 1, 3), key=lambda i: -abs(deleted[i]))
+    told = page.inner_text(".stand-truth")
+    here = after(weights, logits, BIAS, (4, 5, 1, 3)) - after(weights, logits, BIAS, [])
+    numbers = re.findall(r"[+−]\d\.\d{4}", told)
+    assert [float(n.replace("−", "-")) for n in numbers] == pytest.approx(
+        [here[small["decision"]], *deleted[strongest[:3]]], abs=5.1e-5
+    )
+    assert all(f"\u2068{WORDS[i]}\u2069" in told for i in strongest[:3])
+    assert "and 1 more; what deleting them together does was not measured" in told
 
 
 def test_pairs_of_words_all_agree_with_the_closed_form(

@@ -293,6 +293,19 @@ def test_the_same_number_in_another_corpus_is_another_document(make_model: Make)
     assert [d["id"] for d in b["documents"]] == [3, 2]
 
 
+def test_of_a_hierarchical_model_the_page_says_so_and_speaks_of_sentences(
+    make_model: Make, planted: Corpus, tmp_path: Path
+) -> None:
+    verdict = verax.examine(make_model(hierarchical=True), planted, "leakage", gallery=1)
+    verdict.report(tmp_path / "report.html")
+    written = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "hierarchical, bilstm, softmax" in written
+    assert "erase sentences yourself" in written
+    told = gallery_of(verdict)
+    assert told is not None
+    assert told["heats"]["alone"]["about"].endswith("this sentence alone")
+
+
 def test_models_share_texts_and_every_number_has_its_place(
     make_model: Make, planted: Corpus
 ) -> None:

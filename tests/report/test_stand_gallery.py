@@ -76,6 +76,50 @@ def test_documents_are_ordered_by_each_surprise_with_the_unknown_last(open_page:
         assert listed(page) == order
 
 
+def test_each_document_shows_the_measure_by_which_it_ranks_or_why_it_has_none(
+    open_page: Open,
+) -> None:
+    surprises = {"excess": (0.0, 0.3, 0.5), "jsd": (0.0, 0.6, 0.5), "tau": (None, 0.1, -0.25)}
+    documents = [
+        {**drawn(k, surprise=s), "ranked_by": by, "flips": True}
+        for k, (by, s) in enumerate(surprises.items())
+    ]
+    documents.append({**drawn(3, surprise=(None, 0.2, None)), "ranked_by": None, "flips": False})
+    page = open_page(standing.page({"models": [standing.model(documents, BIAS)]}))
+
+    def told() -> list[str]:
+        return list(page.locator(".stand-row-head > span").all_inner_texts())
+
+    assert told() == ["excess 0", "JSD 0.6", "τ −0.25", "nothing flips it"]
+    page.select_option("select", label="largest excess")
+    assert told() == ["excess 0", "excess 0", "attention: never", "nothing flips it"]
+    page.select_option("select", label="attention far from gradient")
+    assert told() == ["τ −0.25", "τ 0.5", "τ 0.5", "no τ"]
+
+
+def test_where_nothing_matches_that_is_said_and_nothing_is_open(open_page: Open) -> None:
+    page = open_page(standing.page({"models": [standing.model([drawn(1), drawn(2)], BIAS)]}))
+    page.click("[data-document='2']")
+    page.fill("input[type=search]", "nowhere")
+    said = "None of 2 documents has “nowhere” in its words, number or class."
+    assert page.inner_text(".stand-found") == said
+    assert not page.is_visible(".stand-rows")
+    assert not page.is_visible(".stand-reading")
+    page.fill("input[type=search]", "")
+    assert "Document 2" in page.inner_text("h3")
+    assert page.is_visible(".stand-text")
+
+
+def test_a_class_that_is_a_number_says_that_it_is_a_class(open_page: Open) -> None:
+    about = drawn(1)
+    page = open_page(standing.page({"models": [standing.model([about], BIAS, classes=("0", "1"))]}))
+    assert page.locator(".stand-class").all_inner_texts() == ["class 0", "class 1"]
+    page.click("[data-item='1']")
+    assert f"P(class {about['decision']}) changes" in page.inner_text(".stand-truth")
+    page.fill("input[type=search]", f"class {about['decision']}")
+    assert listed(page) == [1]
+
+
 def test_search_is_by_word_by_number_and_by_class(open_page: Open) -> None:
     documents = [drawn(k, label=k % 2) for k in range(3)]
     documents.append(drawn(31, tokens=["Tedious", "film", "2"], label=0))
@@ -113,7 +157,9 @@ def test_heat_is_the_value_over_the_largest_and_signs_have_their_own_hue(open_pa
     assert page.get_attribute("[data-heat=alone]", "aria-pressed") == "true"
     page.hover("[data-item='3']")
     weight = f"{decoded(about['weights'])[3]:.3g}"
-    assert page.inner_text(".stand-pointed").startswith(f"witty attention {weight} · gradient ")
+    pointed = page.inner_text(".stand-pointed")
+    assert pointed.startswith(f"witty attention {weight} · gradient ")
+    assert f"probability alone {alone[3]:.3g}" in pointed
 
 
 def test_models_are_turned_or_set_side_by_side_on_one_scale(open_page: Open) -> None:

@@ -2,7 +2,8 @@
 
     {"numbers", "texts", "models": [{"name", "classes", "attended", "bias", "heats", "documents": [
         {"id", "label", "decision", "probabilities", "text", "items", "weights", "logits",
-         "gradient", "deleted", "orders", "everything", "flips", "adversary", "surprise"}]}]}
+         "gradient", "deleted", "orders", "everything", "flips", "adversary", "surprise",
+         "ranked_by"}]}]}
 
 `text` is a place in `texts`, so that models share the tokens they all read. Numbers of items are
 [from, to) of `numbers` (see `Numbers`), `logits` row by row, a class after the other. What follows
@@ -172,6 +173,7 @@ def _document(
         "flips": bool(row["flips"]),
         "adversary": adversary,
         "surprise": {name: _or_null(row[name]) for name in ("excess", "jsd", "tau")},
+        "ranked_by": row.get("ranked_by") or None,  # an older verdict does not say
     }
 
 

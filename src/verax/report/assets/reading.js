@@ -27,7 +27,7 @@ class Reading {
 
   build() {
     const { model, about } = this;
-    const name = (c) => visible(model.classes[c]);
+    const name = (c) => classed(model.classes[c]);
     const known = about.label === null ? "" : ` · labelled ${name(about.label)}`;
     const title = make("h3", {}, `Document ${about.id}`);
     if (this.stand.models.length > 1) title.append(make("span", { class: "stand-model" }, " · ", make("bdi", {}, model.name)));
@@ -49,8 +49,8 @@ class Reading {
     probabilities.append(...likely.map((c) => this.bars[c].row));
     this.truth = make("p", { class: "stand-truth" });
     const label = `computed in this page: the ${this.item}’s state is taken out of the attention; the text is not read again`;
-    const outcome = make("div", { class: "stand-outcome" }, status, probabilities);
-    const caveat = make("div", { class: "stand-caveat" }, make("p", { class: "stand-label" }, label), this.truth);
+    // what the numbers are stays in sight with them
+    this.outcome = make("div", { class: "stand-outcome" }, status, probabilities, make("p", { class: "stand-label" }, label));
 
     this.orderButtons = Object.entries(ORDERS).map(([order, text]) => button(text, { "data-order": order }));
     const acts = [["back", "← back"], ["step", "step →"], ["flip", "to the flip"], ["reset", "reset"]];
@@ -68,7 +68,7 @@ class Reading {
     this.pointed = make("p", { class: "stand-pointed", id: pointed });
     const told = { erase: (item) => this.toggle(item), point: (item) => this.point(item) };
     this.words = new Words(about, this.item, told);
-    this.element.append(title, outcome, caveat, controls, this.progress, this.said, this.words.element, this.pointed);
+    this.element.append(title, this.outcome, this.truth, controls, this.progress, this.said, this.words.element, this.pointed);
     this.element.addEventListener("click", (event) => {
       const pressed = event.target.closest("button");
       if (!pressed) return;
@@ -85,10 +85,13 @@ class Reading {
       return `${this.model.heats[heat].label} ${short(values[item])}`;
     });
     parts.push(`deleted ${signed(this.about.deleted[item])}`);
-    const text = this.words.text(item);
-    const cut = text.length > 40 ? `${text.slice(0, 39)}…` : text;
-    this.pointed.replaceChildren(make("bdi", {}, cut), ` ${parts.join(" · ")}`);
+    this.pointed.replaceChildren(make("bdi", {}, this.cut(item, 40)), ` ${parts.join(" · ")}`);
     return this.pointed.id;
+  }
+
+  cut(item, most) {
+    const text = this.words.text(item);
+    return text.length > most ? `${text.slice(0, most - 1)}…` : text;
   }
 
   // -- erasing
@@ -134,7 +137,10 @@ class Reading {
     if (act === "reset") this.clear();
     if (act === "step") {
       const next = order.find((i) => !this.erased[i]);
-      if (next !== undefined) this.mark(next, true);
+      if (next !== undefined) {
+        this.mark(next, true);
+        this.words.reveal(next);
+      }
     }
     if (act === "back") {
       const last = order.findLast((i) => this.erased[i]);
@@ -146,6 +152,11 @@ class Reading {
       order.slice(0, size ?? order.length).forEach((i) => this.mark(i, true));
     }
     this.show();
+    const first = this.erased.indexOf(1);
+    if (act === "flip" && first >= 0) {
+      this.words.reveal(first);
+      this.words.bringIntoSight(first, this.outcome.getBoundingClientRect().bottom);
+    }
   }
 
   exchange() {
@@ -162,7 +173,7 @@ class Reading {
     const { about, model } = this;
     const now = this.used.attention.after(this.erased);
     const flipped = now.decision !== about.decision;
-    const name = (c) => visible(model.classes[c]);
+    const name = (c) => classed(model.classes[c]);
     this.bars.forEach((bar, c) => {
       bar.row.dataset.probability = now.probabilities[c];
       bar.row.classList.toggle("stand-decided", c === now.decision);
@@ -194,13 +205,21 @@ class Reading {
   deletion(now, gone) {
     const held = this.about.decision;
     const word = this.item;
-    if (gone !== 1) return `Erase one ${word} to see beside it what truly deleting it from the text does.`;
     if (this.used !== this.own) return `What deleting a ${word} truly does is known for the model’s own attention.`;
+    if (gone === 0) return `Erase a ${word} to see beside it what truly deleting it from the text does.`;
     const here = now.probabilities[held] - this.before.probabilities[held];
-    const truly = this.about.deleted[this.erased.indexOf(1)];
-    if (!Number.isFinite(truly)) return `This ${word} cannot be deleted: nothing else would be left to read.`;
-    const what = `P(${visible(this.model.classes[held])})`;
-    return `${what} changes by ${signed(here)} here; by ${signed(truly)} when the ${word} is deleted from the text and all is read again.`;
+    const change = `P(${classed(this.model.classes[held])}) changes by ${signed(here)} here`;
+    const items = [...this.erased.keys()].filter((i) => this.erased[i]);
+    const truly = (i) => this.about.deleted[i];
+    if (gone === 1) {
+      if (!Number.isFinite(truly(items[0]))) return `This ${word} cannot be deleted: nothing else would be left to read.`;
+      return `${change}; by ${signed(truly(items[0]))} when the ${word} is deleted from the text and all is read again.`;
+    }
+    // deleted together was not measured, and is not the sum
+    const strongest = items.filter((i) => Number.isFinite(truly(i))).sort((a, b) => Math.abs(truly(b)) - Math.abs(truly(a)) || a - b);
+    const named = strongest.slice(0, 3).map((i) => `${signed(truly(i))} (\u2068${this.cut(i, 20)}\u2069)`).join(", ");
+    const others = gone > 3 ? ` and ${gone - 3} more` : "";
+    return `${change}. Deleted from the text one at a time: ${named}${others}; what deleting them together does was not measured.`;
   }
 
   follows() {
@@ -232,7 +251,7 @@ class Reading {
     const { about, model } = this;
     const { jsd, epsilon, certified } = about.adversary;
     const { decision } = this.adversary.attention.after(new Uint8Array(this.count));
-    const name = (c) => visible(model.classes[c]);
+    const name = (c) => classed(model.classes[c]);
     const kept = decision === about.decision
       ? "the decision is the same"
       : `the decision is another: ${name(decision)}, not ${name(about.decision)}`;

@@ -119,6 +119,10 @@ def test_the_most_surprising_are_those_by_the_exams_own_tables(
     documents, _, _ = shown(verdict)
     assert documents["rank"].tolist() == pytest.approx(expected["mean"].tolist())
     assert documents["id"].tolist() == expected["id"].tolist()
+    names = np.array(["excess", "jsd", "tau"])
+    known = pd.concat([r.where(v.notna()) for r, v in zip(each, ranks, strict=True)], axis=1)
+    best = pd.Series(names[known.fillna(np.inf).to_numpy().argmin(axis=1)], index=known.index)
+    assert documents["ranked_by"].tolist() == best[documents["id"]].tolist()
 
     ids = documents["id"]
     minus = {"least": least, "by_attention": by["attention"]["size"]}

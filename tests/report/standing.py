@@ -13,10 +13,18 @@ import numpy as np
 
 import verax
 from verax.report.page import stand_script
+from verax.report.stand import packed
 
 WORDS = ["a", "gorgeous", ",", "witty", "film", "that", "never", "quite", "forgives"]
 BIAS = np.array([0.2, -0.3, 0.1])
 CLASSES = ("bad", "fair", "good")
+HEATS = {
+    "attention": "the weight of each item",
+    "gradient": "how the probability moves with each weight",
+    "leave-one-out": "how far deleting it moves the output",
+    "alone": "the probability each item would give alone",
+}
+LABELS = {"alone": "probability alone"}
 ASSETS = Path(verax.__file__).parent / "report" / "assets"
 
 HOSTILE = [
@@ -100,14 +108,7 @@ def document(
     least = minimal or smallest_set(weights, logits, bias, held)
     generator = np.random.default_rng(seed)
     slope = (logits - bias) @ (probabilities[held] * (np.eye(len(bias))[held] - probabilities))
-    said = np.array([softmax(row)[held] for row in logits])
     drawn = generator.normal(scale=0.05, size=len(weights))
-    heats = {
-        "attention": (weights, False, "the weight of each item"),
-        "gradient": (slope, True, "how the probability moves with each weight"),
-        "leave-one-out": (np.abs(drawn), False, "how far deleting it moves the output"),
-        "alone": (said, False, "the probability each item would give alone"),
-    }
     other = None
     if adversary is not None:
         other = {"epsilon": 0.05, "weights": encoded(adversary), "jsd": 0.6012, "certified": True}
@@ -120,10 +121,7 @@ def document(
         "items": items,
         "weights": encoded(weights),
         "logits": encoded(logits.ravel()),
-        "heats": {
-            name: {"values": encoded(values), "signed": signed, "about": about}
-            for name, (values, signed, about) in heats.items()
-        },
+        "gradient": encoded(slope),
         "deleted": encoded(drawn),
         "orders": {
             "attention": np.argsort(-weights, kind="stable").tolist(),
@@ -150,6 +148,10 @@ def model(
         "classes": list(classes),
         "attended": attended,
         "bias": bias.tolist(),
+        "heats": {
+            name: {"label": LABELS.get(name, name), "signed": name == "gradient", "about": about}
+            for name, about in HEATS.items()
+        },
         "documents": documents,
     }
 
@@ -165,9 +167,27 @@ def drawn_document(
     return document(number, tokens, weights, logits, bias, seed=seed, **more)
 
 
+def packed_data(data: dict[str, Any]) -> dict[str, Any]:
+    """The models with their numbers and texts where the page's script looks for them."""
+
+    def arrays(about: dict[str, Any]) -> dict[str, Any]:
+        made = {n: decoded(about[n]) for n in ("weights", "logits", "gradient", "deleted")}
+        other = about["adversary"]
+        made["adversary"] = other and {**other, "weights": decoded(other["weights"])}
+        order = np.array(about["orders"]["gradient"])
+        return {**about, **made, "orders": {**about["orders"], "gradient": order}}
+
+    return packed([{**m, "documents": [arrays(d) for d in m["documents"]]} for m in data["models"]])
+
+
 def page(data: dict[str, Any]) -> str:
     """A page with the stand alone, under the report's own rules of what may be loaded."""
-    text = json.dumps(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    text = (
+        json.dumps(packed_data(data))
+        .replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("&", "\\u0026")
+    )
     css = (ASSETS / "stand.css").read_text(encoding="utf-8")
     script = stand_script()
     rules = (

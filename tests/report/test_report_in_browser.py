@@ -74,7 +74,7 @@ def test_the_smallest_set_flips_what_is_shown_and_numbers_are_the_models_own(
             assert page.get_attribute(".stand-decision", "data-flipped") == "false"
             page.click("[data-act=step]")
             gone.append(item)
-            wanted = own_probabilities(model, about["tokens"], gone)
+            wanted = own_probabilities(model, data["texts"][about["text"]], gone)
             assert [number(page, c) for c in range(2)] == pytest.approx(wanted.tolist(), abs=1e-6)
         assert page.get_attribute(".stand-decision", "data-flipped") == "true"
 
@@ -137,6 +137,25 @@ def test_the_keyboard_reaches_the_contents_and_the_stand(open_page: Open, writte
     assert page.get_attribute(".stand-mass", "data-erased") == "1"
 
 
+def test_boxes_are_stops_of_the_keyboard_only_where_they_scroll(
+    open_page: Open, written: Path
+) -> None:
+    stops = """(boxes) => boxes.filter((box) => box.checkVisibility()).map((box) => [
+        box.tabIndex === 0,
+        box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight,
+    ])"""
+    page = open_page(written, viewport={"width": 1280, "height": 800})
+    wide = page.eval_on_selector_all(".drawing, .scroll", stops)
+    page.set_viewport_size({"width": 375, "height": 800})
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.scroll')].some((box) => box.tabIndex === 0)"
+    )
+    narrow = page.eval_on_selector_all(".drawing, .scroll", stops)
+    for told in (wide, narrow):
+        assert all(stop == scrolls for stop, scrolls in told)
+    assert sum(stop for stop, _ in wide) < len(wide) / 2
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> verax.Corpus:
     """Tokens, classes and the corpus's very name are hostile."""
@@ -176,9 +195,9 @@ def test_200_long_documents_make_less_than_6_MB(open_page: Open, tmp_path: Path)
     verdict = verax.examine(model, corpus, exams=["erasure"], split="test", gallery=200)
     verdict.report(tmp_path / "long.html")
     page = open_page(tmp_path / "long.html")
-    data = json.loads(page.text_content("#stand-data"))["models"][0]["documents"]
-    assert len(data) == 200
-    assert np.mean([len(d["tokens"]) for d in data]) > 200
+    data = json.loads(page.text_content("#stand-data"))
+    assert len(data["models"][0]["documents"]) == 200
+    assert np.mean([len(tokens) for tokens in data["texts"]]) > 200
     assert (tmp_path / "long.html").stat().st_size < 6e6
     times = page.evaluate(
         """() => [5, 60, 200, 5, 150].map((item) => {

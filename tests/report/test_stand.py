@@ -92,7 +92,7 @@ def test_the_adversary_brings_its_own_weights_and_orders(
     page.click("[data-adversary]")
     assert page.get_attribute("[data-adversary]", "aria-pressed") == "true"
     said = page.inner_text(".stand-said")
-    assert all(word in said for word in ("0.6012", "0.05", "certified"))
+    assert all(word in said for word in ("0.6012", "0.05", "decision is the same", "Certified"))
     np.testing.assert_allclose(shown(page), after(weights, logits, BIAS, []), atol=1e-9)
     page.click("[data-item='2']")
     np.testing.assert_allclose(shown(page), after(weights, logits, BIAS, [2]), atol=1e-9)
@@ -158,8 +158,19 @@ def test_what_is_computed_is_labelled_with_the_true_deletion_beside_it(
     assert [float(n.replace("−", "-")) for n in numbers] == pytest.approx(
         [here[small["decision"]], truly], abs=5.1e-5
     )
-    page.click("[data-item='5']")
-    assert not re.search(r"\d", page.inner_text(".stand-truth"))
+    # of several, what each does by itself, the strongest first
+    for item in (5, 1, 3):
+        page.click(f"[data-item='{item}']")
+    deleted = decoded(small["deleted"])
+    strongest = sorted((4, 5, 1, 3), key=lambda i: -abs(deleted[i]))
+    told = page.inner_text(".stand-truth")
+    here = after(weights, logits, BIAS, (4, 5, 1, 3)) - after(weights, logits, BIAS, [])
+    numbers = re.findall(r"[+−]\d\.\d{4}", told)
+    assert [float(n.replace("−", "-")) for n in numbers] == pytest.approx(
+        [here[small["decision"]], *deleted[strongest[:3]]], abs=5.1e-5
+    )
+    assert all(f"\u2068{WORDS[i]}\u2069" in told for i in strongest[:3])
+    assert "and 1 more; what deleting them together does was not measured" in told
 
 
 def test_pairs_of_words_all_agree_with_the_closed_form(
@@ -182,3 +193,43 @@ def test_pairs_of_words_all_agree_with_the_closed_form(
     )
     wanted = [after(weights, logits, BIAS, pair) for pair in pairs]
     np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def unsure(classes: int) -> dict[str, Any]:
+    """One model: a document whose adversary moves its probability by less than 0.05, but decides
+    otherwise.
+
+    Weight is on an item that barely decides for class 0; the adversary's is on one that barely
+    decides for class 1. All else is left as likely as it was.
+    """
+    logits = np.zeros((3, classes))
+    logits[0, 0] = logits[1, 1] = 0.05
+    logits[2, 0] = 1
+    weights, other = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+    bias = np.zeros(classes)
+    about = standing.document(1, ["so", "la", "ti"], weights, logits, bias, adversary=other)
+    moved = after(other, logits, bias, [])
+    assert abs(moved[0] - about["probabilities"][0]) < 0.05
+    assert (about["decision"], moved.argmax()) == (0, 1)
+    return standing.model([about], bias, classes=[f"kind {c}" for c in range(classes)])
+
+
+@pytest.mark.parametrize("classes", [2, 20])
+def test_an_adversary_that_decides_otherwise_is_said_to(open_page: Open, classes: int) -> None:
+    page = open_page(standing.page({"models": [unsure(classes)]}))
+    page.click("[data-adversary]")
+    assert flipped(page)
+    assert page.inner_text(".stand-decision") == "⇄ kind 1, another than the model’s"
+    said = page.inner_text(".stand-said")
+    assert "Probability of kind 0 kept within ε = 0.05; the decision is another: kind 1" in said
+    assert "Certified: no attention that keeps this probability within ε diverges more." in said
+    for order in ("attention", "gradient", "minimal"):
+        page.click(f"[data-order={order}]")
+        already = "With nothing erased the decision is another already."
+        assert page.inner_text(".stand-progress") == already
+        assert page.get_attribute("[data-act=flip]", "aria-disabled") == "true"
+        page.eval_on_selector("[data-act=flip]", "b => b.click()")
+        assert erased(page) == []
+    page.click("[data-adversary]")
+    assert not flipped(page)
+    assert page.inner_text(".stand-said") == ""

@@ -76,6 +76,50 @@ def test_documents_are_ordered_by_each_surprise_with_the_unknown_last(open_page:
         assert listed(page) == order
 
 
+def test_each_document_shows_the_measure_by_which_it_ranks_or_why_it_has_none(
+    open_page: Open,
+) -> None:
+    surprises = {"excess": (0.0, 0.3, 0.5), "jsd": (0.0, 0.6, 0.5), "tau": (None, 0.1, -0.25)}
+    documents = [
+        {**drawn(k, surprise=s), "ranked_by": by, "flips": True}
+        for k, (by, s) in enumerate(surprises.items())
+    ]
+    documents.append({**drawn(3, surprise=(None, 0.2, None)), "ranked_by": None, "flips": False})
+    page = open_page(standing.page({"models": [standing.model(documents, BIAS)]}))
+
+    def told() -> list[str]:
+        return list(page.locator(".stand-row-head > span").all_inner_texts())
+
+    assert told() == ["excess 0", "JSD 0.6", "τ −0.25", "nothing flips it"]
+    page.select_option("select", label="largest excess")
+    assert told() == ["excess 0", "excess 0", "attention: never", "nothing flips it"]
+    page.select_option("select", label="attention far from gradient")
+    assert told() == ["τ −0.25", "τ 0.5", "τ 0.5", "no τ"]
+
+
+def test_where_nothing_matches_that_is_said_and_nothing_is_open(open_page: Open) -> None:
+    page = open_page(standing.page({"models": [standing.model([drawn(1), drawn(2)], BIAS)]}))
+    page.click("[data-document='2']")
+    page.fill("input[type=search]", "nowhere")
+    said = "None of 2 documents has “nowhere” in its words, number or class."
+    assert page.inner_text(".stand-found") == said
+    assert not page.is_visible(".stand-rows")
+    assert not page.is_visible(".stand-reading")
+    page.fill("input[type=search]", "")
+    assert "Document 2" in page.inner_text("h3")
+    assert page.is_visible(".stand-text")
+
+
+def test_a_class_that_is_a_number_says_that_it_is_a_class(open_page: Open) -> None:
+    about = drawn(1)
+    page = open_page(standing.page({"models": [standing.model([about], BIAS, classes=("0", "1"))]}))
+    assert page.locator(".stand-class").all_inner_texts() == ["class 0", "class 1"]
+    page.click("[data-item='1']")
+    assert f"P(class {about['decision']}) changes" in page.inner_text(".stand-truth")
+    page.fill("input[type=search]", f"class {about['decision']}")
+    assert listed(page) == [1]
+
+
 def test_search_is_by_word_by_number_and_by_class(open_page: Open) -> None:
     documents = [drawn(k, label=k % 2) for k in range(3)]
     documents.append(drawn(31, tokens=["Tedious", "film", "2"], label=0))
@@ -98,16 +142,24 @@ def test_heat_is_the_value_over_the_largest_and_signs_have_their_own_hue(open_pa
     page = open_page(standing.page({"models": [standing.model([about], BIAS)]}))
     for heat in ("attention", "gradient", "leave-one-out"):
         page.click(f"[data-heat={heat}]")
-        values = decoded(about["heats"][heat]["values"])
+        values = decoded(
+            about[{"attention": "weights", "gradient": "gradient"}.get(heat, "deleted")]
+        )
+        if heat == "leave-one-out":
+            values = np.abs(values)
         np.testing.assert_allclose(heats(page), values / np.abs(values).max(), atol=5.1e-4)
-        assert about["heats"][heat]["about"] in page.inner_text(".stand-legend")
+        assert standing.HEATS[heat] in page.inner_text(".stand-legend")
         assert page.locator(".stand-two").count() == (heat == "gradient")
     page.click("[data-heat=alone]")
-    np.testing.assert_allclose(heats(page), decoded(about["heats"]["alone"]["values"]), atol=5.1e-4)
+    logits = decoded(about["logits"]).reshape(-1, len(BIAS))
+    alone = [standing.softmax(row)[about["decision"]] for row in logits]
+    np.testing.assert_allclose(heats(page), alone, atol=5.1e-4)
     assert page.get_attribute("[data-heat=alone]", "aria-pressed") == "true"
     page.hover("[data-item='3']")
     weight = f"{decoded(about['weights'])[3]:.3g}"
-    assert page.inner_text(".stand-pointed").startswith(f"witty attention {weight} · gradient ")
+    pointed = page.inner_text(".stand-pointed")
+    assert pointed.startswith(f"witty attention {weight} · gradient ")
+    assert f"probability alone {alone[3]:.3g}" in pointed
 
 
 def test_models_are_turned_or_set_side_by_side_on_one_scale(open_page: Open) -> None:
@@ -145,7 +197,7 @@ def test_the_title_tells_the_model_apart_and_all_buttons_are_in_one_row(
         standing.model([about], standing.BIAS, name=name, classes=standing.CLASSES)
         for name in ("softmax", "sparsemax")
     ]
-    found = json.dumps({"models": models})
+    found = json.dumps(standing.packed_data({"models": models}))
     whole = report_page("A page", "", [stand_part(found)], stand=True)
     page = open_page(whole, viewport={"width": width, "height": 900})
     assert page.inner_text("h3").startswith("Document 12 · softmax · decided ")
@@ -162,7 +214,7 @@ def test_words_are_readable_on_the_strongest_heat(open_page: Open, scheme: str) 
     weights = np.array([1.0, 0.0])
     logits = np.array([[1.0, 0.0], [-1.0, 3.0]])
     about = standing.document(1, ["most", "none"], weights, logits, BIAS)
-    about["heats"]["gradient"]["values"] = standing.encoded([-1.0, 1.0])
+    about["gradient"] = standing.encoded([-1.0, 1.0])
     page = open_page(
         standing.page({"models": [standing.model([about], BIAS)]}), color_scheme=scheme
     )

@@ -71,9 +71,9 @@ def test_arrows_move_between_lines_and_documents(open_page: Open) -> None:
 def test_hostile_texts_show_as_text_and_run_nothing(open_page: Open) -> None:
     hostile = [t + "\ud800" if t == "__proto__" else t for t in standing.HOSTILE]
     about = standing.drawn_document(1, hostile, BIAS, 1, minimal=[0])
-    for heat in about["heats"].values():
-        heat["about"] = standing.HOSTILE[2]
     model = standing.model([about], BIAS, classes=standing.HOSTILE[:3], name=standing.HOSTILE[3])
+    for heat in model["heats"].values():
+        heat["about"] = heat["label"] = standing.HOSTILE[2]
     page = open_page(standing.page({"models": [model, {**model, "name": standing.HOSTILE[1]}]}))
     page.click("[data-item='0']")
     page.click("[data-act=flip]")
@@ -99,6 +99,40 @@ def test_hostile_texts_show_as_text_and_run_nothing(open_page: Open) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     isolated = "w => getComputedStyle(w).unicodeBidi"
     assert page.eval_on_selector(".stand-word", isolated) == "isolate"
+
+
+UNSEEN = "\u00ad\u061c\u180e\u200b\u2060\u2063\u2065\u2067\u206a\u2800\u3164\ufeff"
+
+
+def test_letters_that_show_nothing_or_turn_the_text_are_written_out(open_page: Open) -> None:
+    page = open_page(standing.page(one_model(standing.drawn_document(1, [*UNSEEN, "a"], BIAS, 1))))
+    texts = page.locator(".stand-word").all_inner_texts()
+    assert texts == [*(f"\\u{ord(letter):04x}" for letter in UNSEEN), "a"]
+
+
+def test_on_a_phone_what_is_computed_stays_labelled_and_the_flip_is_scrolled_to(
+    open_page: Open,
+) -> None:
+    words = [f"word{k}" for k in range(600)]
+    logits = np.tile([0.0, 0.1, 0.0], (600, 1))
+    logits[:, 0] = 0.101
+    logits[520, 1] = 9
+    about = standing.document(1, words, np.full(600, 1 / 600), logits, BIAS, minimal=[520])
+    page = open_page(standing.page(one_model(about)), viewport={"width": 390, "height": 780})
+    seen = """(place) => {
+        const box = place.getBoundingClientRect();
+        const at = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+        return place.contains(at);
+    }"""
+    page.evaluate("document.querySelector('.stand-controls').scrollIntoView({block: 'end'})")
+    page.click("[data-order=minimal]")
+    assert not page.eval_on_selector("[data-item='520']", seen)
+    page.click("[data-act=flip]")
+    assert flipped(page)
+    assert page.eval_on_selector("[data-item='520']", seen)
+    page.evaluate("document.querySelector('.stand-text').scrollIntoView()")
+    assert page.eval_on_selector(".stand-label", seen)
+    assert page.eval_on_selector(".stand-label", "(e) => e.getBoundingClientRect().top") < 300
 
 
 def test_2000_words_are_erased_within_100_ms_a_click(open_page: Open) -> None:
@@ -137,4 +171,5 @@ def test_sentences_are_erased_whole(open_page: Open) -> None:
     assert page.inner_text(".stand-unread") == "that"
     page.click("[data-item='1']")
     np.testing.assert_allclose(shown(page), after(*held(about), BIAS, [1]), atol=1e-9)
+    assert "sentence is deleted from the text" in page.inner_text(".stand-truth")
     assert "1 of 3 sentences" in page.inner_text(".stand-mass")

@@ -152,7 +152,8 @@ def _exam_parts(witnesses: Sequence[Witness], charts: Sequence[Chart], note: str
 
 def _name(verdict: Verdict) -> str:
     model = verdict.manifest.get("model", {}).get("options", {})
-    parts = [model.get("encoder"), model.get("projection")]
+    levels = "hierarchical" if model.get("hierarchical") else None
+    parts = [levels, model.get("encoder"), model.get("projection")]
     if model.get("grounding", "none") != "none":
         parts.append(model["grounding"])
     return ", ".join(str(part) for part in parts if part) or "the model"

@@ -61,7 +61,8 @@ def first_screen(witnesses: Sequence[Witness], stand: bool = False) -> Part:
     notes = "".join(element("li", text(note)) for note in caveats(witnesses[0]))
     inner += element("ul", notes, {"class": "caveat"})
     if stand:
-        link = '<a href="#stand">Look at documents, and erase words yourself</a>'
+        items = f"{witnesses[0].item}s"
+        link = f'<a href="#stand">Look at documents, and erase {items} yourself</a>'
         inner += element("p", link, {"class": "onward"})
     if len(witnesses) == 1:
         points = "".join(_point(one) for one in said if one.leaning != ASIDE)
@@ -99,8 +100,8 @@ def stand_part(found: str) -> Part:
     """
     inner = element(
         "p",
-        "Documents, the most surprising first. Click words to erase their state at the attention "
-        "layer and see what the model would decide.",
+        "Documents, the most surprising first. Click words, or sentences where attention is on "
+        "these, to erase their state at the attention layer and see what the model would decide.",
         {"class": "question"},
     )
     root = '<div id="stand-root"><noscript><p>The stand needs JavaScript.</p></noscript></div>'

@@ -17,7 +17,7 @@ from verax.errors import VeraxError
 from verax.exams.gallery.deleting import change_without
 from verax.exams.gallery.keeping import document_rows, item_rows, token_rows
 from verax.exams.gallery.looking import EPSILON, look_at
-from verax.exams.gallery.surprise import best_ranks, surprises
+from verax.exams.gallery.surprise import best_measures, best_ranks, surprises
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import two_columns
 from verax.models.trace import Trace
@@ -33,9 +33,10 @@ class Gallery:
     the best rank in any of the three are read again (of equal ranks the lower id), and deleted
     from, which costs most, word by word. Gives three tables:
 
-    gallery_documents  in the order to show them; rank, label, decision, items, the sizes at which
-                       the decision flips (by_attention, by_gradient, least), flips, everything,
-                       excess, jsd, certified, tau, and p_0, p_1, … of the classes, the model's own
+    gallery_documents  in the order to show them; rank, ranked_by (the measure in which it ranks
+                       best: excess, jsd or tau), label, decision, items, the sizes at which the
+                       decision flips (by_attention, by_gradient, least), flips, everything, excess,
+                       jsd, certified, tau, and p_0, p_1, … of the classes, the model's own
     gallery_items      for each attended item: its tokens [first, last), weight, adversary (its
                        weight there), gradient, deleted (change of p by true deletion), alone (p_t),
                        logit_0, … (ℓ_i, the bias included), and when it goes, from 0: by_attention,
@@ -96,7 +97,7 @@ class Gallery:
                 "tell what an erasure would do",
             }
             return
-        rows, ranks = self._chosen()
+        rows, ranks, measures = self._chosen()
         batches = reading_batches(self._encoded.lengths[rows], self.max_tokens)
         types = list(self._documents.lexicon)
         parts = [self._keep(rows[some], types) for some in watch("gallery")(batches)]
@@ -104,7 +105,9 @@ class Gallery:
             pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True)
         )
         order = self._documents.ids[rows]
-        documents.insert(1, "rank", documents["id"].map(dict(zip(order, ranks, strict=True))))
+        ranked: dict[str, list[Any]] = {"ranked_by": measures, "rank": ranks.tolist()}
+        for name, values in ranked.items():
+            documents.insert(1, name, documents["id"].map(dict(zip(order, values, strict=True))))
         found = {"documents": documents, "items": items, "tokens": tokens}
         place = pd.Series(np.arange(len(order)), index=order)
         for name, table in found.items():
@@ -113,15 +116,16 @@ class Gallery:
         bias = two_columns(self._model.head.bias.detach().float()).tolist()
         self._manifest = {"documents": len(rows), "epsilon": EPSILON, "bias": bias}
 
-    def _chosen(self) -> tuple[Rows, NDArray[np.float64]]:
-        """Rows of the split, in the order to show them, and their ranks."""
+    def _chosen(self) -> tuple[Rows, NDArray[np.float64], list[str]]:
+        """Rows of the split, in the order to show them, their ranks, and what these are by."""
         if self.named is not None:
             place = {int(number): row for row, number in enumerate(self._documents.ids)}
             rows = np.array([place[number] for number in self.named], dtype=np.int64)
-            return rows, np.full(len(rows), np.nan)
-        rows, ranks = np.concatenate(self._rows), best_ranks(np.concatenate(self._found))
+            return rows, np.full(len(rows), np.nan), [""] * len(rows)
+        rows, found = np.concatenate(self._rows), np.concatenate(self._found)
+        ranks, measures = best_ranks(found), best_measures(found)
         best = np.lexsort([self._documents.ids[rows], ranks])[: self.size]
-        return rows[best], ranks[best]
+        return rows[best], ranks[best], [measures[place] for place in best]
 
     @torch.no_grad()
     def _keep(

@@ -11,6 +11,9 @@ from torch import Tensor
 from verax.divergence import MOST
 from verax.exams.gallery.looking import Look
 
+MEASURES = ("excess", "jsd", "tau")
+"""The three ways, by the names of their columns."""
+
 
 def surprises(look: Look) -> Tensor:
     """(batch, 3), each the higher the more surprising; NaN where there is nothing to be surprised.
@@ -54,6 +57,24 @@ def best_ranks(surprise: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> best_ranks(np.array([[3.0, 0.2], [1.0, 0.7], [np.nan, 0.1]]))
     array([1.1875, 1.1875, 3.375 ])
     """
-    ranks = pd.DataFrame(surprise).rank(ascending=False, method="average", na_option="bottom")
-    found = ranks.to_numpy(dtype=np.float64)
+    found = _ranks(surprise)
     return found.min(axis=1) + found.mean(axis=1) / (2 * (len(found) + 1))
+
+
+def best_measures(surprise: NDArray[np.float64]) -> list[str]:
+    """(documents, 3) → the name of the measure by which each ranks best, of equals the first.
+
+    Empty where all three are NaN.
+
+    >>> best_measures(np.array([[3.0, 0.2, 0.1], [1.0, 0.7, np.nan], [np.nan] * 3]))
+    ['excess', 'jsd', '']
+    """
+    ranks = np.where(np.isnan(surprise), np.inf, _ranks(surprise))
+    best = ranks.argmin(axis=1)
+    found = np.isfinite(ranks.min(axis=1))
+    return [MEASURES[place] if any_of else "" for place, any_of in zip(best, found, strict=True)]
+
+
+def _ranks(surprise: NDArray[np.float64]) -> NDArray[np.float64]:
+    ranks = pd.DataFrame(surprise).rank(ascending=False, method="average", na_option="bottom")
+    return ranks.to_numpy(dtype=np.float64)

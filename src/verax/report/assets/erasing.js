@@ -4,9 +4,15 @@
 
 const TIE = 1e-9; // a smaller gap of logits is a tie, as in the erasure exam
 
-function numbers(base64) {
+/** Numbers as the page holds them (see stand.py): deflated, all first bytes before all second ones. */
+async function unpacked(base64) {
   const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  return Float64Array.from(new Float32Array(bytes.buffer));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const count = planes.length / 4;
+  const whole = new Uint8Array(planes.length);
+  for (let k = 0; k < 4; k++) for (let i = 0; i < count; i++) whole[4 * i + k] = planes[k * count + i];
+  return new Float32Array(whole.buffer);
 }
 
 function softmax(logits) {
@@ -52,18 +58,24 @@ class Attention {
     return { probabilities: softmax(logits), decision: decided(logits), gone };
   }
 
-  /** How many of an order, first to last, must go before the decision first is another; or null. */
+  /** How many of an order, first to last, must go before the decision first is another; or null.
+      None need go where these weights decide otherwise by themselves, as another attention may. */
   flip(order, held) {
     const inside = new Set(order);
     const sums = new Float64Array(this.classes);
     let weight = 0;
     for (let i = 0; i < this.weights.length; i++) if (!inside.has(i)) weight += this.add(sums, i);
     let fewest = null;
-    for (let k = order.length; k > 0; k--) {
+    for (let k = order.length; k >= 0; k--) {
       if (decided(this.mean(sums, weight)) !== held) fewest = k;
-      weight += this.add(sums, order[k - 1]);
+      if (k > 0) weight += this.add(sums, order[k - 1]);
     }
     return fewest;
+  }
+
+  /** The items by these weights, the largest first; of equals the one before. */
+  order() {
+    return [...this.weights.keys()].sort((a, b) => this.weights[b] - this.weights[a] || a - b);
   }
 
   /** The orders of other weights than the model's own, as the erasure exam has them. */
@@ -91,6 +103,16 @@ class Attention {
     }
     return { attention: by((i) => weights[i]), gradient: by(slope), minimal };
   }
+}
+
+/** What each item shows in a heat. All but the gradient follows from what erasing needs. */
+function heated(heat, document, classes) {
+  const { weights, logits, gradient, deleted, decision } = document;
+  if (heat === "attention") return weights;
+  if (heat === "gradient") return gradient;
+  if (heat === "leave-one-out") return deleted.map(Math.abs);
+  const alone = (_, i) => softmax(logits.subarray(i * classes, (i + 1) * classes))[decision];
+  return Float64Array.from(weights, alone);
 }
 
 const largest = (values) => values.reduce((top, v) => Math.max(top, Math.abs(v)), 0);

@@ -99,4 +99,12 @@
       (kind === "svg" ? saveSvg : savePng)(figure.querySelector("svg"), file);
     });
   }
+
+  // A box is a stop of the keyboard only where there is something to scroll.
+  const reach = (box) => {
+    if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0;
+    else if (box !== document.activeElement) box.removeAttribute("tabindex");
+  };
+  const sized = new ResizeObserver((seen) => seen.forEach((one) => reach(one.target)));
+  document.querySelectorAll(".drawing, .scroll").forEach((box) => sized.observe(box));
 })();

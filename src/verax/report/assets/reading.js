@@ -6,21 +6,17 @@ class Reading {
   constructor(model, about, stand) {
     Object.assign(this, { model, about, stand });
     this.item = model.attended === "sentences" ? "sentence" : "word";
-    const logits = numbers(about.logits);
-    const own = new Attention(numbers(about.weights), logits, model.bias);
-    this.own = { attention: own, orders: about.orders };
+    const own = new Attention(about.weights, about.logits, model.bias);
+    this.own = { attention: own, orders: { ...about.orders, attention: own.order() } };
     this.adversary = null;
     if (about.adversary) {
-      const attention = new Attention(numbers(about.adversary.weights), logits, model.bias);
+      const attention = new Attention(about.adversary.weights, about.logits, model.bias);
       this.adversary = { attention, orders: null };
     }
     this.used = this.own;
     this.count = own.weights.length;
     this.erased = new Uint8Array(this.count);
-    this.deleted = about.deleted ? numbers(about.deleted) : null;
-    this.heats = Object.fromEntries(
-      Object.entries(about.heats).map(([name, heat]) => [name, { ...heat, values: numbers(heat.values) }]),
-    );
+    this.heats = Object.fromEntries(Object.keys(model.heats).map((heat) => [heat, heated(heat, about, model.classes.length)]));
     this.before = own.after(this.erased);
     this.order = "attention";
     this.crowded = model.classes.length > 6;
@@ -31,7 +27,7 @@ class Reading {
 
   build() {
     const { model, about } = this;
-    const name = (c) => visible(model.classes[c]);
+    const name = (c) => classed(model.classes[c]);
     const known = about.label === null ? "" : ` · labelled ${name(about.label)}`;
     const title = make("h3", {}, `Document ${about.id}`);
     if (this.stand.models.length > 1) title.append(make("span", { class: "stand-model" }, " · ", make("bdi", {}, model.name)));
@@ -53,8 +49,8 @@ class Reading {
     probabilities.append(...likely.map((c) => this.bars[c].row));
     this.truth = make("p", { class: "stand-truth" });
     const label = `computed in this page: the ${this.item}’s state is taken out of the attention; the text is not read again`;
-    const outcome = make("div", { class: "stand-outcome" }, status, probabilities);
-    const caveat = make("div", { class: "stand-caveat" }, make("p", { class: "stand-label" }, label), this.truth);
+    // what the numbers are stays in sight with them
+    this.outcome = make("div", { class: "stand-outcome" }, status, probabilities, make("p", { class: "stand-label" }, label));
 
     this.orderButtons = Object.entries(ORDERS).map(([order, text]) => button(text, { "data-order": order }));
     const acts = [["back", "← back"], ["step", "step →"], ["flip", "to the flip"], ["reset", "reset"]];
@@ -72,7 +68,7 @@ class Reading {
     this.pointed = make("p", { class: "stand-pointed", id: pointed });
     const told = { erase: (item) => this.toggle(item), point: (item) => this.point(item) };
     this.words = new Words(about, this.item, told);
-    this.element.append(title, outcome, caveat, controls, this.progress, this.said, this.words.element, this.pointed);
+    this.element.append(title, this.outcome, this.truth, controls, this.progress, this.said, this.words.element, this.pointed);
     this.element.addEventListener("click", (event) => {
       const pressed = event.target.closest("button");
       if (!pressed) return;
@@ -84,15 +80,18 @@ class Reading {
 
   /** What is known of an item, and the id of where that is shown. */
   point(item) {
-    const parts = Object.entries(this.heats).map(([name, heat]) => {
-      const values = name === "attention" ? this.used.attention.weights : heat.values;
-      return `${name} ${short(values[item])}`;
+    const parts = Object.entries(this.heats).map(([heat, own]) => {
+      const values = heat === "attention" ? this.used.attention.weights : own;
+      return `${this.model.heats[heat].label} ${short(values[item])}`;
     });
-    if (this.deleted) parts.push(`deleted ${signed(this.deleted[item])}`);
-    const text = this.words.text(item);
-    const cut = text.length > 40 ? `${text.slice(0, 39)}…` : text;
-    this.pointed.replaceChildren(make("bdi", {}, cut), ` ${parts.join(" · ")}`);
+    parts.push(`deleted ${signed(this.about.deleted[item])}`);
+    this.pointed.replaceChildren(make("bdi", {}, this.cut(item, 40)), ` ${parts.join(" · ")}`);
     return this.pointed.id;
+  }
+
+  cut(item, most) {
+    const text = this.words.text(item);
+    return text.length > most ? `${text.slice(0, most - 1)}…` : text;
   }
 
   // -- erasing
@@ -111,6 +110,10 @@ class Reading {
   ordered() {
     if (!this.used.orders) this.used.orders = this.used.attention.orders(this.about.decision);
     return this.used.orders[this.order] || [];
+  }
+
+  size(order) {
+    return this.used.attention.flip(order, this.about.decision);
   }
 
   clear() {
@@ -134,7 +137,10 @@ class Reading {
     if (act === "reset") this.clear();
     if (act === "step") {
       const next = order.find((i) => !this.erased[i]);
-      if (next !== undefined) this.mark(next, true);
+      if (next !== undefined) {
+        this.mark(next, true);
+        this.words.reveal(next);
+      }
     }
     if (act === "back") {
       const last = order.findLast((i) => this.erased[i]);
@@ -142,10 +148,15 @@ class Reading {
     }
     if (act === "flip") {
       this.clear();
-      const size = this.used.attention.flip(order, this.about.decision);
+      const size = this.size(order);
       order.slice(0, size ?? order.length).forEach((i) => this.mark(i, true));
     }
     this.show();
+    const first = this.erased.indexOf(1);
+    if (act === "flip" && first >= 0) {
+      this.words.reveal(first);
+      this.words.bringIntoSight(first, this.outcome.getBoundingClientRect().bottom);
+    }
   }
 
   exchange() {
@@ -162,7 +173,7 @@ class Reading {
     const { about, model } = this;
     const now = this.used.attention.after(this.erased);
     const flipped = now.decision !== about.decision;
-    const name = (c) => visible(model.classes[c]);
+    const name = (c) => classed(model.classes[c]);
     this.bars.forEach((bar, c) => {
       bar.row.dataset.probability = now.probabilities[c];
       bar.row.classList.toggle("stand-decided", c === now.decision);
@@ -173,8 +184,9 @@ class Reading {
     });
     this.decision.dataset.decision = now.decision;
     this.decision.dataset.flipped = flipped;
-    this.decision.textContent = flipped ? `⇄ ${name(now.decision)}, flipped` : name(now.decision);
     const gone = this.erased.reduce((sum, e) => sum + e, 0);
+    const how = gone ? "flipped" : "another than the model’s";
+    this.decision.textContent = flipped ? `⇄ ${name(now.decision)}, ${how}` : name(now.decision);
     this.mass.dataset.mass = now.gone;
     this.mass.dataset.erased = gone;
     const all = `${this.count} ${this.item}${this.count === 1 ? "" : "s"}`;
@@ -186,32 +198,40 @@ class Reading {
     // not `disabled`, which would throw the keyboard's focus away
     this.actButtons.step.setAttribute("aria-disabled", String(!order.some((i) => !this.erased[i])));
     this.actButtons.back.setAttribute("aria-disabled", String(!order.some((i) => this.erased[i])));
-    this.actButtons.flip.setAttribute("aria-disabled", String(order.length === 0));
+    this.actButtons.flip.setAttribute("aria-disabled", String(order.length === 0 || this.size(order) === 0));
     this.actButtons.reset.setAttribute("aria-disabled", String(gone === 0));
   }
 
   deletion(now, gone) {
-    if (!this.deleted) return "";
     const held = this.about.decision;
     const word = this.item;
-    if (gone !== 1) return `Erase one ${word} to see beside it what truly deleting it from the text does.`;
     if (this.used !== this.own) return `What deleting a ${word} truly does is known for the model’s own attention.`;
+    if (gone === 0) return `Erase a ${word} to see beside it what truly deleting it from the text does.`;
     const here = now.probabilities[held] - this.before.probabilities[held];
-    const truly = this.deleted[this.erased.indexOf(1)];
-    if (!Number.isFinite(truly)) return `This ${word} cannot be deleted: nothing else would be left to read.`;
-    const what = `P(${visible(this.model.classes[held])})`;
-    return `${what} changes by ${signed(here)} here; by ${signed(truly)} when the ${word} is deleted from the text and all is read again.`;
+    const change = `P(${classed(this.model.classes[held])}) changes by ${signed(here)} here`;
+    const items = [...this.erased.keys()].filter((i) => this.erased[i]);
+    const truly = (i) => this.about.deleted[i];
+    if (gone === 1) {
+      if (!Number.isFinite(truly(items[0]))) return `This ${word} cannot be deleted: nothing else would be left to read.`;
+      return `${change}; by ${signed(truly(items[0]))} when the ${word} is deleted from the text and all is read again.`;
+    }
+    // deleted together was not measured, and is not the sum
+    const strongest = items.filter((i) => Number.isFinite(truly(i))).sort((a, b) => Math.abs(truly(b)) - Math.abs(truly(a)) || a - b);
+    const named = strongest.slice(0, 3).map((i) => `${signed(truly(i))} (\u2068${this.cut(i, 20)}\u2069)`).join(", ");
+    const others = gone > 3 ? ` and ${gone - 3} more` : "";
+    return `${change}. Deleted from the text one at a time: ${named}${others}; what deleting them together does was not measured.`;
   }
 
   follows() {
     const order = this.ordered();
     const own = this.used === this.own;
+    const size = this.size(order);
+    if (size === 0) return "With nothing erased the decision is another already.";
     if (this.order === "minimal") {
       if (order.length === 0) return "No erasure changes this decision.";
       const all = own ? this.about.everything : order.length === this.used.attention.weights.filter((w) => w > 0).length;
       if (all) return "Only erasing everything changes this decision: then the bias alone decides.";
     }
-    const size = this.used.attention.flip(order, this.about.decision);
     const some = (n) => `${n} ${this.item}${n === 1 ? "" : "s"}`;
     if (size === null) return `Erasing ${ORDERS[this.order]}, the decision never changes.`;
     if (this.order === "minimal") return `The smallest set that changes the decision: ${some(size)}.`;
@@ -220,15 +240,27 @@ class Reading {
   }
 
   paint(heat, top) {
-    const values = heat === "attention" ? this.used.attention.weights : this.heats[heat]?.values;
-    this.words.warm(values ? values.map((value) => value / (top || 1)) : new Float64Array(this.count));
-    const adversary = this.about.adversary;
-    if (this.used === this.own || !adversary) this.said.textContent = "";
-    else {
-      const sure = adversary.certified ? "certified: none that keeps the prediction diverges more" : "found by search: another may diverge more";
-      this.said.textContent =
-        `The adversary’s attention: Jensen–Shannon divergence ${adversary.jsd.toFixed(4)} from the model’s own (at most ln 2 = 0.6931), ` +
-        `prediction kept within ε = ${short(adversary.epsilon)}; ${sure}.`;
-    }
+    const values = heat === "attention" ? this.used.attention.weights : this.heats[heat];
+    this.words.warm(values.map((value) => value / (top || 1)));
+    this.said.textContent = this.used === this.own ? "" : this.told();
+  }
+
+  /** ε bounds how far the probability of the model's decision moves, not what is decided: where the
+      model is not sure, another attention within ε may decide otherwise. The certificate is of ε. */
+  told() {
+    const { about, model } = this;
+    const { jsd, epsilon, certified } = about.adversary;
+    const { decision } = this.adversary.attention.after(new Uint8Array(this.count));
+    const name = (c) => classed(model.classes[c]);
+    const kept = decision === about.decision
+      ? "the decision is the same"
+      : `the decision is another: ${name(decision)}, not ${name(about.decision)}`;
+    const sure = certified
+      ? "Certified: no attention that keeps this probability within ε diverges more."
+      : "Found by search: another may diverge more.";
+    return (
+      `The adversary’s attention: Jensen–Shannon divergence ${jsd.toFixed(4)} from the model’s own (at most ln 2 = 0.6931). ` +
+      `Probability of ${name(about.decision)} kept within ε = ${short(epsilon)}; ${kept}. ${sure}`
+    );
   }
 }

@@ -92,6 +92,20 @@ class Words {
     this.items[item].focus();
   }
 
+  /** Scroll the text, and nothing else, until an item can be seen in it. */
+  reveal(item) {
+    const box = this.element.getBoundingClientRect();
+    const word = this.items[item].getBoundingClientRect();
+    if (word.top < box.top || Math.min(word.bottom, word.top + 40) > box.bottom) this.element.scrollTop += word.top - box.top - 40;
+  }
+
+  /** Scroll the page until an item can be seen below `top`, which something covers it down to. */
+  bringIntoSight(item, top) {
+    const word = this.items[item].getBoundingClientRect();
+    const covered = Math.min(Math.max(top, 0), innerHeight / 2);
+    if (word.top < covered || word.top + 40 > innerHeight) scrollBy({ top: word.top - (covered + innerHeight) / 2 });
+  }
+
   press(item, on) {
     press(this.items[item], on);
   }

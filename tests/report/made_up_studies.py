@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 from testimony import Cell, cell, optimal, summary, survives
@@ -22,7 +23,7 @@ class MadeUpStudy(StudyResults):
     """Cells of projections and seeds, with summaries of one's own; packed without its tables."""
 
     name, question = "made up", "is <it> so?"
-    tables, left_out, others = ["summary"], ["erasure_single"], 0  # type: ignore[assignment]
+    tables, left_out, others = ["summary"], ["erasure_single"], 0
 
     def __init__(
         self, projections: Sequence[str] = ("softmax", "sparsemax"), seeds: Sequence[int] = (0, 1)
@@ -46,10 +47,9 @@ class MadeUpStudy(StudyResults):
         parts = []
         for key, projection, seed in self._rows:
             own = summary(*made_up_cells(40.0 + 50.0 * seed))
-            for place, (name, value) in enumerate(
-                {"cell": key, "corpus": "planted", "seed": seed, "projection": projection}.items()
-            ):
-                own.insert(place, name, value)
+            told: dict[str, Any] = {"cell": key, "corpus": "planted"}
+            told |= {"seed": seed, "projection": projection}
+            own = own.assign(**told)[[*told, *own.columns]]
             parts.append(own)
         return pd.concat(parts, ignore_index=True)
 

@@ -13,6 +13,7 @@ from test_charts import frame
 from test_report_page import Elements
 from test_study_pages import words
 
+import verax.report.charts
 from verax.exams import Verdict
 from verax.report import report_page
 from verax.report.bounds import bounds, cut
@@ -59,6 +60,7 @@ def test_intervals_are_over_seeds_and_end_where_numbers_do(page: str) -> None:
     assert "65.0% 0.0% to 100.0%" in seen
     assert "0.650 −1.000 to 1.000" in seen
     assert not re.search(r"−\d+\.\d%", seen)
+    assert "150 to 150" not in seen
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,10 @@ def test_an_interval_is_around_its_number_and_one_that_is_inside_stays() -> None
     assert found["cut"].tolist() == [True, False, False]
 
 
-def test_of_one_seed_intervals_are_its_own_over_documents() -> None:
+def test_of_one_seed_intervals_are_its_own_over_documents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(verax.report.charts, "charts_of", lambda verdicts: [])
     witness, _ = study_witnesses(MadeUpStudy(seeds=[0]))
     number = witness.number("excess", "attention", "optimal")
     assert number is not None
@@ -98,10 +103,19 @@ def test_of_one_seed_intervals_are_its_own_over_documents() -> None:
     assert "Intervals are over documents" in words(report_page(MadeUpStudy(seeds=[0])))
 
 
-def test_charts_show_the_numbers_of_the_tables() -> None:
+@pytest.fixture(scope="module")
+def packed() -> tuple[list[Any], str]:
+    """The charts of a study packed without its tables by document, and the note on these."""
+    return draw_study(MadeUpStudy(), study_witnesses(MadeUpStudy()))
+
+
+def test_charts_show_the_numbers_of_the_tables(packed: tuple[list[Any], str]) -> None:
     """The mean of seeds, 65, and not the 40 of the first."""
-    for study in (MadeUpStudy(), WithDocuments()):
-        charts, note = draw_study(study, study_witnesses(study))
+    study = WithDocuments()
+    for has_documents, (charts, note) in (
+        (False, packed),
+        (True, draw_study(study, study_witnesses(study))),
+    ):
         by = {chart.name: chart for chart in charts}
         for name in ("erasure-optimal", "fragility-scores"):
             drawn: Any = by[name]
@@ -111,14 +125,18 @@ def test_charts_show_the_numbers_of_the_tables() -> None:
             assert rows["high"].tolist() == [100, 100]
             assert "mean over seeds" in drawn.reading
             assert "over documents" not in drawn.reading
-        assert ("leakage-alone" in by) == isinstance(study, WithDocuments)
-        assert ("packed without" in note) == (not isinstance(study, WithDocuments))
+        ranks: Any = by["agreement-means"]
+        assert frame(ranks)["value"].tolist() == pytest.approx([0.65, 0.65])
+        assert frame(ranks)["low"].tolist() == [-1, -1]
+        assert ("leakage-alone" in by) == has_documents
+        assert ("packed without" in note) == (not has_documents)
     assert "Documents of the first seed" in by["leakage-alone"].reading
 
 
-def test_adversaries_of_a_study_are_drawn_and_named(page: str) -> None:
-    charts, _ = draw_study(MadeUpStudy(), study_witnesses(MadeUpStudy()))
-    by: dict[str, Any] = {c.name: c for c in charts if c.exam == "adversaries"}
+def test_adversaries_of_a_study_are_drawn_and_named(
+    page: str, packed: tuple[list[Any], str]
+) -> None:
+    by = {chart.name: chart for chart in packed[0] if chart.exam == "adversaries"}
     assert list(by) == ["adversaries-tvd", "adversaries-accuracy"]
     own = frame(by["adversaries-tvd"])
     own = own[own["model"] == "softmax"]
@@ -128,8 +146,9 @@ def test_adversaries_of_a_study_are_drawn_and_named(page: str) -> None:
     assert "adversaries, one a λ" in page
 
 
-def test_many_models_are_told_in_a_sentence() -> None:
+def test_many_models_are_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one seed 40 percent are optimal, which is against, and 40 survive, which is for."""
+    monkeypatch.setattr(verax.report.charts, "charts_of", lambda verdicts: [])
     study = MadeUpStudy([f"p{n}" for n in range(9)], seeds=[0])
     page = words(report_page(study))
     assert "Of 9 models 9 have exams for and against them." in page

@@ -42,6 +42,8 @@ def study_witnesses(results: StudyResults) -> list[Witness]:
     means["cut"] &= ~one
     for end in ("low", "high"):
         means[end] = means[end].where(~one, means[f"{end}_own"])
+    same = (means["unit"] == "count") & (means["low"] == means["high"])
+    means.loc[same, ["low", "high"]] = float("nan")  # no seed counts otherwise
     witnesses = []
     for label, own in means.groupby(_LABEL, sort=False, observed=True):
         over = SEEDS if (own["seeds"] > 1).any() else DOCUMENTS

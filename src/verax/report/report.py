@@ -33,7 +33,7 @@ _NO_DOCUMENTS = (
     "The study was packed without its tables by document: charts that show single documents are "
     "not drawn."
 )
-_OVER_SEEDS = "Each number is the mean over seeds, its interval Student's over these."
+_OVER_SEEDS = "Each number is the mean over seeds; an interval is Student's, over these."
 _ONE_SEED = "Documents of the first seed of each configuration."
 _CORPORA = 3
 """Corpora, or numbers of documents, that a line names."""
@@ -129,7 +129,7 @@ def draw_study(results: StudyResults, witnesses: Sequence[Witness]) -> tuple[lis
     order = charts_of(verdicts) if verdicts else list(numbers.values())
     names = {chart.name for chart in order}
     found: list[Chart] = []
-    for chart in [*order, *(c for name, c in numbers.items() if name not in names)]:
+    for chart in [*(c for name, c in numbers.items() if name not in names), *order]:
         over = _OVER_SEEDS if chart.name in numbers else _ONE_SEED
         own = numbers.get(chart.name, chart)
         found.append(replace(own, reading=f"{own.reading} {over}") if several else own)

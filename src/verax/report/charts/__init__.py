@@ -31,13 +31,14 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
         fragility,
         information,
         leakage,
+        means,
     )
     from verax.report.charts.series import Models
 
     exams = (
         *(erasure_single, contingency, erasure_many),
         *(agreement, dispersion, fragility, information, leakage, adversary),
-        adversaries_of_cells,
+        *(adversaries_of_cells, means),
     )
     models = Models(verdicts)
     return [chart for exam in exams for chart in exam.charts(models)]

@@ -118,4 +118,4 @@ def test_a_notebook_shows_every_claim_as_text() -> None:
     for verdict in ("holds", "fails", "undecided"):
         assert f"claim &lt;{verdict}&gt;" in shown
         assert f"<td>{verdict}</td><td>why {verdict}</td>" in shown
-    assert "1 holds, 1 fails, 1 undecided" in shown
+    assert "Of 3 claims 1 hold, 1 fail and 1 are undecided." in shown

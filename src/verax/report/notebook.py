@@ -11,6 +11,7 @@ import pandas as pd
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
 from verax.papers.checking import Checked
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.report.cells import study_witnesses
 from verax.report.headline import caveats, headline
 from verax.report.markup import element, named, text
@@ -85,7 +86,11 @@ def study_html(results: StudyResults) -> str:
 
 def paper_html(checked: Checked) -> str:
     """Every claim, and whether it holds."""
-    counts = ", ".join(f"{number} {verdict}" for verdict, number in checked.counts.items())
+    counts = checked.counts
+    told = (
+        f"Of {len(checked.findings)} claims {counts[HOLDS]} hold, {counts[FAILS]} fail and "
+        f"{counts[UNDECIDED]} are undecided."
+    )
     title = element("p", element("b", text(f"{checked.paper.authors}: {checked.paper.title}")))
     rows = [
         ([str(claim.id), claim.text], [text(claim.where), text(finding.verdict), text(finding.why)])
@@ -93,9 +98,9 @@ def paper_html(checked: Checked) -> str:
     ]
     heads = ["claim", "", "where", "", "why"]
     # a sentence wraps, other than a number
-    style = f".{_CLASS} td:last-child{{white-space:normal;min-width:20em}}"
-    told = element("style", style) + html_table(heads, rows, 2)
-    return _styled(title + element("p", text(counts)) + told)
+    style = f".{_CLASS} .paper td:last-child{{white-space:normal;min-width:20em}}"
+    table = element("div", element("style", style) + html_table(heads, rows, 2), {"class": "paper"})
+    return _styled(title + element("p", text(told)) + table)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,79 @@
-"""A sweep, adversaries and a comparison whose numbers can be derived by hand."""
+"""Studies, a sweep, adversaries and a comparison whose numbers can be derived by hand."""
 
 from __future__ import annotations
 
-import pandas as pd
+from collections.abc import Sequence
+from typing import Any
 
-from verax.studies import Adversaries, Comparison, Sweep
+import pandas as pd
+from testimony import Cell, cell, optimal, summary, survives
+
+from verax.errors import VeraxError
+from verax.exams.verdict import Verdict
+from verax.studies import Adversaries, Comparison, StudyResults, Sweep
 
 LAMS = (-100.0, -1.0, 0.0, 0.97)
 SWEPT = ("entropy: attention", "tau: inputs attention : gradient", "accuracy", "support_share")
 WORDS = ("fine", '<b>\x00"')
+
+OPTIONS = {"encoder": "conv", "split": "test", "sample": None, "lr": 0.001, "exams": "erasure"}
+
+
+class MadeUpStudy(StudyResults):
+    """Cells of projections and seeds, with summaries of one's own; packed without its tables."""
+
+    name, question = "made up", "is <it> so?"
+    tables, left_out, others = ["summary"], ["erasure_single"], 0
+
+    def __init__(
+        self, projections: Sequence[str] = ("softmax", "sparsemax"), seeds: Sequence[int] = (0, 1)
+    ) -> None:
+        self._rows = [(f"{p}-{s}", p, s) for p in projections for s in seeds]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {"done": len(self._rows)}
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        facts = {"seconds": 1.0, "verax": "0.9", "torch": "2.0", "device": "cpu"}
+        told = [
+            {"cell": k, "status": "done", "corpus": "planted", "seed": s, "projection": p}
+            for k, p, s in self._rows
+        ]
+        return pd.DataFrame([{**row, **OPTIONS, **facts} for row in told])
+
+    def summary(self, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
+        parts = []
+        for key, projection, seed in self._rows:
+            own = summary(*made_up_cells(40.0 + 50.0 * seed))
+            told: dict[str, Any] = {"cell": key, "corpus": "planted"}
+            told |= {"seed": seed, "projection": projection}
+            own = own.assign(**told)[[*told, *own.columns]]
+            parts.append(own)
+        return pd.concat(parts, ignore_index=True)
+
+    def verdict(self, key: str) -> Verdict:
+        raise VeraxError(f"cell {key} was packed without its tables")
+
+
+def made_up_cells(value: float) -> list[Cell]:
+    """What a cell's exams found: `value` percent of decisions, and as much as a share for τ."""
+    found = [
+        cell("erasure", "documents", "documents", "value", 150.0, unit="count"),
+        optimal(value, value - 1, value + 1),
+        cell("erasure", "excess", "random", "optimal", value / 2, unit="percent"),
+        cell("agreement", "agreement", "inputs: attention : leave-one-out", "τ-b", value / 100),
+        survives(value, value - 1, value + 1),
+    ]
+    for lam, jsd in ((0, 0.1), (1, 0.4)):
+        for column, number, unit in (
+            *(("JSD", jsd, "number"), ("TVD", value / 1000, "number")),
+            ("accuracy", value, "percent"),
+        ):
+            place = ("adversaries", "adversaries", f"λ = {lam}", column)
+            found.append(cell(*place, number, unit=unit))
+    return found
 
 
 def made_up_sweep() -> Sweep:

@@ -111,3 +111,11 @@ def test_the_last_of_an_odd_number_alike_takes_the_width_of_both_columns(
 ) -> None:
     drawn = figures([Drawn(f"c{k}", "e", "t", "r", height) for k, height in enumerate(heights)])
     assert ('class="figures alike"' in drawn) is last
+
+
+def test_a_notebook_shows_every_claim_as_text() -> None:
+    shown = checked()._repr_html_()
+    for verdict in ("holds", "fails", "undecided"):
+        assert f"claim &lt;{verdict}&gt;" in shown
+        assert f"<td>{verdict}</td><td>why {verdict}</td>" in shown
+    assert "Of 3 claims 1 hold, 1 fail and 1 are undecided." in shown

@@ -138,6 +138,55 @@ def test_several_models_stand_side_by_side() -> None:
     assert not Elements(page).of("noscript")
 
 
+@pytest.mark.usefixtures("drawn")
+def test_models_of_several_corpora_are_not_taken_for_one() -> None:
+    some = judged(corpus={"corpus": "sst"}, split="test", documents=250, sampled_from=1821)
+    all_ = judged(corpus={"corpus": "data/mine.csv"}, split="test", documents=43, sampled_from=43)
+    page = report_page({"one": some, "two": all_})
+    assert "<title>Attention on sst and mine.csv</title>" in page
+    assert "<bdi>one</bdi>: 250 documents of test · <bdi>two</bdi>: 43 documents of test" in page
+    assert "<li><bdi>one</bdi>: 250 of 1,821 documents were examined.</li>" in page
+    assert "<li>Intervals are over documents of one trained model" in page
+    alike = report_page({"one": some, "two": some})
+    assert "<title>Attention on sst</title>" in alike
+    assert "2 models · 250 documents of test" in alike
+    assert "<li>250 of 1,821 documents were examined.</li>" in alike
+
+
+@pytest.mark.usefixtures("drawn")
+def test_numbers_side_by_side_have_below_them_what_they_are_compared_to() -> None:
+    random = cell("erasure", "excess", "random", "optimal", 7.2, 4.0, 12.6, "percent")
+    accurate = cell("erasure", "documents", "accuracy", "value", 90.0, unit="percent")
+    own = verdict(optimal(30.6, 23.7, 38.5), random, accurate)
+    page = report_page({"one": own, "two": own})
+    assert page.count('<span class="compared">in random order 7.2%</span></td>') == 2
+    assert "says how well it decides, not why" not in page  # no number, and twice the same
+
+
+@pytest.mark.usefixtures("drawn")
+def test_what_was_examined_is_told_once_a_line_a_fact_and_details_wait() -> None:
+    corpus = {"corpus": "sst", "text_column": "text", "fingerprint": "6491ebd774ac093d"}
+    options = {"erasure": {"draws": 5, "top_k": None}, "leakage": {"curves": 0}}
+    told = {"verax": "0.1.0", "sampled_from": 854, "importances": [], "options": options}
+    model = {"options": {"encoder": "conv", "hierarchical": False}, "corpus": corpus}
+    page = report_page(judged(corpus=corpus, model=model, **told))
+    about = page.partition('<section id="about"')[2].partition("</section>")[0]
+    rows = re.findall(r"<tr><th scope=\"row\"><bdi>(.*?)</bdi></th><td>(.*?)</td></tr>", about)
+    lines = [(name, re.sub("</?bdi>", "", said)) for name, said in rows]
+    assert lines[:3] == [
+        ("corpus", "sst"),
+        ("drawn from", "854"),
+        ("exams", "erasure, fragility"),
+    ]
+    assert ("erasure", "draws: 5") in lines
+    assert ("leakage", "curves: 0") in lines
+    assert ("hierarchical", "no") in lines
+    assert [name for name, _ in lines].count("text column") == 1
+    for unwanted in ("{", "6491ebd774ac093d", "importances", ">value<", "top k"):
+        assert unwanted not in about, unwanted
+    assert re.findall("<summary>(.*?)</summary>", about) == ["Corpus", "Model: options", "Options"]
+
+
 def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
     with pytest.raises(VeraxError, match="holds nothing to show"):
         open_reported([tmp_path])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html.parser import HTMLParser
+from typing import Any
 
+import pandas as pd
 import pytest
 from testimony import cell, optimal, survives, verdict, witness
 
@@ -115,8 +118,6 @@ def test_a_notebook_shows_the_headline_and_every_statement() -> None:
 
 
 def test_heat_is_as_strong_as_the_score_and_shows_text() -> None:
-    import pandas as pd
-
     words = ["<b>", "good", "bad", "so"]
     explained = pd.DataFrame(
         {"text": 0, "label": "yes", "word": words, "attention": [0.5, 1.0, -1.0, 0.0]}
@@ -124,6 +125,15 @@ def test_heat_is_as_strong_as_the_score_and_shows_text() -> None:
     shown = heat(explained)._repr_html_()
     assert "&lt;b&gt;" in shown
     assert "<b><bdi>yes" in shown
-    assert "rgb(230,97,0)" in shown  # all of the orange for the strongest
-    assert "rgb(70,150,240)" in shown
-    assert "rgb(242,176,128)" in shown  # half of it, of (230, 97, 0) on white
+    assert "rgb(70,150,240)" in shown  # all of the blue for the strongest
+    assert "rgb(230,97,0)" in shown
+    assert "rgb(162,202,248)" in shown  # half of it, of (70, 150, 240) on white
+
+
+def test_in_a_browser_heat_of_a_long_word_wraps(open_page: Callable[..., Any]) -> None:
+    words = ["x" * 50_000, "a\u202eb"]
+    explained = pd.DataFrame({"text": 0, "word": words, "attention": [0.5, 1.0]})
+    shown = heat(explained)._repr_html_()
+    assert "\u202e" not in shown
+    view = open_page(shown, viewport={"width": 700, "height": 400})
+    assert view.evaluate("document.documentElement.scrollWidth") <= 700

@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from verax.report.facts import closed, facts
 from verax.report.markup import element, text
 from verax.report.numerals import numeral
 from verax.report.opposed import chosen_words, one_item_words, score_name, yardstick_words
 from verax.report.page import Part
-from verax.report.sections import ABOUT, QUESTIONS, Chart, cards, closed, facts, figures
+from verax.report.sections import ABOUT, QUESTIONS, Chart, cards, figures
 from verax.report.tables import html_table, shown
 from verax.report.witness import Number
 from verax.report.words import ASIDE, Statement

@@ -19,10 +19,11 @@ from verax.report.compared import (
     mark,
     shown_rows,
 )
+from verax.report.facts import closed, facts
 from verax.report.markup import element, named, text
 from verax.report.numerals import numeral
 from verax.report.page import Part
-from verax.report.sections import ABOUT, QUESTIONS, Chart, closed, facts, figures
+from verax.report.sections import ABOUT, QUESTIONS, Chart, figures
 from verax.report.tables import html_table, shown
 from verax.report.witness import Number
 from verax.studies import Comparison

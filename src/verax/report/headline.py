@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verax.report.witness import DOCUMENTS, Witness
+from verax.report.witness import DOCUMENTS, SEEDS, Witness
 from verax.report.words import AGAINST, FOR, OPEN, Statement
+
+FEW = 5
+"""Seeds below which Student's interval is more than three standard errors to either side."""
 
 
 def headline(said: Sequence[Statement]) -> str:
@@ -49,6 +52,13 @@ def caveats(witness: Witness) -> list[str]:
         found.append(
             "Intervals are over documents of one trained model: another seed may give another "
             "attention."
+        )
+    seeds = witness.manifest.get("seeds", 0)
+    if witness.over == SEEDS and seeds:
+        found.append(
+            f"Intervals are over {seeds} seeds (Student's t)"
+            + (f": {seeds} are few, and intervals wide" if seeds < FEW else "")
+            + ("; they are cut where a number cannot go." if witness.manifest.get("cut") else ".")
         )
     documents, whole = (witness.manifest.get(name) for name in ("documents", "sampled_from"))
     if documents and whole and documents < whole:

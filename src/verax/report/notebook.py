@@ -1,4 +1,4 @@
-"""What notebooks show: the verdict, comparisons, and words on a background as warm as a score."""
+"""What notebooks show: verdicts, comparisons, studies, papers, and words in colour."""
 
 from __future__ import annotations
 
@@ -10,18 +10,23 @@ import pandas as pd
 
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
+from verax.papers.checking import Checked
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.report.cells import study_witnesses
 from verax.report.headline import caveats, headline
 from verax.report.markup import element, named, text
 from verax.report.numerals import interval, numeral
+from verax.report.rendering import printable
 from verax.report.tables import html_table
 from verax.report.witness import Number, Witness
 from verax.report.words import statements
 from verax.studies.comparison.comparison import Comparison
+from verax.studies.store.results import StudyResults
 
 MOST_WORDS = 2_000
 """Words of one text that a notebook shows; the others are counted."""
-WARM, COLD = (230, 97, 0), (70, 150, 240)
-"""Orange for scores above 0, blue below: told apart by the colour-blind."""
+MORE, LESS = (70, 150, 240), (230, 97, 0)
+"""Blue for scores above 0, orange below, as on a page: told apart by the colour-blind."""
 
 
 def verdict_html(verdict: Verdict) -> str:
@@ -60,6 +65,44 @@ def comparison_html(comparison: Comparison) -> str:
     return _styled(html_table(heads, rows, 2) + element("p", element("small", text(note))))
 
 
+def study_html(results: StudyResults) -> str:
+    """What was asked, how far it is, and what exams say of each configuration, over seeds."""
+    title = element("p", element("b", text(results.question or results.name)))
+    counts = ", ".join(f"{number:,} {status}" for status, number in results.counts.items())
+    title += element("p", text(f"{results.name}: {counts or 'no cells'}"))
+    if "summary" not in results.tables:
+        return _styled(title)
+    witnesses = study_witnesses(results)
+    rows = [
+        ([witness.name, one.exam], [_told(one.number), text(one.compared), text(one.leaning)])
+        for witness in witnesses
+        for one in statements(witness)
+    ]
+    heads = ["model", "exam", "value, 95% interval", "compared", "speaks"]
+    lines = dict.fromkeys(line for witness in witnesses for line in caveats(witness))
+    note = element("p", element("small", text(" ".join(lines))))
+    return _styled(title + html_table(heads, rows, 2) + note)
+
+
+def paper_html(checked: Checked) -> str:
+    """Every claim, and whether it holds."""
+    counts = checked.counts
+    told = (
+        f"Of {len(checked.findings)} claims {counts[HOLDS]} hold, {counts[FAILS]} fail and "
+        f"{counts[UNDECIDED]} are undecided."
+    )
+    title = element("p", element("b", text(f"{checked.paper.authors}: {checked.paper.title}")))
+    rows = [
+        ([str(claim.id), claim.text], [text(claim.where), text(finding.verdict), text(finding.why)])
+        for claim, finding in checked.findings
+    ]
+    heads = ["claim", "", "where", "", "why"]
+    # a sentence wraps, other than a number
+    style = f".{_CLASS} .paper td:last-child{{white-space:normal;min-width:20em}}"
+    table = element("div", element("style", style) + html_table(heads, rows, 2), {"class": "paper"})
+    return _styled(title + element("p", text(told)) + table)
+
+
 @dataclass(frozen=True, eq=False)
 class Heat:
     """Words of texts on a background as strong as their scores; made by `heat`.
@@ -81,7 +124,7 @@ class Heat:
             if len(words) > MOST_WORDS:
                 told += text(f" … and {len(words) - MOST_WORDS:,} more words")
             who = element("b", named(decision)) + " " if decision else ""
-            lines.append(element("p", who + told, {"style": "line-height:1.9;max-width:60em"}))
+            lines.append(element("p", who + told, {"style": _LINE}))
         return element("div", "".join(lines))
 
 
@@ -91,7 +134,7 @@ def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
     explanation  what `model.explain(texts)` gave
     by           which of its importances; the first, unless one is named
 
-    Scores are shown relative to the strongest of each text: orange above 0, blue below.
+    Scores are shown relative to the strongest of each text: blue above 0, orange below.
     """
     known = [str(c) for c in explanation if str(c) not in _OTHER and _is_number(explanation[c])]
     if not known or not {"text", "word"} <= set(explanation):
@@ -108,6 +151,7 @@ def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
 
 
 _CLASS = "verax-notebook"
+_LINE = "line-height:1.9;max-width:60em;overflow-wrap:anywhere"
 _OTHER = {"text", "word", "position", "label", "probability", "sentence", "id"}
 
 
@@ -117,11 +161,11 @@ def _is_number(column: pd.Series) -> bool:
 
 def _warm(word: str, score: float, most: float) -> str:
     if math.isnan(score) or score == 0:
-        return element("span", named(word), {"style": "opacity:.6"})
+        return element("span", named(printable(word)), {"style": "opacity:.6"})
     share = min(1.0, abs(score) / most)
-    red, green, blue = (round(255 + share * (end - 255)) for end in (WARM if score > 0 else COLD))
+    red, green, blue = (round(255 + share * (end - 255)) for end in (MORE if score > 0 else LESS))
     style = f"background:rgb({red},{green},{blue});color:#000;border-radius:3px;padding:0 2px"
-    return element("span", named(word), {"style": style, "title": f"{score:.4g}"})
+    return element("span", named(printable(word)), {"style": style, "title": f"{score:.4g}"})
 
 
 def _told(number: Number) -> str:

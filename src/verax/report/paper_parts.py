@@ -16,10 +16,11 @@ from verax.papers.exhibits import MEASURED, Exhibit
 from verax.papers.page import MOST_ROWS
 from verax.papers.page import shown as numeral
 from verax.report.charts.paper_frames import called
+from verax.report.facts import closed
 from verax.report.markdown import markdown
 from verax.report.markup import element, text
 from verax.report.page import Part
-from verax.report.sections import Chart, closed, figures
+from verax.report.sections import Chart, figures
 from verax.report.tables import html_table
 
 _SIGNS = {HOLDS: ("✓", "for"), FAILS: ("✗", "against"), UNDECIDED: ("?", "undecided")}

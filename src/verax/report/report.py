@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,30 @@ from verax.exams.examine import EXAMS
 from verax.exams.verdict import Verdict
 from verax.papers import Checked
 from verax.report.adversary_parts import adversary_parts
-from verax.report.cells import MOST_CHARTED, charted, study_witnesses
+from verax.report.cells import MOST_CHARTED, of_documents, of_seeds, study_witnesses
 from verax.report.comparison_parts import comparison_parts
 from verax.report.markup import named, text
 from verax.report.opening import Found, open_found
 from verax.report.page import Part, page, write
 from verax.report.paper_parts import paper_parts
 from verax.report.sections import Chart, about_part, exam_part, first_screen, stand_part
+from verax.report.study_about import study_about
 from verax.report.sweep_parts import sweep_parts
-from verax.report.witness import Witness
+from verax.report.witness import SEEDS, Witness
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep
 
 Other = Checked | Sweep | Adversaries | Comparison
 GALLERY = "gallery_documents"
 NO_CHARTS = "Charts need altair and vl-convert-python: pip install 'verax[report]'."
 _DRAWING = ("altair", "vl_convert")
+_NO_DOCUMENTS = (
+    "The study was packed without its tables by document: charts that show single documents are "
+    "not drawn."
+)
+_OVER_SEEDS = "Each number is the mean over seeds; an interval is Student's, over these."
+_ONE_SEED = "Documents of the first seed of each configuration."
+_CORPORA = 3
+"""Corpora, or numbers of documents, that a line names."""
 
 
 def report(found: Found, path: str | Path, title: str | None = None) -> None:
@@ -103,6 +113,32 @@ def draw(verdicts: Mapping[str, Verdict]) -> tuple[list[Chart], str]:
     return list(charts_of(first)), note
 
 
+def draw_study(results: StudyResults, witnesses: Sequence[Witness]) -> tuple[list[Chart], str]:
+    """The charts of a study, each with what it is over, and a note on those not drawn.
+
+    What shows numbers shows those of the tables, over seeds; what shows documents shows those of
+    one seed.
+    """
+    if not _can_draw():
+        return [], NO_CHARTS
+    from verax.report.charts import charts_of
+
+    several = any(witness.over == SEEDS for witness in witnesses)
+    numbers = {chart.name: chart for chart in charts_of(of_seeds(witnesses))}
+    verdicts = of_documents(results)
+    order = charts_of(verdicts) if verdicts else list(numbers.values())
+    names = {chart.name for chart in order}
+    found: list[Chart] = []
+    for chart in [*(c for name, c in numbers.items() if name not in names), *order]:
+        over = _OVER_SEEDS if chart.name in numbers else _ONE_SEED
+        own = numbers.get(chart.name, chart)
+        found.append(replace(own, reading=f"{own.reading} {over}") if several else own)
+    notes = [] if verdicts else [_NO_DOCUMENTS]
+    if len(witnesses) > MOST_CHARTED:
+        notes.append(f"Charts show the first {MOST_CHARTED} of {len(witnesses)} configurations.")
+    return found, " ".join(notes)
+
+
 def _can_draw() -> bool:
     return all(find_spec(module) is not None for module in _DRAWING)
 
@@ -118,17 +154,20 @@ def _verdicts_page(verdicts: Mapping[str, Verdict], title: str | None) -> str:
         parts.append(stand_part(stand_data(shown)))
     first = first_screen(witnesses, stand=bool(shown))
     parts = [first, *parts, about_part(witnesses)]
-    one = next(iter(verdicts.values()))
-    return page(title or _title(verdicts), _about(one, len(verdicts)), parts, stand=bool(shown))
+    return page(title or _title(verdicts), _about(verdicts), parts, stand=bool(shown))
 
 
 def _study_page(results: StudyResults, title: str | None) -> str:
     witnesses = study_witnesses(results)
-    verdicts, told = charted(results)
-    charts, note = draw(verdicts) if verdicts else ([], "")
-    parts = [first_screen(witnesses), *_exam_parts(witnesses, charts, note or told)]
+    charts, note = draw_study(results, witnesses)
+    parts = [first_screen(witnesses), *_exam_parts(witnesses, charts, note)]
+    parts.append(study_about(results, witnesses))
+    cells = results.cells
+    corpora = _together(dict.fromkeys(Path(str(name)).name for name in cells["corpus"]), "corpora")
+    seeds = cells["seed"].nunique()
+    told = [results.question or "a study", corpora, f"{seeds} seed{'s' * (seeds > 1)}"]
     counts = ", ".join(f"{number:,} {status}" for status, number in results.counts.items())
-    about = text(f"{results.question or 'a study'} · cells: {counts}")
+    about = text(" · ".join([*told, f"cells: {counts}"]))
     return page(title or _title(results), about, parts)
 
 
@@ -167,8 +206,9 @@ def _title(found: Found) -> str:
     if isinstance(found, Sweep | Adversaries | Comparison):
         told = {Sweep: "Along λ", Adversaries: "Adversaries", Comparison: "Models side by side"}
         return f"{told[type(found)]} on {_corpus(found.manifest)}"
-    verdict = found if isinstance(found, Verdict) else next(iter(found.values()))
-    return f"Attention on {_corpus(verdict.manifest)}"
+    verdicts = [found] if isinstance(found, Verdict) else list(found.values())
+    corpora = dict.fromkeys(_corpus(verdict.manifest) for verdict in verdicts)
+    return f"Attention on {_together(corpora, 'corpora')}"
 
 
 def _corpus(manifest: Mapping[str, Any]) -> str:
@@ -177,12 +217,34 @@ def _corpus(manifest: Mapping[str, Any]) -> str:
     return Path(str(name or "a corpus")).name
 
 
-def _about(verdict: Verdict, models: int) -> str:
-    manifest = verdict.manifest
-    told = [f"{models} models" if models > 1 else named(_name(verdict))]
-    if "documents" in manifest:
-        told.append(text(f"{manifest['documents']:,} documents of {manifest.get('split', '')}"))
+def _about(verdicts: Mapping[str, Verdict]) -> str:
+    """Which model, or how many, and the documents of each where these differ."""
+    one = next(iter(verdicts.values()))
+    told = [f"{len(verdicts)} models" if len(verdicts) > 1 else named(_name(one))]
+    documents: dict[str, list[str]] = {}
+    for name, verdict in verdicts.items():
+        if "documents" in verdict.manifest:
+            number, split = verdict.manifest["documents"], verdict.manifest.get("split", "")
+            documents.setdefault(f"{number:,} documents of {split}", []).append(name)
+    if len(documents) == 1:
+        told += map(text, documents)
+    elif len(documents) <= _CORPORA:
+        told += [
+            f"{', '.join(map(named, names))}: {text(what)}" for what, names in documents.items()
+        ]
     return " · ".join(told)
+
+
+def _together(names: Iterable[str], what: str) -> str:
+    """Names as a line says them, or how many where they are too many.
+
+    >>> _together(["sst", "imdb"], "corpora"), _together("abcd", "corpora")
+    ('sst and imdb', '4 corpora')
+    """
+    found = list(names)
+    if len(found) > _CORPORA:
+        return f"{len(found)} {what}"
+    return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
 
 
 def _about_other(found: Other) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from verax.report.facts import closed, facts
 from verax.report.headline import caveats, headline, short
 from verax.report.markup import element, named, text
 from verax.report.numerals import interval, numeral
@@ -34,6 +34,13 @@ _SIGNS = {
     "open": ("?", "leaves it open"),
     ASIDE: ("·", "beside the question"),
 }
+_COUNTED = {
+    (True, False): "have exams for them and none against",
+    (True, True): "have exams for and against them",
+    (False, True): "have exams against them and none for",
+    (False, False): "are left open",
+}
+"""Whether an exam speaks for a model's attention, and whether one against it → in words."""
 
 
 class Chart(Protocol):
@@ -58,7 +65,7 @@ def first_screen(witnesses: Sequence[Witness], stand: bool = False) -> Part:
     """Whether attention can be trusted, compared to what, and the caveat."""
     said = statements(witnesses[0])
     inner = _numbers(said) if len(witnesses) == 1 else _several(witnesses)
-    notes = "".join(element("li", text(note)) for note in caveats(witnesses[0]))
+    notes = "".join(element("li", note) for note in _caveats(witnesses))
     inner += element("ul", notes, {"class": "caveat"})
     if stand:
         items = f"{witnesses[0].item}s"
@@ -78,9 +85,9 @@ def exam_part(
     said = [(w, s) for w in witnesses for s in statements(w) if s.exam == exam]
     if len(witnesses) == 1:
         inner += "".join(element("p", text(s.sentence)) for _, s in said)
-    inner += figures([chart for chart in charts if chart.exam == exam])
     if note:
         inner += element("p", text(note), {"class": "note"})
+    inner += figures([chart for chart in charts if chart.exam == exam])
     names = list(dict.fromkeys(name for w in witnesses for name in w.tables(exam)))
     first = FIRST.get(exam, names[0] if names else "")
     if first in names:
@@ -118,12 +125,6 @@ def about_part(witnesses: Sequence[Witness]) -> Part:
     return Part("about", ABOUT, inner)
 
 
-def facts(manifest: Mapping[str, Any], title: str) -> str:
-    """A manifest as a table, a line a fact."""
-    rows = [([key], [text(value)]) for key, value in _facts(manifest)]
-    return html_table(["", "value"], rows, title=title)
-
-
 def figure(chart: Chart) -> str:
     """A chart as it stands in the page, with how to read it and buttons to save it."""
     label = {"class": "drawing", "tabindex": "0", "role": "region", "aria-label": chart.title}
@@ -146,11 +147,6 @@ def figures(charts: Sequence[Chart]) -> str:
     # two columns of an odd number alike leave a hole: the last takes the width of both
     last = len(drawn) % 2 == 1 and max(heights, default=1) < 1.4 * min(heights, default=1)
     return element("div", "".join(drawn), {"class": "figures alike" if last else "figures"})
-
-
-def closed(title: str, inner: str) -> str:
-    """What waits to be opened."""
-    return element("details", element("summary", text(title)) + inner)
 
 
 def cards(said: Sequence[Statement]) -> str:
@@ -180,8 +176,43 @@ def _several(witnesses: Sequence[Witness]) -> str:
         for name, own in said.items():
             told = f"<b>{named(name)}</b> {text(headline(list(own.values())))}"
             lines += element("p", told, {"class": "headline small"})
+    else:
+        lines = element("p", _counted(said), {"class": "headline small"})
     heads = ["model", "exams", *(labels[exam] for exam in exams)]
     return lines + html_table(heads, rows, title="what exams say of each attention")
+
+
+def _counted(said: Mapping[str, Mapping[str, Statement]]) -> str:
+    """What many models come to, in a sentence; those with nothing against them by name."""
+    kinds: dict[str, list[str]] = {words: [] for words in _COUNTED.values()}
+    for name, own in said.items():
+        leanings = {one.leaning for one in own.values()}
+        kinds[_COUNTED["for" in leanings, "against" in leanings]].append(name)
+    parts = []
+    for words, names in kinds.items():
+        if names:
+            told = f"<b>{len(names)}</b> {text(words)}"
+            if words == _COUNTED[True, False] and len(names) <= CARDS:
+                told += f" ({'; '.join(named(name) for name in names)})"
+            parts.append(told)
+    return f"Of {len(said)} models {', '.join(parts)}."
+
+
+def _caveats(witnesses: Sequence[Witness]) -> list[str]:
+    """What numbers do not say, as markup: once, and by name where it is not of all."""
+    said: dict[str, list[str]] = {}
+    for witness in witnesses:
+        for line in caveats(witness):
+            said.setdefault(line, []).append(witness.name)
+    found = []
+    for line, names in said.items():
+        who = ""
+        if len(names) < len(witnesses):
+            several = f"{len(names)} of {len(witnesses)} models"
+            who = ", ".join(map(named, names)) if len(names) <= CARDS else several
+            who += ": "
+        found.append(who + text(line))
+    return found
 
 
 def _card(said: Statement) -> str:
@@ -202,11 +233,15 @@ def _point(said: Statement) -> str:
 
 
 def _marked(said: Statement) -> str:
+    """A number with its sign, its interval, and what to hold it against."""
+    below = ""
+    if any(map(str.isdigit, said.compared)):  # else it is no number, and of all models alike
+        below = element("span", text(said.compared), {"class": "compared"})
     if said.leaning == ASIDE:
-        return shown(said.number)
+        return shown(said.number) + below
     sign, words = _SIGNS[said.leaning]
     mark = element("span", sign, {"class": f"mark {said.leaning}", "title": words})
-    return f"{mark} {shown(said.number)}"
+    return f"{mark} {shown(said.number)}{below}"
 
 
 def _left_out(exam: str, witnesses: Sequence[Witness]) -> str:
@@ -219,25 +254,3 @@ def _left_out(exam: str, witnesses: Sequence[Witness]) -> str:
     if not lines:
         return element("p", "Nothing was left out.", {"class": "note"})
     return closed("What was left out or stands apart, and why", element("ul", lines))
-
-
-def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The manifest flat: one line a fact, without what is empty."""
-    found = []
-    for key, value in manifest.items():
-        if key in ("tables", "format"):
-            continue
-        if isinstance(value, Mapping):
-            for inner, own in value.items():
-                if own not in (None, {}, []):
-                    told = own if isinstance(own, str | int | float) else _json(own)
-                    found.append((f"{key}: {inner}", str(told)))
-        elif isinstance(value, list):
-            found.append((key, ", ".join(str(one) for one in value)))
-        elif value is not None:
-            found.append((key, str(value)))
-    return found
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)

@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from verax.report.facts import closed, facts
 from verax.report.markup import element, text
 from verax.report.numerals import numeral
 from verax.report.page import Part
-from verax.report.sections import ABOUT, Chart, closed, facts, figures
+from verax.report.sections import ABOUT, Chart, figures
 from verax.report.tables import html_table, shown
 from verax.report.witness import Number
 from verax.studies import Sweep

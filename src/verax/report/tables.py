@@ -32,6 +32,10 @@ TITLES = {
     "adversary": "the most divergent attention that moves the decision's probability by ε at most",
     "adversary_search": "the same by Jain & Wallace's search, which penalises |Δp| beyond 0.01",
     "adversary_groups": "by decided class and largest weight; permuted: median over random orders",
+    "adversaries": "adversaries, one a λ: how far from the base, and how well they decide",
+    "adversaries_chosen": "the λ chosen on validation; within: 1 if it decides as well as the base",
+    "adversaries_seeds": "the yardstick: models that differ from the base only by seed",
+    "adversaries_controls": "controls: uniform attention, models that see each word by itself",
     "entropy": "normalised entropy: 0 where one position has all, 1 where all have the same",
 }
 FIRST = {
@@ -42,6 +46,7 @@ FIRST = {
     "information": "information",
     "leakage": "leakage",
     "adversary": "adversary",
+    "adversaries": "adversaries",
 }
 """The table of each exam that is shown open; the others wait to be opened."""
 LEFT_OUT = ("out: ", "items out: ")

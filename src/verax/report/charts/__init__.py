@@ -21,6 +21,7 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
     require_altair()
     # Altair is wanted only where a chart is, and takes a while to load
     from verax.report.charts import (
+        adversaries_of_cells,
         adversary,
         agreement,
         contingency,
@@ -30,12 +31,14 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
         fragility,
         information,
         leakage,
+        means,
     )
     from verax.report.charts.series import Models
 
     exams = (
         *(erasure_single, contingency, erasure_many),
         *(agreement, dispersion, fragility, information, leakage, adversary),
+        *(adversaries_of_cells, means),
     )
     models = Models(verdicts)
     return [chart for exam in exams for chart in exam.charts(models)]

@@ -32,7 +32,7 @@ def charts(models: Models) -> Iterator[Chart]:
         "What becomes of decisions when attention is made uniform, or permuted",
         "The items stay as they are, the weights are replaced. Bars that are as long as under "
         "trained attention, and decisions that nearly all survive, mean that the model does not "
-        "notice what it attends to. Lines are 95% intervals over documents; permuted is the mean "
-        "over random orders.",
+        "notice what it attends to. Lines are 95% intervals; permuted is the mean over random "
+        "orders.",
         intervals(found, models, "percent", list(dict.fromkeys(found["row"])), (0, 100), bars=True),
     )

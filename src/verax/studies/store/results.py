@@ -73,6 +73,11 @@ class StudyResults:
             said.append(f"packed without {len(self.left_out)} tables")
         return f"StudyResults({self.name}: {', '.join(said) or 'no cells'})"
 
+    def _repr_html_(self) -> str:
+        from verax.report.notebook import study_html
+
+        return study_html(self)
+
     @property
     def name(self) -> str:
         return str(self._source.resolved["name"])

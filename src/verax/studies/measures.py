@@ -49,7 +49,7 @@ def document_measures(verdict: Verdict) -> pd.DataFrame:
     fragility: survives uniform       1 where the decision stays; `… permuted` is a mean over draws
     fragility: tvd uniform, …         how far the output moves
     leakage: alone (correct decisions), agreeing (…), confidence (…)
-    adversary: jsd, ε 0.05            of the most divergent attention that keeps the prediction
+    adversary: jsd, ε 0.05            of the most divergent attention that moves p by ε at most
     adversary: held, ε 0.05           how much farther one could be that need not keep it
     adversary: permuted               median |Δŷ| over random orders of the weights
     """

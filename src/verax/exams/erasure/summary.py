@@ -24,7 +24,7 @@ WHISKER = 1.5
 PART, MORE = "optimal where part is enough", "more than random"
 """Columns of `excess`, over the documents that flip before all weight is erased."""
 EVEN = 1e-6
-"""By how much the weight of the k items that have most exceeds k/n, but for rounding, if uniform."""
+"""Rounding: of n equal weights the k largest have k/n, and of others more."""
 _FIVE = (("min", 0.0), ("q1", 0.25), ("median", 0.5), ("q3", 0.75), ("max", 1.0))
 Row = Mapping[str, Any]
 
@@ -256,7 +256,7 @@ def part_optimal(name: str, frame: pd.DataFrame) -> NDArray[np.float64]:
     found = frame["excess"] == 0
     if name == "attention":
         found &= frame["mass"] - frame["fraction"] > EVEN
-    return found.to_numpy(dtype=np.float64)
+    return np.asarray(found, dtype=np.float64)
 
 
 def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:

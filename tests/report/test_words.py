@@ -12,13 +12,14 @@ import verax
 from verax.exams.erasure.summary import PART
 from verax.report.cells import study_witnesses
 from verax.report.headline import caveats, headline, short
-from verax.report.sections import first_screen
+from verax.report.sections import cards, exam_part, first_screen
 from verax.report.witness import Witness
 from verax.report.words import ASIDE, OPEN, statements
 
 TAU = ("agreement", "agreement", "inputs: attention : leave-one-out", "τ-b")
 ALONE = ("leakage", "leakage", "correct decisions", "a token alone")
 CONFIDENCE = ("leakage", "leakage", "correct decisions", "confidence")
+LEAKS = (cell(*ALONE, 0.9, 0.88, 0.92), cell(*CONFIDENCE, 0.93, 0.91, 0.95))
 JSD = cell("adversary", "adversary", "ε = 0.05", "JSD", 0.5, 0.4, 0.6)
 ABOVE = more_than_random(20.0, 10.0, 30.0)
 TRUE = part_optimal(90.0, 85.0, 95.0)
@@ -135,10 +136,10 @@ def test_documents_that_change_only_when_all_is_erased_are_told() -> None:
     cells = [part_optimal(19.5, 12.0, 29.0), *counted(examined=250, all=100, never=63)]
     (said,) = statements(witness(*cells, n=87))
     assert said.of == (
-        "of 87 documents that change before all is erased; 100 change only then, where nothing is "
-        "shorter than attention, by arithmetic; 63 never do"
+        "of 87 documents that change before all is erased; 100 change only then, 63 never"
     )
     assert "in 87 of 250 documents" in said.sentence
+    assert "100 more change only when all is erased, where nothing is shorter" in said.sentence
     page = first_screen([witness(*cells, n=87)]).inner
     for told in (said.of, said.limits, "19.5%", "✗ speaks against it"):
         assert told in page
@@ -157,6 +158,7 @@ def test_results_that_do_not_tell_them_apart_cannot_speak_for_attention() -> Non
     (said,) = statements(witness(optimal(100, 98, 100), *counted(all=250)))
     assert said.leaning == OPEN
     assert "(250) that change only when all is erased" in said.sentence
+    assert "with those that change only when all is erased" in said.label
     assert "cannot speak for attention" in said.sentence
 
 
@@ -211,8 +213,7 @@ def test_with_twenty_classes_a_small_change_keeps_no_decision() -> None:
 
 
 def test_leakage_is_not_counted_where_classes_are_unknown() -> None:
-    cells = [cell(*ALONE, 0.9, 0.88, 0.92), cell(*CONFIDENCE, 0.93, 0.91, 0.95)]
-    (said,) = statements(witness(*cells, classes=[]))
+    (said,) = statements(witness(*LEAKS, classes=[]))
     assert said.leaning == ASIDE
     assert "not judged: the number of classes is not known" in said.compared
     assert short([said]) == "not asked"
@@ -243,6 +244,16 @@ def test_limits_are_on_the_page() -> None:
         assert told in page
     assert "for above 0.2, against below 0.05" in page
     assert page.count("of 100 documents") == 3
+    one, three = witness(*LEAKS, name="two"), witness(*LEAKS, name="three", classes=list("abc"))
+    page = exam_part("leakage", [one, three], []).inner
+    assert "<bdi>two</bdi>: It speaks for below 0.6, " in page
+    assert "<bdi>three</bdi>: It speaks for below 0.433, " in page
+
+
+def test_a_leaning_is_told_in_words_and_by_a_sign() -> None:
+    own = witness(survives(97.0, 95.5, 99.0))
+    assert "✗ speaks against it" in cards(statements(own))
+    assert 'aria-label="speaks against it">✗</span>' in first_screen([own, own]).inner
 
 
 @pytest.mark.parametrize(

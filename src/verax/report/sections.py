@@ -85,7 +85,7 @@ def exam_part(
     said = [(w, s) for w in witnesses for s in statements(w) if s.exam == exam]
     if len(witnesses) == 1:
         inner += "".join(element("p", text(s.sentence)) for _, s in said)
-    inner += _judged([s for _, s in said])
+    inner += _judged(said)
     inner += figures([chart for chart in charts if chart.exam == exam])
     if note:
         inner += element("p", text(note), {"class": "note"})
@@ -210,12 +210,17 @@ def _leaning(said: Statement) -> str:
     return element("span", f"{sign} {words}", {"class": f"mark {said.leaning}"})
 
 
-def _judged(said: Sequence[Statement]) -> str:
-    """The limits by which an exam speaks, which models may not have in common."""
-    limits = dict.fromkeys(one.limits for one in said if one.limits)
-    return element("p", text(f"It speaks {', or '.join(limits)}."), {"class": "note"}) * bool(
-        limits
-    )
+def _judged(said: Sequence[tuple[Witness, Statement]]) -> str:
+    """The limits by which an exam speaks, and for which models where not all have them."""
+    limits: dict[str, list[str]] = {}
+    for witness, one in said:
+        if one.limits:
+            limits.setdefault(one.limits, []).append(witness.name)
+    told = ""
+    for how, names in limits.items():
+        whose = ", ".join(named(name) for name in names) + ": " if len(limits) > 1 else ""
+        told += element("p", f"{whose}It speaks {text(how)}.", {"class": "note"})
+    return told
 
 
 def _point(said: Statement) -> str:
@@ -227,7 +232,8 @@ def _marked(said: Statement) -> str:
     if said.leaning == ASIDE:
         return shown(said.number)
     sign, words = _SIGNS[said.leaning]
-    mark = element("span", sign, {"class": f"mark {said.leaning}", "title": words})
+    told = {"title": words, "role": "img", "aria-label": words}
+    mark = element("span", sign, {"class": f"mark {said.leaning}", **told})
     return f"{mark} {shown(said.number)}"
 
 

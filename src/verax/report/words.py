@@ -94,6 +94,8 @@ def _erasure(witness: Witness) -> Statement | None:
     others = _other_orders(witness, PART)
     item, whole = witness.item, _count(witness, "examined")
     beyond = f", {_told(more)} points from random order" if more is not None else ""
+    rest = _count(witness, ALL_WEIGHT)
+    only = f" {rest:,} more change only when all is erased, {_ARITHMETIC}." if rest else ""
     told = (
         f"Erasing a part of the {item}s is enough to change the decision in {found.n:,}"
         f"{f' of {whole:,}' if whole else ''} documents"
@@ -109,10 +111,10 @@ def _erasure(witness: Witness) -> Statement | None:
         f"decisions that erasing the most attended {item}s changes as soon as any order can",
         found,
         _list(others),
-        f"{told}{'' if found.n >= ENOUGH else ': too few to judge'}.",
+        f"{told}{'' if found.n >= ENOUGH else ': too few to judge'}.{only}",
         _of_erased(witness, found.n),
-        f"for above {MOSTLY_OPTIMAL:g}% and above random order, against below {SELDOM_OPTIMAL:g}% "
-        f"or below random order; judged from {ENOUGH} documents on",
+        f"for above {MOSTLY_OPTIMAL:g}% and random order, against below {SELDOM_OPTIMAL:g}% or "
+        f"random order; judged from {ENOUGH} documents on",
     )
 
 
@@ -127,15 +129,15 @@ def _erasure_of_all(witness: Witness) -> Statement | None:
     return Statement(
         "erasure",
         AGAINST if found.is_below(SELDOM_OPTIMAL) else OPEN,
-        f"decisions that erasing the most attended {item}s changes as soon as any order can",
+        f"decisions that erasing the most attended {item}s changes as soon as any order can, "
+        "with those that change only when all is erased",
         found,
         _list(others),
         f"Erasing {item}s from the most attended down changes the decision as soon as any order "
         f"can in {_told(found)} of the documents that can be changed{_beside(others)}. That is "
         f"with those{only} that change only when all is erased, {_ARITHMETIC}: these results were "
         "made without telling them apart, and cannot speak for attention.",
-        f"of {_documents(found, witness)} that can be changed, with those{only} that change only "
-        f"when all is erased, {_ARITHMETIC}",
+        f"of {_documents(found, witness)} that can be changed",
         f"against below {SELDOM_OPTIMAL:g}%; never for, as the others are not told apart",
     )
 
@@ -152,11 +154,9 @@ def _of_erased(witness: Witness, part: int) -> str:
     never = next((n for row in NEVER if (n := _count(witness, row)) is not None), None)
     each = " a seed" if witness.over == SEEDS else ""
     told = f"of {part:,} documents{each} that change before all is erased"
-    if only:
-        told += f"; {only:,} change only then, {_ARITHMETIC}"
-    if never:
-        told += f"; {never:,} never do"
-    return told
+    others = [f"{only:,} change only then"] if only else []
+    others += [f"{never:,} never"] if never else []
+    return f"{told}; {', '.join(others)}" if others else told
 
 
 def _agreement(witness: Witness) -> Statement | None:

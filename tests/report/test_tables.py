@@ -12,6 +12,7 @@ from testimony import cell, optimal, survives, verdict, witness
 
 from verax.report.notebook import heat, verdict_html
 from verax.report.numerals import interval, numeral
+from verax.report.sections import exam_part
 from verax.report.tables import excluded, html_table, summary_table
 from verax.report.witness import Number
 
@@ -55,7 +56,12 @@ class Grid(HTMLParser):
     [
         (Number(30.612, 23.71, 38.5, 147, "percent"), "30.6%", "23.7% to 38.5%"),
         (Number(0.4837, 0.45, 0.512), "0.484", "0.450 to 0.512"),
-        (Number(0.00381, 0.0026, 0.005), "0.0038", "0.0026 to 0.005"),
+        (Number(0.00381, 0.0026, 0.005), "0.0038", "0.0026 to 0.0050"),
+        (Number(0.03, 0.026, 0.034), "0.030", "0.026 to 0.034"),
+        (Number(0.00001, -0.02, 0.02), "0.000", "−0.020 to 0.020"),
+        (Number(0.00001), "0.000010", ""),
+        (Number(3.2e-7, 1e-7, 5e-7), "3.2e−07", "1.0e−07 to 5.0e−07"),
+        (Number(1.5e-17, -1e-17, 2e-17), "0.000", "0.000 to 0.000"),
         (Number(14.53, 13.0, 17.2), "14.5", "13.0 to 17.2"),
         (Number(-3.99, unit="points"), "−4.0", ""),
         (Number(12345.0, unit="count"), "12,345", ""),
@@ -107,6 +113,20 @@ def test_documents_set_aside_are_counted_by_reason() -> None:
     ]
     found = excluded("erasure", witness(*cells))
     assert {reason: number.value for reason, number in found.items()} == {"set aside: one item": 3}
+
+
+def test_nothing_left_out_is_said_only_by_exams_that_count() -> None:
+    counted = cell("fragility", "fragility_documents", "documents", "value", 10.0, unit="count")
+    assert "Nothing was left out." in exam_part("fragility", [witness(counted)], []).inner
+    uncounted = cell("leakage", "leakage", "all decisions", "a token alone", 0.7)
+    assert "left out" not in exam_part("leakage", [witness(uncounted)], []).inner
+    words = {"words": 1000.0, "occurrences": 4353.0}
+    cells = [
+        cell("information", "information", "frequent words", column, n, unit="count")
+        for column, n in words.items()
+    ]
+    page = exam_part("information", [witness(*cells)], []).inner
+    assert "frequent words, occurrences looked at; all others are left out: 4,353" in page
 
 
 def test_a_notebook_shows_the_headline_and_every_statement() -> None:

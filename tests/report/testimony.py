@@ -26,13 +26,13 @@ def cell(
     return exam, table, row, column, value, low, high, unit
 
 
-def summary(*cells: Cell) -> pd.DataFrame:
-    rows = [(*c[:7], 100, c[7]) for c in cells]
+def summary(*cells: Cell, n: int = 100) -> pd.DataFrame:
+    rows = [(*c[:7], n, c[7]) for c in cells]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def witness(*cells: Cell, name: str = "mine", **manifest: Any) -> Witness:
-    return Witness(name, summary(*cells), {"classes": ["no", "yes"], **manifest})
+def witness(*cells: Cell, name: str = "mine", n: int = 100, **manifest: Any) -> Witness:
+    return Witness(name, summary(*cells, n=n), {"classes": ["no", "yes"], **manifest})
 
 
 def verdict(*cells: Cell, **manifest: Any) -> Verdict:
@@ -42,6 +42,17 @@ def verdict(*cells: Cell, **manifest: Any) -> Verdict:
 
 def optimal(value: float, low: float, high: float) -> Cell:
     return cell("erasure", "excess", "attention", "optimal", value, low, high, "percent")
+
+
+def part_optimal(value: float, low: float, high: float, row: str = "attention") -> Cell:
+    """Of the documents that change before all is erased."""
+    column = "optimal where part is enough"
+    return cell("erasure", "excess", row, column, value, low, high, "percent")
+
+
+def more_than_random(value: float, low: float, high: float) -> Cell:
+    given = (value, low, high, "points")
+    return cell("erasure", "excess", "attention", "more than random", *given)
 
 
 def survives(value: float, low: float, high: float) -> Cell:

@@ -160,7 +160,7 @@ def _footnotes(rows: pd.DataFrame, found: Comparison, heads: dict[str, str]) -> 
         f"· unclear, after Holm's correction (m = {judged}); (✓) (✗) by its own interval alone"
     )
     if (rows["note"] == FEWER).any():
-        yield "items without weight need not go, by arithmetic: of erasure, optimal is judged"
+        yield "items without weight need not go, by arithmetic: optimal is judged instead"
     if (rows["note"] == ZEROS).any():
         yield "items without weight tie by arithmetic: agreement is judged on the support"
     attended = {name: models[0]["attended"] for name, models in found.manifest["groups"].items()}

@@ -37,6 +37,9 @@ def study_witnesses(results: StudyResults) -> list[Witness]:
     means = found.rename(columns={"mean": "value"})
     alone = summary.drop_duplicates([_LABEL, *_KEY])[[_LABEL, *_KEY, "low", "high"]]
     means = means.merge(alone, on=[_LABEL, *_KEY], how="left", suffixes=("", "_own"))
+    # documents, a seed: over_seeds counts the seeds
+    sizes = summary.groupby([_LABEL, *_KEY], sort=False, observed=True)["n"].mean().rename("size")
+    means["n"] = means.merge(sizes.reset_index(), on=[_LABEL, *_KEY], how="left")["size"].round()
     one = means["seeds"] <= 1
     means = cut(means)
     means["cut"] &= ~one
@@ -120,10 +123,11 @@ def _told(row: dict[Any, Any], speaking: Sequence[str]) -> str:
 
 
 def _manifest(results: StudyResults, summary: pd.DataFrame, label: Any) -> dict[str, Any]:
-    """What one of its cells says of classes and items; nothing where that was not packed."""
+    """What one of its cells says of classes, items and the model, packed with its tables or not."""
     cell = str(summary.loc[summary[_LABEL] == label, "cell"].iloc[0])
     try:
-        manifest = results.verdict(cell).manifest
-    except VeraxError:
+        manifest = results.manifest(cell)
+    except VeraxError:  # nothing was examined in it
         return {}
-    return {name: manifest[name] for name in ("classes", "attended") if name in manifest}
+    kept = ("classes", "attended", "model")
+    return {name: manifest[name] for name in kept if name in manifest}

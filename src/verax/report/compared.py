@@ -27,7 +27,7 @@ TITLES = {
     "fragility": "fragility: decisions when attention is replaced and all else stays",
     "information": "information: what is left of a word in its state",
     "leakage": "leakage: the decision, had attention been on one token alone; of correct decisions",
-    "adversary": "adversary: how far another attention can be that keeps the prediction",
+    "adversary": "adversary: how far another attention can be that keeps the probability",
 }
 CURVES = "curves"
 """Stands for an exam where a part or a chart is of one text."""

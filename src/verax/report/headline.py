@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from verax.report.witness import DOCUMENTS, SEEDS, Witness
-from verax.report.words import AGAINST, FOR, OPEN, Statement
+from verax.report.numerals import interval, numeral
+from verax.report.witness import DOCUMENTS, SEEDS, Number, Witness
+from verax.report.words import AGAINST, FOR, OPEN, Statement, accuracy
 
 FEW = 5
 """Seeds below which Student's interval is more than three standard errors to either side."""
@@ -63,11 +65,30 @@ def caveats(witness: Witness) -> list[str]:
     documents, whole = (witness.manifest.get(name) for name in ("documents", "sampled_from"))
     if documents and whole and documents < whole:
         found.append(f"{documents:,} of {whole:,} documents were examined.")
+    if told := _unlearned(witness):
+        found.append(told)
+    if witness.is_uniform:
+        found.append("This attention is uniform by construction: nothing can speak for it.")
     found.append(
         "An exam that speaks for attention has failed to find fault with it; that is no proof. "
         "How accurate a model is says nothing of whether its attention explains it."
     )
     return found
+
+
+def _unlearned(witness: Witness) -> str:
+    """Of a model that may decide no better than by naming one class always."""
+    right, share, by = accuracy(witness), witness.majority, "always naming the largest class"
+    if math.isnan(share):
+        share, by = witness.chance, "naming a class at random"
+    if right is None or math.isnan(share) or right.is_above(100 * share):
+        return ""
+    within = interval(right)
+    return (
+        f"The model may have learned nothing, and then there is nothing to explain: it decides "
+        f"right in {numeral(right)}{f' ({within})' if within else ''} of the documents, {by} in "
+        f"{numeral(Number(100 * share, unit='percent'))}."
+    )
 
 
 def _exams(number: int) -> str:

@@ -11,7 +11,15 @@ from verax.report.headline import caveats, headline, short
 from verax.report.markup import element, named, text
 from verax.report.numerals import interval, numeral
 from verax.report.page import Part
-from verax.report.tables import FIRST, TITLES, excluded, html_table, shown, summary_table
+from verax.report.tables import (
+    FIRST,
+    TITLES,
+    counts_exclusions,
+    excluded,
+    html_table,
+    shown,
+    summary_table,
+)
 from verax.report.witness import Witness
 from verax.report.words import ASIDE, Statement, statements
 
@@ -25,7 +33,7 @@ QUESTIONS = {
     "fragility": "Does the model notice if its attention is made uniform, or permuted?",
     "information": "How much of the word is left in its hidden state?",
     "leakage": "What would each token say on its own?",
-    "adversary": "Is there another attention that says the same?",
+    "adversary": "How far can another attention be that keeps the decision's probability within ε?",
     "adversaries": "Can a model be trained that says the same and attends elsewhere?",
 }
 _SIGNS = {
@@ -85,6 +93,7 @@ def exam_part(
     said = [(w, s) for w in witnesses for s in statements(w) if s.exam == exam]
     if len(witnesses) == 1:
         inner += "".join(element("p", text(s.sentence)) for _, s in said)
+    inner += _judged(said)
     if note:
         inner += element("p", text(note), {"class": "note"})
     inner += figures([chart for chart in charts if chart.exam == exam])
@@ -217,19 +226,38 @@ def _caveats(witnesses: Sequence[Witness]) -> list[str]:
 
 def _card(said: Statement) -> str:
     within = interval(said.number)
-    inner = element("span", text(numeral(said.number)), {"class": "value"})
+    inner = _leaning(said) if said.leaning != ASIDE else ""
+    inner += element("span", text(numeral(said.number)), {"class": "value"})
     inner += element("span", text(within), {"class": "interval"}) if within else ""
     inner += element("span", text(said.label), {"class": "label"})
-    if said.compared:
-        inner += element("span", text(said.compared), {"class": "compared"})
+    for told in (said.of, said.compared):
+        inner += element("span", text(told), {"class": "compared"}) if told else ""
+    if said.limits:
+        inner += element("span", text(f"Speaks {said.limits}."), {"class": "limits"})
     return element("li", inner, {"class": f"card {said.leaning}", "data-exam": said.exam})
 
 
-def _point(said: Statement) -> str:
+def _leaning(said: Statement) -> str:
     sign, words = _SIGNS[said.leaning]
-    mark = element("span", f"{sign} {words}", {"class": f"mark {said.leaning}"})
+    return element("span", f"{sign} {words}", {"class": f"mark {said.leaning}"})
+
+
+def _judged(said: Sequence[tuple[Witness, Statement]]) -> str:
+    """The limits by which an exam speaks, and for which models where not all have them."""
+    limits: dict[str, list[str]] = {}
+    for witness, one in said:
+        if one.limits:
+            limits.setdefault(one.limits, []).append(witness.name)
+    told = ""
+    for how, names in limits.items():
+        whose = ", ".join(named(name) for name in names) + ": " if len(limits) > 1 else ""
+        told += element("p", f"{whose}It speaks {text(how)}.", {"class": "note"})
+    return told
+
+
+def _point(said: Statement) -> str:
     link = element("a", text(said.exam.capitalize()), {"href": f"#exam-{said.exam}"})
-    return element("li", f"{mark} {link}: {text(said.sentence)}")
+    return element("li", f"{_leaning(said)} {link}: {text(said.sentence)}")
 
 
 def _marked(said: Statement) -> str:
@@ -240,7 +268,8 @@ def _marked(said: Statement) -> str:
     if said.leaning == ASIDE:
         return shown(said.number) + below
     sign, words = _SIGNS[said.leaning]
-    mark = element("span", sign, {"class": f"mark {said.leaning}", "title": words})
+    told = {"title": words, "role": "img", "aria-label": words}
+    mark = element("span", sign, {"class": f"mark {said.leaning}", **told})
     return f"{mark} {shown(said.number)}{below}"
 
 
@@ -251,6 +280,7 @@ def _left_out(exam: str, witnesses: Sequence[Witness]) -> str:
         who = f"{named(witness.name)}: " if len(witnesses) > 1 else ""
         for reason, number in found.items():
             lines += element("li", f"{who}{text(reason)}: {text(numeral(number))}")
-    if not lines:
-        return element("p", "Nothing was left out.", {"class": "note"})
+    if not lines:  # an exam that counts nothing does not know that there was nothing
+        nothing = any(counts_exclusions(exam, witness) for witness in witnesses)
+        return element("p", "Nothing was left out.", {"class": "note"}) if nothing else ""
     return closed("What was left out or stands apart, and why", element("ul", lines))

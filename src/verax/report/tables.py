@@ -120,9 +120,14 @@ def excluded(exam: str, witness: Witness) -> Mapping[str, Number]:
     """Why documents or items are left out of an exam's numbers → how many, where there are any.
 
     Counts of documents that are set aside, and of values that are not defined, under the row that
-    leaves out the most.
+    leaves out the most. Of words that were not looked at there is no count: of those that were.
     """
     found: dict[str, Number] = {}
+    for row in witness.rows("information") if exam == "information" else ():
+        for column, told in _LOOKED_AT.items():
+            number = witness.number("information", row, column)
+            if number is not None:
+                found[f"{row}, {told}; all others are left out"] = number
     for table in witness.tables(exam):
         if table == "documents" or table.endswith("_documents"):
             for row in witness.rows(table):
@@ -142,6 +147,17 @@ def excluded(exam: str, witness: Witness) -> Mapping[str, Number]:
     return found
 
 
+def counts_exclusions(exam: str, witness: Witness) -> bool:
+    """Whether an exam counts what it leaves out, so that none means that there was nothing."""
+    return any(
+        table == "documents"
+        or table.endswith("_documents")
+        or any(c.startswith(LEFT_OUT) or c in _NEVER for c in witness.columns(table))
+        for table in witness.tables(exam)
+    )
+
+
+_LOOKED_AT = {"words": "different ones looked at", "occurrences": "occurrences looked at"}
 _ALL = ("documents", "examined")
 _NEVER = ("never, though possible",)
 

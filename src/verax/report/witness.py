@@ -48,16 +48,18 @@ class Witness:
     summary   as `Verdict.summary()` has it: exam, table, row, column, value, low, high, n, unit
     over      what its intervals are over: documents or seeds
     manifest  what was examined and how, where it is known
+    majority  the share of the largest class among the labels; NaN where they are not known
     """
 
     name: str
     summary: pd.DataFrame
     manifest: Mapping[str, Any] = field(default_factory=dict)
     over: str = DOCUMENTS
+    majority: float = math.nan
 
     @classmethod
     def of(cls, name: str, verdict: Verdict) -> Witness:
-        return cls(name, verdict.summary(), verdict.manifest)
+        return cls(name, verdict.summary(), verdict.manifest, majority=_majority(verdict))
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str, str], Number]:
@@ -100,7 +102,23 @@ class Witness:
         return "sentence" if self.manifest.get("attended") == "sentences" else "word"
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether attention is uniform by construction."""
+        model = self.manifest.get("model") or {}
+        return (model.get("options") or {}).get("projection") == "uniform"
+
+    @property
     def chance(self) -> float:
         """The probability of a class where nothing is known; NaN where classes are not."""
         classes = self.manifest.get("classes") or ()
         return 1 / len(classes) if classes else math.nan
+
+
+def _majority(verdict: Verdict) -> float:
+    for name in ("fragility_instances", "adversary_instances"):
+        if name in verdict.tables:
+            table = verdict.tables[name]
+            labels = table.loc[table["measure"] == "label", "value"].dropna()
+            if len(labels):
+                return float(labels.value_counts(normalize=True).iloc[0])
+    return math.nan

@@ -44,7 +44,7 @@ def _histogram(models: Models) -> Iterator[Chart]:
     yield made(
         "adversary-jsd",
         "adversary",
-        "How far another attention can be that says the same",
+        "How far another attention can be that keeps the probability",
         "For each document the Jensen–Shannon divergence from the model's attention to the "
         "farthest one that moves the probability of the decision by no more than ε; how it is "
         "spread over documents. Two attentions with nothing in common are ln 2 = 0.693 apart. "

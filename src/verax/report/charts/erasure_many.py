@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from verax.exams.erasure.summary import PART
 from verax.report.charts.chart import Chart, made
 from verax.report.charts.forms import boxes, intervals
 from verax.report.charts.series import Models, of_column
@@ -54,7 +55,16 @@ def _boxes(numbers: pd.DataFrame) -> pd.DataFrame:
 def _excess(models: Models, numbers: pd.DataFrame) -> Iterator[Chart]:
     if numbers["row"].str.startswith("random (").any():
         numbers = numbers[numbers["row"] != "random"]
-    mean, optimal = (of_column(numbers, name).assign(panel="") for name in ("mean", "optimal"))
+    mean, part, optimal = (
+        of_column(numbers, name).assign(panel="") for name in ("mean", PART, "optimal")
+    )
+    # models stand beside each other by what all of them have
+    is_part = len(part) > 0 and set(part["model"]) == set(optimal["model"])
+    optimal, which = (
+        (part, "that flip before all weight is erased")
+        if is_part
+        else (optimal, "that can be flipped")
+    )
     kept = ["model", "row", "panel", "value", "low", "high", "n"]
     if len(mean):
         most = reach(float(np.nanmax(mean[["value", "high"]].to_numpy(dtype=float))))
@@ -74,9 +84,9 @@ def _excess(models: Models, numbers: pd.DataFrame) -> Iterator[Chart]:
             "erasure-optimal",
             "erasure",
             "How often a ranking finds the smallest set",
-            "Percent of the documents that can be flipped for which erasing in the order of the "
-            "ranking takes no more items than the optimum, with a 95% interval. A document that a "
-            "ranking fails to flip counts against it.",
+            f"Percent of the documents {which} for which erasing in the order of the ranking takes "
+            "no more items than the optimum, with a 95% interval. A document that a ranking fails "
+            "to flip counts against it.",
             intervals(
                 optimal[kept], models, "% of documents", _order(optimal), (0, 100), bars=True
             ),

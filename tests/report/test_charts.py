@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from axes import check_labels, check_steps
 
 import verax
 from verax.errors import VeraxError
@@ -66,6 +67,16 @@ def test_every_chart_is_small_enough_to_stand_in_a_page(charts: dict[str, Chart]
         width = re.search(r'<svg [^>]*width="([\d.]+)"', svg)
         assert width is not None
         assert float(width[1]) <= 620, chart.name
+
+
+def test_no_axis_says_the_same_twice_and_numbers_are_evenly_apart(
+    verdicts: dict[str, Verdict], charts: dict[str, Chart]
+) -> None:
+    alone = {chart.name: chart for chart in charts_of({"dense": verdicts["dense"]})}
+    for chart in (*charts.values(), *alone.values()):
+        check_labels(chart.name, chart.svg())
+        if chart.name != "adversary-epsilon":  # one place an ε, however far apart
+            check_steps(chart.name, chart.svg())
 
 
 def test_points_are_the_documents(verdicts: dict[str, Verdict], charts: dict[str, Chart]) -> None:

@@ -6,6 +6,7 @@ import re
 
 import pandas as pd
 import pytest
+from axes import check_labels
 from made_up_studies import LAMS, made_up_adversaries, made_up_comparison, made_up_sweep
 from test_charts import frame, marks
 
@@ -68,6 +69,12 @@ def test_differences_from_the_first() -> None:
     assert svg.count("stroke-dasharray") == 2
     assert marks(charts["comparison-fragility"], "symbol") == 4
     assert set(frame(charts["comparison-agreement"])["panel"]) == {"inputs", "items"}
+
+
+def test_no_axis_says_the_same_twice() -> None:
+    for found in (made_up_sweep(), made_up_adversaries(), made_up_comparison()):
+        for chart in charts_of_other(found):
+            check_labels(chart.name, chart.svg())
 
 
 def test_words_of_the_text_are_on_the_axis() -> None:

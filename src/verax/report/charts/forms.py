@@ -120,7 +120,7 @@ def histograms(
         drawn = {"edge": cuts, "share": [*share, share[-1]], "panel": panel, series.field: name}
         parts.append(pd.DataFrame(drawn))
     steps = pd.concat(parts, ignore_index=True)
-    x = alt.X("edge:Q", title=title, scale=alt.Scale(domain=[cuts[0], cuts[-1]], nice=False))
+    x = alt.X("edge:Q", **_axis(title, (float(cuts[0]), float(cuts[-1]))))
     y = alt.Y("share:Q", title="percent", stack=None, axis=alt.Axis(tickCount=3))
     base = alt.Chart()
     area = base.mark_area(interpolate="step-after", fillOpacity=0.14).encode(
@@ -147,7 +147,7 @@ def lines(
     if "joined" in frame:
         # what is not joined is a line of its own
         base = base.encode(detail="joined:N")
-    axis = _axis(title, domain) | {"axis": alt.Axis(tickCount=max(2, height // 40))}
+    axis = _axis(title, domain, max(2, height // 40))
     y = alt.Y("value:Q", **axis)
     layers: list[Any] = []
     if "low" in frame and frame["low"].notna().any():
@@ -214,8 +214,12 @@ def _extent(order: Sequence[str]) -> int:
     return round(_LETTER * max(map(len, order), default=0)) + 12
 
 
-def _axis(title: str, domain: Sequence[float]) -> dict[str, Any]:
-    return {"title": title, "scale": alt.Scale(domain=list(domain), nice=False)}
+def _axis(title: str, domain: Sequence[float], ticks: int = 6) -> dict[str, Any]:
+    """As many ticks as have room for their labels; both ends and 0 where an axis is of −1 to 1."""
+    axis = alt.Axis(tickCount=ticks)
+    if tuple(domain) == (-1, 1):
+        axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1], format=".1f")
+    return {"title": title, "scale": alt.Scale(domain=list(domain), nice=False), "axis": axis}
 
 
 def _published(base: alt.Chart, x: alt.X) -> alt.Chart:

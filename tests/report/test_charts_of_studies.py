@@ -6,7 +6,7 @@ import re
 
 import pandas as pd
 import pytest
-from axes import check_labels
+from axes import axis_labels, check_labels
 from made_up_studies import LAMS, made_up_adversaries, made_up_comparison, made_up_sweep
 from test_charts import frame, marks
 
@@ -14,6 +14,7 @@ from verax.errors import VeraxError
 from verax.exams import Verdict
 from verax.report.charts import charts_of_other
 from verax.report.figures import study_verdicts
+from verax.studies import Comparison
 
 
 def test_means_along_lambda() -> None:
@@ -82,6 +83,20 @@ def test_words_of_the_text_are_on_the_axis() -> None:
     assert frame(chart)["value"].tolist() == pytest.approx([0.9, 0.1, 0.8, 0.2])
     labels = re.findall(r">([^<>]*)</text>", chart.svg())
     assert {"fine", '&lt;b&gt;�"'} <= set(labels)
+
+
+def test_every_word_of_a_text_is_on_the_axis() -> None:
+    words = [f"w{k % 13}" for k in range(30)]
+    curves = pd.DataFrame({"model": "plain", "item": range(30), "text": words, "p": 0.5})
+    comparison = made_up_comparison()
+    given = Comparison(
+        comparison.instances,
+        comparison.numbers,
+        comparison.manifest,
+        curves.assign(**{"class": "good"}),
+    )
+    (chart,) = [c for c in charts_of_other(given) if c.name == "comparison-curves"]
+    assert words in axis_labels(chart.svg())
 
 
 class MadeUpStudy:

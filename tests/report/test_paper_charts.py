@@ -86,15 +86,17 @@ def test_boxes_are_drawn_from_quartiles_and_whiskers() -> None:
     rows = [
         entry({"corpus": "yelp", "model": m, "ranking": r}, measure, number(value))
         for m in ("HAN", "FLAN")
-        for r in ("attention", "optimum")
+        for r in ("random", "attention", "random (5 draws)", "optimum")
         for measure, value in {**numbers, "mean": 0.41, "flips": 99.0}.items()
     ]
     (chart,) = drawn(rows)
     found = data(chart)
-    assert len(found) == 4
-    assert found["q1"].tolist() == pytest.approx([0.2] * 4)
-    assert found["whisker_high"].tolist() == pytest.approx([0.9] * 4)
-    assert {"HAN", "FLAN", "attention", "optimum"} <= {*texts(chart)}
+    assert len(found) == 6
+    assert found["q1"].tolist() == pytest.approx([0.2] * 6)
+    assert found["whisker_high"].tolist() == pytest.approx([0.9] * 6)
+    assert {"HAN", "FLAN"} <= {*texts(chart)}
+    # a row a ranking, of random ones the mean of all draws
+    assert axis_labels(chart.svg()).count(["attention", "random (5 draws)", "optimum"]) == 2
 
 
 def test_curves_along_lam_are_named_by_it_and_softmax_stands_apart() -> None:

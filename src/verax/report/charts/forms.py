@@ -18,7 +18,9 @@ from verax.report.charts.series import Series
 from verax.report.rendering import CATEGORIES, INK, PAPER
 
 WIDTH, _WHOLE = 340, 550
-_ROW, _OFFSET = 28, 17
+_ROW, _NARROW, _OFFSET = 28, 20, 17
+_PANELS = 6
+"""Of more, rows stand closer."""
 _LETTER = 8.3
 """Pixels of a letter of 13 px in the widest fonts that browsers take, such as Verdana."""
 
@@ -33,7 +35,10 @@ def data(frame: pd.DataFrame) -> alt.InlineData:
 def boxes(
     frame: pd.DataFrame, series: Series, title: str, order: Sequence[str], domain: Sequence[float]
 ) -> Any:
-    """Box plots from `whisker_low`, `q1`, `median`, `q3`, `whisker_high`, `mean`, by `row`."""
+    """Box plots from `whisker_low`, `q1`, `median`, `q3`, `whisker_high`, by `row`.
+
+    A column `mean` adds a point.
+    """
     base, x = _rows(series, order), _axis(title, domain)
     size = 11 if series.several else 15
     layers = [
@@ -47,10 +52,12 @@ def boxes(
         base.mark_tick(thickness=3, size=size).encode(
             x=alt.X("median:Q", **x), color=series.colour()
         ),
-        base.mark_point(filled=True, size=38, opacity=1, strokeWidth=1, stroke=PAPER).encode(
-            x=alt.X("mean:Q", **x), color=series.colour(), shape=series.shape()
-        ),
     ]
+    if "mean" in frame:
+        point = base.mark_point(filled=True, size=38, opacity=1, strokeWidth=1, stroke=PAPER)
+        layers.append(
+            point.encode(x=alt.X("mean:Q", **x), color=series.colour(), shape=series.shape())
+        )
     return _stacked(alt.layer(*layers), frame, series, order)
 
 
@@ -197,14 +204,15 @@ def _rows(series: Series, order: Sequence[str]) -> alt.Chart:
         "row:N",
         sort=list(order),
         title=None,
-        axis=alt.Axis(minExtent=_extent(order), labelLimit=340),
+        axis=alt.Axis(minExtent=_extent(order), labelLimit=340, labelOverlap=False),
     )
     base = alt.Chart().encode(y=y)
     return base.encode(yOffset=series.offset()) if series.several else base
 
 
 def _stacked(layered: Any, frame: pd.DataFrame, series: Series, order: Sequence[str]) -> Any:
-    step = alt.Step(_OFFSET) if series.several else alt.Step(_ROW)
+    many = frame["panel"].nunique() > _PANELS
+    step = alt.Step(_OFFSET if series.several else _NARROW if many else _ROW)
     width = min(WIDTH, _WHOLE - _extent(order))
     return panels(layered.properties(width=width, height=step), frame, y="independent")
 

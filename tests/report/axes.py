@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
 
 _AXIS = re.compile(r'<g class="mark-text role-axis-label"[^>]*>(.*?)</g>', re.S)
@@ -30,5 +31,5 @@ def check_steps(name: str, svg: str) -> None:
             numbers = [float(label.replace("−", "-").replace(",", "")) for label in labels]
         except ValueError:
             continue
-        steps = [b - a for a, b in zip(numbers, numbers[1:], strict=False)]
+        steps = [b - a for a, b in itertools.pairwise(numbers)]
         assert all(abs(step - steps[0]) < 1e-9 for step in steps), (name, labels)

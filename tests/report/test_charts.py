@@ -66,7 +66,9 @@ def test_every_chart_is_small_enough_to_stand_in_a_page(charts: dict[str, Chart]
         assert len(svg.encode()) < 150_000, chart.name
         width = re.search(r'<svg [^>]*width="([\d.]+)"', svg)
         assert width is not None
-        assert float(width[1]) <= 620, chart.name
+        # in one of two columns its letters are then as large as they must be; a fourth ranking
+        # among tables of flips makes these a little wider
+        assert float(width[1]) <= (600 if chart.name == "erasure-contingency" else 570), chart.name
 
 
 def test_no_axis_says_the_same_twice_and_numbers_are_evenly_apart(

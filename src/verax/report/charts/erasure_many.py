@@ -80,8 +80,9 @@ def _excess(models: Models) -> Iterator[Chart]:
 def common_excess(models: Models) -> pd.DataFrame:
     """A box for each model and ranking, of documents that all of a model's rankings flip.
 
-    A ranking that flips none of them has none, and does not count. Documents that only flip when everything is erased are left out: there every order takes as
-    many. Of random orders a document has the mean over draws.
+    A ranking that flips none of them has none, and does not count. Documents that only flip when
+    everything is erased are left out: there every order takes as many. Of random orders a document
+    has the mean over draws.
     """
     many, least = models.table("erasure_many"), models.table("erasure_minimal")
     rows: list[dict[str, Any]] = []

@@ -17,7 +17,7 @@ from verax.exams.erasure.summary import whiskers
 from verax.report.charts.series import Series
 from verax.report.rendering import CATEGORIES, INK, PAPER
 
-WIDTH, _WHOLE = 340, 550
+WIDTH, _WHOLE = 340, 510
 _ROW, _NARROW, _OFFSET = 28, 20, 17
 _PANELS = 6
 """Of more, rows stand closer."""
@@ -37,27 +37,25 @@ def boxes(
 ) -> Any:
     """Box plots from `whisker_low`, `q1`, `median`, `q3`, `whisker_high`, by `row`.
 
-    A column `mean` adds a point.
+    A column `mean` says where a point is, else it is the median.
     """
     base, x = _rows(series, order), _axis(title, domain)
+    colour, shape = series.colour(room=_room(order)), series.shape(room=_room(order))
     size = 11 if series.several else 15
     layers = [
         base.mark_rule(strokeWidth=1.5).encode(
-            x=alt.X("whisker_low:Q", **x), x2="whisker_high:Q", color=series.colour()
+            x=alt.X("whisker_low:Q", **x), x2="whisker_high:Q", color=colour
         ),
         base.mark_bar(size=size, fill=PAPER).encode(x=alt.X("q1:Q", **x), x2="q3:Q"),
         base.mark_bar(size=size, fillOpacity=0.35, strokeWidth=1.5).encode(
-            x=alt.X("q1:Q", **x), x2="q3:Q", color=series.colour(), stroke=_plain(series)
+            x=alt.X("q1:Q", **x), x2="q3:Q", color=colour, stroke=_plain(series)
         ),
-        base.mark_tick(thickness=3, size=size).encode(
-            x=alt.X("median:Q", **x), color=series.colour()
-        ),
+        base.mark_tick(thickness=3, size=size).encode(x=alt.X("median:Q", **x), color=colour),
     ]
-    if "mean" in frame:
-        point = base.mark_point(filled=True, size=38, opacity=1, strokeWidth=1, stroke=PAPER)
-        layers.append(
-            point.encode(x=alt.X("mean:Q", **x), color=series.colour(), shape=series.shape())
-        )
+    # of the median where there is no mean, so that colour is never alone
+    at = "mean" if "mean" in frame else "median"
+    point = base.mark_point(filled=True, size=38, opacity=1, strokeWidth=1, stroke=PAPER)
+    layers.append(point.encode(x=alt.X(f"{at}:Q", **x), color=colour, shape=shape))
     return _stacked(alt.layer(*layers), frame, series, order)
 
 
@@ -85,6 +83,7 @@ def intervals(
     of.
     """
     base, x = _rows(series, order), _axis(title, domain)
+    colour, shape = series.colour(room=_room(order)), series.shape(room=_room(order))
     size = 11 if series.several else 15
     layers = []
     if zero:
@@ -92,16 +91,14 @@ def intervals(
         layers.append(one.mark_rule(strokeDash=[4, 3]).encode(x=alt.X(datum=0, **x)))
     if bars:
         layers.append(
-            base.mark_bar(size=size, fillOpacity=0.35).encode(
-                x=alt.X("value:Q", **x), color=series.colour()
-            )
+            base.mark_bar(size=size, fillOpacity=0.35).encode(x=alt.X("value:Q", **x), color=colour)
         )
     layers += [
         base.mark_rule(strokeWidth=2, clip=True).encode(
-            x=alt.X("low:Q", **x), x2="high:Q", color=series.colour()
+            x=alt.X("low:Q", **x), x2="high:Q", color=colour
         ),
         base.mark_point(filled=True, size=60, opacity=1).encode(
-            x=alt.X("value:Q", **x), color=series.colour(), shape=series.shape()
+            x=alt.X("value:Q", **x), color=colour, shape=shape
         ),
     ]
     if "published" in frame and frame["published"].notna().any():
@@ -213,8 +210,12 @@ def _rows(series: Series, order: Sequence[str]) -> alt.Chart:
 def _stacked(layered: Any, frame: pd.DataFrame, series: Series, order: Sequence[str]) -> Any:
     many = frame["panel"].nunique() > _PANELS
     step = alt.Step(_OFFSET if series.several else _NARROW if many else _ROW)
-    width = min(WIDTH, _WHOLE - _extent(order))
-    return panels(layered.properties(width=width, height=step), frame, y="independent")
+    return panels(layered.properties(width=_room(order), height=step), frame, y="independent")
+
+
+def _room(order: Sequence[str]) -> int:
+    """Pixels beside the names of rows."""
+    return min(WIDTH, _WHOLE - _extent(order))
 
 
 def _extent(order: Sequence[str]) -> int:

@@ -134,7 +134,7 @@ def _sides(points: pd.DataFrame, measure: str, right: float, top: float) -> list
         ((x[k], low[k]), (x[k], high[k])) for k in range(len(points)) if not np.isnan(low[k])
     ]
     own = own.sort_values(["first", "place"], ascending=[True, False])
-    labels = dict(own[["at", "label"]].itertuples(index=False))
+    labels = {int(at): str(label) for at, label in zip(own["at"], own["label"], strict=True)}
     chosen = own.loc[own["first"] == 0, "at"].tolist()
     found = sides(labels, places, strokes, _SIZE, needed=chosen)
     return [found.get(place, "") for place in range(len(points))]

@@ -54,7 +54,7 @@ def _excess(models: Models) -> Iterator[Chart]:
     found = common_excess(models)
     if found.empty:
         return
-    counts = dict(found[["model", "n"]].drop_duplicates("model").itertuples(index=False))
+    counts = {str(model): int(n) for model, n in zip(found["model"], found["n"], strict=True)}
     over = ", ".join(f"{n:,} of {model}" for model, n in counts.items())
     if not models.several:
         over = f"{next(iter(counts.values())):,}"
@@ -90,10 +90,10 @@ def common_excess(models: Models) -> pd.DataFrame:
         return pd.DataFrame(rows)
     for model, own in many[many["measure"] == "excess"].groupby("model", sort=False):
         excess = own.set_index(["id", "ranking", "draw"])["value"].unstack(["ranking", "draw"])
-        some = least[(least["model"] == model) & (least["measure"] == "everything")]
-        some = some.set_index("id")["value"].reindex(excess.index) == 0
-        never = excess.columns[excess[some].isna().all()].get_level_values("ranking")
-        common = excess.loc[some, ~excess.columns.isin(never, level="ranking")].dropna()
+        everything = least[(least["model"] == model) & (least["measure"] == "everything")]
+        excess = excess[everything.set_index("id")["value"].reindex(excess.index) == 0]
+        never = excess.columns[excess.isna().all()].get_level_values("ranking")
+        common = excess.drop(columns=list(dict.fromkeys(never)), level="ranking").dropna()
         if common.empty:
             continue
         for ranking in dict.fromkeys(common.columns.get_level_values("ranking")):

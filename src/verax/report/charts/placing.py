@@ -71,7 +71,11 @@ def texts(base: alt.Chart, label: str) -> Iterator[Any]:
     for side, (right, below) in _SIDES.items():
         where = alt.FieldEqualPredicate(field="side", equal=side)
         own = base.transform_filter(where).encode(text=f"{label}:N")
-        put = {"dx": _BESIDE * right, "dy": _OFF * below, "align": "left" if right > 0 else "right"}
+        put: dict[str, Any] = {
+            "dx": _BESIDE * right,
+            "dy": _OFF * below,
+            "align": "left" if right > 0 else "right",
+        }
         yield own.mark_text(stroke=PAPER, strokeWidth=4, strokeJoin="round", **put)
         yield own.mark_text(**put)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from axes import axis_labels
 from test_charts import frame, marks
 
 from verax.exams import Verdict
@@ -142,6 +143,9 @@ def test_divergence_and_what_it_costs() -> None:
     assert curve["row"].tolist() == ["own", "ε = 0.01", "any output"]
     assert curve["jsd"].tolist() == pytest.approx([0, 0.2625, 0.4725])
     assert curve["accuracy"].tolist() == [100, 75, 75]
+    lowest = 10 * (curve["low"].min() // 10)
+    assert f"{lowest:.0f}" in axis_labels(charts["adversary-accuracy"].svg())[1]
+    assert lowest > 0
 
 
 def test_tokens_alone_overlaid() -> None:

@@ -6,6 +6,7 @@ import re
 
 import pandas as pd
 import pytest
+from axes import axis_labels, check_labels
 from made_up_studies import LAMS, made_up_adversaries, made_up_comparison, made_up_sweep
 from test_charts import frame, marks
 
@@ -13,6 +14,7 @@ from verax.errors import VeraxError
 from verax.exams import Verdict
 from verax.report.charts import charts_of_other
 from verax.report.figures import study_verdicts
+from verax.studies import Comparison
 
 
 def test_means_along_lambda() -> None:
@@ -70,11 +72,31 @@ def test_differences_from_the_first() -> None:
     assert set(frame(charts["comparison-agreement"])["panel"]) == {"inputs", "items"}
 
 
+def test_no_axis_says_the_same_twice() -> None:
+    for found in (made_up_sweep(), made_up_adversaries(), made_up_comparison()):
+        for chart in charts_of_other(found):
+            check_labels(chart.name, chart.svg())
+
+
 def test_words_of_the_text_are_on_the_axis() -> None:
     (chart,) = [c for c in charts_of_other(made_up_comparison()) if c.name == "comparison-curves"]
     assert frame(chart)["value"].tolist() == pytest.approx([0.9, 0.1, 0.8, 0.2])
     labels = re.findall(r">([^<>]*)</text>", chart.svg())
     assert {"fine", '&lt;b&gt;�"'} <= set(labels)
+
+
+def test_every_word_of_a_text_is_on_the_axis() -> None:
+    words = [f"w{k % 13}" for k in range(30)]
+    curves = pd.DataFrame({"model": "plain", "item": range(30), "text": words, "p": 0.5})
+    comparison = made_up_comparison()
+    given = Comparison(
+        comparison.instances,
+        comparison.numbers,
+        comparison.manifest,
+        curves.assign(**{"class": "good"}),
+    )
+    (chart,) = [c for c in charts_of_other(given) if c.name == "comparison-curves"]
+    assert words in axis_labels(chart.svg())
 
 
 class MadeUpStudy:

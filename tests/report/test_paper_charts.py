@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from axes import axis_labels, check_labels
 
 from verax.papers.exhibits import entry, frame
 from verax.papers.numbers import Number
@@ -85,15 +86,17 @@ def test_boxes_are_drawn_from_quartiles_and_whiskers() -> None:
     rows = [
         entry({"corpus": "yelp", "model": m, "ranking": r}, measure, number(value))
         for m in ("HAN", "FLAN")
-        for r in ("attention", "optimum")
+        for r in ("random", "attention", "random (5 draws)", "optimum")
         for measure, value in {**numbers, "mean": 0.41, "flips": 99.0}.items()
     ]
     (chart,) = drawn(rows)
     found = data(chart)
-    assert len(found) == 4
-    assert found["q1"].tolist() == pytest.approx([0.2] * 4)
-    assert found["whisker_high"].tolist() == pytest.approx([0.9] * 4)
-    assert {"HAN", "FLAN", "attention", "optimum"} <= {*texts(chart)}
+    assert len(found) == 6
+    assert found["q1"].tolist() == pytest.approx([0.2] * 6)
+    assert found["whisker_high"].tolist() == pytest.approx([0.9] * 6)
+    assert {"HAN", "FLAN"} <= {*texts(chart)}
+    # a row a ranking, of random ones the mean of all draws
+    assert axis_labels(chart.svg()).count(["attention", "random (5 draws)", "optimum"]) == 2
 
 
 def test_curves_along_lam_are_named_by_it_and_softmax_stands_apart() -> None:
@@ -109,6 +112,14 @@ def test_curves_along_lam_are_named_by_it_and_softmax_stands_apart() -> None:
     assert found.loc[found["joined"] == "no", "x"].max() < -2
     assert found["value"].tolist() == pytest.approx([0.2] * 8)
     assert marks(chart, "symbol") == 8
+
+
+def test_strengths_are_told_as_they_are() -> None:
+    strengths = (0.0, 0.03, 0.1, 0.3, 1.0, 30.0)
+    rows = [entry({"corpus": "sst", "strength": s}, "F1", number(80 + s)) for s in strengths]
+    (chart,) = drawn(rows, "selection")
+    check_labels(chart.name, chart.svg())
+    assert ["0", "0.03", "0.1", "0.3", "1", "30"] in axis_labels(chart.svg())
 
 
 def test_tokens_of_a_text_have_a_line_a_model_and_a_chart_a_measure() -> None:
@@ -238,6 +249,7 @@ def test_rows_are_in_the_order_of_each_label_whatever_is_missing() -> None:
     ("values", "low", "high", "expected"),
     [
         ([0.1, 0.9], 0.05, 1.2, (0.0, 1.0)),  # shares have no more than 1
+        ([0.1, 1 + 1e-9], 0.05, 1.2, (0.0, 1.0)),  # nor if rounding says so
         ([80.0, 90.0], 79.0, 95.0, (77.5, 97.5)),
         ([2.0, 4.0], -60.0, 70.0, (0.75, 5.25)),  # an interval of two seeds is cut
         ([-0.2, 0.3], -0.3, 0.4, (-0.325, 0.425)),
@@ -248,5 +260,5 @@ def test_an_axis_holds_every_value(
 ) -> None:
     rows = pd.DataFrame({"value": values, "low": low, "high": high})
     start, end = around(rows)
-    assert start <= min(values) < max(values) <= end
+    assert start <= min(values) < max(values) <= end + 1e-6
     assert (start, end) == pytest.approx(expected)

@@ -96,6 +96,31 @@ def test_every_chart_has_marks_that_can_be_seen(open_page: Open, written: Path) 
     assert all(marks > 10 for _, marks in charts)
 
 
+LETTERS = """(drawings) => drawings.map((drawing) => {
+    const scale = drawing.querySelector("svg").getScreenCTM().a;
+    const sizes = [...drawing.querySelectorAll("svg text")].map((t) => t.getAttribute("font-size"));
+    const beyond = drawing.scrollWidth - drawing.clientWidth;
+    return [scale * Math.min(...sizes.map(parseFloat)), beyond > 2, drawing.dataset.more || ""];
+})"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_letters_of_charts_can_be_read_and_what_is_beyond_the_edge_is_hinted_at(
+    open_page: Open, written: Path, width: int
+) -> None:
+    page = open_page(written, viewport={"width": width, "height": 800})
+    told = page.eval_on_selector_all(".drawing", LETTERS)
+    assert min(size for size, _, _ in told) >= 10.5
+    assert all(more == ("right" if beyond else "") for _, beyond, more in told)
+    if width == 390:
+        assert any(beyond for _, beyond, _ in told)
+        page.eval_on_selector_all(
+            ".drawing", "(all) => all.forEach((one) => { one.scrollLeft = 9999; })"
+        )
+        page.wait_for_function("!document.querySelector('[data-more~=right]')")
+        assert page.locator("[data-more=left]").count() == sum(beyond for _, beyond, _ in told)
+
+
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_a_chart_is_saved_from_the_page(open_page: Open, written: Path, kind: str) -> None:
     page = open_page(written)

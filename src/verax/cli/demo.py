@@ -30,9 +30,11 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 SETTINGS: dict[str, Any] = {"epochs": 5, "min_df": 2, "metric": "accuracy"}
 EXAMINED = ("erasure", "agreement", "fragility", "leakage", "adversary")
+DRAWN = ("dispersion", "information")
+"""Exams that the report alone shows."""
 EXAMPLES = 2
-GALLERY = 50
-"""Reviews in the report."""
+GALLERY, CURVES = 50, 3
+"""Reviews in the report, and those of which it draws what each token says alone."""
 _RANKINGS = ("attention", "product", "random", "optimum")
 _AGREED = {
     "gradient, inputs": "inputs: attention : gradient",
@@ -76,18 +78,20 @@ def run(given: argparse.Namespace) -> None:
     screen.print(
         f"rotten_tomatoes: {len(corpus.train):,} reviews to train on, {len(corpus.test):,} to test"
     )
+    exams = [*EXAMINED, *(DRAWN if given.out else ())]
+    curves = CURVES if given.out else 0
     models: dict[str, AttentionClassifier] = {}
     verdicts: dict[str, Verdict] = {}
     rows = []
-    for name, options in MODELS.items():
+    for name, own in MODELS.items():
         model = models[name] = train(
-            corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **options
+            corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **own
         )
         # the first model's most surprising reviews, so that all can be seen side by side
         shown = [v.tables["gallery_documents"]["id"].tolist() for v in verdicts.values()]
         kept = (shown[0] if shown else GALLERY) if given.out else 0
         verdict = verdicts[name] = examine(
-            model, corpus, EXAMINED, seed=given.seed, gallery=kept, progress=True
+            model, corpus, exams, seed=given.seed, gallery=kept, curves=curves, progress=True
         )
         found = [measure(model, corpus), erased(verdict), agreed(verdict), replaced(verdict)]
         found.append(diverged(verdict))

@@ -22,8 +22,8 @@ from verax.models import load
 from verax.options import names
 from verax.report.tables import TITLES
 
-GALLERY = 50
-"""Documents that a report shows, unless told otherwise."""
+GALLERY, CURVES = 50, 3
+"""Documents that a report shows, and those of which it draws every token, unless told otherwise."""
 
 
 def add(verbs: Any) -> None:
@@ -43,7 +43,12 @@ def add(verbs: Any) -> None:
         metavar="NAME,…",
         help=f"which exams: {', '.join(EXAMS)} [all]",
     )
-    parser.add_argument("--out", metavar="DIR", help="write tables, manifest and report.html there")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help=f"write tables, manifest and report.html there, with --curves {CURVES} unless it says "
+        "otherwise",
+    )
     parser.add_argument(
         "--gallery",
         type=int,
@@ -82,6 +87,9 @@ def run(given: argparse.Namespace) -> None:
     if given.corpus:
         corpus = load_shown(given.corpus, **reading_options(model), **for_corpus)
     valid = names(*(EXAMS[name].options_class for name in chosen))
+    options = {name: vars(given)[name] for name in valid if name in vars(given)}
+    if given.out and "curves" in valid:
+        options.setdefault("curves", CURVES)
     verdict = examine(
         model,
         corpus,
@@ -92,7 +100,7 @@ def run(given: argparse.Namespace) -> None:
         gallery=(GALLERY if given.out else 0) if given.gallery is None else given.gallery,
         max_tokens=given.max_tokens,
         progress=True,
-        **{name: vars(given)[name] for name in valid if name in vars(given)},
+        **options,
     )
     if corpus is not None:
         for note in corpus.notes:

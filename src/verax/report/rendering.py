@@ -68,6 +68,8 @@ CONFIG: dict[str, Any] = {
         "labelSeparation": 5,
         "labelFlush": False,
     },
+    # where not all labels have room, every other one: what is left is as far apart as before
+    "axisQuantitative": {"labelOverlap": "parity"},
     "axisBand": {"grid": False, "domain": False, "ticks": False, "labelPadding": 10},
     "legend": {
         "labelColor": INK,

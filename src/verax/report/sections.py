@@ -25,7 +25,7 @@ from verax.report.words import ASIDE, Statement, statements
 
 CARDS = 6
 ABOUT = "What was examined"
-_HEIGHT = re.compile(r'<svg[^>]* height="([\d.]+)"')
+_WIDTH, _HEIGHT = (re.compile(rf'<svg[^>]* {side}="([\d.]+)"') for side in ("width", "height"))
 QUESTIONS = {
     "erasure": "If what attention points at is taken away, does the decision change?",
     "agreement": "Does attention rank words as other measures of importance do?",
@@ -137,7 +137,10 @@ def about_part(witnesses: Sequence[Witness]) -> Part:
 def figure(chart: Chart) -> str:
     """A chart as it stands in the page, with how to read it and buttons to save it."""
     label = {"class": "drawing", "tabindex": "0", "role": "region", "aria-label": chart.title}
-    drawn = element("div", chart.svg(), label)
+    svg = chart.svg()
+    if wide := _WIDTH.search(svg):
+        label["style"] = f"--drawn: {float(wide[1]):g}px"
+    drawn = element("div", svg, label)
     buttons = "".join(
         element("button", kind.upper(), {"type": "button", "data-save": kind, "hidden": True})
         for kind in ("svg", "png")

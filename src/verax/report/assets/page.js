@@ -45,6 +45,21 @@
   });
   addEventListener("afterprint", () => opened.forEach((one) => { one.open = false; }));
 
+  // A drawing wider than its place fades where it goes on.
+  const edges = (drawing) => {
+    const beyond = drawing.scrollWidth - drawing.clientWidth;
+    const more = [];
+    if (drawing.scrollLeft > 2) more.push("left");
+    if (drawing.scrollLeft < beyond - 2) more.push("right");
+    if (more.length) drawing.dataset.more = more.join(" ");
+    else delete drawing.dataset.more;
+  };
+  const placed = new ResizeObserver((seen) => seen.forEach((one) => edges(one.target)));
+  for (const drawing of document.querySelectorAll(".drawing")) {
+    placed.observe(drawing);
+    drawing.addEventListener("scroll", () => edges(drawing), { passive: true });
+  }
+
   // A drawing that stands alone: variables of the page become the colours they are now.
   const alone = (svg) => {
     const probe = document.createElement("span");

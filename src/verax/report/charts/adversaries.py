@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from verax.report.charts.chart import Chart, made
 from verax.report.charts.forms import data
+from verax.report.charts.placing import sides, texts
 from verax.report.charts.series import Series, shown_names
 from verax.report.charts.ticks import reach
 from verax.studies.adversaries.adversaries import Adversaries
@@ -17,6 +20,7 @@ from verax.studies.adversaries.measuring import BASE
 _ADVERSARIES = "adversaries, one a λ"
 _SEEDS = "other seeds of the base"
 _MOST = 0.7
+_SIZE = (460, 260)
 _MEASURES = {
     "tvd": (
         "TVD of outputs against JSD of attentions",
@@ -86,14 +90,15 @@ def _curve(points: pd.DataFrame, measure: str, title: str, axis: str, reading: s
         title="JSD of attention from the base, nats",
         scale=alt.Scale(domain=[0, right], nice=False),
     )
-    y = alt.Y(f"{measure}:Q", title=axis, scale=alt.Scale(domain=[0, most], nice=False))
+    scale = alt.Scale(domain=[0, most], nice=False)
+    y = alt.Y(f"{measure}:Q", title=axis, scale=scale)
     base = alt.Chart().encode(x=x, y=y)
     rules = (
         alt.Chart()
         .mark_rule(opacity=0.7, clip=True)
         .encode(
             x=x,
-            y=alt.Y(f"{measure}_low:Q", title=axis),
+            y=alt.Y(f"{measure}_low:Q", title=axis, scale=scale),
             y2=f"{measure}_high:Q",
             color=series.colour(),
         )
@@ -107,31 +112,29 @@ def _curve(points: pd.DataFrame, measure: str, title: str, axis: str, reading: s
     marks = base.mark_point(filled=True, size=60, opacity=1).encode(
         color=series.colour(), shape=series.shape()
     )
-    layers = [rules, line, marks]
-    placed = _labels(points, measure, right, most)
-    for side in ("left", "right"):
-        # to the inner side, so that no label is cut at an edge
-        where = alt.FieldEqualPredicate(field="side", equal=side)
-        text = base.transform_filter(where).encode(text="label:N")
-        dx = 7 if side == "left" else -7
-        layers.append(text.mark_text(dx=dx, dy=-11, align="left" if side == "left" else "right"))
-    drawn = points.assign(side=placed).drop(columns="first")
-    picture = alt.layer(*layers).properties(data=data(drawn), width=460, height=260)
+    drawn = points.assign(side=_sides(points, measure, right, most)).drop(columns="first")
+    layered = alt.layer(rules, line, marks, *texts(base, "label"))
+    picture = layered.properties(data=data(drawn), width=_SIZE[0], height=_SIZE[1])
     return made(f"adversaries-{measure}", "adversaries", title, reading, picture)
 
 
-def _labels(points: pd.DataFrame, measure: str, right: float, top: float) -> list[str]:
-    """On which side of its point each label stands; none where it would stand on another.
+def _sides(points: pd.DataFrame, measure: str, right: float, top: float) -> list[str]:
+    """On which side of its point each label stands; none where it would stand on something.
 
     The chosen λ comes first, then the last, which is farthest from the base.
     """
-    own = points[points["kind"] == _ADVERSARIES].sort_values(
-        ["first", "place"], ascending=[True, False]
-    )
-    sides: dict[int, str] = {}
-    taken: list[tuple[float, float]] = []
-    for index, x, y in zip(own.index, own["jsd"] / right, own[measure] / top, strict=True):
-        if all(abs(x - a) > 0.28 or abs(y - b) > 0.07 for a, b in taken):
-            taken.append((x, y))
-            sides[index] = "left" if x < 0.6 else "right"
-    return [sides.get(index, "") for index in points.index]
+    x = _SIZE[0] * points["jsd"].to_numpy(dtype=float) / right
+    values = points[[measure, f"{measure}_low", f"{measure}_high"]].to_numpy(dtype=float)
+    y, low, high = _SIZE[1] * (1 - np.clip(values, 0, top) / top).T
+    places = list(zip(x.tolist(), y.tolist(), strict=True))
+    own = points.assign(at=range(len(points)))
+    own = own[own["kind"] == _ADVERSARIES].sort_values("place")
+    strokes = [(places[a], places[b]) for a, b in itertools.pairwise(own["at"])]
+    strokes += [
+        ((x[k], low[k]), (x[k], high[k])) for k in range(len(points)) if not np.isnan(low[k])
+    ]
+    own = own.sort_values(["first", "place"], ascending=[True, False])
+    labels = {int(at): str(label) for at, label in zip(own["at"], own["label"], strict=True)}
+    chosen = own.loc[own["first"] == 0, "at"].tolist()
+    found = sides(labels, places, strokes, _SIZE, needed=chosen)
+    return [found.get(place, "") for place in range(len(points))]

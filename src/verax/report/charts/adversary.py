@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import altair as alt
@@ -12,11 +13,14 @@ from verax.exams.adversary.exam import BEST
 from verax.exams.adversary.summary import CLOSE, row_of
 from verax.report.charts.chart import Chart, made
 from verax.report.charts.forms import data, histograms, lines
+from verax.report.charts.placing import sides, texts
 from verax.report.charts.series import Models, of_column
 
 _JSD = "JSD of the two attentions, nats"
 _MOST = 0.7
 """ln 2 = 0.693 is the largest there is."""
+_SIZE = (460, 230)
+_LABELS = {"own": "own attention", "any output": "any output"}
 
 
 def charts(models: Models) -> Iterator[Chart]:
@@ -93,25 +97,31 @@ def _accuracy(models: Models, jsd: pd.DataFrame, accuracy: pd.DataFrame) -> Iter
     found = found.rename(columns={"value_x": "jsd", "value": "accuracy"})
     found = found[["model", "row", "place", "jsd", "accuracy", "low", "high", "n"]]
     colour, shape, dash = models.colour(), models.shape(), models.dash()
-    x = alt.X("jsd:Q", title=_JSD, scale=alt.Scale(domain=[0, _MOST], nice=False))
+    x = alt.X(
+        "jsd:Q",
+        title=_JSD,
+        scale=alt.Scale(domain=[0, _MOST], nice=False),
+        axis=alt.Axis(tickCount=7),
+    )
     title = "accuracy, %"
     least = 10 * (float(np.nanmin(found[["low", "accuracy"]].to_numpy(dtype=float))) // 10)
-    y = alt.Y("accuracy:Q", title=title, scale=alt.Scale(domain=[least, 100], nice=False))
+    scale = alt.Scale(domain=[least, 100], nice=False)
+    y = alt.Y("accuracy:Q", title=title, scale=scale)
     base = alt.Chart().encode(x=x, y=y)
     rules = (
         alt.Chart()
         .mark_rule(strokeWidth=1, opacity=0.7)
-        .encode(x=x, y=alt.Y("low:Q", title=title), y2="high:Q", color=colour)
+        .encode(x=x, y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q", color=colour)
     )
     line = base.mark_line(strokeWidth=2).encode(color=colour, strokeDash=dash, order="place:Q")
     points = base.mark_point(filled=True, size=55, opacity=1).encode(color=colour, shape=shape)
-    picture = alt.layer(rules, line, points).properties(data=data(found), width=460, height=230)
+    layers = [rules, line, points]
     if not models.several:
-        # to the inner side, so that no label is cut at an edge
-        picture += _labelled(base, "own").mark_text(text="own attention", align="left", dx=8, dy=14)
-        picture += _labelled(base, "any output").mark_text(
-            text="any output", align="right", dx=-8, dy=14
-        )
+        found["label"] = found["row"].map(_LABELS).fillna("")
+        found["side"] = _sides(found, least)
+        layers += texts(base, "label")
+    width, height = _SIZE
+    picture = alt.layer(*layers).properties(data=data(found), width=width, height=height)
     rows = ", ".join(dict.fromkeys(both["row"]))
     yield made(
         "adversary-accuracy",
@@ -124,5 +134,14 @@ def _accuracy(models: Models, jsd: pd.DataFrame, accuracy: pd.DataFrame) -> Iter
     )
 
 
-def _labelled(base: alt.Chart, row: str) -> alt.Chart:
-    return base.transform_filter(alt.FieldEqualPredicate(field="row", equal=row))
+def _sides(found: pd.DataFrame, least: float) -> list[str]:
+    """On which side of its point each label stands, of points that one line joins in order."""
+    x = _SIZE[0] * found["jsd"].to_numpy(dtype=float) / _MOST
+    values = found[["accuracy", "low", "high"]].to_numpy(dtype=float)
+    y, low, high = _SIZE[1] * (100 - values).T / (100 - least)
+    places = list(zip(x.tolist(), y.tolist(), strict=True))
+    strokes = list(itertools.pairwise(places))
+    strokes += [((x[k], low[k]), (x[k], high[k])) for k in np.flatnonzero(~np.isnan(low))]
+    labels = {k: label for k, label in enumerate(found["label"]) if label}
+    told = sides(labels, places, strokes, _SIZE, needed=list(labels))
+    return [told.get(place, "") for place in range(len(found))]

@@ -25,6 +25,8 @@ _NAME, _LABEL = 70, 48
 """Letters of a model's name, and of a measure's."""
 _WORDS, _WORD = 30, 14
 """Words that an axis has room for, and letters of each."""
+_SLANTED = 18
+"""Words that have room for more than the height of a letter each."""
 
 
 def charts(comparison: Comparison) -> Iterator[Chart]:
@@ -115,7 +117,11 @@ def _curves(curves: pd.DataFrame) -> Chart:
         words = json.dumps([_short(word) for word in texts[0]])
         places = list(range(1, len(texts[0]) + 1))
         axis = alt.Axis(
-            values=places, labelExpr=f"{words}[datum.value - 1]", labelAngle=-40, grid=False
+            values=places,
+            labelExpr=f"{words}[datum.value - 1]",
+            labelAngle=-60 if len(places) <= _SLANTED else -90,
+            labelOverlap=False,  # every word, or the line cannot be read
+            grid=False,
         )
     x = alt.X("place:Q", title="place in the text", axis=axis)
     few = bool((found.groupby("model").size() <= _WORDS).all())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from verax.exams.erasure.summary import PART
 from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import boxes, intervals
+from verax.report.charts.forms import box_numbers, boxes, intervals
 from verax.report.charts.series import Models, of_column
 from verax.report.charts.ticks import reach
 
@@ -34,10 +34,10 @@ def charts(models: Models) -> Iterator[Chart]:
                 "Further left is better: the optimum is the smallest set that flips the decision, "
                 "found exactly, and no ranking can be left of it on the same documents. Each row "
                 "is over the documents that its ranking flips.",
-                boxes(found, models, axis, _order(found), (0, 1)),
+                boxes(found, models, axis, in_order(found), (0, 1)),
             )
-    excess = models.numbers("erasure", "excess")
-    yield from _excess(models, excess)
+    yield from _excess(models)
+    yield from _optimal(models)
 
 
 def _boxes(numbers: pd.DataFrame) -> pd.DataFrame:
@@ -47,39 +47,74 @@ def _boxes(numbers: pd.DataFrame) -> pd.DataFrame:
         return numbers
     found = numbers.pivot(index=["model", "row"], columns="column", values="value")
     found = found.dropna().rename(columns=lambda name: name.replace(" ", "_")).reset_index()
-    if "random (" in " ".join(found["row"]):  # all draws averaged say more than the first
-        found = found[found["row"] != "random"]
-    return found.assign(panel="")
+    return without_first_draw(found).assign(panel="")
 
 
-def _excess(models: Models, numbers: pd.DataFrame) -> Iterator[Chart]:
-    if numbers["row"].str.startswith("random (").any():
-        numbers = numbers[numbers["row"] != "random"]
-    mean, part, optimal = (
-        of_column(numbers, name).assign(panel="") for name in ("mean", PART, "optimal")
+def _excess(models: Models) -> Iterator[Chart]:
+    """Over the same documents in every row, and by quantiles: one long text can make a mean."""
+    found = common_excess(models)
+    if found.empty:
+        return
+    counts = {str(model): int(n) for model, n in zip(found["model"], found["n"], strict=True)}
+    over = ", ".join(f"{n:,} of {model}" for model, n in counts.items())
+    if not models.several:
+        over = f"{next(iter(counts.values())):,}"
+    yield made(
+        "erasure-excess",
+        "erasure",
+        "Items erased beyond the smallest set that flips the decision",
+        "How many more items a ranking takes than the optimum; 0 would be a ranking that finds the "
+        "smallest set. A box holds the middle half of the documents, its line is the median; "
+        "whiskers reach to the last document within 1.5 times the box's length. All rows are over "
+        "the same documents: those that every ranking shown flips, and something less than "
+        f"erasing everything, too ({over}).",
+        boxes(
+            found.drop(columns="n"),
+            models,
+            "items beyond the optimum",
+            in_order(found),
+            (0, reach(float(found["whisker_high"].max()))),
+        ),
     )
+
+
+def common_excess(models: Models) -> pd.DataFrame:
+    """A box for each model and ranking, of documents that all of a model's rankings flip.
+
+    A ranking that flips none of them has none, and does not count. Documents that only flip when
+    everything is erased are left out: there every order takes as many. Of random orders a document
+    has the mean over draws.
+    """
+    many, least = models.table("erasure_many"), models.table("erasure_minimal")
+    rows: list[dict[str, Any]] = []
+    if many.empty or least.empty:
+        return pd.DataFrame(rows)
+    for model, own in many[many["measure"] == "excess"].groupby("model", sort=False):
+        excess = own.set_index(["id", "ranking", "draw"])["value"].unstack(["ranking", "draw"])
+        everything = least[(least["model"] == model) & (least["measure"] == "everything")]
+        excess = excess[everything.set_index("id")["value"].reindex(excess.index) == 0]
+        never = excess.columns[excess.isna().all()].get_level_values("ranking")
+        common = excess.drop(columns=list(dict.fromkeys(never)), level="ranking").dropna()
+        if common.empty:
+            continue
+        for ranking in dict.fromkeys(common.columns.get_level_values("ranking")):
+            draws = common[ranking]
+            several = draws.shape[1] > 1
+            row = f"{ranking} ({draws.shape[1]} draws)" if several else str(ranking)
+            told = {"model": model, "row": row, "panel": "", "n": len(common)}
+            rows.append(told | box_numbers(draws.mean(axis=1)))
+    return pd.DataFrame(rows)
+
+
+def _optimal(models: Models) -> Iterator[Chart]:
+    numbers = without_first_draw(models.numbers("erasure", "excess"))
+    part, optimal = (of_column(numbers, name).assign(panel="") for name in (PART, "optimal"))
+    which = "that can be flipped"
     # models stand beside each other by what all of them have
-    is_part = len(part) > 0 and set(part["model"]) == set(optimal["model"])
-    optimal, which = (
-        (part, "that flip before all weight is erased")
-        if is_part
-        else (optimal, "that can be flipped")
-    )
-    kept = ["model", "row", "panel", "value", "low", "high", "n"]
-    if len(mean):
-        most = reach(float(np.nanmax(mean[["value", "high"]].to_numpy(dtype=float))))
-        yield made(
-            "erasure-excess",
-            "erasure",
-            "Items erased beyond the smallest set that flips the decision",
-            "How many more items a ranking takes than the optimum, on average over the documents "
-            "it flips, with a 95% interval. 0 would be a ranking that always finds the "
-            "smallest set.",
-            intervals(
-                mean[kept], models, "items beyond the optimum, mean", _order(mean), (0, most)
-            ),
-        )
+    if len(part) and set(part["model"]) == set(optimal["model"]):
+        optimal, which = part, "that flip before all weight is erased"
     if len(optimal):
+        kept = ["model", "row", "panel", "value", "low", "high", "n"]
         yield made(
             "erasure-optimal",
             "erasure",
@@ -88,12 +123,18 @@ def _excess(models: Models, numbers: pd.DataFrame) -> Iterator[Chart]:
             "no more items than the optimum, with a 95% interval. A document that a ranking fails "
             "to flip counts against it.",
             intervals(
-                optimal[kept], models, "% of documents", _order(optimal), (0, 100), bars=True
+                optimal[kept], models, "% of documents", in_order(optimal), (0, 100), bars=True
             ),
         )
 
 
-def _order(frame: pd.DataFrame) -> list[str]:
+def without_first_draw(rows: pd.DataFrame) -> pd.DataFrame:
+    """All draws averaged say more than the first, where both are there."""
+    averaged = rows["row"].astype(str).str.startswith("random (").any()
+    return rows[rows["row"] != "random"] if averaged else rows
+
+
+def in_order(frame: pd.DataFrame) -> list[str]:
     """Rankings as the tables have them, the optimum last."""
     names = list(dict.fromkeys(frame["row"]))
     first = [name for name in ("attention", "gradient", "product") if name in names]

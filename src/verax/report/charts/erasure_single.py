@@ -19,6 +19,8 @@ from verax.report.rendering import CATEGORIES, GRID, INK
 POINTS = 800
 """Of all models together; a file of more is slow to show."""
 _NEGATIVE = CATEGORIES[1]
+_MINUS = "replace(format(datum.value, '~g'), '-', '−')"
+"""A true minus in exponents, too."""
 
 
 def charts(models: Models) -> Iterator[Chart]:
@@ -72,7 +74,7 @@ def scatter(series: Series, points: pd.DataFrame) -> Any:
         scale=alt.Scale(domain=[0, most], nice=False),
         axis=alt.Axis(tickCount=5),
     )
-    y = alt.Y("delta_js:Q", title="ΔJS, nats", axis=alt.Axis(format="~g", tickCount=6))
+    y = alt.Y("delta_js:Q", title="ΔJS, nats", axis=alt.Axis(labelExpr=_MINUS, tickCount=6))
     colour = alt.Color(
         "sign:N",
         scale=alt.Scale(domain=signs, range=[CATEGORIES[0], _NEGATIVE]),

@@ -17,8 +17,10 @@ from verax.exams.erasure.summary import whiskers
 from verax.report.charts.series import Series
 from verax.report.rendering import CATEGORIES, INK, PAPER
 
-WIDTH, _WHOLE = 340, 550
-_ROW, _OFFSET = 28, 17
+WIDTH, _WHOLE = 340, 510
+_ROW, _NARROW, _OFFSET = 28, 20, 17
+_PANELS = 6
+"""Of more, rows stand closer."""
 _LETTER = 8.3
 """Pixels of a letter of 13 px in the widest fonts that browsers take, such as Verdana."""
 
@@ -33,24 +35,27 @@ def data(frame: pd.DataFrame) -> alt.InlineData:
 def boxes(
     frame: pd.DataFrame, series: Series, title: str, order: Sequence[str], domain: Sequence[float]
 ) -> Any:
-    """Box plots from `whisker_low`, `q1`, `median`, `q3`, `whisker_high`, `mean`, by `row`."""
+    """Box plots from `whisker_low`, `q1`, `median`, `q3`, `whisker_high`, by `row`.
+
+    A column `mean` says where a point is, else it is the median.
+    """
     base, x = _rows(series, order), _axis(title, domain)
+    colour, shape = series.colour(room=_room(order)), series.shape(room=_room(order))
     size = 11 if series.several else 15
     layers = [
         base.mark_rule(strokeWidth=1.5).encode(
-            x=alt.X("whisker_low:Q", **x), x2="whisker_high:Q", color=series.colour()
+            x=alt.X("whisker_low:Q", **x), x2="whisker_high:Q", color=colour
         ),
         base.mark_bar(size=size, fill=PAPER).encode(x=alt.X("q1:Q", **x), x2="q3:Q"),
         base.mark_bar(size=size, fillOpacity=0.35, strokeWidth=1.5).encode(
-            x=alt.X("q1:Q", **x), x2="q3:Q", color=series.colour(), stroke=_plain(series)
+            x=alt.X("q1:Q", **x), x2="q3:Q", color=colour, stroke=_plain(series)
         ),
-        base.mark_tick(thickness=3, size=size).encode(
-            x=alt.X("median:Q", **x), color=series.colour()
-        ),
-        base.mark_point(filled=True, size=38, opacity=1, strokeWidth=1, stroke=PAPER).encode(
-            x=alt.X("mean:Q", **x), color=series.colour(), shape=series.shape()
-        ),
+        base.mark_tick(thickness=3, size=size).encode(x=alt.X("median:Q", **x), color=colour),
     ]
+    # of the median where there is no mean, so that colour is never alone
+    at = "mean" if "mean" in frame else "median"
+    point = base.mark_point(filled=True, size=38, opacity=1, strokeWidth=1, stroke=PAPER)
+    layers.append(point.encode(x=alt.X(f"{at}:Q", **x), color=colour, shape=shape))
     return _stacked(alt.layer(*layers), frame, series, order)
 
 
@@ -78,6 +83,7 @@ def intervals(
     of.
     """
     base, x = _rows(series, order), _axis(title, domain)
+    colour, shape = series.colour(room=_room(order)), series.shape(room=_room(order))
     size = 11 if series.several else 15
     layers = []
     if zero:
@@ -85,16 +91,14 @@ def intervals(
         layers.append(one.mark_rule(strokeDash=[4, 3]).encode(x=alt.X(datum=0, **x)))
     if bars:
         layers.append(
-            base.mark_bar(size=size, fillOpacity=0.35).encode(
-                x=alt.X("value:Q", **x), color=series.colour()
-            )
+            base.mark_bar(size=size, fillOpacity=0.35).encode(x=alt.X("value:Q", **x), color=colour)
         )
     layers += [
         base.mark_rule(strokeWidth=2, clip=True).encode(
-            x=alt.X("low:Q", **x), x2="high:Q", color=series.colour()
+            x=alt.X("low:Q", **x), x2="high:Q", color=colour
         ),
         base.mark_point(filled=True, size=60, opacity=1).encode(
-            x=alt.X("value:Q", **x), color=series.colour(), shape=series.shape()
+            x=alt.X("value:Q", **x), color=colour, shape=shape
         ),
     ]
     if "published" in frame and frame["published"].notna().any():
@@ -120,7 +124,7 @@ def histograms(
         drawn = {"edge": cuts, "share": [*share, share[-1]], "panel": panel, series.field: name}
         parts.append(pd.DataFrame(drawn))
     steps = pd.concat(parts, ignore_index=True)
-    x = alt.X("edge:Q", title=title, scale=alt.Scale(domain=[cuts[0], cuts[-1]], nice=False))
+    x = alt.X("edge:Q", **_axis(title, (float(cuts[0]), float(cuts[-1]))))
     y = alt.Y("share:Q", title="percent", stack=None, axis=alt.Axis(tickCount=3))
     base = alt.Chart()
     area = base.mark_area(interpolate="step-after", fillOpacity=0.14).encode(
@@ -147,7 +151,7 @@ def lines(
     if "joined" in frame:
         # what is not joined is a line of its own
         base = base.encode(detail="joined:N")
-    axis = _axis(title, domain) | {"axis": alt.Axis(tickCount=max(2, height // 40))}
+    axis = _axis(title, domain, max(2, height // 40))
     y = alt.Y("value:Q", **axis)
     layers: list[Any] = []
     if "low" in frame and frame["low"].notna().any():
@@ -197,16 +201,21 @@ def _rows(series: Series, order: Sequence[str]) -> alt.Chart:
         "row:N",
         sort=list(order),
         title=None,
-        axis=alt.Axis(minExtent=_extent(order), labelLimit=340),
+        axis=alt.Axis(minExtent=_extent(order), labelLimit=340, labelOverlap=False),
     )
     base = alt.Chart().encode(y=y)
     return base.encode(yOffset=series.offset()) if series.several else base
 
 
 def _stacked(layered: Any, frame: pd.DataFrame, series: Series, order: Sequence[str]) -> Any:
-    step = alt.Step(_OFFSET) if series.several else alt.Step(_ROW)
-    width = min(WIDTH, _WHOLE - _extent(order))
-    return panels(layered.properties(width=width, height=step), frame, y="independent")
+    many = frame["panel"].nunique() > _PANELS
+    step = alt.Step(_OFFSET if series.several else _NARROW if many else _ROW)
+    return panels(layered.properties(width=_room(order), height=step), frame, y="independent")
+
+
+def _room(order: Sequence[str]) -> int:
+    """Pixels beside the names of rows."""
+    return min(WIDTH, _WHOLE - _extent(order))
 
 
 def _extent(order: Sequence[str]) -> int:
@@ -214,8 +223,12 @@ def _extent(order: Sequence[str]) -> int:
     return round(_LETTER * max(map(len, order), default=0)) + 12
 
 
-def _axis(title: str, domain: Sequence[float]) -> dict[str, Any]:
-    return {"title": title, "scale": alt.Scale(domain=list(domain), nice=False)}
+def _axis(title: str, domain: Sequence[float], ticks: int = 6) -> dict[str, Any]:
+    """As many ticks as have room for their labels; both ends and 0 where an axis is of −1 to 1."""
+    axis = alt.Axis(tickCount=ticks)
+    if tuple(domain) == (-1, 1):
+        axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1], format=".1f")
+    return {"title": title, "scale": alt.Scale(domain=list(domain), nice=False), "axis": axis}
 
 
 def _published(base: alt.Chart, x: alt.X) -> alt.Chart:

@@ -77,7 +77,7 @@ def _along(shown: Shown, column: str, title: str, told: str, several: bool) -> C
             "x:Q",
             title=ALONG[column].removeprefix("the "),
             scale=scale,
-            axis=alt.Axis(values=values),
+            axis=alt.Axis(values=values, format="~g", labelOverlap="greedy"),
         )
     else:
         found["x"] = found[column].astype(str)
@@ -177,7 +177,7 @@ def _lam(found: pd.DataFrame) -> tuple[pd.DataFrame, alt.X]:
         "x:Q",
         title="λ",
         scale=alt.Scale(domain=edges, nice=False),
-        axis=alt.Axis(values=ticks, labelExpr=label),
+        axis=alt.Axis(values=ticks, labelExpr=label, labelOverlap="greedy"),
     )
     return found, x
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from verax.report.charts.chart import Chart
+from verax.report.charts.erasure_many import in_order, without_first_draw
 from verax.report.charts.erasure_single import POINTS, negative_bars, scatter
 from verax.report.charts.forms import boxes
 from verax.report.charts.paper_frames import CORPUS, Shown, around
 from verax.report.charts.paper_made import drawn
-from verax.report.charts.series import Series, shown_names
+from verax.report.charts.series import Series
 
 BOX = {
     "whisker low": "whisker_low",
@@ -71,23 +72,20 @@ def box_plots(shown: Shown) -> Iterator[Chart]:
     by = "ranking" if "ranking" in own.rows else own.varying()[-1]
     rest = own.varying(by)
     corpus = [CORPUS] if len(own.corpora) > 1 else []
-    rows = own.rows.assign(row=own.told(rest), line=own.told([by]), panel=own.told(corpus))
+    rows = own.rows.assign(row=own.told([by]), panel=own.told([*corpus, *rest]))
     wide = rows.pivot_table(
-        index=["panel", "row", "line"], columns="measure", values="value", sort=False
+        index=["panel", "row"], columns="measure", values="value", sort=False
     ).reset_index()
-    wide = wide.rename(columns=BOX)
-    names = list(dict.fromkeys(wide["line"]))
-    series = Series("line", shown_names(names))
-    wide["line"] = wide["line"].map(dict(zip(names, series.names, strict=True)))
+    wide = without_first_draw(wide.rename(columns=BOX)).assign(line="")
     ends = wide[["whisker_low", "whisker_high"]].set_axis(["value", "published"], axis=1)
     reading = (
         "A box is from the first quartile to the third, with the median in it and the mean as a "
         "point; whiskers are as far as 1.5 times that. Farther left is better: fewer go before "
         "the decision flips. No order can do better than optimum."
     )
-    order = list(dict.fromkeys(wide["row"]))
     low, high = around(ends)
-    picture = boxes(wide, series, "erased when the decision flips", order, (min(0.0, low), high))
+    axis, domain = "erased when the decision flips", (min(0.0, low), high)
+    picture = boxes(wide, Series("line", [""]), axis, in_order(wide), domain)
     yield drawn(own, "", reading, picture, several=False)
 
 

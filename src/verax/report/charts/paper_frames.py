@@ -126,8 +126,8 @@ def around(rows: pd.DataFrame) -> tuple[float, float]:
     if least >= 0:
         start = max(start, 0.0)
     for bound in (1.0, 100.0):
-        # what is a share, or a percent, has no more
-        if 0.5 * bound < most <= bound and least >= 0:
+        # what is a share, or a percent, has no more, but for rounding
+        if 0.5 * bound < most <= bound * (1 + 1e-6) and least >= 0:
             end = min(end, bound)
     return round(start, 9), round(end, 9)
 

@@ -40,16 +40,14 @@ class Series:
     def several(self) -> bool:
         return len(self.names) > 1
 
-    def colour(self, line: bool = False) -> alt.Color:
-        """With a legend of marks, or of lines where there are no marks."""
-        return alt.Color(
-            f"{self.field}:N", scale=self.scale(CATEGORIES), legend=self._legend(line), title=None
-        )
+    def colour(self, line: bool = False, room: int = _WIDE) -> alt.Color:
+        """With a legend of marks, or of lines where there are no marks, `room` pixels wide."""
+        legend = self._legend(line, room)
+        return alt.Color(f"{self.field}:N", scale=self.scale(CATEGORIES), legend=legend, title=None)
 
-    def shape(self) -> alt.Shape:
-        return alt.Shape(
-            f"{self.field}:N", scale=self.scale(SHAPES), legend=self._legend(), title=None
-        )
+    def shape(self, room: int = _WIDE) -> alt.Shape:
+        legend = self._legend(room=room)
+        return alt.Shape(f"{self.field}:N", scale=self.scale(SHAPES), legend=legend, title=None)
 
     def dash(self, line: bool = False) -> alt.StrokeDash:
         """In the legend where that is of lines; a mark's outline would be dashed else."""
@@ -66,11 +64,11 @@ class Series:
         names = list(self.names)
         return alt.Scale(domain=names, range=[values[k % len(values)] for k in range(len(names))])
 
-    def _legend(self, line: bool = False) -> alt.Legend | None:
+    def _legend(self, line: bool = False, room: int = _WIDE) -> alt.Legend | None:
         if not self.several:
             return None
         widest = max(len(name) for name in self.names) * 7 + 45
-        columns = max(1, min(len(self.names), _WIDE // widest))
+        columns = max(1, min(len(self.names), room // widest))
         if line:
             return alt.Legend(
                 columns=columns,

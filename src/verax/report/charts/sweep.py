@@ -78,7 +78,7 @@ def _lines(frame: pd.DataFrame, title: str, domain: Sequence[float]) -> object:
         "lam:Q",
         title="λ",
         scale=alt.Scale(type="symlog", constant=_NEAR, domain=[lams[0], lams[-1]], nice=False),
-        axis=alt.Axis(values=lams, labelExpr=_AS_GIVEN),
+        axis=alt.Axis(values=lams, labelExpr=_AS_GIVEN, labelOverlap="greedy"),
     )
     kept = frame[["panel", "line", "lam", "value", "low", "high", "n"]]
     return lines(kept, Series("line", list(shown.values())), x, title, domain, height=190)

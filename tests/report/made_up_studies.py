@@ -56,6 +56,9 @@ class MadeUpStudy(StudyResults):
     def verdict(self, key: str) -> Verdict:
         raise VeraxError(f"cell {key} was packed without its tables")
 
+    def manifest(self, key: str) -> dict[str, Any]:
+        return {}
+
 
 def made_up_cells(value: float) -> list[Cell]:
     """What a cell's exams found: `value` percent of decisions, and as much as a share for τ."""

@@ -223,10 +223,10 @@ def test_a_study_packed_without_its_tables_knows_classes_and_documents() -> None
     results = verax.open_study(Path(__file__).parents[2] / "results/tutek-snajder-2020/sst")
     found = {w.name: w for w in study_witnesses(results)}
     leanings = {}
-    for name in ("attention additive, grounding tying", "attention dot, grounding none"):
-        own = next(w for label, w in found.items() if label.startswith(name))
+    for name in ("additive, tying, freeze embeddings", "dot, no grounding"):
+        own = found[name]
         said = next(one for one in statements(own) if one.exam == "leakage")
-        leanings[name.split()[1][:-1]] = said.leaning
+        leanings[name.split(",")[0]] = said.leaning
         assert own.item == "word"
         assert "1,3" in said.of or "1,4" in said.of  # of 1,725 documents those decided right
     assert leanings == {"additive": "for", "dot": "against"}

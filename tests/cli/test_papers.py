@@ -16,8 +16,10 @@ from refused import refusal
 
 from verax.cli import main
 from verax.cli import papers as command
-from verax.papers import NAMES, paper, papers
+from verax.corpora.corpus import Corpus
+from verax.papers import NAMES, Paper, paper, papers
 from verax.papers.exhibits import MEASURED
+from verax.studies.grid import read_study
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
 from verax.studies.running.runner import Ran
@@ -54,7 +56,8 @@ def test_a_paper_from_a_run_to_a_pack(name: str, capsys: pytest.CaptureFixture[s
     verdicts = _verdicts(out, len(own.claims))
     told = typed(capsys, "check", name, "--results", "ran", "--json")
     claims = json.loads(told, parse_constant=_refuse)["claims"]
-    assert [claim["verdict"] for claim in claims] == verdicts
+    ending = {True: ", narrowly", False: ""}
+    assert [claim["verdict"] + ending[claim["narrowly"]] for claim in claims] == verdicts
     assert any(claim["n"] for claim in claims)
     written = contents("ran")
     assert written["ran/claims.json"].decode() == told
@@ -74,7 +77,8 @@ def test_a_paper_from_a_run_to_a_pack(name: str, capsys: pytest.CaptureFixture[s
 
 def _verdicts(out: str, claims: int) -> list[str]:
     """Verdicts as they are shown: lines that begin with a claim's number and its verdict."""
-    numbered = dict(re.findall(r"^ ?(\d+) (holds|fails|undecided)  ", out, re.MULTILINE))
+    line = r"^ ?(\d+) (holds|fails|fails, narrowly|undecided)  "
+    numbered = dict(re.findall(line, out, re.MULTILINE))
     return [numbered[str(number)] for number in range(1, claims + 1)]
 
 
@@ -110,7 +114,8 @@ def test_papers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         assert one.name in text
         (line,) = (line for line in lines if line.startswith(one.name))
         counts = [str(len(one.studies(scale))) for scale in ("smoke", "small", "full")]
-        assert line.split()[1:5] == [str(len(one.claims)), *counts]
+        probes = str(len(one.studies("probes"))) if one.has_probes else "0"
+        assert line.split()[1:6] == [str(len(one.claims)), *counts, probes]
 
 
 def test_alone_it_tells_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,6 +147,8 @@ def made(alone: None) -> str:
         (["run", "meister-2021", "--parts", ","], "an empty list: give names"),
         (["run", "all", "--parts", "mian"], "no paper has a part 'mian': did you mean 'main'"),
         (["run", "meister-2021", "--scale", "tiny"], "--scale"),
+        (["run", "wiegreffe-pinter-2019", "--scale", "probes"], "has no probes: run it at smoke"),
+        (["run", "meister-2021", "--scale", "probes", "--parts", "sst"], "has no part 'sst'"),
         (["run", "meister-2021", "--seeds", "one"], "seeds"),
         (["run", "meister-2021", "--budget", "soon"], "--budget is 'soon': expected a time"),
         (["run", "meister-2021", "--workers", "0"], "workers"),
@@ -175,7 +182,8 @@ def test_results_that_decide_nothing_are_checked(
     out = typed(capsys, "check", "meister-2021", "--results", made, "--no-page")
     assert "meister-2021: 0 holds, 0 fails, 8 undecided" in out
     out = typed(capsys, "check", "meister-2021", "--results", made, "--no-page", "--json")
-    assert json.loads(out)["counts"] == {"holds": 0, "fails": 0, "undecided": 8}
+    counts = {"holds": 0, "fails": 0, "undecided": 8, "narrowly": 0}
+    assert json.loads(out)["counts"] == counts
     assert contents(".") == before
 
 
@@ -215,6 +223,37 @@ def test_parts_of_all_papers_are_those_that_have_them(asked: list[Folders]) -> N
         "x/wiegreffe-pinter-2019/main",
     ]
     assert {cell.seed for study in asked[0].values() for cell in study.cells} == {5}
+
+
+def test_probes_of_all_papers_are_of_those_that_have_any(
+    asked: list[Folders], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their corpora are not at hand: another stands in for them."""
+    loaded: dict[str, Corpus] = {}
+
+    def read_parts(
+        chosen: Paper, scale: str, names: list[str] | None = None, **more: Any
+    ) -> dict[str, Study]:
+        found = chosen.studies(scale)
+        return {
+            name: read_study(found[name], corpora=["planted"], seeds=[1], loaded=loaded)
+            for name in names or found
+        }
+
+    monkeypatch.setattr(command, "read_parts", read_parts)
+    out = typed(capsys, "run", "all", "--scale", "probes")
+    probed = [one for one in papers() if one.has_probes]
+    expected = [
+        Path("all-probes", one.name, part) for one in probed for part in one.studies("probes")
+    ]
+    assert list(asked[0]) == expected
+    assert len(probed) == 4
+    for one in probed:
+        folder, kept = f"all-probes/{one.name}", f"results/{one.name}/probes"
+        assert f"probes are in {folder}: verax papers pack {one.name} {folder} --out {kept}" in out
+    out = typed(capsys, "run", "all", "--scale", "probes", "--parts", "one-layer")
+    assert list(asked[1]) == [Path("all-probes/meister-2021/one-layer")]
+    assert out.count("probes are in") == 1
 
 
 def test_failed_cells_are_told_and_are_exit_code_1(

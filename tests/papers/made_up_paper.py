@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from verax.papers.claims import Claim, Finding, by_comparisons
 from verax.papers.comparing import above
 from verax.papers.exhibits import Exhibit, entry
 from verax.papers.paper import Paper
+from verax.papers.probing import summarised
 from verax.papers.results import PaperResults
 
 LONG = 200
@@ -55,6 +57,7 @@ PAPER = Paper(
         Exhibit("figure2", "nothing yet", lambda results: pd.DataFrame()),
         Exhibit("figure3", "chart data", _long),
     ),
+    probed={"JS": summarised("t", "r|s", "c")},
     claims=(
         Claim(1, "a | b is larger", "table 1", _judge),
         Claim(2, "never seen", "figure 2", _missing),
@@ -62,10 +65,21 @@ PAPER = Paper(
 )
 
 
-def checked(seeds: tuple[int, ...] = (1, 2, 3)) -> Checked:
+def checked(seeds: tuple[int, ...] = (1, 2, 3), value: float = 0.5) -> Checked:
     results = made_up_results(
         crossed(part=["main"], corpus=["sst", "imdb"]),
-        lambda own: {("t", "r|s", "c"): 0.5},
+        lambda own: {("t", "r|s", "c"): value},
         seeds=seeds,
     )
     return Checked(PAPER, results)
+
+
+def with_probes() -> Checked:
+    """The same, with two probes, the first of which is one of the package's."""
+    results = made_up_results(
+        crossed(part=["another", "one-layer"], corpus=["sst"], encoder=["none"], attention=["dot"]),
+        lambda own: {("t", "r|s", "c"): 0.5},
+    )
+    results.questions["one-layer"] = "Is it *a | b*?"
+    results.unfinished["one-layer"] = 2
+    return replace(checked(), probes=results)

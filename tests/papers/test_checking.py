@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_paper import PAPER, checked
+from made_up_paper import PAPER, checked, with_probes
 
 from verax.errors import VeraxError
 from verax.papers import Checked, check_paper
@@ -26,7 +26,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_verdicts_are_counted() -> None:
     found = checked()
-    assert found.counts == {"holds": 1, "fails": 0, "undecided": 1}
+    assert found.counts == {"holds": 1, "fails": 0, "undecided": 1, "narrowly": 0}
     assert found.told()["counts"] == found.counts
     assert list(found.tables) == ["table1", "figure2", "figure3"]
 
@@ -94,4 +94,25 @@ def test_no_results_are_missing(tmp_path: Path) -> None:
 def test_results_without_anything_of_the_paper_decide_nothing() -> None:
     bare = checked().results
     others = PaperResults(bare.cells.assign(corpus="other"), bare.summary)
-    assert Checked(PAPER, others).counts == {"holds": 0, "fails": 0, "undecided": 2}
+    counts = {"holds": 0, "fails": 0, "undecided": 2, "narrowly": 0}
+    assert Checked(PAPER, others).counts == counts
+
+
+def test_probes_are_a_table_and_judge_nothing(tmp_path: Path) -> None:
+    alone, beside = checked(), with_probes()
+    assert beside.to_json() == alone.to_json()
+    assert alone.probed.empty
+    assert list(beside.tables) == list(alone.tables)
+    found = pd.read_csv(beside.write(tmp_path)[-1])
+    assert found["probe"].tolist() == ["one-layer", "another"]
+    assert found["measure"].tolist() == ["JS"] * 2
+    assert found["value"].tolist() == pytest.approx([0.5] * 2)
+    assert [len(cells.split()) for cells in found["cells"]] == [3, 3]
+
+
+def test_what_fails_narrowly_is_counted_among_what_fails() -> None:
+    """The bound is 0.4: two corpora of 0.40 ± 0.01 are neither above it nor clearly not."""
+    found = checked(value=0.4)
+    assert found.counts == {"holds": 0, "fails": 1, "undecided": 1, "narrowly": 1}
+    (first, _) = found.told()["claims"]
+    assert (first["verdict"], first["narrowly"]) == ("fails", True)

@@ -27,7 +27,8 @@ from verax.papers.numbers import Number
 NAN = math.nan
 # told apart by more than rounding, so that SciPy does not warn of constant values
 SEEDS = st.lists(st.integers(-50, 50).map(lambda n: n / 8), min_size=2, max_size=6)
-RANKS = {FAILS: 0, UNDECIDED: 1, HOLDS: 2}
+RANKS = {(FAILS, False): 0, (FAILS, True): 1, (HOLDS, False): 2}
+"""Verdict and whether it is narrow → how well a claim does."""
 
 
 def of(*values: float, interval: tuple[float, float] = (NAN, NAN)) -> Number:
@@ -144,39 +145,47 @@ def test_stouffer_of_the_certain_and_of_nothing() -> None:
     assert math.isnan(together([NAN, NAN]))
 
 
+NARROWLY = "fails narrowly"
 UP, UNSURE, DOWN = a_comparison(3, 1), a_comparison(0.1, 1), a_comparison(-3, 1)
 BARE_UP, BARE_DOWN = a_comparison(1, 0), a_comparison(-1, 0)
 
 
 @pytest.mark.parametrize(
-    ("comparisons", "need", "verdict"),
+    ("comparisons", "need", "said"),
     [
         ([], 1.0, UNDECIDED),
         ([UP], 1.0, HOLDS),
         ([DOWN], 1.0, FAILS),
-        ([UNSURE], 1.0, UNDECIDED),
+        ([UNSURE], 1.0, NARROWLY),  # as claimed, and not beyond chance
         ([UP, UP, UP], 1.0, HOLDS),
         ([UP, UP, DOWN], 1.0, FAILS),  # one clearly against is too many for all
         ([UP, UP, DOWN], 0.6, HOLDS),  # z = 3/√3
         ([UP, UP, UNSURE], 1.0, HOLDS),
-        ([UP, UNSURE, a_comparison(-0.1, 1)], 1.0, UNDECIDED),  # a draw against: not enough are for
+        ([UP, UNSURE, a_comparison(-0.1, 1)], 1.0, NARROWLY),  # a draw against: not enough are for
+        ([UP, UP, UP, a_comparison(-0.1, 1)], 1.0, NARROWLY),  # p < 0.001, and one is not for
         ([a_comparison(-1, 1)] * 4, 0.5, FAILS),  # none is clear, together they are: z = −2
-        ([a_comparison(-1, 1)] * 2, 0.5, UNDECIDED),
-        ([UP, DOWN], 0.5, UNDECIDED),
+        ([a_comparison(-1, 1)] * 2, 0.5, NARROWLY),
+        ([UP, DOWN], 0.5, NARROWLY),
         ([BARE_UP], 1.0, HOLDS),
         ([BARE_DOWN], 1.0, FAILS),
         ([BARE_UP, BARE_DOWN], 0.5, HOLDS),
         ([BARE_UP, BARE_DOWN], 0.6, FAILS),
-        ([BARE_UP, UNSURE], 1.0, UNDECIDED),
+        ([BARE_UP, UNSURE], 1.0, NARROWLY),
         ([UP] * 7 + [DOWN] * 3, 0.7, HOLDS),  # 0.7 of 10 is 7, whatever floats make of it
         ([UP] * 6 + [DOWN] * 4, 0.7, FAILS),
     ],
 )
-def test_the_truth_table(comparisons: list[Comparison], need: float, verdict: str) -> None:
+def test_the_truth_table(comparisons: list[Comparison], need: float, said: str) -> None:
     found = weigh(comparisons, need)
-    assert found.verdict == verdict
+    assert found.said == said
+    assert (found.verdict, found.narrowly) == (said.split()[0], said == NARROWLY)
     assert found.of == len(comparisons)
     assert found.favourable == sum(c.difference > 0 for c in comparisons)
+
+
+def rank(comparisons: list[Comparison], need: float) -> int:
+    found = weigh(comparisons, need)
+    return RANKS[found.verdict, found.narrowly]
 
 
 SPREADS = st.tuples(st.floats(-4, 4), st.sampled_from([0.0, 0.5, 1.0, 2.0]))
@@ -196,7 +205,7 @@ def test_what_moves_in_its_favour_never_hurts_a_claim(
     difference, error = given_[which]
     after = list(before)
     after[which] = a_comparison(difference + by, error)
-    assert RANKS[weigh(after, need).verdict] >= RANKS[weigh(before, need).verdict]
+    assert rank(after, need) >= rank(before, need)
 
 
 @given(st.lists(SPREADS, min_size=1, max_size=8), st.floats(0.1, 1.0), st.floats(0.1, 1.0))
@@ -205,7 +214,24 @@ def test_a_claim_that_needs_fewer_is_no_harder(
 ) -> None:
     comparisons = [a_comparison(*each) for each in given_]
     easy, hard = sorted((one, other))
-    assert RANKS[weigh(comparisons, easy).verdict] >= RANKS[weigh(comparisons, hard).verdict]
+    assert rank(comparisons, easy) >= rank(comparisons, hard)
+
+
+@given(st.lists(SPREADS, max_size=8), st.sampled_from([0.5, 0.6, 0.75, 1.0]))
+def test_what_is_there_is_decided(given_: list[tuple[float, float]], need: float) -> None:
+    """Exactly one of: holds, fails clearly, fails narrowly, undecided."""
+    comparisons = [a_comparison(*each) for each in given_]
+    found = weigh(comparisons, need)
+    assert (found.verdict == UNDECIDED) == (not comparisons)
+    assert not found.narrowly or found.verdict == FAILS
+    if not comparisons:
+        return
+    enough = found.favourable >= found.need
+    clear = found.of - found.contrary < found.need or found.p > 0.95
+    by_number = math.isnan(found.p)
+    holds = not clear and enough and (by_number or found.p < 0.05)
+    narrowly = not clear and not holds and not by_number
+    assert (found.verdict == HOLDS, found.narrowly) == (holds, narrowly)
 
 
 def test_what_a_verdict_hangs_on_is_told_in_words() -> None:
@@ -215,6 +241,7 @@ def test_what_a_verdict_hangs_on_is_told_in_words() -> None:
     assert "p < 0.001" in weigh([UP] * 4).test
     assert "p > 0.999" in weigh([DOWN] * 4).test
     assert "Stouffer" not in weigh([BARE_UP]).test
+    assert weigh([]).test == "nothing to compare"
 
 
 def test_it_is_told_as_json_has_it() -> None:

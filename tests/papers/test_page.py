@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from made_up_paper import LONG, PAPER, checked
+from made_up_paper import LONG, PAPER, checked, with_probes
 
 from verax.papers.page import MOST_ROWS, SHORT, markdown, page, shown
 
@@ -42,6 +42,12 @@ def test_claims_stand_with_verdict_and_test() -> None:
     assert rows[0][3] == "✓ holds"
     assert rows[0][4].startswith(r"It is a \| b, in both. *2 of 2 as claimed, 0 clearly not")
     assert rows[1][3:] == ["? undecided", "no finished cell gives t: never, c ()"]
+
+
+def test_what_fails_narrowly_is_said_to() -> None:
+    text = page(checked(value=0.4))
+    assert "0 hold, 1 fail (1 of them narrowly), 1 are undecided" in " ".join(text.split())
+    assert tables(text)[0][2][3] == "✗ fails, narrowly"
 
 
 def test_measured_numbers_are_bold_where_they_are_beyond() -> None:
@@ -88,9 +94,35 @@ def test_it_says_what_it_is_made_of() -> None:
     assert text.startswith("# Nobody: Nothing\n\n<https://example.org/1>\n\n")
     assert "6 trained and examined models on sst, imdb" in " ".join(text.split())
     assert "Of 2 claims 1 hold, 0 fail, 1 are undecided" in " ".join(text.split())
+    assert "narrowly" not in text
     assert PAPER.words("deviations") in text
     cells = tables(text)[-1]
     assert cells[2][:4] == ["main", "sst", "3", "1, 2, 3"]
+
+
+def test_probes_stand_with_their_questions_before_what_was_done_otherwise() -> None:
+    own = with_probes()
+    text = page(own)
+    assert "### Probes" not in page(checked())
+    start, end = text.index("## What differs"), text.index("## What was done otherwise")
+    assert text[start:end].startswith("## What differs from the published numbers\n\n")
+    probes = text[text.index("### Probes") : end]
+    assert "**Not there yet:** 2 cells of one-layer." in probes
+    assert probes.index("**one-layer**: Is it *a | b*?\n\n|") < probes.index("**another**\n\n|")
+    assert own.probes is not None
+    keys = " ".join(k[:SHORT] for k in own.probes.select(part="one-layer")["cell"])
+    assert tables(probes)[0] == [
+        ["corpus", "model", "measure", "measured", "95% interval", "seeds", "cells"],
+        ["---"] * 7,
+        ["sst", "encoder none, dot", "JS", "0.500 ± 0.010", "0.475 … 0.525", "3", keys],
+    ]
+    assert tables(text)[-1][-1][:4] == ["probes/one-layer", "sst", "3", "1, 2, 3"]
+    assert page(with_probes()) == text
+
+
+def test_many_numbers_of_probes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verax.papers.page.MOST_ROWS", 1)
+    assert "2 rows: [tables/probes.csv](tables/probes.csv)" in page(with_probes())
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.papers import NAMES, SCALES, paper, papers
 from verax.papers.paper import laid, read_as
+from verax.papers.probing import PROBES
 from verax.papers.published import number, numbers
 from verax.studies.grid import read_study
 from verax.studies.grid.lines import as_written
@@ -81,7 +82,7 @@ def test_smaller_scales_leave_parts_out(name: str) -> None:
 def test_what_a_scale_changes_is_there(name: str) -> None:
     """A misspelt part in `leave_out` or `parts` would change nothing, and say nothing."""
     given = paper(name)._studies
-    assert set(given) == {"parts", "small", "smoke"}
+    assert set(given) - {PROBES} == {"parts", "small", "smoke"}
     for scale in ("small", "smoke"):
         smaller = given[scale]
         assert set(smaller) <= {"every", "parts", "leave_out"}
@@ -103,10 +104,37 @@ def test_smaller_studies_read_with_what_comes_with_verax(
         assert study.question
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_full_studies_read(name: str, loaded: dict[str, Corpus]) -> None:
+PROBED = [one.name for one in papers() if one.has_probes]
+
+
+def test_probes_are_studies_beside_the_scales() -> None:
+    assert PROBES not in SCALES
+    assert set(NAMES) - set(PROBED) == {"wiegreffe-pinter-2019"}
+    for name in PROBED:
+        own = paper(name)
+        assert own.probed
+        for part, study in own.studies(PROBES).items():
+            assert study["name"] == f"{name}.{part}"
+            assert part not in own.studies("full")
+            assert study["question"].endswith(".")
+            assert "readings" not in study
+            # read as in the paper's own studies
+            assert all(options for options in study["corpora"].values())
+        first = next(iter(own.studies(PROBES).values()))
+        first["models"].clear()
+        assert next(iter(own.studies(PROBES).values()))["models"]
+    with pytest.raises(VeraxError, match="wiegreffe-pinter-2019 has no probes"):
+        paper("wiegreffe-pinter-2019").studies(PROBES)
+    with pytest.raises(VeraxError, match="unknown scale 'probe': did you mean 'probes'"):
+        paper("meister-2021").studies("probe")
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"), [*((name, "full") for name in NAMES), *((name, PROBES) for name in PROBED)]
+)
+def test_full_studies_read(name: str, scale: str, loaded: dict[str, Corpus]) -> None:
     """Their corpora are not at hand: options of these are read, all else is held to a stand-in."""
-    for part, given in paper(name).studies("full").items():
+    for part, given in paper(name).studies(scale).items():
         problems = Problems()
         plan = plan_of(as_written(given, ""), part, ByHand(), problems)
         problems.refuse()

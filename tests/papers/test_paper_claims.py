@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 
+import pandas as pd
 import pytest
 from made_up_results import made_up_results
 
 from verax.errors import VeraxError
+from verax.papers import NAMES, paper
 from verax.papers.claims import Claim, Finding, all_of, by_comparisons
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED, Comparison, above, larger
 from verax.papers.numbers import Number
-from verax.papers.results import PaperResults
+from verax.papers.results import SUMMARY, PaperResults
 
 RESULTS = made_up_results([{"part": "main", "corpus": "sst"}], lambda _: {("t", "r", "c"): 0.5})
 
@@ -73,19 +76,55 @@ def test_cells_behind_a_finding_are_each_named_once() -> None:
 def test_no_comparison_is_no_verdict() -> None:
     assert by_comparisons([], "never said").verdict == UNDECIDED
     assert "none of the cells" in by_comparisons([], "never said").why
-    assert all_of([("first", [UP], 1.0), ("second", [], 1.0)], "").verdict == UNDECIDED
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_undecided_claims_of_every_paper_say_what_is_not_there(name: str) -> None:
+    nothing = PaperResults(
+        pd.DataFrame(columns=["cell", "part", "corpus", "seed"]), pd.DataFrame(columns=SUMMARY)
+    )
+    for claim in paper(name).claims:
+        finding = claim.check(nothing)
+        assert (finding.verdict, finding.narrowly) == (UNDECIDED, False)
+        assert re.match("needs |no finished cell", finding.why), finding.why
+
+
+@pytest.mark.parametrize("narrowly", [True, False])
+def test_what_fails_narrowly_is_told_so(narrowly: bool) -> None:
+    finding = by_comparisons([UNSURE if narrowly else DOWN], "why")
+    assert (finding.verdict, finding.narrowly) == (FAILS, narrowly)
+    assert finding.said == ("fails, narrowly" if narrowly else "fails")
+    told = Claim(3, "text", "table 1", lambda _: finding).told(finding)
+    assert (told["verdict"], told["narrowly"]) == (FAILS, narrowly)
+
+
+@pytest.mark.parametrize(
+    ("others", "verdict"),
+    [([], UNDECIDED), ([UP], UNDECIDED), ([UNSURE], UNDECIDED), ([DOWN], FAILS)],
+)
+def test_a_part_without_comparisons_is_named(others: list[Comparison], verdict: str) -> None:
+    """It leaves a claim undecided unless another part fails clearly."""
+    parts = [(c.label, [c], 1.0) for c in others]
+    finding = all_of([*parts, ("second", [], 1.0), ("third", [], 1.0)], "It is so.")
+    assert (finding.verdict, finding.narrowly) == (verdict, False)
+    lacking = "It is so; there is nothing to compare for second and third."
+    assert finding.why == (lacking if verdict == UNDECIDED else "It is so.")
+    assert finding.test.endswith(
+        "second: undecided, nothing to compare; third: undecided, nothing to compare"
+    )
 
 
 @pytest.mark.parametrize("parts", list(itertools.product([UP, UNSURE, DOWN], repeat=2)))
 def test_parts_have_to_hold_all(parts: tuple[Comparison, Comparison]) -> None:
     finding = all_of([("first", [parts[0]], 1.0), ("second", [parts[1]], 1.0)], "why")
-    own = {"up": HOLDS, "unsure": UNDECIDED, "down": FAILS}
-    verdicts = [own[part.label] for part in parts]
+    own = {"up": HOLDS, "unsure": "fails narrowly", "down": FAILS}
+    said = [own[part.label] for part in parts]
     # the worst of them
-    expected = next(verdict for verdict in (FAILS, UNDECIDED, HOLDS) if verdict in verdicts)
-    assert (finding.verdict, finding.n, finding.why) == (expected, 2, "why")
-    assert finding.test.startswith(f"first: {verdicts[0]}, ")
-    assert f"; second: {verdicts[1]}, " in finding.test
+    expected = next(one for one in (FAILS, "fails narrowly", HOLDS) if one in said)
+    assert finding.said.replace(",", "") == expected
+    assert (finding.n, finding.why) == (2, "why")
+    assert finding.test.startswith(f"first: {said[0]}, ")
+    assert f"; second: {said[1]}, " in finding.test
     assert finding.comparisons == parts
 
 

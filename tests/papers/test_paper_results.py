@@ -158,10 +158,16 @@ def a_cell(seed: int, encoder: str = "none") -> Cell:
     return Cell({"corpus": "sst"}, "f", {"encoder": encoder}, {"lr": 0.1}, seed, {"leakage": {}})
 
 
-def stored(folder: Path, name: str, done: list[Cell], waiting: list[Cell] | None = None) -> Path:
+def stored(
+    folder: Path,
+    name: str,
+    done: list[Cell],
+    waiting: list[Cell] | None = None,
+    question: str | None = None,
+) -> Path:
     """A store whose cells have the number `0.1 seed`, and one word each in leakage_tokens."""
     listed = {c.key: c.to_json() for c in [*done, *(waiting or [])]}
-    store = Store.create(folder, name, "", {"name": name, "cells": listed})
+    store = Store.create(folder, name, "", {"name": name, "question": question, "cells": listed})
     for one in done:
         summary = pd.DataFrame([number(one.key, 0.1 * one.seed)])
         tokens = pd.DataFrame({"cell": [one.key], "token": [7], "seed_of": [one.seed]})
@@ -206,6 +212,22 @@ def test_stores_and_packs_stand_side_by_side(tmp_path: Path) -> None:
     assert "status" not in found.cells
     alone = PaperResults.open(tmp_path / "results" / "sst")
     assert alone.cells["part"].tolist() == ["sst"]
+
+
+def test_probes_beside_a_papers_results_are_none_of_them(tmp_path: Path) -> None:
+    stored(tmp_path / "sst", "a-paper.sst", [a_cell(1)])
+    stored(tmp_path / "probes" / "longer", "a-paper.longer", [a_cell(2)], [a_cell(3)])
+    found = PaperResults.open(tmp_path)
+    assert (found.cells["part"].tolist(), found.unfinished) == (["sst"], {})
+    probes = PaperResults.open(tmp_path / "probes")
+    assert (probes.cells["part"].tolist(), probes.unfinished) == (["longer"], {"longer": 1})
+
+
+def test_a_study_tells_what_it_asks(tmp_path: Path) -> None:
+    stored(tmp_path / "store", "a.sst", [a_cell(1)], question="Is it so?")
+    pack(tmp_path / "store", tmp_path / "results" / "sst")
+    stored(tmp_path / "results" / "more", "a.more", [a_cell(2)])
+    assert PaperResults.open(tmp_path / "results").questions == {"sst": "Is it so?", "more": ""}
 
 
 def test_a_folder_without_a_finished_cell_is_missing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from in_process import InProcess
@@ -64,6 +65,30 @@ def test_word_vectors_are_those_of_all_models(tmp_path: Path) -> None:
     assert {cell.training["vectors"] for cell in found.cells} == {str(vectors)}
     without = read_parts(SERRANO, "smoke", seeds=[1])["imdb"]
     assert {cell.training["vectors"] for cell in without.cells} == {None}
+
+
+@pytest.mark.parametrize(
+    ("own", "kept"),
+    [
+        ({}, False),
+        ({"training": {"epochs": 1, "vectors": None}}, True),
+        ({"models": {"encoder": "none", "vectors": None}}, True),
+        ({"models": [{"encoder": "none"}, {"encoder": "conv", "vectors": None}]}, True),
+        ({"models": {"grounding": [{"none": {"vectors": None}}]}}, True),
+        ({"corpora": {"planted": {"documents": 60, "vectors": None}}}, True),
+    ],
+)
+def test_a_part_that_names_its_vectors_keeps_them(
+    own: dict[str, Any], kept: bool, tmp_path: Path
+) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("film 0.1 0.2 0.3\ngood 0.3 0.2 0.1\n", encoding="utf-8")
+    changed = small_paper()
+    part = vars(changed)["_studies"]["parts"]["b"]
+    del part["models"]["embedding_size"]
+    vars(changed)["_studies"] = {"parts": {}, "probes": {"b": {**part, **own}}}
+    study = read_parts(changed, "probes", vectors=str(vectors))["b"]
+    assert {cell.training["vectors"] for cell in study.cells} == {None if kept else str(vectors)}
 
 
 def small_paper() -> Paper:

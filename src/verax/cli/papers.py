@@ -16,8 +16,10 @@ from verax.errors import VeraxError, nearest
 from verax.exams.verdict import REPORT
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED
-from verax.papers.page import as_published, label, shown
+from verax.papers.page import as_published, label, narrowly, shown
+from verax.papers.probing import PROBES
 from verax.papers.results import Missing, part_of
 from verax.papers.running import read_parts, run_parts
 from verax.report import report as write_report
@@ -28,7 +30,7 @@ from verax.studies.running.outlook import outlook
 
 ALL = "all"
 RESULTS = "results"
-_COLOURS = {"holds": "green", "fails": "red", "undecided": "yellow"}
+_COLOURS = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
 
 def add(verbs: Any) -> None:
@@ -64,15 +66,17 @@ def _add_name(parser: argparse.ArgumentParser) -> None:
 def _add_run(actions: Any) -> None:
     parser = actions.add_parser(
         "run",
-        usage="verax papers run NAME [--scale smoke|small|full] [--out DIR] [options]",
+        usage="verax papers run NAME [--scale smoke|small|full|probes] [--out DIR] [options]",
         help="run the studies of a paper",
         description="Run what is not done yet of a paper's studies, one folder each; then judge "
         "its claims. Stop it whenever you like; the same command goes on. smoke: built-in corpora, "
         "tiny models, under a minute; small: built-in corpora, an hour or so on two cores; full: "
-        "the paper's corpora ($VERAX_DATA), for a GPU.",
+        "the paper's corpora ($VERAX_DATA), for a GPU; probes: short runs on the paper's corpora "
+        "that test explanations of differences; by these no claim is judged.",
     )
     parser.add_argument("name", metavar="NAME", help=f"{', '.join(NAMES)}, or {ALL}")
-    parser.add_argument("--scale", choices=SCALES, default="smoke", help="how much [smoke]")
+    scales = (*SCALES, PROBES)
+    parser.add_argument("--scale", choices=scales, default="smoke", help="how much [smoke]")
     parser.add_argument("--out", metavar="DIR", help="where results go [NAME-SCALE]")
     parser.add_argument("--vectors", metavar="FILE", help="word vectors of all models [random]")
     parser.add_argument("--parts", metavar="NAME,…", help="only these studies of the paper")
@@ -117,16 +121,19 @@ def list_papers(given: argparse.Namespace) -> None:
     rows = []
     for one in papers():
         cells = [f"{len(one.studies(scale))}" for scale in SCALES]
+        cells.append(f"{len(one.studies(PROBES)) if one.has_probes else 0}")
         shown_here = ", ".join(exhibit.name for exhibit in one.exhibits)
         rows.append([one.name, str(len(one.claims)), *cells, shown_here])
-    heads = ["paper", "claims", *(f"studies, {scale}" for scale in SCALES), "tables and figures"]
+    studies = [f"studies, {scale}" for scale in SCALES]
+    heads = ["paper", "claims", *studies, PROBES, "tables and figures"]
     console().print(table(heads, rows))
 
 
 def run(given: argparse.Namespace) -> int:
     out = Path(given.out or f"{given.name}-{given.scale}")
     if given.name == ALL:
-        chosen = {one: out / one.name for one in papers()}
+        every = [one for one in papers() if given.scale != PROBES or one.has_probes]
+        chosen = {one: out / one.name for one in every}
     else:
         chosen = {paper(given.name): out}
     studies = _studies(chosen, given)
@@ -157,14 +164,27 @@ def run(given: argparse.Namespace) -> int:
             f"{failed} cells failed: tracebacks are in {out}/…/failed; --retry-failed tries again"
         )
         console().print(told, style="bold", markup=False)
+    asked = {path.parent for path in studies}
     for one, folder in chosen.items():
-        try:
-            show_claims(check_paper(one, folder))
-        except Missing:  # nothing is done, and what is left or failed is told above
-            continue
-        told = f"verax papers check {one.name} --results {folder} has the page, table the tables"
-        console().print(told, style="dim", markup=False)
+        if folder in asked:
+            (_show_probes if given.scale == PROBES else _show_verdicts)(one, folder)
     return 1 if failed else 0
+
+
+def _show_verdicts(chosen: Paper, folder: Path) -> None:
+    try:
+        show_claims(check_paper(chosen, folder))
+    except Missing:  # nothing is done, and what is left or failed was told
+        return
+    told = f"verax papers check {chosen.name} --results {folder} has the page, table the tables"
+    console().print(told, style="dim", markup=False)
+
+
+def _show_probes(chosen: Paper, folder: Path) -> None:
+    """Where they are, and how they come onto the paper's page."""
+    kept = Path(RESULTS, chosen.name, PROBES)
+    told = f"probes are in {folder}: verax papers pack {chosen.name} {folder} --out {kept}"
+    console().print(f"{told} keeps them, and check shows them", style="dim", markup=False)
 
 
 def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path, Study]:
@@ -247,12 +267,16 @@ def show_claims(found: Checked) -> None:
     """Every claim with its verdict and what is behind it."""
     screen = console()
     for claim, finding in found.findings:
-        screen.print(f"{claim.id:>2} {finding.verdict}", style=_COLOURS[finding.verdict], end="  ")
+        screen.print(f"{claim.id:>2} {finding.said}", style=_COLOURS[finding.verdict], end="  ")
         screen.print(printable(f"{claim.text} ({claim.where})"), markup=False)
         for line in (finding.why, finding.test):
             if line:
                 screen.print(printable(f"   {line}"), style="dim", markup=False)
-    said = ", ".join(f"{number} {verdict}" for verdict, number in found.counts.items())
+    counts = found.counts
+    said = ", ".join(
+        f"{counts[verdict]} {verdict}{narrowly(counts) if verdict == FAILS else ''}"
+        for verdict in (HOLDS, FAILS, UNDECIDED)
+    )
     screen.print(f"{found.paper.name}: {said}", style="bold", markup=False)
 
 

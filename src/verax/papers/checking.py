@@ -17,17 +17,20 @@ from verax.files import write_text
 from verax.papers.claims import Claim, Finding
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.paper import Paper
-from verax.papers.results import PaperResults
+from verax.papers.probing import PROBES, probes_table
+from verax.papers.results import Missing, PaperResults
 
 PAGE, CLAIMS, TABLES = "README.md", "claims.json", "tables"
+NARROWLY = "narrowly"
 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """What results say of a paper."""
+    """What results say of a paper; `probes` have no part in any verdict."""
 
     paper: Paper
     results: PaperResults
+    probes: PaperResults | None = None
 
     def _repr_html_(self) -> str:
         from verax.report.notebook import paper_html
@@ -43,11 +46,21 @@ class Checked:
         """Exhibit → published beside measured; those of which nothing is there are empty."""
         return {exhibit.name: exhibit.make(self.results) for exhibit in self.paper.exhibits}
 
+    @cached_property
+    def probed(self) -> pd.DataFrame:
+        """What probes have measured; empty where there are none."""
+        if self.probes is None:
+            return pd.DataFrame()
+        order = self.paper.studies(PROBES) if self.paper.has_probes else ()
+        return probes_table(self.probes, self.paper.probed, order)
+
     @property
     def counts(self) -> dict[str, int]:
-        """How many claims hold, fail, are undecided."""
-        counts = Counter(finding.verdict for _, finding in self.findings)
-        return {verdict: counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED)}
+        """How many claims hold, fail, are undecided; and of those that fail, how many narrowly."""
+        found = [finding for _, finding in self.findings]
+        counts = Counter(finding.verdict for finding in found)
+        by_verdict = {verdict: counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED)}
+        return {**by_verdict, NARROWLY: sum(finding.narrowly for finding in found)}
 
     def told(self) -> dict[str, Any]:
         """As JSON: the paper, counts, and each claim with its numbers."""
@@ -65,12 +78,13 @@ class Checked:
         from verax.papers.page import page
 
         folder = Path(folder)
+        tables = {**self.tables, PROBES: self.probed}
         files: Mapping[str, str] = {
             PAGE: page(self),
             CLAIMS: self.to_json(),
             **{
                 f"{TABLES}/{name}.csv": table.to_csv(index=False, float_format="%.6g")
-                for name, table in self.tables.items()
+                for name, table in tables.items()
                 if len(table)
             },
         }
@@ -84,5 +98,19 @@ class Checked:
 
 
 def check_paper(paper: Paper, folder: str | Path) -> Checked:
-    """Judge a paper by results: a folder of studies, packed or not, each in one of its own."""
-    return Checked(paper, PaperResults.open(folder))
+    """Judge a paper by results: a folder of studies, packed or not, each in one of its own.
+
+    Its probes are those in folder/probes.
+    """
+    folder = Path(folder)
+    results = PaperResults.open(folder)
+    probes = paper.studies(PROBES) if paper.has_probes else {}
+    if set(results.cells["part"]) <= set(probes) - set(paper.studies("full")):
+        raise VeraxError(
+            f"{folder} holds probes of {paper.name}, by which no claim is judged: put them in a "
+            f"folder {PROBES} beside its results"
+        )
+    try:
+        return Checked(paper, results, PaperResults.open(folder / PROBES))
+    except Missing:
+        return Checked(paper, results)

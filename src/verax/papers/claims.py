@@ -20,6 +20,7 @@ class Finding:
     test     what the verdict hangs on
     numbers  name → number, those the verdict comes from
     comparisons  those behind the test
+    narrowly     it fails, though nothing in it fails clearly (see `comparing`)
     """
 
     verdict: str
@@ -27,6 +28,12 @@ class Finding:
     test: str = ""
     numbers: Mapping[str, Number] = field(default_factory=dict)
     comparisons: Sequence[Comparison] = ()
+    narrowly: bool = False
+
+    @property
+    def said(self) -> str:
+        """The verdict in words: `fails, narrowly`."""
+        return f"{self.verdict}, narrowly" if self.narrowly else self.verdict
 
     @property
     def cells(self) -> list[str]:
@@ -73,6 +80,7 @@ class Claim:
             "text": self.text,
             "where": self.where,
             "verdict": finding.verdict,
+            "narrowly": finding.narrowly,
             "why": finding.why,
             "test": finding.test,
             "numbers": {name: number.told() for name, number in finding.numbers.items()},
@@ -92,17 +100,27 @@ def by_comparisons(
     if not comparisons:
         return Finding(UNDECIDED, "none of the cells that it compares is there")
     weighed = weigh(comparisons, need)
-    return Finding(weighed.verdict, why, weighed.test, numbers or {}, tuple(comparisons))
+    test, every = weighed.test, tuple(comparisons)
+    return Finding(weighed.verdict, why, test, numbers or {}, every, weighed.narrowly)
 
 
 def all_of(parts: Sequence[tuple[str, Sequence[Comparison], float]], why: str) -> Finding:
-    """A claim of several parts (name, comparisons, need), all of which have to hold."""
+    """A claim of several parts (name, comparisons, need), all of which have to hold.
+
+    One that fails clearly settles it. Else a part without comparisons leaves it undecided, and is
+    named; and where all are there, one that fails narrowly makes it fail narrowly.
+    """
     found: list[tuple[str, Weighed]] = []
     comparisons: list[Comparison] = []
     for name, own, need in parts:
         found.append((name, weigh(own, need)))
         comparisons += own
-    verdicts = {weighed.verdict for _, weighed in found}
-    verdict = FAILS if FAILS in verdicts else UNDECIDED if UNDECIDED in verdicts else HOLDS
-    test = "; ".join(f"{name}: {weighed.verdict}, {weighed.test}" for name, weighed in found)
-    return Finding(verdict, why, test, {}, tuple(comparisons))
+    failing = [weighed for _, weighed in found if weighed.verdict == FAILS]
+    narrowly = bool(failing) and all(weighed.narrowly for weighed in failing)
+    lacking = [name for name, weighed in found if weighed.verdict == UNDECIDED]
+    verdict = FAILS if failing else HOLDS
+    if lacking and (narrowly or not failing):
+        verdict, narrowly = UNDECIDED, False
+        why = f"{why.rstrip('.')}; there is nothing to compare for {' and '.join(lacking)}."
+    test = "; ".join(f"{name}: {weighed.said}, {weighed.test}" for name, weighed in found)
+    return Finding(verdict, why, test, {}, tuple(comparisons), narrowly)

@@ -1,13 +1,15 @@
 """Whether what is claimed to be larger is: one comparison, and many under one claim.
 
 A claim of the kind *X is larger than Y, everywhere* is a list of comparisons, and how many of them
-have to go its way. It
+have to go its way. What is at hand is decided. A claim
 
+- **holds** if enough of them go its way, and all together are in its favour beyond chance: by
+  Stouffer's sum of their one-sided tests, p < 0.05;
 - **fails** if so many go clearly the other way (their 95% interval excludes zero) that the others
   do not suffice, or if together they go the other way;
-- **holds** if it does not fail, enough of them go its way, and all together are in its favour
-  beyond chance: by Stouffer's sum of their one-sided tests, p < 0.05;
-- is **undecided** otherwise, or where the cells it needs are not there.
+- **fails narrowly** otherwise: its own criterion is not met, though they are not clearly against
+  it, and more seeds might turn it;
+- is **undecided** only where there is nothing to compare.
 
 Comparisons share documents, and some of them models, so Stouffer's p is smaller than it should be:
 read it as a floor.
@@ -115,6 +117,7 @@ class Weighed:
     favourable   those with a difference above zero
     contrary     those clearly below zero
     p            of all together, one-sided (Stouffer)
+    narrowly     it fails, though they are not clearly against it
     """
 
     verdict: str
@@ -123,9 +126,16 @@ class Weighed:
     of: int
     need: int
     p: float
+    narrowly: bool = False
+
+    @property
+    def said(self) -> str:
+        return f"{self.verdict} narrowly" if self.narrowly else self.verdict
 
     @property
     def test(self) -> str:
+        if not self.of:
+            return "nothing to compare"
         how = "by their number"
         if not math.isnan(self.p):
             how = f"together p {_shown(self.p)}, one-sided, Stouffer"
@@ -143,6 +153,7 @@ def weigh(comparisons: Sequence[Comparison], need: float = 1.0) -> Weighed:
     favourable = sum(c.is_for for c in comparisons)
     contrary = sum(c.is_clearly_against for c in comparisons)
     p = together([c.p for c in comparisons])
+    narrowly = False
     if of == 0:
         verdict = UNDECIDED
     elif of - contrary < needed or p > 1 - ALPHA:
@@ -152,8 +163,8 @@ def weigh(comparisons: Sequence[Comparison], need: float = 1.0) -> Weighed:
     elif p < ALPHA and favourable >= needed:
         verdict = HOLDS
     else:
-        verdict = UNDECIDED
-    return Weighed(verdict, favourable, contrary, of, needed, p)
+        verdict, narrowly = FAILS, True
+    return Weighed(verdict, favourable, contrary, of, needed, p, narrowly)
 
 
 def together(ps: Sequence[float]) -> float:

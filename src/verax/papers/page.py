@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from verax.papers.checking import TABLES, Checked
+from verax.papers.checking import NARROWLY, TABLES, Checked
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED, Exhibit
+from verax.papers.probing import PROBES
+from verax.papers.results import PaperResults
 
 MOST_ROWS = 160
 """Longer exhibits are chart data: the page names their file."""
@@ -22,7 +24,13 @@ _HOW_TO_READ = (
     f"explain. Cells are shown by the first {SHORT} digits of their keys; `{TABLES}/` has all of "
     "it as CSV, the chart data of figures too."
 )
-_SIGNS = {HOLDS: "✓ holds", FAILS: "✗ fails", UNDECIDED: "? undecided"}
+_PROBES = (
+    "Short runs in which one thing is otherwise than in the studies above, to see whether it "
+    f"explains a difference. No claim is judged by them. Numbers are as in the tables below; "
+    f"`{TABLES}/{PROBES}.csv` has all columns."
+)
+_HEADS = ("measured", "95% interval", "seeds", "cells")
+_SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
 
 
 def page(checked: Checked) -> str:
@@ -35,19 +43,24 @@ def page(checked: Checked) -> str:
         _lacking(checked),
         "## Claims",
         _claims(checked),
-        *_section("## What differs from the published numbers", paper.words("differences")),
+        *_section(
+            "## What differs from the published numbers",
+            paper.words("differences"),
+            *_probes(checked),
+        ),
         *_section("## What was done otherwise", paper.words("deviations")),
         "## Tables and figures",
         _HOW_TO_READ,
         *(text for exhibit in paper.exhibits for text in _exhibit(checked, exhibit)),
         "## Cells",
-        _cells(checked.results.cells),
+        _cells(checked),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _section(title: str, text: str) -> list[str]:
-    return [title, text] if text else []
+def _section(title: str, *texts: str) -> list[str]:
+    there = [text for text in texts if text]
+    return [title, *there] if there else []
 
 
 def _about(checked: Checked) -> str:
@@ -58,16 +71,29 @@ def _about(checked: Checked) -> str:
     return (
         f"Made by `verax papers check {name}` from the results beside this page: {len(cells):,} "
         f"trained and examined models on {corpora}. Of {number} claims {counts[HOLDS]} hold, "
-        f"{counts[FAILS]} fail, {counts[UNDECIDED]} are undecided. Run again: "
+        f"{counts[FAILS]} fail{narrowly(counts)}, {counts[UNDECIDED]} are undecided. Run again: "
         f"`verax papers run {name} --scale full --vectors FILE`."
     )
 
 
+def narrowly(counts: Mapping[str, int]) -> str:
+    """How many of those that fail do so narrowly, in brackets; empty where none does.
+
+    >>> narrowly({"fails": 11, "narrowly": 3}), narrowly({"fails": 11, "narrowly": 0})
+    (' (3 of them narrowly)', '')
+    """
+    return f" ({counts[NARROWLY]} of them narrowly)" if counts[NARROWLY] else ""
+
+
 def _lacking(checked: Checked) -> str:
     """What of the full studies is not in the results: parts never run, and cells not done."""
-    there = set(checked.results.cells["part"])
-    never = [part for part in checked.paper.studies("full") if part not in there]
-    told = [f"{number} cells of {part}" for part, number in checked.results.unfinished.items()]
+    return _not_there(checked.results, checked.paper.studies("full"))
+
+
+def _not_there(results: PaperResults, parts: Iterable[str]) -> str:
+    there = set(results.cells["part"])
+    never = [part for part in parts if part not in there]
+    told = [f"{number} cells of {part}" for part, number in results.unfinished.items()]
     if never:
         told.append(f"all of {', '.join(never)}")
     return f"**Not there yet:** {'; '.join(told)}." if told else ""
@@ -79,8 +105,34 @@ def _claims(checked: Checked) -> str:
         said = " ".join(
             part for part in (finding.why, f"*{finding.test}*" * bool(finding.test)) if part
         )
-        rows.append([str(claim.id), claim.text, claim.where, _SIGNS[finding.verdict], said])
+        verdict = f"{_SIGNS[finding.verdict]} {finding.said}"
+        rows.append([str(claim.id), claim.text, claim.where, verdict, said])
     return markdown(["", "claim", "where", "verdict", "what was found"], rows)
+
+
+def _probes(checked: Checked) -> Iterator[str]:
+    """Each probe's question, and its numbers."""
+    table = checked.probed
+    if checked.probes is None or table.empty:
+        return
+    yield "### Probes"
+    yield _PROBES
+    yield _not_there(checked.probes, checked.paper.studies(PROBES))
+    if len(table) > MOST_ROWS:
+        yield _link(PROBES, table)
+        return
+    heads = ["corpus", "model", "measure", *_HEADS]
+    for (probe, question), own in table.groupby(["probe", "question"], sort=False):
+        yield f"**{probe}**: {question}" if question else f"**{probe}**"
+        rows = [
+            [*(label(row[name]) for name in heads[:3]), *_measured(row)]
+            for row in own.to_dict("records")
+        ]
+        yield markdown(heads, rows)
+
+
+def _link(name: str, table: pd.DataFrame) -> str:
+    return f"{len(table):,} rows: [{TABLES}/{name}.csv]({TABLES}/{name}.csv)"
 
 
 def _exhibit(checked: Checked, exhibit: Exhibit) -> Iterator[str]:
@@ -92,10 +144,10 @@ def _exhibit(checked: Checked, exhibit: Exhibit) -> Iterator[str]:
         yield "Nothing of it is in these results."
         return
     if len(table) > MOST_ROWS:
-        yield f"{len(table):,} rows: [{TABLES}/{exhibit.name}.csv]({TABLES}/{exhibit.name}.csv)"
+        yield _link(exhibit.name, table)
         return
     labels = [str(name) for name in table if name not in MEASURED]
-    heads = [*labels, "published", "measured", "95% interval", "seeds", "cells"]
+    heads = [*labels, "published", *_HEADS]
     rows = []
     for row in table.to_dict("records"):
         own = [label(row[name]) for name in labels]
@@ -152,7 +204,16 @@ def label(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _cells(cells: pd.DataFrame) -> str:
+def _cells(checked: Checked) -> str:
+    """By part and corpus; parts of probes as `probes/PART`."""
+    rows = _told_cells(checked.results.cells)
+    if checked.probes is not None:
+        rows += _told_cells(checked.probes.cells, f"{PROBES}/")
+    heads = ["part", "corpus", "cells", "seeds", "seconds", "verax", "torch", "device", "commit"]
+    return markdown(heads, rows)
+
+
+def _told_cells(cells: pd.DataFrame, before: str = "") -> list[list[str]]:
     rows = []
     for (part, corpus), own in cells.groupby(["part", "corpus"], sort=False):
         told = [
@@ -161,9 +222,8 @@ def _cells(cells: pd.DataFrame) -> str:
         ]
         seeds = ", ".join(str(seed) for seed in sorted(own["seed"].unique()))
         seconds = f"{own['seconds'].sum():,.0f}" if "seconds" in own else ""
-        rows.append([str(part), str(corpus), f"{len(own):,}", seeds, seconds, *told])
-    heads = ["part", "corpus", "cells", "seeds", "seconds", "verax", "torch", "device", "commit"]
-    return markdown(heads, rows)
+        rows.append([f"{before}{part}", str(corpus), f"{len(own):,}", seeds, seconds, *told])
+    return rows
 
 
 def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

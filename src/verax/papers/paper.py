@@ -17,6 +17,7 @@ from verax.errors import VeraxError, nearest
 from verax.papers import published
 from verax.papers.claims import Claim
 from verax.papers.exhibits import Exhibit
+from verax.papers.probing import PROBES, Measure
 
 SCALES = ("smoke", "small", "full")
 _READINGS = "readings.yaml"
@@ -31,6 +32,8 @@ class Paper:
               differences.md
     exhibits  its tables and figures
     claims    what it says
+    corpora   names here → names in the paper's tables
+    probed    name → what is measured of its probes
     """
 
     name: str
@@ -41,7 +44,7 @@ class Paper:
     exhibits: Sequence[Exhibit]
     claims: Sequence[Claim]
     corpora: Mapping[str, str] = field(default_factory=dict)
-    """Names here → names in the paper's tables."""
+    probed: Mapping[str, Measure] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Paper({self.name})"
@@ -60,10 +63,16 @@ class Paper:
 
         `full` is what studies.yaml has under `parts`. A smaller scale lays its `every` over each
         part, then what it has for that part alone under `parts`, and leaves out those in
-        `leave_out`. `readings` names how corpora are read, in readings.yaml.
+        `leave_out`. `probes` are other studies, those under `probes`. `readings` names how corpora
+        are read, in readings.yaml.
         """
+        if scale == PROBES:
+            if not self.has_probes:
+                raise VeraxError(f"{self.name} has no probes: run it at {', '.join(SCALES)}")
+            given = self._studies[PROBES]
+            return {part: self._study(part, laid(study, {})) for part, study in given.items()}
         if scale not in SCALES:
-            raise VeraxError(f"unknown scale {scale!r}: {nearest(scale, SCALES)}")
+            raise VeraxError(f"unknown scale {scale!r}: {nearest(scale, (*SCALES, PROBES))}")
         smaller: Mapping[str, Any] = self._studies.get(scale) or {}
         found = {}
         for part, given in self._studies["parts"].items():
@@ -71,9 +80,16 @@ class Paper:
                 continue
             study = laid(given, smaller.get("every") or {})
             study = laid(study, (smaller.get("parts") or {}).get(part) or {})
-            study = {"name": f"{self.name}.{part}", **study}
-            found[part] = read_as(study, study.pop("readings", None))
+            found[part] = self._study(part, study)
         return found
+
+    @property
+    def has_probes(self) -> bool:
+        return bool(self._studies.get(PROBES))
+
+    def _study(self, part: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        study = {"name": f"{self.name}.{part}", **given}
+        return read_as(study, study.pop("readings", None))
 
     def published(self, name: str) -> pd.DataFrame:
         """A published table: dataset, model, attention, metric, value, std; values as text."""

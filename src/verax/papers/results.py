@@ -32,6 +32,7 @@ class PaperResults:
     summary  a row a number: cell, exam, table, row, column, value, low, high, n, unit
     tables   what else was kept of cells, such as leakage_tokens: name → rows with `cell`
     unfinished  part → how many of its cells are not done, as far as its studies tell
+    questions   part → what its study asks
 
     A cell that two parts share is in both, and counts once wherever numbers are made.
     """
@@ -42,11 +43,13 @@ class PaperResults:
         summary: pd.DataFrame,
         tables: Mapping[str, pd.DataFrame] | None = None,
         unfinished: Mapping[str, int] | None = None,
+        questions: Mapping[str, str] | None = None,
     ) -> None:
         self.cells = cells.reset_index(drop=True)
         self.summary = summary.drop_duplicates(["cell", "exam", "table", "row", "column"])
         self.tables = dict(tables or {})
         self.unfinished = dict(unfinished or {})
+        self.questions = dict(questions or {})
         self._selected: dict[Hashable, pd.DataFrame] = {}
 
     def __repr__(self) -> str:
@@ -62,11 +65,13 @@ class PaperResults:
             studies = [folder]
         cells, summaries = [], []
         wanted: dict[str, set[str]] = {}
+        questions: dict[str, str] = {}
         tables: dict[str, list[pd.DataFrame]] = {}
         for path in studies:
             found = open_study(path, every=True)
             own = found.cells
             wanted.setdefault(part_of(found.name), set()).update(own["cell"])
+            questions.setdefault(part_of(found.name), found.question or "")
             if "status" not in own or not (own["status"] == "done").any():
                 continue
             own = own[own["status"] == "done"].drop(columns=["status", "error"], errors="ignore")
@@ -90,6 +95,7 @@ class PaperResults:
             _together(summaries),
             {name: _together(parts) for name, parts in tables.items()},
             unfinished,
+            questions,
         )
 
     @cached_property

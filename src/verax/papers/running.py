@@ -42,17 +42,32 @@ def read_parts(
     loaded: dict[str, Corpus] | None = None,
     progress: bool = False,
 ) -> dict[str, Study]:
-    """Parts as checked studies; `vectors` is the file of word vectors for all their models."""
-    changed = {} if vectors is None else {"vectors": vectors}
+    """Parts as checked studies; `vectors` is the file of word vectors for all their models.
+
+    A part that says itself what vectors it has keeps them.
+    """
     sources = chosen.studies(scale)
     loaded = {} if loaded is None else loaded
     found = {}
     for part in chosen_parts(chosen, scale, parts):
+        has_own = any(_names(sources[part].get(section), "vectors") for section in _OPTIONS_IN)
+        changed = {} if vectors is None or has_own else {"vectors": vectors}
         study = read_study(
             sources[part], seeds=seeds, changed=changed, loaded=loaded, progress=progress
         )
         found[part] = with_hardware(study, hardware or {})
     return found
+
+
+_OPTIONS_IN = ("training", "models", "corpora")
+"""Sections of a study that may set an option of training."""
+
+
+def _names(section: Any, option: str) -> bool:
+    """Whether a section of a study sets an option, at whatever depth."""
+    if isinstance(section, Mapping):
+        return option in section or any(_names(own, option) for own in section.values())
+    return isinstance(section, list) and any(_names(own, option) for own in section)
 
 
 def run_paper(

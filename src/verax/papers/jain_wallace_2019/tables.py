@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -16,6 +17,7 @@ from verax.papers.jain_wallace_2019.models import (
     measured,
     of_paper,
 )
+from verax.papers.probing import Measure, fact, summarised
 from verax.papers.results import PaperResults
 
 ENCODERS = ("bilstm", "conv", "mlp")
@@ -94,6 +96,13 @@ def performance(results: PaperResults) -> pd.DataFrame:
     return frame(rows)
 
 
+PROBED: Mapping[str, Measure] = {
+    SCORES["test_f1"][0]: fact("test_f1"),
+    **{
+        f"τ-b: {PAIRS[pair]}": summarised("agreement", pair, "τ-b")
+        for pair in (ATTENTION_GRADIENT, ATTENTION_LOO)
+    },
+}
 _OUTPUTS = (
     "published: the authors' released outputs, one run each, in which both classes are pooled"
 )

@@ -14,4 +14,5 @@ PAPER = Paper(
     exhibits=(*tables.EXHIBITS[:2], *figures.EXHIBITS, *tables.EXHIBITS[2:]),
     claims=CLAIMS,
     corpora=CORPORA,
+    probed=tables.PROBED,
 )

@@ -50,7 +50,9 @@ def little_changed_on_items(results: PaperResults) -> Finding:
         if model.projection == SPARSEMAX and (model.corpus, model.encoder) in dense
     ]
     if not pairs:
-        raise Missing("no finished cells give the entropy of inputs' influence under both")
+        raise Missing(
+            "no finished cells give that entropy for softmax and sparsemax of one corpus and model"
+        )
     no_lower = [larger(f"{m}: no lower", a, b, by=-LITTLE) for m, a, b in pairs]
     no_higher = [larger(f"{m}: no higher", b, a, by=-LITTLE) for m, a, b in pairs]
     changes = [a.value - b.value for _, a, b in pairs]

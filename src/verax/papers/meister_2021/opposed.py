@@ -92,7 +92,7 @@ def post_hoc_costs_trained_does_not(results: PaperResults) -> Finding:
         distances.append(distance)
         on.append(base.corpus)
     if not on and not near:
-        raise Missing("no finished cell has adversaries of softmax or sparsemax")
+        raise Missing("no finished cell has adversaries of softmax or sparsemax (part adversaries)")
     told = _told(costs, learnt, kept, distances, near)
     parts = [("post hoc costs", costs, 1.0), ("trained does not", learnt, 1.0)]
     return all_of(parts, " ".join([*told, judged_on(on)]).strip())

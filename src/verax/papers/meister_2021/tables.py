@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -24,6 +24,7 @@ from verax.papers.meister_2021.models import (
 )
 from verax.papers.meister_2021.opposed import POST_HOC, SEEDS, TRAINED, Base, accuracy, bases
 from verax.papers.numbers import Number
+from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
 
 JACOBIAN = "gradient, of inputs on an item"
@@ -131,6 +132,9 @@ def _percent(results: PaperResults, column: str, where: dict[str, Any]) -> Numbe
     return Number.of([100 * value for value in share.values], share.cells)
 
 
+PROBED: Mapping[str, Measure] = {
+    "entropy of inputs' influence on an item": summarised(TABLE, ON_ITEMS, MEAN),
+}
 EXHIBITS: tuple[Exhibit, ...] = (
     Exhibit(
         "table1",

@@ -23,6 +23,7 @@ from verax.papers.serrano_smith_2019.deriving import combined, difference, perce
 from verax.papers.serrano_smith_2019.words import (
     ALL,
     GENERALLY,
+    IN_ORDER,
     MUCH,
     MUCH_MORE,
     OFTEN,
@@ -40,6 +41,7 @@ _RATIO = 1.6
 _LARGE = 0.5
 """A large fraction, a high mass: more than half."""
 _SHIFT = 0.25
+_OF_ENCODERS = f"{IN_ORDER}, of models with an encoder"
 
 
 def attention_between_random_and_gradient(results: PaperResults) -> Finding:
@@ -60,7 +62,7 @@ def attention_between_random_and_gradient(results: PaperResults) -> Finding:
     )
     parts = [("beats random", beats, GENERALLY)]
     parts += [(f"worse than {name}", own, GENERALLY) for name, own in worse.items()]
-    return all_parts(results, parts, why)
+    return all_parts(results, parts, why, _OF_ENCODERS)
 
 
 def gradient_close_to_product(results: PaperResults) -> Finding:
@@ -78,7 +80,8 @@ def gradient_close_to_product(results: PaperResults) -> Finding:
         f"erases {spread((c.a for c in close), 3)} more of the items (less than {SLIGHT} in "
         f"{tally(close)})."
     )
-    return all_parts(results, [("fewer", counted(fewer), OFTEN), ("close", close, GENERALLY)], why)
+    parts = [("fewer", counted(fewer), OFTEN), ("close", close, GENERALLY)]
+    return all_parts(results, parts, why, _OF_ENCODERS)
 
 
 def gradient_smaller_than_attention(results: PaperResults) -> Finding:
@@ -98,7 +101,8 @@ def gradient_smaller_than_attention(results: PaperResults) -> Finding:
         f"(the paper: 10 of 16); of all documents, {spread(c.a for c in of_all)}%, "
         f"more than half in {tally(of_all)}."
     )
-    return all_parts(results, [("more than half", counted(of_flips), _GRADIENT_SMALLER)], why)
+    parts = [("more than half", counted(of_flips), _GRADIENT_SMALLER)]
+    return all_parts(results, parts, why, _OF_ENCODERS)
 
 
 def gradient_faster_by_ratio(results: PaperResults) -> Finding:
@@ -112,7 +116,7 @@ def gradient_faster_by_ratio(results: PaperResults) -> Finding:
         f"{tally(comparisons)} models with an encoder; the least ratio is "
         f"{min(ratios, default=math.nan):.2f}."
     )
-    return all_parts(results, [("ratio", comparisons, ALL)], why)
+    return all_parts(results, [("ratio", comparisons, ALL)], why, _OF_ENCODERS)
 
 
 def flanrnn_needs_most(results: PaperResults) -> Finding:
@@ -133,7 +137,8 @@ def flanrnn_needs_most(results: PaperResults) -> Finding:
         f"{_LARGE} in {tally(high)} corpora and orders; the largest is "
         f"{'' if near and near[0].is_for else 'not '}beyond {1 - SLIGHT}."
     )
-    return all_parts(results, [("high", high, GENERALLY), ("some near 1", near, ALL)], why)
+    parts = [("high", high, GENERALLY), ("some near 1", near, ALL)]
+    return all_parts(results, parts, why, f"{IN_ORDER}, of FLANrnn")
 
 
 def conv_flips_earlier(results: PaperResults) -> Finding:
@@ -163,7 +168,8 @@ def conv_flips_earlier(results: PaperResults) -> Finding:
         f"{tally(weaker)}."
     )
     parts = [("FLAN", flan, GENERALLY), ("HAN", han, GENERALLY), ("weaker", weaker, GENERALLY)]
-    return all_parts(results, parts, why)
+    needs = f"{IN_ORDER}, of a recurrent and a convolutional model of one family"
+    return all_parts(results, parts, why, needs)
 
 
 def fraction_plummets_without_encoder(results: PaperResults) -> Finding:
@@ -177,7 +183,8 @@ def fraction_plummets_without_encoder(results: PaperResults) -> Finding:
         f"{tally(chance)}). That this is most on Amazon is not judged: it is not at hand."
     )
     parts = [("plummets", informed, ALL), ("random, too", chance, GENERALLY)]
-    return all_parts(results, parts, why)
+    needs = f"{IN_ORDER}, of models with and without an encoder"
+    return all_parts(results, parts, why, needs)
 
 
 def attention_on_par_without_encoder(results: PaperResults) -> Finding:
@@ -195,9 +202,8 @@ def attention_on_par_without_encoder(results: PaperResults) -> Finding:
         f"{spread(c.a for c in best)}% of the documents where it differs from attention's or "
         f"gradient's (more than half in {tally(best)} cases)."
     )
-    return all_parts(
-        results, [("on par", par, GENERALLY), ("product best", counted(best), OFTEN)], why
-    )
+    parts = [("on par", par, GENERALLY), ("product best", counted(best), OFTEN)]
+    return all_parts(results, parts, why, f"{IN_ORDER}, of models without an encoder")
 
 
 def mass_of_attention_is_high(results: PaperResults) -> Finding:
@@ -223,7 +229,7 @@ def mass_of_attention_is_high(results: PaperResults) -> Finding:
         ("gradient lower", gradient, GENERALLY),
         ("product lower", product, GENERALLY),
     ]
-    return all_parts(results, parts, why)
+    return all_parts(results, parts, why, IN_ORDER)
 
 
 def _odds(share: float) -> float:

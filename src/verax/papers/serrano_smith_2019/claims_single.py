@@ -28,6 +28,7 @@ from verax.papers.serrano_smith_2019.words import (
     MUCH_MORE,
     NEARLY_ALL,
     NEARLY_ALL_MODELS,
+    ONE_ITEM,
     SMALL_DELTA,
     VAST_MAJORITY,
     all_parts,
@@ -42,7 +43,7 @@ _SMALL = TENTHS[: round(10 * SMALL_DELTA)]
 # the middles of these are 0.05, 0.4 and 0.75: equal steps
 _LOW, _AROUND_04, _HIGH = TENTHS[:1], TENTHS[3:5], TENTHS[6:9]
 _EARLY = TENTHS[1:5]
-_TOO_FEW = f"no model has {FEWEST} documents or more in the tenths of Δα that it compares"
+_ENOUGH = f"{ONE_ITEM}, with {FEWEST} documents or more in the tenths of Δα that it compares"
 _GRADIENT_LESS = 14 / 24
 
 
@@ -71,7 +72,7 @@ def positive_delta_js(results: PaperResults) -> Finding:
     parts = [("not negative", positive, ALL)]
     if some_negative:
         parts.append(("near 0", near, ALL))
-    return all_parts(results, parts, why)
+    return all_parts(results, parts, why, ONE_ITEM)
 
 
 def negatives_at_small_delta_alpha(results: PaperResults) -> Finding:
@@ -89,7 +90,8 @@ def negatives_at_small_delta_alpha(results: PaperResults) -> Finding:
         f"than half in {tally(comparisons)} models). The exception that the paper makes, HANs on "
         "Yahoo, is not at hand."
     )
-    return all_parts(results, [("at small Δα", comparisons, ALL)], why)
+    needs = f"{ONE_ITEM}, with a negative ΔJS"
+    return all_parts(results, [("at small Δα", comparisons, ALL)], why, needs)
 
 
 def small_until_large_delta_alpha(results: PaperResults) -> Finding:
@@ -110,7 +112,7 @@ def small_until_large_delta_alpha(results: PaperResults) -> Finding:
         f"from 0.05 to 0.4 in {tally(upswing)}, by {differences(upswing)}."
     )
     parts = [("near 0 at 0.4", near, GENERALLY), ("upswing later", upswing, GENERALLY)]
-    return all_parts(results, parts, why, _TOO_FEW)
+    return all_parts(results, parts, why, _ENOUGH)
 
 
 def upswing_by_context(results: PaperResults) -> Finding:
@@ -134,7 +136,8 @@ def upswing_by_context(results: PaperResults) -> Finding:
         f"{tally(comparisons)} pairs, by {differences(comparisons)}."
     )
     parts = [("higher with less context", comparisons, GENERALLY)]
-    return all_parts(results, parts, why, _TOO_FEW)
+    needs = f"{_ENOUGH}, of two models of more and less context"
+    return all_parts(results, parts, why, needs)
 
 
 def top_flips_more_than_random(results: PaperResults) -> Finding:
@@ -162,7 +165,7 @@ def top_flips_more_than_random(results: PaperResults) -> Finding:
         ("top more than random", more, NEARLY_ALL_MODELS),
         ("much more in FLANs", much_more, GENERALLY),
     ]
-    return all_parts(results, parts, why)
+    return all_parts(results, parts, why, ONE_ITEM)
 
 
 def top_rarely_flips(results: PaperResults) -> Finding:
@@ -176,7 +179,7 @@ def top_rarely_flips(results: PaperResults) -> Finding:
         f"Erasing the top item flips {spread(c.a for c in comparisons)}% of decisions, fewer than "
         f"{100 - VAST_MAJORITY:.0f}% in {tally(comparisons)} models."
     )
-    return all_parts(results, [("rarely flips", comparisons, GENERALLY)], why)
+    return all_parts(results, [("rarely flips", comparisons, GENERALLY)], why, ONE_ITEM)
 
 
 def more_flips_without_encoder(results: PaperResults) -> Finding:
@@ -192,7 +195,8 @@ def more_flips_without_encoder(results: PaperResults) -> Finding:
         f"{tally(comparisons)} pairs, by {differences(comparisons, 1)} percentage points. The "
         "exception that the paper makes, FLANnoenc on Yahoo, is not at hand."
     )
-    return all_parts(results, [("more flips", comparisons, ALL)], why)
+    needs = f"{ONE_ITEM}, of models with and without an encoder"
+    return all_parts(results, [("more flips", comparisons, ALL)], why, needs)
 
 
 def top_by_other_rankings(results: PaperResults) -> Finding:
@@ -211,7 +215,7 @@ def top_by_other_rankings(results: PaperResults) -> Finding:
         f"{tally(gradient)} (the paper: 14 of 24)."
     )
     parts = [("product more", product, ALL), ("gradient fewer", counted(gradient), _GRADIENT_LESS)]
-    return all_parts(results, parts, why)
+    return all_parts(results, parts, why, ONE_ITEM)
 
 
 def flips_of_top(model: Model, top: str) -> Number | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,6 +10,7 @@ import pandas as pd
 from verax.papers import published
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.numbers import Number
+from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
     HANRNN,
@@ -17,6 +18,7 @@ from verax.papers.serrano_smith_2019.architectures import (
     Architecture,
     Model,
     lines,
+    there,
 )
 from verax.papers.serrano_smith_2019.claims_single import CASES, flips_of_top
 from verax.papers.serrano_smith_2019.deriving import combined
@@ -95,14 +97,20 @@ def contingency(
     return make
 
 
+def accuracy_of(results: PaperResults, **where: Any) -> Number | None:
+    """Of all of test, in percent."""
+    share = there(results.fact("test_accuracy", **where))
+    number = there(results.find("documents", "accuracy", "value", **where))
+    if share is None:
+        return number
+    # of one seed, the documents examined give the interval that the whole test lacks
+    return number if share.seeds == 1 and number else combined([(100.0, share)])
+
+
 def accuracy(results: PaperResults) -> pd.DataFrame:
     rows = []
     for model in lines(results):
-        share = model.fact("test_accuracy")
-        number = model.find("documents", "accuracy", "value")
-        if share is not None:
-            # of one seed, the documents examined give the interval that the whole test lacks
-            number = number if share.seeds == 1 and number else combined([(100.0, share)])
+        number = accuracy_of(results, **model.where) if model.corpus else None
         theirs = model.published("table3", "test_accuracy_pct")
         rows.append(entry(model.labels, "accuracy", number, theirs))
     return frame(rows)
@@ -117,6 +125,13 @@ def hyperparameters(results: PaperResults) -> pd.DataFrame:
     return frame(rows)
 
 
+PROBED: Mapping[str, Measure] = {
+    "accuracy": accuracy_of,
+    **{
+        f"flips: {case}": summarised("contingency", f"attention{RULES['paper']}", case)
+        for case in ("neither", "only top")
+    },
+}
 RULES_NOTE = (
     "The random item is any but the top one (rule paper), or, as in the authors' code, any but the "
     "first, and it may be the top one (rule authors)."

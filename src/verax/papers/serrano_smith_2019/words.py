@@ -12,8 +12,8 @@ from dataclasses import replace
 from verax.papers.claims import Finding, all_of
 from verax.papers.comparing import Comparison
 from verax.papers.numbers import Number
-from verax.papers.results import Missing, PaperResults
-from verax.papers.saying import span
+from verax.papers.results import PaperResults
+from verax.papers.saying import refuse_none, span
 
 VAST_MAJORITY = 85.0
 """Percent. The paper says it of Table 2, where 85.6 to 90.9 percent do not flip."""
@@ -40,6 +40,10 @@ GENERALLY = 2 / 3
 """Of models, where the paper speaks of them at large, or of *most*: two in three."""
 OFTEN = 0.5
 """Of models: *often*, *not always*."""
+
+ONE_ITEM = "the erasure exam, of one item"
+IN_ORDER = "the erasure exam, of items in order"
+"""What claims need of results."""
 
 
 def spread(numbers: Iterable[Number], digits: int = 1) -> str:
@@ -80,14 +84,9 @@ def all_parts(
     results: PaperResults,
     parts: Sequence[tuple[str, Sequence[Comparison], float]],
     why: str,
-    lacking: str = "",
+    needs: str,
 ) -> Finding:
-    """As `all_of`, with the corpora told; without any comparison, undecided.
-
-    `lacking` says why, where there are models and nothing to compare in them.
-    """
+    """As `all_of`, with the corpora told; without any comparison, `Missing` what it needs."""
     comparisons = [comparison for _, own, _ in parts for comparison in own]
-    if not comparisons:
-        there = lacking if len(results.cells) else ""
-        raise Missing(there or "none of the cells that it compares is there")
+    refuse_none(comparisons, needs)
     return all_of(parts, f"{why} {judged_on(results, comparisons)}")

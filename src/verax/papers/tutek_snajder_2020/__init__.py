@@ -14,4 +14,5 @@ PAPER = Paper(
     exhibits=(*tables.EXHIBITS, *figures.EXHIBITS, *selection.EXHIBITS),
     claims=CLAIMS,
     corpora=CORPORA,
+    probed=tables.PROBED,
 )

@@ -152,7 +152,7 @@ def deep_encoders_are_robust(results: PaperResults) -> Finding:
                 if shallow and deeper:
                     told = label(corpus, name, f"{layers} to {layers + 1} layers")
                     comparisons.append(larger(told, size(shallow), size(deeper)))
-    needed(comparisons, "base models of several depths")
+    needed(comparisons, "base models of the parts layers-…")
     why = (
         f"|Δ F1| falls by a layer more in {tally(comparisons)} {on(comparisons)}"
         f"{exceptions(comparisons)}."
@@ -175,7 +175,7 @@ def depth_weakens_regularisation(results: PaperResults) -> Finding:
                     found = larger(label(corpus, model, name), size(one), size(three))
                     comparisons.append(found)
                     by_model.setdefault(model, []).append(found)
-    needed(comparisons, "regularised models of one and of three layers")
+    needed(comparisons, "regularised models of one layer, and of three of the parts layers-…")
     told = ", ".join(f"{model} {tally(own)}" for model, own in by_model.items())
     why = (
         f"|Δ F1| is smaller with three layers than with one in {tally(comparisons)} "

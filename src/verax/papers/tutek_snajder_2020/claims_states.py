@@ -17,6 +17,7 @@ from verax.papers.tutek_snajder_2020.models import (
     ADVERSARIES,
     ATTENTIONS,
     CORRECT,
+    ENTROPY_OF_ATTENTION,
     INFORMATION,
     INITIALISATION,
     MAIN,
@@ -91,7 +92,7 @@ def states_keep_their_words(results: PaperResults) -> Finding:
                 ceiling.append(larger(told, residual, times(entropy, NEAR_CEILING)))
                 kept.append(100 * residual.value / entropy.value)
     every = [c for comparisons in found.values() for c in comparisons]
-    needed(every, "the base and a model that keeps states near their words")
+    needed(every, "the base and residual, tied or masked-LM models of the parts information-…")
     counts = ", ".join(f"{model} {tally(own)}" for model, own in found.items())
     why = f"Above the base {on(every)}: {counts}{exceptions(every)}."
     if less:
@@ -168,7 +169,7 @@ def divergence_costs_more(results: PaperResults) -> Finding:
         told.append(f"{corpus} {mlm.value:.3f} against {base.value:.3f} (JSD {low:.2f}–{high:.2f})")
     if apart and not comparisons:
         raise Missing(f"adversaries reach no divergence in common on {', '.join(apart)}")
-    needed(comparisons, "adversaries of the base and of the masked LM")
+    needed(comparisons, "adversaries of the base and the masked LM, of the parts adversaries-…")
     why = f"Mean TVD, masked LM against base: {'; '.join(told)}."
     if apart:
         why += f" No divergence in common on {', '.join(apart)}."
@@ -183,13 +184,13 @@ def default_query_gives_uniform(results: PaperResults) -> Finding:
     for corpus in corpora_in(results, INITIALISATION):
         for begun, comparisons in found.items():
             where = {"part": INITIALISATION, "corpus": corpus, "query_init": begun}
-            entropy = find(results, "entropy", "attention, over items", "mean", **where)
+            entropy = find(results, *ENTROPY_OF_ATTENTION, **where)
             if entropy:
                 compare = above if begun == "default" else below
                 comparisons.append(compare(label(corpus, begun), entropy, UNIFORM_ENTROPY))
                 entropies[begun].append(entropy.value)
     for begun, comparisons in found.items():
-        needed(comparisons, f"dot attention whose query begins as {begun}")
+        needed(comparisons, f"models of the part {INITIALISATION} whose query begins as {begun}")
     why = (
         f"Entropy of attention, 1 being uniform, {on(found['default'])}: "
         f"{span(entropies['default'], 3)} if the query begins as PyTorch has it, "

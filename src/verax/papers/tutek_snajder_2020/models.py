@@ -49,6 +49,8 @@ TRAINED, UNIFORM, PERMUTED = "trained", "uniform", "permuted (10 draws)"
 """Rows of the summary table `fragility`."""
 CORRECT = "correct decisions"
 """The row of `leakage` that the paper gives."""
+ENTROPY_OF_ATTENTION = ("entropy", "attention, over items", "mean")
+"""Normalised: 1 where it is uniform."""
 WORDS = {"most frequent": "frequent words", "sampled": "sampled words"}
 """The paper's two samples of words → rows of `information`."""
 

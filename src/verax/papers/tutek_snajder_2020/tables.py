@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pandas as pd
 from verax.papers import published
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.numbers import Number
+from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.claims_fragility import LENGTHS, length
 from verax.papers.tutek_snajder_2020.models import (
@@ -18,6 +19,7 @@ from verax.papers.tutek_snajder_2020.models import (
     CORPORA,
     CORRECT,
     DIABETES,
+    ENTROPY_OF_ATTENTION,
     INFORMATION,
     INITIALISATION,
     MAIN,
@@ -192,6 +194,11 @@ def _grid(metrics: Iterable[str]) -> set[float]:
     return {float(value) for values in given for value in values.split()}
 
 
+PROBED: Mapping[str, Measure] = {
+    **{name: summarised("fragility", row, column) for name, (row, column, _) in F1.items()},
+    TOKENS[0]: summarised("leakage", CORRECT, TOKENS[0]),
+    "entropy of attention": summarised(*ENTROPY_OF_ATTENTION),
+}
 EXHIBITS: tuple[Exhibit, ...] = (
     Exhibit(
         "table1",

@@ -52,23 +52,39 @@ def _corpora(cells: Iterable[Cell]) -> dict[str, str]:
             for name, value in cell.corpus.items()
             if any(other.get(name) != value for other in others)
         }
-        told = [f"{name}={_shown(value)}" for name, value in differing.items()]
+        told = [f"{name}={in_words(value)}" for name, value in differing.items()]
         found[cell.key] = " ".join([named[cell.key], *told])
     return found
 
 
 def _telling(cells: Sequence[Cell], corpora: Mapping[str, str]) -> list[str]:
     """The options that tell cells apart, in the order they are declared in."""
-    varying = [name for name in OPTIONS if len({_value(cell, name) for cell in cells}) > 1]
-    by_kind = sorted(varying, key=lambda name: not OPTIONS[name].choices)
-    known: list[tuple[Hashable, ...]] = [(corpora[cell.key],) for cell in cells]
-    shown = []
+    rows = [{**cell.model, **cell.training} for cell in cells]
+    return telling(rows, OPTIONS, [(corpora[cell.key],) for cell in cells])
+
+
+def telling(
+    rows: Sequence[Mapping[str, Any]],
+    names: Iterable[str],
+    known: Sequence[tuple[Hashable, ...]],
+) -> list[str]:
+    """Of `names`, those that tell rows apart beyond what is `known` of each, in their order.
+
+    A row that lacks a name has None. Choices are asked first.
+
+    >>> rows = [{"projection": "sparsegen", "lam": 0.5}, {"projection": "softmax", "lam": 0.0}]
+    >>> telling(rows, ["lam", "projection", "lr"], [(), ()])
+    ['projection']
+    """
+    varying = [name for name in names if len({row.get(name) for row in rows}) > 1]
+    by_kind = sorted(varying, key=lambda name: name not in OPTIONS or not OPTIONS[name].choices)
+    seen, shown = list(known), set()
     for name in by_kind:
-        more = [(*old, _value(cell, name)) for old, cell in zip(known, cells, strict=True)]
-        if len(set(more)) > len(set(known)):
-            known = more
-            shown.append(name)
-    return [name for name in OPTIONS if name in shown]
+        more = [(*old, row.get(name)) for old, row in zip(seen, rows, strict=True)]
+        if len(set(more)) > len(set(seen)):
+            seen = more
+            shown.add(name)
+    return [name for name in varying if name in shown]
 
 
 def _parts(cell: Cell, shown: Sequence[str], ambiguous: set[str]) -> list[str]:
@@ -80,7 +96,7 @@ def _parts(cell: Cell, shown: Sequence[str], ambiguous: set[str]) -> list[str]:
             continue
         value = _value(cell, name)
         alone = OPTIONS[name].choices and str(value) not in ambiguous
-        text = str(value) if alone else f"{name}={_shown(value)}"
+        text = str(value) if alone else f"{name}={in_words(value)}"
         beside = LOOKED_AT[name][0] if name in LOOKED_AT else name
         if beside in parts:
             parts[beside] += f" {text}"
@@ -101,7 +117,8 @@ def _value(cell: Cell, name: str) -> Any:
     return cell.model[name] if name in cell.model else cell.training[name]
 
 
-def _shown(value: Any) -> str:
+def in_words(value: Any) -> str:
+    """An option's value as a label has it: 0.5, 16, null as none, a mapping by its pairs."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

@@ -1,0 +1,122 @@
+"""Probes: short runs that test what might explain a difference from the published numbers.
+
+A probe is a study in which one thing is otherwise than in the paper's own (vectors, how long models
+train, how much data there is). No claim is judged by it: its numbers stand beside the paper's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import pandas as pd
+
+from verax.corpora.options import CorpusOptions
+from verax.models.options import ModelOptions
+from verax.options import names
+from verax.papers.exhibits import entry, frame
+from verax.papers.numbers import Number
+from verax.papers.results import PaperResults
+from verax.studies.grid.effects import LOOKED_AT, idle
+from verax.studies.grid.labels import in_words, telling
+from verax.studies.grid.settings import OPTIONS
+from verax.training.options import TrainingOptions
+
+PROBES = "probes"
+"""The scale that runs them, and the folder beside a paper's results that holds theirs."""
+_ALWAYS = ("encoder", "attention")
+_WHERE_CHOSEN = ("hierarchical", "projection", "grounding")
+"""Told of the models of a probe if one of them has not the default."""
+_NONE = "none"
+_DECIDING = {slot for slot, _ in LOOKED_AT.values()} | {"sentence_encoder"}
+_OF_MODEL = sorted(_DECIDING & set(names(ModelOptions)))
+_OF_TRAINING = sorted(_DECIDING & set(names(TrainingOptions)))
+
+
+class Measure(Protocol):
+    """A number of the cells selected; None where they have none."""
+
+    def __call__(self, results: PaperResults, **where: Any) -> Number | None: ...
+
+
+def summarised(table: str, row: str, column: str) -> Measure:
+    """A number of the summary."""
+
+    def find(results: PaperResults, **where: Any) -> Number | None:
+        return results.find(table, row, column, **where)
+
+    return find
+
+
+def fact(column: str) -> Measure:
+    """A column of cells, such as test_f1."""
+
+    def find(results: PaperResults, **where: Any) -> Number | None:
+        return results.fact(column, **where)
+
+    return find
+
+
+def probes_table(
+    results: PaperResults, measures: Mapping[str, Measure], order: Iterable[str] = ()
+) -> pd.DataFrame:
+    """A row a probe, corpus, model and measure, as exhibits have them; nothing is published.
+
+    Probes come in `order`, others after them.
+    """
+    there = dict.fromkeys(str(part) for part in results.cells["part"])
+    rows = []
+    for probe in dict.fromkeys([*(part for part in order if part in there), *there]):
+        question = results.questions.get(probe, "")
+        for (corpus, model), keys in _models(results.select(part=probe)).items():
+            labels = {"probe": probe, "question": question, "corpus": corpus, "model": model}
+            for name, measure in measures.items():
+                rows.append(entry(labels, name, measure(results, part=probe, cell=keys)))
+    return frame(rows)
+
+
+def _models(cells: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
+    """Corpus and model → its cells, a seed each.
+
+    A model is told by its encoder, its attention, what it is besides (`_WHERE_CHOSEN`), and what
+    else tells those of the probe apart. Options without effect on a model are not told of it, nor
+    are `none` and false.
+    """
+    rows = [
+        {str(name): None if pd.isna(value) else value for name, value in row.items()}
+        for row in cells.to_dict("records")
+    ]
+    always = [name for name in _ALWAYS if name in cells]
+    always += [n for n in _WHERE_CHOSEN if any(r.get(n, _default(n)) != _default(n) for r in rows)]
+    known = [(row["corpus"], *(row[name] for name in always)) for row in rows]
+    told = [*always, *telling(rows, [*OPTIONS, *names(CorpusOptions)], known)]
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        unused = _idle(row)
+        words = (_told(name, row[name]) for name in told if name not in unused)
+        label = ", ".join(word for word in words if word)
+        found.setdefault((str(row["corpus"]), label), []).append(str(row["cell"]))
+    return found
+
+
+def _told(name: str, value: Any) -> str:
+    """An option's value in words that say what it is of; nothing for what is off."""
+    if value is True:
+        return name
+    if value is False or (value == _NONE and name not in _ALWAYS):
+        return ""
+    says_enough = name in OPTIONS and OPTIONS[name].choices and value != _NONE
+    return str(value) if says_enough else f"{name} {in_words(value)}"
+
+
+def _idle(row: Mapping[str, Any]) -> list[str]:
+    """Options without effect, by those of the row that decide which these are."""
+    model, training = (
+        {name: row[name] for name in deciding if row.get(name) is not None}
+        for deciding in (_OF_MODEL, _OF_TRAINING)
+    )
+    return idle(ModelOptions(**model), TrainingOptions(**training))
+
+
+def _default(name: str) -> Any:
+    return OPTIONS[name].default

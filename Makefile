@@ -19,6 +19,7 @@ check: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The report is tested in Chromium: the system's, or else one that the tests install. With CI set none may be skipped.
 unit: $(VENV)/.installed
 	OMP_NUM_THREADS=1 $(BIN)/pytest $(TESTS)
 

@@ -47,9 +47,14 @@ def test_shows_three_models_and_saves_them(
     assert (frame["JSD, ε = 0.01"] <= frame["JSD, ε = 0.05"]).all()
     assert (frame["JSD, ε = 0.05"] <= frame["any output"]).all()
     for name in ("softmax", "sparsemax", "tied"):
-        assert load_verdict(out / f"{name}-verdict").manifest["exams"] == list(demo.EXAMINED)
+        assert load_verdict(out / f"{name}-verdict").manifest["exams"] == [
+            *(*demo.EXAMINED, *demo.DRAWN)
+        ]
         model = verax.load(out / name)
         assert model.record["test"]["accuracy"] == pytest.approx(frame.loc[name, "accuracy"])
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for chart in ("dispersion-entropy", "information-bars", "leakage-tokens"):
+        assert f'data-chart="{chart}"' in page
 
 
 @pytest.mark.usefixtures("small")

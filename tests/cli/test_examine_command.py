@@ -50,6 +50,17 @@ def test_another_corpus_and_split(
     assert load_verdict(tmp_path / "v").manifest["documents"] == 40
 
 
+@pytest.mark.parametrize(("asked", "kept"), [([], 3), (["--curves", "0"], 0)])
+def test_what_tokens_say_alone_is_kept_for_the_report(
+    folder: str, tmp_path: Path, asked: list[str], kept: int
+) -> None:
+    command = ["examine", folder, "--exams", "leakage", *asked, "--out", str(tmp_path / "v")]
+    assert main(command) == 0
+    tables = load_verdict(tmp_path / "v").tables
+    assert ("leakage_tokens" in tables) is bool(kept)
+    assert not kept or tables["leakage_tokens"]["id"].nunique() == kept
+
+
 def test_a_file_is_read_as_the_model_reads(folder: str, tmp_path: Path) -> None:
     rows = [
         {"tokens": [f"w{i}", f"good{i % 2}_{i % 7}", "w2"], "stars": str(i % 2)} for i in range(90)

@@ -187,12 +187,21 @@ def test_a_study_is_run_kept_and_gone_on_with(
     assert lines[2] == (
         "1 of 1 cells are done, in mine: verax.open_study('mine').summary() has their numbers"
     )
-    assert len(lines) == 3
+    assert lines[3:] == ["to look at: mine/report.html"]
+    assert '<section id="exam-leakage"' in Path("mine/report.html").read_text(encoding="utf-8")
     results = verax.open_study("mine")
     assert {"fragility", "leakage", "summary", "history"} <= set(results.tables)
     lines = printed(capsys, [*one, "--seeds", "0"])
     assert lines[0] == "1 cell, 1 done; nothing to run"
+    assert lines[-1] == "to look at: mine/report.html"
+    # a page that cannot be made costs no finished cell, and is not asked for where none is done
+    Path("mine/report.html").unlink()
+    Path("mine/report.html").mkdir()
+    lines = printed(capsys, [*one, "--seeds", "0"])
+    assert lines[-1].startswith("no report: cannot write mine/report.html: ")
+    assert lines[-1].endswith("; to try again: verax report mine")
     lines = printed(capsys, [*one, "--set", "lr=1e30", "--retry-failed"], code=1)
+    assert "report" not in lines[-1]
     assert lines[0].startswith("2 cells; ")
     assert sum("failed, diverged: the loss became" in line for line in lines) == 2
     assert "1 cell more in mine, of other seeds or options" in "\n".join(lines)

@@ -62,6 +62,31 @@ def made_up() -> verax.Verdict:
     return verax.Verdict(tables, {}, summarise(tables))
 
 
+def test_what_flips_only_when_all_is_erased_makes_no_ranking_optimal() -> None:
+    """Of three that can be flipped the third flips only so; attention is optimal for the first."""
+    tables = made_up_tables()
+    many = tables["erasure_many"]
+    mass = (many["ranking"] == "attention") & (many["measure"] == "mass")
+    many.loc[mass, "value"] = [0.3, 1.0, math.nan, math.nan]  # of 1 and 4 items of 4
+    cells = summarise(tables).query("table == 'excess'").set_index(["row", "column"])
+    part = cells.xs("optimal where part is enough", level="column")
+    assert part["value"].tolist() == [50, 0, 0, 0]  # attention, gradient, random, both draws
+    assert part["n"].tolist() == [2, 2, 2, 2]
+    more = cells.xs("more than random", level="column")["value"]
+    assert more.to_dict() == {"attention": 50, "gradient": 0}
+
+
+def test_uniform_attention_is_never_optimal_whatever_its_ties() -> None:
+    """One item of four has a quarter of the weight where all have the same."""
+    tables = made_up_tables()
+    many = tables["erasure_many"]
+    mass = (many["ranking"] == "attention") & (many["measure"] == "mass")
+    many.loc[mass, "value"] = [0.25, 1.0, math.nan, math.nan]
+    excess = verax.Verdict(tables, {}, summarise(tables)).summary("excess")
+    assert excess.loc["attention", "optimal where part is enough"] == 0
+    assert excess.loc["attention", "optimal"] == pytest.approx(100 / 3)
+
+
 def test_documents_are_counted_one_by_one(made_up: verax.Verdict) -> None:
     counts = made_up.summary("documents")["value"]
     assert counts["no ranking flips it"] == 1

@@ -151,7 +151,8 @@ def test_which_way_is_better() -> None:
         "erasure: fraction, attention": "lower",
         "erasure: fraction, optimum": "",
         "erasure: excess, attention": "lower",
-        "erasure: optimal, attention": "higher",
+        "erasure: optimal, attention": "",
+        "erasure: optimal where part is enough, attention": "higher",
         "erasure: delta_js, attention": "higher",
         "F1": "higher",
         "fragility: survives permuted": "lower",
@@ -183,7 +184,8 @@ def test_what_sparse_attention_need_not_erase_is_not_judged() -> None:
     for measure in ("fraction", "excess"):
         name = f"erasure: {measure}, attention"
         assert (kind_of(name, dense=False).better, kind_of(name, dense=False).note) == ("", FEWER)
-    assert kind_of("erasure: optimal, attention", dense=False).better == "higher"
+    optimal = kind_of("erasure: optimal where part is enough, attention", dense=False)
+    assert optimal.better == "higher"
 
 
 def test_what_holds_by_arithmetic_is_not_judged() -> None:
@@ -329,9 +331,15 @@ def test_the_other_way_round_flips_signs_and_verdicts(
         (-there["difference"]).tolist(), nan_ok=True
     )
     assert back["low"].tolist() == pytest.approx((-there["high"]).tolist(), nan_ok=True)
-    flipped = there["judged"].map({"better": "worse", "worse": "better"}).fillna(there["judged"])
-    assert back["judged"].tolist() == flipped.tolist()
-    assert {"better", "worse"} & set(back["judged"])
+    other = {"better": "worse", "worse": "better"}
+    assert back["judged"].tolist() == [other.get(one, one) for one in there["judged"]]
+    # two models this small differ in nothing after Holm's correction
+    one, another = (
+        [judge(row.difference, row.p, row.better) for row in table.itertuples()]
+        for table in (there, back)
+    )
+    assert another == [other.get(said, said) for said in one]
+    assert {"better", "worse"} & set(another)
     assert back["value"].tolist() == pytest.approx(there["reference_value"].tolist(), nan_ok=True)
 
 

@@ -146,6 +146,7 @@ def test_every_exam_has_measures_of_its_own(
         "erasure: fraction, optimum",
         "erasure: excess, attention",
         "erasure: optimal, attention",
+        "erasure: optimal where part is enough, attention",
         "erasure: delta_js, attention",
         "fragility: survives uniform",
         "fragility: survives permuted",
@@ -172,6 +173,8 @@ def test_every_exam_has_measures_of_its_own(
     excess = summary["excess"].loc["attention"]
     assert means["erasure: excess, attention"] == pytest.approx(excess["mean"])
     assert 100 * means["erasure: optimal, attention"] == pytest.approx(excess["optimal"])
+    part = means["erasure: optimal where part is enough, attention"]
+    assert 100 * part == pytest.approx(excess["optimal where part is enough"], nan_ok=True)
     fragility = verdict.summary("fragility")
     for kind, shown in (("uniform", "uniform"), ("permuted", "permuted (10 draws)")):
         survives = fragility.loc[shown, "decisions that survive"]
@@ -197,6 +200,11 @@ def test_a_decision_that_is_wrong_or_never_flips_is_left_out(
     optimal = column(found, "erasure: optimal, attention")
     assert optimal["value"].notna().tolist() == least.notna().tolist()
     assert set(optimal["reason"].dropna()) <= {"no erasure flips it"}
+    everything = wide(verdict.tables["erasure_minimal"])["everything"] == 1
+    part = column(found, "erasure: optimal where part is enough, attention")
+    assert part["value"].notna().tolist() == (least.notna() & ~everything).tolist()
+    told = "flips only when all weight is erased"
+    assert (part["reason"] == told).tolist() == (least.notna() & everything).tolist()
     # what something flips, but attention does not, counts against attention
     never = column(found, "erasure: fraction, attention")["value"].isna() & least.notna()
     assert (optimal.loc[never, "value"] == 0).all()
@@ -212,7 +220,7 @@ def test_documents_of_one_item_are_left_out_of_erasure(make_model: Make) -> None
         erasure = found[found["measure"].str.startswith("erasure")]
         for number, text in enumerate(texts):
             own = erasure[erasure["id"] == number]
-            assert len(own) == 5
+            assert len(own) == 6
             if " " not in text:
                 assert set(own["reason"]) == {"one item"}
 

@@ -13,9 +13,11 @@ from verax.cli import (
     demo,
     examine,
     explain,
+    figures,
     pack,
     papers,
     predict,
+    report,
     run,
     sweep,
     train,
@@ -28,7 +30,7 @@ from verax.version import __version__
 
 COMMANDS = (
     *(demo, corpora, train, examine, compare, predict, explain),
-    *(run, pack, unpack, sweep, adversary, papers),
+    *(run, pack, unpack, sweep, adversary, papers, report, figures),
 )
 
 

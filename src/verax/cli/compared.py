@@ -9,40 +9,19 @@ from typing import Any
 import pandas as pd
 
 from verax.cli.terminal import printable, table
+from verax.report.compared import (
+    TITLES,
+    called,
+    direction,
+    is_of_common_documents,
+    left_out,
+    mark,
+    shown_rows,
+)
 from verax.studies import Comparison
-from verax.studies.comparison.differences import (
-    BETTER,
-    DOCUMENTS,
-    NOTHING,
-    SEEDS,
-    UNCLEAR,
-    WORSE,
-)
-from verax.studies.comparison.directions import (
-    ATTENTION_ITSELF,
-    DECISIONS,
-    FEWER,
-    HIGHER,
-    LOWER,
-    NATS,
-    OTHER_ITEMS,
-    PERCENT,
-    POINTS,
-    SAME,
-    ZEROS,
-)
+from verax.studies.comparison.differences import DOCUMENTS, NOTHING, SEEDS
+from verax.studies.comparison.directions import FEWER, OTHER_ITEMS, PERCENT, POINTS, ZEROS
 
-TITLES = {
-    DECISIONS: "decisions",
-    "erasure": "erasure: what goes before a decision flips, by attention and at least (optimum)",
-    "agreement": "agreement: Kendall's τ-b of attention with other importances",
-    "dispersion": "dispersion: how spread attention and influence are, 1 where all have the same",
-    "fragility": "fragility: decisions when attention is replaced and all else stays",
-    "information": "information: what is left of a word in its state",
-    "leakage": "leakage: the decision, had attention been on one token alone; of correct decisions",
-}
-_ARROWS = {HIGHER: "↑ ", LOWER: "↓ ", "": "  "}
-_MARKS = {BETTER: "✓", WORSE: "✗", UNCLEAR: "·", "": ""}
 _LONGEST = 18
 """A longer name gets a letter as its column's head."""
 
@@ -54,15 +33,13 @@ def show(found: Comparison, screen: Any) -> None:
     for line in _legend(found, heads):
         screen.print(line, markup=False)
     for exam in dict.fromkeys(rows["exam"]):
-        own = rows[rows["exam"] == exam]
-        shown = {row.measure for row in own.itertuples() if _is_shown(row)}
-        own = own[own["measure"].isin(shown)]
+        own = shown_rows(rows[rows["exam"] == exam])
         if own.empty:
             continue
         screen.print(f"\n{TITLES.get(exam, exam)}", markup=False, style="italic")
         for made in _tables(own, found, heads, screen.width):
             screen.print(made)
-        for line in _left_out(found, set(own["measure"]), heads):
+        for line in left_out(found, set(own["measure"]), heads):
             screen.print(line, style="dim", markup=False)
     screen.print()
     for line in _footnotes(rows, found, heads):
@@ -115,23 +92,14 @@ def _least_width(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
     return longest + sum(2 + n for n in rest)
 
 
-def _is_shown(row: Any) -> bool:
-    """All but what says the same as another, or nothing, or is not of attention."""
-    if row.exam != "agreement":
-        return True
-    return " attention : " in row.measure and row.note not in (SAME, ATTENTION_ITSELF)
-
-
 def _lines(rows: pd.DataFrame, groups: Sequence[str]) -> Iterator[list[str]]:
     for measure, own in rows.groupby("measure", sort=False):
         every: dict[str, Any] = {str(row.group): row for row in own.itertuples()}
         shown = [every[name] for name in groups if name in every]
         one = next(iter(every.values()))
         digits = _digits([one.reference_value, *(row.value for row in every.values())], one.unit)
-        # between two groups it may be judged, between two others not: sparse attention has zeros
-        better = next((row.better for row in shown if row.better), "")
-        label = _ARROWS[better] + _label(str(measure)) + (" (nats)" if one.unit == NATS else "")
-        if any(_is_of_common_documents(row) for row in shown):
+        label = direction(shown) + called(str(measure), one.unit)
+        if any(is_of_common_documents(row) for row in shown):
             label += " †"
         cells = [label, _value(one.reference_value, one.unit, digits)]
         for name in groups:
@@ -140,19 +108,8 @@ def _lines(rows: pd.DataFrame, groups: Sequence[str]) -> Iterator[list[str]]:
                 cells += ["–", "–", ""]
             else:
                 value = _value(row.value, row.unit, digits)
-                cells += [value, _difference(row, digits), _mark(row)]
+                cells += [value, _difference(row, digits), mark(row)]
         yield cells
-
-
-def _label(measure: str) -> str:
-    """The measure without its exam's name."""
-    if measure.startswith("tau"):
-        over, _, pair = measure.partition(": ")
-        on, _, _, second = pair.split(" ")
-        return f"{on}: {second}{', on support' if over == 'tau on support' else ''}"
-    if measure.startswith("entropy"):
-        return measure
-    return measure.rpartition(": ")[2].removesuffix(" (correct decisions)")
 
 
 def _digits(numbers: Sequence[float], unit: str) -> int:
@@ -178,45 +135,8 @@ def _difference(row: Any, digits: int) -> str:
     return f"{text} ±{(row.high - row.low) / 2:.{digits}f}"
 
 
-def _mark(row: Any) -> str:
-    """By Holm's p; in brackets where only the measure's own interval says so."""
-    if row.judged != UNCLEAR or math.isnan(row.low) or row.low <= 0 <= row.high:
-        return _MARKS[row.judged]
-    return f"({_MARKS[BETTER if (row.difference > 0) == (row.better == HIGHER) else WORSE]})"
-
-
 def _rounded(value: float, digits: int) -> float:
     return round(value, digits) + 0.0  # and no minus in front of a zero
-
-
-def _is_of_common_documents(row: Any) -> bool:
-    """Whether the difference is of fewer documents than one of the values."""
-    return row.over == DOCUMENTS and 0 < row.pairs < max(row.n_reference, row.n)
-
-
-def _left_out(found: Comparison, measures: set[str], heads: dict[str, str]) -> Iterator[str]:
-    """A line per reason, for the measures that have the same numbers left out."""
-    missing = found.excluded()
-    missing = missing[missing["measure"].isin(measures)]
-    values = found.values()
-    whole = (
-        (values["n"] + values["excluded"])
-        .groupby([values["group"], values["measure"]], observed=True)
-        .sum()
-    )
-    totals = whole.to_dict()
-    said: dict[str, list[str]] = {}
-    for (measure, reason), part in missing.groupby(
-        ["measure", "reason"], sort=False, observed=True
-    ):
-        counts = part.groupby("group", sort=False, observed=True)["documents"].sum()
-        each = ", ".join(
-            f"{heads[str(group)]} {count:,} of {totals[group, measure]:,}"
-            for group, count in counts.items()
-        )
-        said.setdefault(f"{reason} ({each})", []).append(_label(str(measure)))
-    for reason, labels in said.items():
-        yield f"left out of {'; '.join(labels)}: {reason}"
 
 
 def _footnotes(rows: pd.DataFrame, found: Comparison, heads: dict[str, str]) -> Iterator[str]:
@@ -232,7 +152,7 @@ def _footnotes(rows: pd.DataFrame, found: Comparison, heads: dict[str, str]) -> 
             yield f"differences{which} from {reference}, ± half the 95% interval {text}"
     if (rows["over"] == NOTHING).any():
         yield "information has no interval with one model: it takes two seeds or more of each"
-    if any(_is_of_common_documents(row) for row in rows.itertuples()):
+    if any(is_of_common_documents(row) for row in rows.itertuples()):
         yield "† the difference is of the documents that have a value on both sides"
     judged = int(rows["holm"].notna().groupby(rows["group"]).sum().max())
     yield (
@@ -240,7 +160,7 @@ def _footnotes(rows: pd.DataFrame, found: Comparison, heads: dict[str, str]) -> 
         f"· unclear, after Holm's correction (m = {judged}); (✓) (✗) by its own interval alone"
     )
     if (rows["note"] == FEWER).any():
-        yield "items without weight need not go, by arithmetic: of erasure, optimal is judged"
+        yield "items without weight need not go, by arithmetic: optimal is judged instead"
     if (rows["note"] == ZEROS).any():
         yield "items without weight tie by arithmetic: agreement is judged on the support"
     attended = {name: models[0]["attended"] for name, models in found.manifest["groups"].items()}

@@ -15,9 +15,11 @@ from verax.corpora import Corpus, load_corpus
 from verax.exams import Verdict, examine
 from verax.exams.adversary import most_divergent
 from verax.exams.dispersion import normalised_entropy, support_size
+from verax.exams.verdict import REPORT
 from verax.files import refuse_foreign, replace_folder
 from verax.models import AttentionClassifier, decisions
 from verax.options import SEED, check
+from verax.report import report
 from verax.statistics import mean
 from verax.training import train
 
@@ -28,7 +30,11 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 SETTINGS: dict[str, Any] = {"epochs": 5, "min_df": 2, "metric": "accuracy"}
 EXAMINED = ("erasure", "agreement", "fragility", "leakage", "adversary")
+DRAWN = ("dispersion", "information")
+"""Exams that the report alone shows."""
 EXAMPLES = 2
+GALLERY, CURVES = 50, 3
+"""Reviews in the report, and those of which it draws what each token says alone."""
 _RANKINGS = ("attention", "product", "random", "optimum")
 _AGREED = {
     "gradient, inputs": "inputs: attention : gradient",
@@ -54,7 +60,9 @@ def add(verbs: Any) -> None:
         "fewest words a decision hangs on, whether decisions change when it is replaced, and "
         "how far another attention can be that decides the same.",
     )
-    parser.add_argument("--out", metavar="DIR", help="save the models and the table there")
+    parser.add_argument(
+        "--out", metavar="DIR", help="save the models, the table and report.html there"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes everything [0]")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
     parser.set_defaults(run=run)
@@ -70,14 +78,21 @@ def run(given: argparse.Namespace) -> None:
     screen.print(
         f"rotten_tomatoes: {len(corpus.train):,} reviews to train on, {len(corpus.test):,} to test"
     )
+    exams = [*EXAMINED, *(DRAWN if given.out else ())]
+    curves = CURVES if given.out else 0
     models: dict[str, AttentionClassifier] = {}
     verdicts: dict[str, Verdict] = {}
     rows = []
-    for name, options in MODELS.items():
+    for name, own in MODELS.items():
         model = models[name] = train(
-            corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **options
+            corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **own
         )
-        verdict = verdicts[name] = examine(model, corpus, EXAMINED, seed=given.seed, progress=True)
+        # the first model's most surprising reviews, so that all can be seen side by side
+        shown = [v.tables["gallery_documents"]["id"].tolist() for v in verdicts.values()]
+        kept = (shown[0] if shown else GALLERY) if given.out else 0
+        verdict = verdicts[name] = examine(
+            model, corpus, exams, seed=given.seed, gallery=kept, curves=curves, progress=True
+        )
         found = [measure(model, corpus), erased(verdict), agreed(verdict), replaced(verdict)]
         found.append(diverged(verdict))
         rows.append({"model": name, **{n: v for part in found for n, v in part.items()}})
@@ -138,7 +153,9 @@ def run(given: argparse.Namespace) -> None:
             _show(screen, name, model, corpus.test.texts[row])
     if given.out:
         _save(Path(given.out), models, verdicts, frame)
-        screen.print(f"\nsaved in {given.out}", markup=False)
+        screen.print(
+            f"\nsaved in {given.out}; to look at: {Path(given.out) / REPORT}", markup=False
+        )
     screen.print(f"\n{time.monotonic() - started:.0f} s", style="dim")
 
 
@@ -275,10 +292,11 @@ def _save(
             model.save(target / name)
             verdicts[name].save(target / f"{name}-verdict")
         frame.to_parquet(target / "demo.parquet", index=False)
+        report(verdicts, target / REPORT, "Three attentions on rotten_tomatoes")
 
     replace_folder(out, write, owned=_is_demo)
 
 
 def _is_demo(folder: Path) -> bool:
     names = {path.name for path in folder.iterdir()}
-    return names == {"demo.parquet", *MODELS, *(f"{name}-verdict" for name in MODELS)}
+    return names - {REPORT} == {"demo.parquet", *MODELS, *(f"{name}-verdict" for name in MODELS)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,10 +16,14 @@ from verax.corpora.corpus import SPLITS
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.exams.examine import EXAMS, chosen_exams, examine, reading_options
-from verax.exams.verdict import Verdict, is_only_a_verdict
+from verax.exams.verdict import REPORT, Verdict, is_only_a_verdict
 from verax.files import refuse_foreign
 from verax.models import load
 from verax.options import names
+from verax.report.tables import TITLES
+
+GALLERY, CURVES = 50, 3
+"""Documents that a report shows, and those of which it draws every token, unless told otherwise."""
 
 
 def add(verbs: Any) -> None:
@@ -38,7 +43,18 @@ def add(verbs: Any) -> None:
         metavar="NAME,…",
         help=f"which exams: {', '.join(EXAMS)} [all]",
     )
-    parser.add_argument("--out", metavar="DIR", help="write tables, summary and manifest there")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help=f"write tables, manifest and report.html there, with --curves {CURVES} unless it says "
+        "otherwise",
+    )
+    parser.add_argument(
+        "--gallery",
+        type=int,
+        metavar="N",
+        help=f"documents to keep with their text, for the report [{GALLERY} with --out, else 0]",
+    )
     add_examining(parser)
     parser.set_defaults(run=run)
 
@@ -71,6 +87,9 @@ def run(given: argparse.Namespace) -> None:
     if given.corpus:
         corpus = load_shown(given.corpus, **reading_options(model), **for_corpus)
     valid = names(*(EXAMS[name].options_class for name in chosen))
+    options = {name: vars(given)[name] for name in valid if name in vars(given)}
+    if given.out and "curves" in valid:
+        options.setdefault("curves", CURVES)
     verdict = examine(
         model,
         corpus,
@@ -78,9 +97,10 @@ def run(given: argparse.Namespace) -> None:
         split=given.split,
         seed=given.seed,
         sample=given.sample,
+        gallery=(GALLERY if given.out else 0) if given.gallery is None else given.gallery,
         max_tokens=given.max_tokens,
         progress=True,
-        **{name: vars(given)[name] for name in valid if name in vars(given)},
+        **options,
     )
     if corpus is not None:
         for note in corpus.notes:
@@ -89,33 +109,8 @@ def run(given: argparse.Namespace) -> None:
     if given.out:
         verdict.save(given.out)
         console().print(f"\nsaved in {given.out}", markup=False)
-
-
-TITLES = {
-    "documents": "documents",
-    "contingency": "which single erasure flips the decision: the top item by …, a random other",
-    "delta_js": "ΔJS: how much further the top item's erasure moves the output than a random one's",
-    "negative_delta_js": "negative ΔJS by Δα, top item by attention",
-    "delta_js_by_alpha": "ΔJS by Δα, top item by attention; near 0: |ΔJS| below 0.01",
-    "fraction": "share of the items erased, in order of …, when the decision first flips",
-    "mass": "attention erased by then",
-    "excess": "items erased beyond the smallest set that flips the decision",
-    "pairs": "which of two rankings flips the decision with fewer items",
-    "agreement_documents": "documents",
-    "agreement": "Kendall's τ-b between two importances, a document at a time",
-    "agreement_on_support": "the same among the items that attention gives weight",
-    "dispersion_documents": "documents",
-    "fragility_documents": "documents",
-    "fragility": "decisions when attention is replaced and all else stays; Δ in points",
-    "information": "mutual information of a word and the cluster of its state, in nats",
-    "word_vectors": "word vectors e and states h of these words, root mean squares",
-    "leakage": "probability of the decision, had attention been on one token alone",
-    "adversary_documents": "documents",
-    "adversary": "the most divergent attention that moves the decision's probability by ε at most",
-    "adversary_search": "the same by Jain & Wallace's search, which penalises |Δp| beyond 0.01",
-    "adversary_groups": "by decided class and largest weight; permuted: median over random orders",
-    "entropy": "normalised entropy: 0 where one position has all, 1 where all have the same",
-}
+        verdict.report(Path(given.out) / REPORT)
+        console().print(f"to look at: {Path(given.out) / REPORT}", markup=False)
 
 
 def show(verdict: Verdict) -> None:

@@ -13,6 +13,7 @@ from verax.cli.run import add_running, ended_politely, parts, seconds, seed_list
 from verax.cli.terminal import console, printable, table
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
+from verax.exams.verdict import REPORT
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
@@ -21,6 +22,7 @@ from verax.papers.page import as_published, label, narrowly, shown
 from verax.papers.probing import PROBES
 from verax.papers.results import Missing, part_of
 from verax.papers.running import read_parts, run_parts
+from verax.report import report as write_report
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
 from verax.studies.running.bars import Bars
@@ -251,12 +253,14 @@ def check(given: argparse.Namespace) -> None:
     found = _results(chosen, given)
     if not given.no_page:
         found.write(_folder(chosen, given))
+        write_report(found, _folder(chosen, given) / REPORT)
     if given.json:
         print(found.to_json(), end="")
         return
     show_claims(found)
     if not given.no_page:
-        console().print(f"the page is {_folder(chosen, given) / PAGE}", markup=False)
+        folder = _folder(chosen, given)
+        console().print(f"the page is {folder / PAGE}, to look at: {folder / REPORT}", markup=False)
 
 
 def show_claims(found: Checked) -> None:

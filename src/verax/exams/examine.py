@@ -29,6 +29,7 @@ from verax.exams.erasure.summary import summarise as summarise_erasure
 from verax.exams.exam import Exam
 from verax.exams.fragility.exam import FragilityExam
 from verax.exams.fragility.summary import summarise as summarise_fragility
+from verax.exams.gallery import Gallery
 from verax.exams.information.exam import InformationExam
 from verax.exams.information.summary import summarise as summarise_information
 from verax.exams.leakage.exam import LeakageExam
@@ -62,6 +63,7 @@ def examine(
     seed: int = 0,
     sample: int | None = None,
     importances: Mapping[str, Importance] | None = None,
+    gallery: int | Sequence[int] = 0,
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
     progress: bool | Display = False,
@@ -73,7 +75,9 @@ def examine(
     is loaded by name, read as the model reads; without one it is the corpus the model was trained
     on. `sample` examines at most so many documents of the split, drawn by the seed. `importances`
     adds rankings of your own by name: functions of (model, trace) that give a (batch, items)
-    tensor of scores. `options` are those of the exams, such as `draws`.
+    tensor of scores. `gallery` keeps so many of the most surprising documents, or those with these
+    ids, with their text and all that a page needs to show them (`Gallery`); it is no exam.
+    `options` are those of the exams, such as `draws`.
     `max_tokens` bounds the padded tokens held at once; it changes no result beyond rounding.
 
     >>> import verax
@@ -98,6 +102,7 @@ def examine(
         EXAMS[name](setting, seed, importances or {}, max_tokens)
         for name, setting in zip(exams, settings, strict=True)
     ]
+    shows = Gallery(gallery, max_tokens)
     if not isinstance(model, AttentionClassifier):
         model = load(model, device=device)
     if not isinstance(corpus, Corpus):
@@ -112,13 +117,17 @@ def examine(
         encoded = model.read(documents)
         for judge in judges:
             judge.begin(model, encoded)
+        shows.begin(model, documents, encoded)
         for trace in model.traces(encoded, max_tokens, display.watching("examining")):
             for judge in judges:
                 judge.see(model, trace)
+            shows.see(model, trace)
         for judge in judges:
             judge.conclude(display.watching)
+        shows.conclude(display.watching)
         with display.busy("gathering tables"):
             tables = {n: t for judge in judges for n, t in judge.tables().items()}
+            tables |= shows.tables()
             summary = pd.concat([SUMMARIES[EXAMS[n]](tables) for n in exams], ignore_index=True)
     manifest = {
         "format": FORMAT,
@@ -143,6 +152,8 @@ def examine(
         "torch": torch.__version__,
         "seconds": round(time.monotonic() - started, 3),
     }
+    if shows.size:
+        manifest["gallery"] = shows.manifest()
     return Verdict(tables, manifest, summary)
 
 

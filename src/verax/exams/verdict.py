@@ -14,7 +14,7 @@ from verax.errors import VeraxError
 from verax.files import replace_folder, write_text
 
 FORMAT = 1
-MANIFEST, SUMMARY = "manifest.json", "summary.parquet"
+MANIFEST, SUMMARY, REPORT = "manifest.json", "summary.parquet", "report.html"
 COLUMNS = ["exam", "table", "row", "column", "value", "low", "high", "n", "unit"]
 
 
@@ -66,6 +66,20 @@ class Verdict:
 
         replace_folder(folder, write, owned=is_only_a_verdict)
 
+    def report(self, path: str | Path) -> None:
+        """Write one HTML file that shows it all, needs no other and no network.
+
+        See `verax.report.report`, which shows several side by side.
+        """
+        from verax.report.report import report
+
+        report(self, path)
+
+    def _repr_html_(self) -> str:
+        from verax.report.notebook import verdict_html
+
+        return verdict_html(self)
+
 
 def load_verdict(folder: str | Path) -> Verdict:
     """The verdict saved in `folder`."""
@@ -87,13 +101,13 @@ def load_verdict(folder: str | Path) -> Verdict:
 
 
 def is_only_a_verdict(folder: Path) -> bool:
-    """Whether a folder holds a saved verdict and nothing else, so that it may be replaced."""
+    """Whether a folder holds a saved verdict, or one and its report, so that it may be replaced."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         tables = manifest["tables"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    names = {path.name for path in folder.iterdir()}
+    names = {path.name for path in folder.iterdir()} - {REPORT}
     return names == {MANIFEST, SUMMARY, *(f"{name}.parquet" for name in tables)}
 
 

@@ -32,6 +32,11 @@ class Checked:
     results: PaperResults
     probes: PaperResults | None = None
 
+    def _repr_html_(self) -> str:
+        from verax.report.notebook import paper_html
+
+        return paper_html(self)
+
     @cached_property
     def findings(self) -> list[tuple[Claim, Finding]]:
         return [(claim, claim.check(self.results)) for claim in self.paper.claims]

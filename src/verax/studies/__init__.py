@@ -6,11 +6,11 @@ from verax.studies.adversaries import (
     run_adversaries,
     seed_variance,
 )
-from verax.studies.comparison import Comparison, compare
+from verax.studies.comparison import Comparison, compare, load_comparison
 from verax.studies.grid import Study, read_study, shipped_studies
 from verax.studies.running.run import run_study
 from verax.studies.store import StudyResults, open_study, pack, unpack
-from verax.studies.sweep import LAMS, Sweep, run_sweep, sweep_of
+from verax.studies.sweep import LAMS, Sweep, load_sweep, run_sweep, sweep_of
 
 __all__ = [
     "LAMS",
@@ -21,6 +21,8 @@ __all__ = [
     "Sweep",
     "compare",
     "load_adversaries",
+    "load_comparison",
+    "load_sweep",
     "open_study",
     "pack",
     "read_study",

@@ -11,6 +11,7 @@ import pandas as pd
 from verax.errors import VeraxError
 from verax.exams.agreement.ranks import REASONS as NO_RANKS
 from verax.exams.dispersion.exam import REASONS as NO_SPREAD
+from verax.exams.erasure.summary import EVEN
 from verax.exams.tables import measured
 from verax.exams.verdict import Verdict
 
@@ -41,12 +42,14 @@ def document_measures(verdict: Verdict) -> pd.DataFrame:
     tau: inputs attention : …         rank agreement; `tau on support: …` among items with weight
     erasure: fraction, attention      of items erased at the first flip; `…, optimum` at least
     erasure: excess, attention        items erased beyond the smallest set that flips
-    erasure: optimal, attention       1 where there are none, of what any erasure flips
+    erasure: optimal, attention       1 where there are none, of what any erasure flips;
+                                      `optimal where part is enough, attention` of what flips
+                                      before all weight is erased, and 0 where that is uniform
     erasure: delta_js, attention      the top item against a random other
     fragility: survives uniform       1 where the decision stays; `… permuted` is a mean over draws
     fragility: tvd uniform, …         how far the output moves
     leakage: alone (correct decisions), agreeing (…), confidence (…)
-    adversary: jsd, ε 0.05            of the most divergent attention that keeps the prediction
+    adversary: jsd, ε 0.05            of the most divergent attention that moves p by ε at most
     adversary: held, ε 0.05           how much farther one could be that need not keep it
     adversary: permuted               median |Δŷ| over random orders of the weights
     """
@@ -97,18 +100,23 @@ def _erasures(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
     by_attention: dict[str, Any] = {"ranking": "attention", "draw": 0}
     many = {
         name: _column(tables["erasure_many"], name, **by_attention).reindex(ids)
-        for name in ("fraction", "excess")
+        for name in ("fraction", "mass", "excess")
     }
     single = _column(tables["erasure_single"], "delta_js", top="attention", rule="paper")
     least = _column(tables["erasure_minimal"], "fraction").reindex(ids)
     # one that attention never flips, though something does, is not optimal
     optimal = (many["excess"] == 0).astype(float).where(least.notna())
+    enough = _column(tables["erasure_minimal"], "everything").reindex(ids) != 1
+    even = many["mass"] - many["fraction"] <= EVEN
+    part = optimal.mask(even & (optimal == 1), 0.0).where(enough)
     never, nothing = "attention never flips it", "no erasure flips it"
+    whole = np.where(least.notna() & ~enough, "flips only when all weight is erased", nothing)
     for shown, values, why in (
         ("fraction, attention", many["fraction"], never),
         ("fraction, optimum", least, nothing),
         ("excess, attention", many["excess"], never),
         ("optimal, attention", optimal, nothing),
+        ("optimal where part is enough, attention", part, whole),
         ("delta_js, attention", single.reindex(ids), "not a number"),
     ):
         reasons = np.where(examined == 0, "one item", why).astype(object)

@@ -14,7 +14,7 @@ from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError
 from verax.exams.examine import EXAMS, check_split, chosen_exams, examine
-from verax.exams.verdict import Verdict, is_only_a_verdict, load_verdict
+from verax.exams.verdict import REPORT, Verdict, is_only_a_verdict, load_verdict
 from verax.files import refuse_foreign, replace_folder, write_text
 from verax.models.options import ModelOptions
 from verax.options import SEED, build, check, divide
@@ -132,9 +132,22 @@ class Sweep:
         replace_folder(folder, write, owned=is_only_a_sweep)
 
 
+def load_sweep(folder: str | Path) -> Sweep:
+    """What `Sweep.save` wrote in `folder`."""
+    path = Path(folder)
+    if not (path / MANIFEST).is_file():
+        raise VeraxError(f"{folder} holds no saved sweep: expected a folder that save wrote")
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        return Sweep(pd.read_parquet(path / "instances.parquet"), manifest)
+    except (OSError, ValueError) as error:
+        raise VeraxError(f"cannot read {folder}: {error}") from error
+
+
 def is_only_a_sweep(folder: Path) -> bool:
-    """Whether a folder holds a saved sweep and nothing else, so that it may be replaced."""
-    return {p.name for p in folder.iterdir()} == {MANIFEST, *(f"{n}.parquet" for n in _TABLES)}
+    """Whether a folder holds a saved sweep, or one and its report, so that it may be replaced."""
+    names = {path.name for path in folder.iterdir()} - {REPORT}
+    return names == {MANIFEST, *(f"{name}.parquet" for name in _TABLES)}
 
 
 def sweep_of(verdicts: Mapping[Point, Verdict]) -> Sweep:

@@ -30,6 +30,8 @@ FAR = 0.5
 """Nats of at most ln 2 = 0.693: beyond it two attentions have little in common."""
 CLOSE = 0.1
 """Changes of the output up to which it is still called the same, for the groups."""
+ROUNDING = 1e-9
+"""Nats by which two divergences that are the same may differ."""
 BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Of a document's largest weight; the last holds 1, too."""
 
@@ -68,7 +70,8 @@ def _best_cells(row: str, part: pd.DataFrame, instances: pd.DataFrame) -> Iterat
     yield number_cell(table, row, "sd", (_sd(jsd), np.nan, np.nan), n)
     yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
     yield percent_cell(table, row, f"JSD > {FAR:g}", mean_share(_far(jsd)), n)
-    held = np.maximum(instances["farthest"].to_numpy() - jsd, 0.0)
+    held = instances["farthest"].to_numpy() - jsd
+    held = np.where(held > ROUNDING, held, 0.0)
     yield number_cell(table, row, "held back", _divergence(held), n)
     yield number_cell(table, row, "|Δp|", within_one(mean(part["change"].to_numpy())), n)
     yield percent_cell(table, row, "decisions kept", mean_share(part["kept"].to_numpy()), n)

@@ -10,16 +10,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from verax.exams.cells import count_cell, defined, number_cell, percent_cell
+from verax.exams.cells import count_cell, defined, number_cell, percent_cell, points_cell
 from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
-from verax.statistics.intervals import Interval, mean, proportion, quantile
+from verax.statistics.intervals import Interval, mean, mean_share, proportion, quantile
+from verax.statistics.ratios import share
 
 BIN = 0.1
 NEAR = 0.01
 """A ΔJS nearer to 0 says little of which item mattered more."""
 WHISKER = 1.5
 """How many times the distance of the quartiles a box plot's whiskers reach beyond them."""
+PART, MORE = "optimal where part is enough", "more than random"
+"""Columns of `excess`, over the documents that flip before all weight is erased."""
+EVEN = 1e-6
+"""Rounding: of n equal weights the k largest have k/n, and of others more."""
 _FIVE = (("min", 0.0), ("q1", 0.25), ("median", 0.5), ("q3", 0.75), ("max", 1.0))
 Row = Mapping[str, Any]
 
@@ -202,7 +207,14 @@ def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> 
 
     Numbers are over the documents it flips. `optimal` is of all documents that can be flipped: one
     that a ranking fails to flip is not optimal, and is counted under `never, though possible`.
+
+    Where nothing flips the decision but to erase all weight, any order that ends there is optimal.
+    `optimal where part is enough` leaves those out, and `more than random` is what is left of it
+    beyond random order, document by document.
     """
+    enough = part_is_enough(least)
+    every = {n: [part_optimal(n, f)[enough] for f in frames] for n, frames in rankings.items()}
+    chances = [values for name, values in every.items() if _is_random(name)]
     possible = int(least["size"].notna().sum())
     for name, frames in rankings.items():
         flipped = [defined(frame["excess"]) for frame in frames]
@@ -217,7 +229,34 @@ def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> 
         yield number_cell("excess", name, "median ratio", found, n)
         shares = [proportion(int((v == 0).sum()), possible) for v in flipped]
         yield percent_cell("excess", name, "optimal", _average(shares), possible)
+        shares = [mean_share(values) for values in every[name]]
+        yield percent_cell("excess", name, PART, _average(shares), int(enough.sum()))
+        if chances and enough.any() and not _is_random(name):
+            chance = np.mean(chances[-1], axis=0)  # of all draws, if there are several
+            beyond = (share(every[name][0]) - share(chance)).interval
+            yield points_cell("excess", name, MORE, beyond, len(chance))
         yield count_cell("excess", name, "never, though possible", possible - n, possible)
+
+
+def _is_random(name: str) -> bool:
+    return name == "random" or name.startswith("random (")
+
+
+def part_is_enough(least: pd.DataFrame) -> NDArray[np.bool_]:
+    """Which documents some erasure flips that leaves weight on an item."""
+    return np.asarray(least["size"].notna() & (least["everything"] != 1))
+
+
+def part_optimal(name: str, frame: pd.DataFrame) -> NDArray[np.float64]:
+    """1 where a ranking flips with as few items as anything can; read it where part is enough.
+
+    Uniform attention names no item, whatever order its ties are put in: it is never optimal. The k
+    items of most weight have k/n of it only if all n have the same.
+    """
+    found = frame["excess"] == 0
+    if name == "attention":
+        found &= frame["mass"] - frame["fraction"] > EVEN
+    return np.asarray(found, dtype=np.float64)
 
 
 def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:

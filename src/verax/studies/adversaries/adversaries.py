@@ -16,6 +16,7 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.exams.adversary.summary import BINS
+from verax.exams.verdict import REPORT
 from verax.files import replace_folder, write_text
 from verax.statistics import holm, mean, paired, proportion
 from verax.studies.adversaries.choosing import Chosen, choose
@@ -273,5 +274,6 @@ def load_adversaries(folder: str | Path) -> Adversaries:
 
 
 def is_only_adversaries(folder: Path) -> bool:
-    """Whether a folder holds saved adversaries and nothing else, so that it may be replaced."""
-    return {p.name for p in folder.iterdir()} == {MANIFEST, *(f"{n}.parquet" for n in _TABLES)}
+    """Whether a folder holds saved adversaries, at most with a report: then it may be replaced."""
+    names = {path.name for path in folder.iterdir()} - {REPORT}
+    return names == {MANIFEST, *(f"{name}.parquet" for name in _TABLES)}

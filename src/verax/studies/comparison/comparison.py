@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from verax.errors import VeraxError
 from verax.exams.examine import EXAMS
+from verax.exams.verdict import REPORT
 from verax.files import replace_folder, write_text
 from verax.models.options import DENSE
 from verax.statistics import holm
@@ -38,15 +40,22 @@ class Comparison:
                number that is no mean (F1, Δ F1, pooled): the number plus the document's influence
     numbers    group, model, seed, measure, value: what has no documents (information)
     manifest   what was examined and how; `groups`: name → model, seed, encoder, … of each
+    curves     what each token of one text says alone to each group, if asked (see `token_curves`)
     """
 
     instances: pd.DataFrame
     numbers: pd.DataFrame
     manifest: Mapping[str, Any]
+    curves: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         measures = self.instances["measure"].nunique() + self.numbers["measure"].nunique()
         return f"Comparison({', '.join(self.groups)}: {measures} measures)"
+
+    def _repr_html_(self) -> str:
+        from verax.report.notebook import comparison_html
+
+        return comparison_html(self)
 
     @property
     def groups(self) -> list[str]:
@@ -172,8 +181,9 @@ class Comparison:
     def save(self, folder: str | Path, curves: pd.DataFrame | None = None) -> None:
         """Write tables as Parquet, and `comparison.json`, all at once.
 
-        table, values, excluded, instances; and `curves`, if given (see `token_curves`).
+        table, values, excluded, instances; and `curves`, if given here or there already.
         """
+        curves = self.curves if curves is None else curves
         tables = {
             "table": self.table(),
             "values": self.values(),
@@ -192,12 +202,31 @@ class Comparison:
         replace_folder(folder, write, owned=is_only_a_comparison)
 
 
+def load_comparison(folder: str | Path) -> Comparison:
+    """What `Comparison.save` wrote in `folder`."""
+    path = Path(folder)
+    if not (path / MANIFEST).is_file():
+        raise VeraxError(f"{folder} holds no saved comparison: expected a folder that save wrote")
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        instances = pd.read_parquet(path / "instances.parquet")
+        values = pd.read_parquet(path / "values.parquet")
+        drawn = path / f"{_CURVES}.parquet"
+        curves = pd.read_parquet(drawn) if drawn.is_file() else None
+    except (OSError, ValueError) as error:
+        raise VeraxError(f"cannot read {folder}: {error}") from error
+    # what has no documents is among the values alone, in its unit
+    rest = values[~values["measure"].isin(set(instances["measure"]))]
+    numbers = rest[[*_MODEL, "measure"]].assign(value=rest["value"] / rest["unit"].map(SCALE))
+    return Comparison(instances, numbers.reset_index(drop=True), manifest, curves)
+
+
 def _place(exam: str) -> int:
     order = [DECISIONS, *EXAMS]
     return order.index(exam) if exam in order else len(order)
 
 
 def is_only_a_comparison(folder: Path) -> bool:
-    """Whether a folder holds a saved comparison and nothing else, so that it may be replaced."""
-    names = {path.name for path in folder.iterdir()} - {f"{_CURVES}.parquet"}
+    """Whether a folder holds a saved comparison, at most with a report: then it may be replaced."""
+    names = {path.name for path in folder.iterdir()} - {f"{_CURVES}.parquet", REPORT}
     return names == {MANIFEST, *(f"{name}.parquet" for name in _TABLES)}

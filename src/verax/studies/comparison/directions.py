@@ -19,6 +19,7 @@ ZEROS = "items without weight tie by arithmetic: see on support"
 SAME = "judged over all items"
 OTHER_ITEMS = "of words in one and sentences in the other"
 FEWER = "items without weight need not go, by arithmetic: see optimal"
+ALL = "where all weight must go any order is, by arithmetic: see where part is enough"
 PEAKED = "of how peaked attention is, by arithmetic: see held"
 _COUNTED = ("erasure: fraction, attention", "erasure: excess, attention")
 _OF_ITEMS = ("erasure", "agreement", "leakage", "adversary")
@@ -41,7 +42,8 @@ _KINDS = {
     "erasure: fraction, attention": Kind("erasure", PERCENT, LOWER),
     "erasure: fraction, optimum": Kind("erasure", PERCENT),
     "erasure: excess, attention": Kind("erasure", NUMBER, LOWER),
-    "erasure: optimal, attention": Kind("erasure", PERCENT, HIGHER),
+    "erasure: optimal, attention": Kind("erasure", PERCENT, note=ALL),
+    "erasure: optimal where part is enough": Kind("erasure", PERCENT, HIGHER),
     "erasure: delta_js, attention": Kind("erasure", NUMBER, HIGHER),
     "support_share": Kind("dispersion", PERCENT),
     "support": Kind("dispersion"),

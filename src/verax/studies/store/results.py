@@ -6,7 +6,7 @@ import os
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,11 @@ class StudyResults:
         if self.left_out:
             said.append(f"packed without {len(self.left_out)} tables")
         return f"StudyResults({self.name}: {', '.join(said) or 'no cells'})"
+
+    def _repr_html_(self) -> str:
+        from verax.report.notebook import study_html
+
+        return study_html(self)
 
     @property
     def name(self) -> str:
@@ -191,6 +196,14 @@ class StudyResults:
         frames = {name: self._frame(key, name) for name in (*manifest["tables"], "summary")}
         summary = frames.pop("summary")
         return Verdict(frames, manifest, summary)
+
+    def manifest(self, key: str) -> Mapping[str, Any]:
+        """What was examined in a cell and how: its verdict's manifest.
+
+        Packed studies have it even where they were packed without the verdict's tables.
+        """
+        self._done(key)
+        return self._source.verdict(key)
 
     def verdicts(self, **where: Any) -> dict[str, Verdict]:
         """Verdicts of finished cells by key: all, or those of a configuration.

@@ -1,0 +1,59 @@
+"""`verax figures`: the charts of saved results as files for a paper."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from verax.cli.terminal import console, printable
+from verax.errors import VeraxError
+from verax.report.figures import FORMATS, charts_in, write_figures
+
+
+def add(verbs: Any) -> None:
+    parser = verbs.add_parser(
+        "figures",
+        usage="verax figures RUN … [--format svg|pdf|png] --out DIR",
+        help="write the charts of saved results as files",
+        description="Write the charts of the report as files for a paper: of saved verdicts, all "
+        "on the same scales; or of one sweep, one study of adversaries, one comparison, one study "
+        "of up to eight cells, or a paper's results.",
+    )
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="folder that examine, demo, run, sweep, adversary or compare wrote, or a paper's "
+        "results; NAME=FOLDER to name a model",
+    )
+    parser.add_argument("--format", default="svg", help=f"{', '.join(FORMATS)} [svg]")
+    parser.add_argument("--out", required=True, metavar="DIR", help="write the files there")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    if given.format not in FORMATS:
+        raise VeraxError(f"unknown format {given.format!r}: choose from {', '.join(FORMATS)}")
+    charts = charts_in(_named(given.runs))
+    if not charts:
+        raise VeraxError("nothing to draw: these results have no table with a chart")
+    paths = write_figures(charts, given.out, given.format)
+    screen = console()
+    for chart, path in zip(charts, paths, strict=True):
+        screen.print(printable(f"{path}  {chart.title}"), markup=False)
+
+
+def _named(runs: list[str]) -> list[str] | dict[str, str]:
+    """Folders as they are, or by name where all are named."""
+    named = ["=" in text and not Path(text).exists() for text in runs]
+    if not any(named):
+        return runs
+    if not all(named):
+        plain = runs[named.index(False)]
+        raise VeraxError(f"{plain} has no name, others have: name all, as in mine={plain}, or none")
+    pairs = [text.split("=", 1) for text in runs]
+    names = [name.strip() for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise VeraxError("two results have one name: give each its own")
+    return {name: folder for name, (_, folder) in zip(names, pairs, strict=True)}

@@ -1,0 +1,151 @@
+"""The gallery: which documents to show, and all that a page needs to question their attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from verax.corpora.batching import MAX_TOKENS, reading_batches
+from verax.corpora.corpus import Documents
+from verax.corpora.encoded import EncodedDocuments
+from verax.errors import VeraxError
+from verax.exams.gallery.deleting import change_without
+from verax.exams.gallery.keeping import document_rows, item_rows, token_rows
+from verax.exams.gallery.looking import EPSILON, look_at
+from verax.exams.gallery.surprise import best_measures, best_ranks, surprises
+from verax.models.classifier import AttentionClassifier
+from verax.models.head import two_columns
+from verax.models.trace import Trace
+from verax.options import check
+
+Rows = NDArray[np.int64]
+
+
+class Gallery:
+    """The most surprising documents of a split, or those named, with their text.
+
+    While the split is read, three numbers are kept of each document (`surprises`). Then those with
+    the best rank in any of the three are read again (of equal ranks the lower id), and deleted
+    from, which costs most, word by word. Gives three tables:
+
+    gallery_documents  in the order to show them; rank, ranked_by (the measure in which it ranks
+                       best: excess, jsd or tau), label, decision, items, the sizes at which the
+                       decision flips (by_attention, by_gradient, least), flips, everything, excess,
+                       jsd, certified, tau, and p_0, p_1, … of the classes, the model's own
+    gallery_items      for each attended item: its tokens [first, last), weight, adversary (its
+                       weight there), gradient, deleted (change of p by true deletion), alone (p_t),
+                       logit_0, … (ℓ_i, the bias included), and when it goes, from 0: by_attention,
+                       by_gradient, minimal (−1 where it is not in the smallest set)
+    gallery_tokens     item and text of each token
+
+    A sigmoid's one logit z is kept as two, 0 and z. Weights and item logits are float32, as a page
+    gets them; decisions, orders and sets are from these in float64.
+    """
+
+    def __init__(self, asked: int | Sequence[int], max_tokens: int = MAX_TOKENS) -> None:
+        given: Any = asked
+        self.named: list[int] | None = None
+        if isinstance(given, Iterable) and not isinstance(given, str):
+            named = (check("gallery", number, int, {}) for number in given)
+            self.named = list(dict.fromkeys(named))
+        self.size: int = (
+            check("gallery", given, int, {"minimum": 0}) if self.named is None else len(self.named)
+        )
+        self.max_tokens = max_tokens
+        self._rows: list[Rows] = []
+        self._found: list[NDArray[np.float64]] = []
+        self._tables: dict[str, pd.DataFrame] = {}
+        self._manifest: dict[str, Any] = {}
+
+    def begin(
+        self, model: AttentionClassifier, documents: Documents, encoded: EncodedDocuments
+    ) -> None:
+        """Told once what will be read; `encoded` is `documents` as the model reads them."""
+        self._model, self._documents, self._encoded = model, documents, encoded
+        unknown = set(self.named or []) - set(documents.ids.tolist())
+        if unknown:
+            raise VeraxError(
+                f"gallery names document {min(unknown)}, which is not among those examined: name "
+                "ids of the split, or say how many documents to show"
+            )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is one: it is made of item logits, which tell all for an affine head."""
+        return self.size > 0 and bool(getattr(self._model.head, "affine", False))
+
+    def see(self, model: AttentionClassifier, trace: Trace) -> None:
+        """Take one batch; batches come in any order."""
+        if self.named is not None or not self.is_open:
+            return
+        self._rows.append(trace.batch.keys.cpu().numpy())
+        self._found.append(surprises(look_at(model, trace)).cpu().numpy())
+
+    def conclude(
+        self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]] = lambda _: iter
+    ) -> None:
+        """Choose the documents and read them again; `watch(what)` shows how far it got."""
+        if not self.is_open:
+            self._manifest = {
+                "documents": 0,
+                "note": "no gallery: the model's head is not affine, so that item logits do not "
+                "tell what an erasure would do",
+            }
+            return
+        rows, ranks, measures = self._chosen()
+        batches = reading_batches(self._encoded.lengths[rows], self.max_tokens)
+        types = list(self._documents.lexicon)
+        parts = [self._keep(rows[some], types) for some in watch("gallery")(batches)]
+        documents, items, tokens = (
+            pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True)
+        )
+        order = self._documents.ids[rows]
+        ranked: dict[str, list[Any]] = {"ranked_by": measures, "rank": ranks.tolist()}
+        for name, values in ranked.items():
+            documents.insert(1, name, documents["id"].map(dict(zip(order, values, strict=True))))
+        found = {"documents": documents, "items": items, "tokens": tokens}
+        place = pd.Series(np.arange(len(order)), index=order)
+        for name, table in found.items():
+            by = np.argsort(place[table["id"]].to_numpy(), kind="stable")
+            self._tables[f"gallery_{name}"] = table.take(by).reset_index(drop=True)
+        bias = two_columns(self._model.head.bias.detach().float()).tolist()
+        self._manifest = {"documents": len(rows), "epsilon": EPSILON, "bias": bias}
+
+    def _chosen(self) -> tuple[Rows, NDArray[np.float64], list[str]]:
+        """Rows of the split, in the order to show them, their ranks, and what these are by."""
+        if self.named is not None:
+            place = {int(number): row for row, number in enumerate(self._documents.ids)}
+            rows = np.array([place[number] for number in self.named], dtype=np.int64)
+            return rows, np.full(len(rows), np.nan), [""] * len(rows)
+        rows, found = np.concatenate(self._rows), np.concatenate(self._found)
+        ranks, measures = best_ranks(found), best_measures(found)
+        best = np.lexsort([self._documents.ids[rows], ranks])[: self.size]
+        return rows[best], ranks[best], [measures[place] for place in best]
+
+    @torch.no_grad()
+    def _keep(
+        self, rows: Rows, types: list[str]
+    ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+        model, encoded = self._model, self._encoded
+        trace = model(encoded.batch(rows, model.device))
+        look = look_at(model, trace)
+        deleted = change_without(model, trace, self.max_tokens)
+        sentences = None if encoded.sentences is None else encoded.sentences.take(rows)
+        numbers = self._documents.token_numbers.take(rows)
+        return (
+            document_rows(trace, look),
+            item_rows(trace, look, deleted, sentences),
+            token_rows(trace.ids, numbers, types, sentences),
+        )
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        return dict(self._tables)
+
+    def manifest(self) -> dict[str, Any]:
+        """How many documents there are, ε, the bias; or a note that says why there are none."""
+        return dict(self._manifest)

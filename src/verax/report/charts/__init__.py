@@ -1,0 +1,70 @@
+"""Charts of verdicts, one file an exam, all models on the same scales; and of other results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from verax.exams.verdict import Verdict
+from verax.papers import Checked
+from verax.report.charts.chart import Chart
+from verax.report.rendering import require_altair
+from verax.studies import Adversaries, Comparison, Sweep
+
+__all__ = ["Chart", "charts_of", "charts_of_other", "charts_of_paper"]
+
+
+def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
+    """Every chart that these verdicts have tables for, by exam; at most eight models.
+
+    An exam that no verdict has, or that has nothing to draw, has no chart.
+    """
+    require_altair()
+    # Altair is wanted only where a chart is, and takes a while to load
+    from verax.report.charts import (
+        adversaries_of_cells,
+        adversary,
+        agreement,
+        contingency,
+        dispersion,
+        erasure_many,
+        erasure_single,
+        fragility,
+        information,
+        leakage,
+        means,
+    )
+    from verax.report.charts.series import Models
+
+    exams = (
+        *(erasure_single, contingency, erasure_many),
+        *(agreement, dispersion, fragility, information, leakage, adversary),
+        *(adversaries_of_cells, means),
+    )
+    models = Models(verdicts)
+    return [chart for exam in exams for chart in exam.charts(models)]
+
+
+def charts_of_other(found: Checked | Sweep | Adversaries | Comparison) -> list[Chart]:
+    """The charts of what is no verdict."""
+    if isinstance(found, Checked):
+        return charts_of_paper(found)
+    require_altair()
+    from verax.report.charts import adversaries, comparison, sweep
+
+    if isinstance(found, Sweep):
+        return list(sweep.charts(found))
+    if isinstance(found, Adversaries):
+        return list(adversaries.charts(found))
+    return list(comparison.charts(found))
+
+
+def charts_of_paper(checked: Checked) -> list[Chart]:
+    """The charts of a paper's tables and figures; the `exam` of each is its exhibit's name."""
+    require_altair()
+    from verax.report.charts.papers import exhibit_charts
+
+    return [
+        chart
+        for exhibit in checked.paper.exhibits
+        for chart in exhibit_charts(exhibit.name, exhibit.title, checked.tables[exhibit.name])
+    ]

@@ -1,0 +1,140 @@
+"""Trained adversaries: their outputs against their attention (Wiegreffe & Pinter 2019)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from verax.report.charts.chart import Chart, made
+from verax.report.charts.forms import data
+from verax.report.charts.placing import sides, texts
+from verax.report.charts.series import Series, shown_names
+from verax.report.charts.ticks import reach
+from verax.studies.adversaries.adversaries import Adversaries
+from verax.studies.adversaries.measuring import BASE
+
+_ADVERSARIES = "adversaries, one a λ"
+_SEEDS = "other seeds of the base"
+_MOST = 0.7
+_SIZE = (460, 260)
+_MEASURES = {
+    "tvd": (
+        "TVD of outputs against JSD of attentions",
+        "TVD of outputs from the base",
+        "A point an adversary: how far its attention is from the base's (JSD, right is farther) "
+        "and how far its outputs are (TVD, down is nearer). A line that stays low as it goes right "
+        "shows attentions that differ much and say the same.",
+    ),
+    "accuracy": (
+        "Accuracy against JSD of attentions",
+        "accuracy",
+        "A point an adversary: how far its attention is from the base's, and how often it is "
+        "right. The base is at the left end.",
+    ),
+}
+
+
+def charts(adversaries: Adversaries) -> Iterator[Chart]:
+    """The curve over λ, with the yardstick and the controls on the same axes."""
+    points = _points(adversaries)
+    for measure, (title, axis, reading) in _MEASURES.items():
+        there = points[points[measure].notna() & points["jsd"].notna()]
+        if (there["kind"] == _ADVERSARIES).any():
+            reading += (
+                " Adversaries are joined in order of λ, the weight on attending elsewhere; the "
+                "one chosen on validation is labelled, and others where there is room. Beside them "
+                "stand models that differ from the base only by seed, the yardstick, and controls. "
+                "Lines are 95% intervals."
+            )
+            yield _curve(there, measure, title, axis, reading)
+
+
+def _points(adversaries: Adversaries) -> pd.DataFrame:
+    """kind, label, place, and of jsd, tvd, accuracy each value with its interval."""
+    curve = adversaries.points()
+    curve = curve.assign(kind=_ADVERSARIES, place=range(len(curve)))
+    curve["label"] = [
+        f"λ {lam:g}{', chosen' if chosen else ''}"
+        for lam, chosen in curve[["lam", "chosen"]].itertuples(index=False)
+    ]
+    curve["first"] = [0 if chosen else 1 for chosen in curve["chosen"]]
+    yard = adversaries.yardstick().set_index("measure")
+    other = {"kind": _SEEDS, "place": 0, "label": "", "first": 1}
+    for name in ("jsd", "tvd", "accuracy"):
+        ends_of = dict(
+            zip((name, f"{name}_low", f"{name}_high"), ("mean", "low", "high"), strict=True)
+        )
+        other |= {column: yard.loc[name, source] for column, source in ends_of.items()}
+    controls = (
+        adversaries.controls().rename(columns={"name": "kind"}).assign(place=0, label="", first=1)
+    )
+    base = controls["kind"] == BASE
+    controls.loc[base, ["jsd", "tvd"]] = 0.0
+    found = pd.concat([curve, pd.DataFrame([other]), controls], ignore_index=True)
+    columns = [f"{n}{end}" for n in ("jsd", "tvd", "accuracy") for end in ("", "_low", "_high")]
+    found = found[["kind", "place", "label", "first", *columns]]
+    names = list(dict.fromkeys(found["kind"]))
+    return found.assign(kind=found["kind"].map(dict(zip(names, shown_names(names), strict=True))))
+
+
+def _curve(points: pd.DataFrame, measure: str, title: str, axis: str, reading: str) -> Chart:
+    series = Series("kind", list(dict.fromkeys(points["kind"])))
+    most = reach(points[measure].max()) if measure == "tvd" else 1.0
+    right = min(_MOST, reach(points["jsd"].max()))
+    x = alt.X(
+        "jsd:Q",
+        title="JSD of attention from the base, nats",
+        scale=alt.Scale(domain=[0, right], nice=False),
+    )
+    scale = alt.Scale(domain=[0, most], nice=False)
+    y = alt.Y(f"{measure}:Q", title=axis, scale=scale)
+    base = alt.Chart().encode(x=x, y=y)
+    rules = (
+        alt.Chart()
+        .mark_rule(opacity=0.7, clip=True)
+        .encode(
+            x=x,
+            y=alt.Y(f"{measure}_low:Q", title=axis, scale=scale),
+            y2=f"{measure}_high:Q",
+            color=series.colour(),
+        )
+    )
+    along = alt.FieldEqualPredicate(field="kind", equal=_ADVERSARIES)
+    line = (
+        base.transform_filter(along)
+        .mark_line(strokeWidth=2)
+        .encode(color=series.colour(), order="place:Q")
+    )
+    marks = base.mark_point(filled=True, size=60, opacity=1).encode(
+        color=series.colour(), shape=series.shape()
+    )
+    drawn = points.assign(side=_sides(points, measure, right, most)).drop(columns="first")
+    layered = alt.layer(rules, line, marks, *texts(base, "label"))
+    picture = layered.properties(data=data(drawn), width=_SIZE[0], height=_SIZE[1])
+    return made(f"adversaries-{measure}", "adversaries", title, reading, picture)
+
+
+def _sides(points: pd.DataFrame, measure: str, right: float, top: float) -> list[str]:
+    """On which side of its point each label stands; none where it would stand on something.
+
+    The chosen λ comes first, then the last, which is farthest from the base.
+    """
+    x = _SIZE[0] * points["jsd"].to_numpy(dtype=float) / right
+    values = points[[measure, f"{measure}_low", f"{measure}_high"]].to_numpy(dtype=float)
+    y, low, high = _SIZE[1] * (1 - np.clip(values, 0, top) / top).T
+    places = list(zip(x.tolist(), y.tolist(), strict=True))
+    own = points.assign(at=range(len(points)))
+    own = own[own["kind"] == _ADVERSARIES].sort_values("place")
+    strokes = [(places[a], places[b]) for a, b in itertools.pairwise(own["at"])]
+    strokes += [
+        ((x[k], low[k]), (x[k], high[k])) for k in range(len(points)) if not np.isnan(low[k])
+    ]
+    own = own.sort_values(["first", "place"], ascending=[True, False])
+    labels = {int(at): str(label) for at, label in zip(own["at"], own["label"], strict=True)}
+    chosen = own.loc[own["first"] == 0, "at"].tolist()
+    found = sides(labels, places, strokes, _SIZE, needed=chosen)
+    return [found.get(place, "") for place in range(len(points))]

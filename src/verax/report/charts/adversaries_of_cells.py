@@ -1,0 +1,116 @@
+"""Adversaries that a study's cells have trained, a line a model, as `adversaries` has those of one.
+
+Drawn from summaries (`verax.studies.adversaries.summary`), so over seeds where these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import altair as alt
+import pandas as pd
+
+from verax.report.charts.chart import Chart, made
+from verax.report.charts.forms import data
+from verax.report.charts.series import Models, of_column
+from verax.report.charts.ticks import reach
+from verax.studies.adversaries.measuring import BASE
+from verax.studies.adversaries.summary import CONTROLS, EXAM, SEEDS
+
+_MOST = 0.7
+"""ln 2 = 0.693 is the largest JSD there is."""
+_CURVE, _OTHERS, _BASE = "curve", "other seeds", "base"
+_READING = (
+    " Points are joined in order of λ, the weight on attending elsewhere ({lams}). Hollow diamonds "
+    "are models that differ from the base only by seed, where there are any: the yardstick. "
+    "Vertical lines are 95% intervals."
+)
+
+
+def charts(models: Models) -> Iterator[Chart]:
+    """TVD and accuracy against JSD."""
+    jsd = of_column(models.numbers(EXAM, EXAM), "JSD")
+    if jsd.empty:
+        return
+    lams = ", ".join(row.removeprefix("λ = ") for row in dict.fromkeys(jsd["row"]))
+    told = _READING.format(lams=lams)
+    yield from _chart(
+        models,
+        "TVD",
+        "TVD of outputs from the base",
+        "TVD of outputs against JSD of attentions",
+        "How far the attention of each adversary is from the base's (JSD, right is farther) and "
+        "how far its outputs are (TVD, down is nearer). A line that stays low as it goes right "
+        f"shows attentions that differ much and say the same.{told}",
+    )
+    yield from _chart(
+        models,
+        "accuracy",
+        "accuracy, %",
+        "Accuracy against JSD of attentions",
+        "How far the attention of each adversary is from the base's, and how often it is right. "
+        f"The base, where it was kept as a control, is at the left end.{told}",
+    )
+
+
+def _chart(models: Models, column: str, axis: str, title: str, reading: str) -> Iterator[Chart]:
+    points = _points(models, column)
+    if points.empty:
+        return
+    most = 100.0 if column == "accuracy" else reach(float(points["value"].max()))
+    right = min(_MOST, reach(float(points["jsd"].max())))
+    x = alt.X(
+        "jsd:Q",
+        title="JSD of attention from the base, nats",
+        scale=alt.Scale(domain=[0, right], nice=False),
+    )
+    scale = alt.Scale(domain=[0, most], nice=False)
+    y = alt.Y("value:Q", title=axis, scale=scale)
+    base = alt.Chart().encode(x=x, y=y)
+    rules = (
+        alt.Chart()
+        .mark_rule(opacity=0.7, clip=True)
+        .encode(x=x, y=alt.Y("low:Q", title=axis), y2="high:Q", color=models.colour())
+    )
+    along = alt.FieldOneOfPredicate(field="kind", oneOf=[_CURVE, _BASE])
+    beside = alt.FieldEqualPredicate(field="kind", equal=_OTHERS)
+    line = (
+        base.transform_filter(along)
+        .mark_line(strokeWidth=2)
+        .encode(color=models.colour(), strokeDash=models.dash(), order="place:Q")
+    )
+    marks = base.transform_filter(along).mark_point(filled=True, size=60, opacity=1)
+    others = base.transform_filter(beside).mark_point(
+        filled=False, shape="diamond", size=110, strokeWidth=2, opacity=1
+    )
+    picture = alt.layer(
+        rules,
+        line,
+        marks.encode(color=models.colour(), shape=models.shape()),
+        others.encode(color=models.colour()),
+    )
+    picture = picture.properties(data=data(points), width=460, height=260)
+    yield made(f"adversaries-{column.lower()}", EXAM, title, reading, picture)
+
+
+def _points(models: Models, column: str) -> pd.DataFrame:
+    """model, kind, row, place, jsd, and value with its interval."""
+    curve, seeds = models.numbers(EXAM, EXAM), models.numbers(EXAM, SEEDS)
+    seeds = seeds[seeds["row"] == "mean"]
+    parts = [
+        _joined(curve, column).assign(kind=_CURVE),
+        _joined(seeds, column).assign(kind=_OTHERS),
+    ]
+    if column == "accuracy":
+        controls = of_column(models.numbers(EXAM, CONTROLS), column)
+        own = controls[controls["row"] == BASE]
+        parts.insert(0, own.assign(kind=_BASE, jsd=0.0))
+    found = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    found["place"] = found.groupby("model", sort=False).cumcount()
+    return found[["model", "kind", "row", "place", "jsd", "value", "low", "high"]]
+
+
+def _joined(numbers: pd.DataFrame, column: str) -> pd.DataFrame:
+    jsd = of_column(numbers, "JSD").rename(columns={"value": "jsd"})
+    own = of_column(numbers, column)
+    return own.merge(jsd[["model", "row", "jsd"]], on=["model", "row"])

@@ -1,0 +1,142 @@
+"""How models differ from the first, by exam; what each token of one text says to each of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from verax.report.charts.chart import Chart, made
+from verax.report.charts.forms import intervals, lines
+from verax.report.charts.leakage import LONGEST
+from verax.report.charts.series import MOST, Series, shown_names
+from verax.report.charts.ticks import reach
+from verax.report.compared import CURVES, TITLES, called, direction, shown_rows
+from verax.report.rendering import printable
+from verax.studies import Comparison
+from verax.studies.comparison.directions import PERCENT, POINTS
+
+_POINTS = "points"
+_COUNTS = ("support", "erasure: excess, attention")
+_NAME, _LABEL = 70, 48
+"""Letters of a model's name, and of a measure's."""
+_WORDS, _WORD = 30, 14
+"""Words that an axis has room for, and letters of each."""
+_SLANTED = 18
+"""Words that have room for more than the height of a letter each."""
+
+
+def charts(comparison: Comparison) -> Iterator[Chart]:
+    """A chart an exam, of what is judged; of all there is where nothing is."""
+    table = shown_rows(comparison.table())
+    table = table[table["low"].notna()]
+    for exam, own in table.groupby("exam", sort=False):
+        judged = own[own["better"] != ""]["measure"]
+        if len(judged):
+            own = own[own["measure"].isin(set(judged))]
+        yield _differences(str(exam), own, comparison)
+    if comparison.curves is not None and len(comparison.curves):
+        yield _curves(comparison.curves)
+
+
+def _differences(exam: str, rows: pd.DataFrame, comparison: Comparison) -> Chart:
+    groups = [group for group in comparison.groups if group in set(rows["group"])][:MOST]
+    rows = rows[rows["group"].isin(groups)]
+    names = dict(zip(groups, shown_names(groups, _NAME), strict=True))
+    labels = _labels(rows)
+    panels = dict.fromkeys(labels, "")
+    if exam == "agreement":  # of inputs, and of items
+        panels = {measure: called(measure).partition(": ")[0] for measure in labels}
+        labels = {m: label.replace(f"{panels[m]}: ", "", 1) for m, label in labels.items()}
+    frame = rows.assign(
+        panel=rows["measure"].map(panels),
+        row=rows["measure"].map(labels),
+        model=rows["group"].map(names),
+        value=rows["difference"],
+    )
+    series = Series("model", list(names.values()))
+    pictures = []
+    for scale, part in frame.groupby(_scales(rows), sort=False):
+        drawn = part[["panel", "row", "model", "value", "low", "high"]]
+        # all labels for each, so that one stands exactly below the other
+        order = list(dict.fromkeys(labels.values()))
+        title = "difference, in points" if scale == _POINTS else "difference"
+        pictures.append(intervals(drawn, series, title, order, _around_zero(drawn), zero=True))
+    (reference,) = shown_names([comparison.reference], _NAME)
+    what = "Each point is a model's measure"
+    if len(groups) == 1:
+        what = f"Each point is the measure of {names[groups[0]]}"
+    reading = (
+        f"{what} less that of {reference}; lines are 95% intervals over "
+        f"{' or '.join(dict.fromkeys(rows['over']))}. One that crosses the dashed line at 0 leaves "
+        "it open which is the larger."
+    )
+    if (rows["better"] != "").any():
+        reading += " ↑ ↓ tell which way is better."
+    title = TITLES.get(exam, exam).partition(":")[0].capitalize()
+    picture = pictures[0] if len(pictures) == 1 else alt.vconcat(*pictures, spacing=14)
+    return made(f"comparison-{exam}", exam, f"{title}: differences", reading, picture)
+
+
+def _labels(rows: pd.DataFrame) -> dict[str, str]:
+    """Measure → its name, after which way is better."""
+    by = {str(measure): own for measure, own in rows.groupby("measure", sort=False)}
+    told = [direction(own.itertuples()) + called(measure) for measure, own in by.items()]
+    return dict(zip(by, shown_names(told, _LABEL), strict=True))
+
+
+def _scales(rows: pd.DataFrame) -> pd.Series:
+    """Which differences one axis can hold: in points, of shares and rates, of counts."""
+    scales = rows["measure"].where(rows["measure"].isin(_COUNTS), "rate")
+    return scales.where(~rows["unit"].isin((PERCENT, POINTS)), _POINTS)
+
+
+def _around_zero(rows: pd.DataFrame) -> tuple[float, float]:
+    least, most = float(rows["low"].min()), float(rows["high"].max())
+    if least == most == 0:
+        return -1.0, 1.0
+    return -reach(-least) if least < 0 else 0.0, reach(most) if most > 0 else 0.0
+
+
+def _curves(curves: pd.DataFrame) -> Chart:
+    models = list(dict.fromkeys(curves["model"]))[:MOST]
+    names = dict(zip(models, shown_names(models, _NAME), strict=True))
+    parts = []
+    for model, own in curves[curves["model"].isin(models)].groupby("model", sort=False):
+        each = -(-len(own) // LONGEST)
+        thin = own[["item", "p"]].groupby(np.arange(len(own)) // each).mean()
+        parts.append(thin.assign(model=names[model], panel=""))
+    found = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
+    found["place"] = found["item"] + 1
+    texts = [tuple(own["text"]) for _, own in curves.groupby("model", sort=False)]
+    axis = alt.Axis(tickMinStep=1, grid=False)
+    if len(set(texts)) == 1 and len(texts[0]) <= _WORDS:
+        words = json.dumps([_short(word) for word in texts[0]])
+        places = list(range(1, len(texts[0]) + 1))
+        axis = alt.Axis(
+            values=places,
+            labelExpr=f"{words}[datum.value - 1]",
+            labelAngle=-60 if len(places) <= _SLANTED else -90,
+            labelOverlap=False,  # every word, or the line cannot be read
+            grid=False,
+        )
+    x = alt.X("place:Q", title="place in the text", axis=axis)
+    few = bool((found.groupby("model").size() <= _WORDS).all())
+    series = Series("model", list(names.values()))
+    return made(
+        "comparison-curves",
+        CURVES,
+        "What each token would say alone",
+        f"Along the text, the probability of {shown_names([curves['class'].iloc[0]])[0]}, had "
+        "attention been on that token alone. A line that is high throughout tells the decision "
+        "everywhere; one with peaks tells it at a few words.",
+        lines(found.drop(columns="item"), series, x, "probability", (0, 1), 150, few),
+    )
+
+
+def _short(word: str) -> str:
+    clean = printable(str(word))
+    return clean if len(clean) <= _WORD else clean[: _WORD - 1] + "…"

@@ -1,0 +1,78 @@
+"""Decision flips by the top item and by a random one (Serrano & Smith 2019, table 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from verax.report.charts.chart import Chart, made
+from verax.report.charts.forms import data
+from verax.report.charts.series import Models, shown_names
+from verax.report.rendering import CATEGORIES, INK
+
+CELLS = {
+    "both": ("flips", "flips"),
+    "only top": ("flips", "stays"),
+    "only random": ("stays", "flips"),
+    "neither": ("stays", "stays"),
+}
+"""Column of the table → what becomes of the decision with the top item, and with a random one."""
+PLACE = ["flips", "stays"]
+
+
+def charts(models: Models) -> Iterator[Chart]:
+    numbers = models.numbers("erasure", "contingency")
+    numbers = numbers[~numbers["row"].str.endswith("rule)") & numbers["value"].notna()]
+    if numbers.empty:
+        return
+    rows = list(dict.fromkeys(numbers["row"]))
+    shown = dict(zip(rows, shown_names([f"top by {row}" for row in rows]), strict=True))
+    cells = pd.DataFrame(
+        {
+            "model": numbers["model"],
+            "ranking": numbers["row"].map(shown),
+            "top": numbers["column"].map(lambda column: CELLS[column][0]),
+            "random": numbers["column"].map(lambda column: CELLS[column][1]),
+            "value": numbers["value"],
+        }
+    )
+    side = min(72, 440 // (2 * len(rows)))
+    header = alt.Header(title=None, labelOrient="top", labelFontWeight="normal")
+    column = alt.Column("ranking:N", sort=list(shown.values()), header=header)
+    layered = heat().properties(width=2 * side, height=2 * min(side, 46))
+    tables = []
+    for model, own in cells.groupby("model", sort=False):
+        table = layered.facet(data=data(own), column=column, spacing=14)
+        tables.append(table.properties(title=str(model)) if models.several else table)
+    yield made(
+        "erasure-contingency",
+        "erasure",
+        "Decision flips when one item is erased, percent of documents",
+        "Each table cuts the documents by whether the decision flips when the top item of a "
+        "ranking is erased (upper row) and when a random other item is (left column); its four "
+        "numbers are percents and add up to 100. Upper right: only the top item flips the "
+        "decision. Lower left: only the random one does, which an importance should never let "
+        "happen.",
+        alt.vconcat(*tables),
+    )
+
+
+def heat(dy: int = 0) -> Any:
+    """Two by two numbers in percent, darker where larger, from `top`, `random` and `value`."""
+    x = alt.X(
+        "random:N",
+        sort=PLACE,
+        title="a random item erased",
+        axis=alt.Axis(orient="bottom", labelAngle=0),
+    )
+    y = alt.Y("top:N", sort=PLACE, title="top item erased", axis=alt.Axis(labelAngle=0))
+    base = alt.Chart().encode(x=x, y=y)
+    opacity = alt.FillOpacity(
+        "value:Q", scale=alt.Scale(domain=[0, 100], range=[0.02, 0.6]), legend=None
+    )
+    cells = base.mark_rect(fill=CATEGORIES[0], stroke=INK, strokeWidth=0.5, strokeOpacity=0.5)
+    text = base.mark_text(color=INK, dy=dy).encode(text=alt.Text("value:Q", format=".1f"))
+    return alt.layer(cells.encode(fillOpacity=opacity), text)

@@ -1,0 +1,138 @@
+"""One item erased: ΔJS against Δα, and where it is negative (Serrano & Smith 2019, §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from verax.exams.tables import wide
+from verax.report.charts.chart import Chart, made
+from verax.report.charts.forms import side_by_side
+from verax.report.charts.series import Models, Series, of_column
+from verax.report.charts.ticks import reach
+from verax.report.rendering import CATEGORIES, GRID, INK
+
+POINTS = 800
+"""Of all models together; a file of more is slow to show."""
+_NEGATIVE = CATEGORIES[1]
+_MINUS = "replace(format(datum.value, '~g'), '-', '−')"
+"""A true minus in exponents, too."""
+
+
+def charts(models: Models) -> Iterator[Chart]:
+    points = _points(models)
+    if len(points):
+        yield _scatter(models, points)
+    negatives = models.numbers("erasure", "negative_delta_js")
+    if len(of_column(negatives, "documents")):
+        yield _negatives(models, negatives)
+
+
+def _points(models: Models) -> pd.DataFrame:
+    """model, delta_alpha, delta_js of the top item by attention, thinned."""
+    table = models.table("erasure_single")
+    if table.empty:
+        return table
+    table = table[(table["top"] == "attention") & (table["rule"] == "paper")]
+    found = wide(table, "model").reset_index()[["model", "delta_alpha", "delta_js"]].dropna()
+    parts = []
+    for _, own in found.groupby("model", sort=False):
+        most = POINTS // len(models.names)
+        if len(own) > most:
+            own = own.iloc[np.sort(np.random.default_rng(0).permutation(len(own))[:most])]
+        parts.append(own)
+    return pd.concat(parts, ignore_index=True) if parts else found
+
+
+def _scatter(models: Models, points: pd.DataFrame) -> Chart:
+    return made(
+        "erasure-delta-js",
+        "erasure",
+        "ΔJS against Δα: erasing the top item by attention, and a random other",
+        "A point a document: how much more the output moves when the item with most weight is "
+        "erased than when a random other is (ΔJS), against how much more weight it had (Δα). "
+        "Points below the line are documents where erasing the other item moved the output more. "
+        "If weights told importance, there would be few, and only at the left. At most "
+        f"{POINTS:,} points are drawn, picked at random.",
+        scatter(models, points),
+    )
+
+
+def scatter(series: Series, points: pd.DataFrame) -> Any:
+    """`delta_js` against `delta_alpha`, a picture a model, what is negative told apart."""
+    sign = np.where(points["delta_js"] < 0, "negative", "not negative")
+    points = points.assign(sign=sign)
+    signs = ["not negative", "negative"]
+    most = min(1.0, reach(points["delta_alpha"].max()))
+    x = alt.X(
+        "delta_alpha:Q",
+        title="Δα, difference of the two weights",
+        scale=alt.Scale(domain=[0, most], nice=False),
+        axis=alt.Axis(tickCount=5),
+    )
+    y = alt.Y("delta_js:Q", title="ΔJS, nats", axis=alt.Axis(labelExpr=_MINUS, tickCount=6))
+    colour = alt.Color(
+        "sign:N",
+        scale=alt.Scale(domain=signs, range=[CATEGORIES[0], _NEGATIVE]),
+        legend=alt.Legend(title="ΔJS", columns=2),
+    )
+    shape = alt.Shape(
+        "sign:N",
+        scale=alt.Scale(domain=signs, range=["circle", "triangle-down"]),
+        legend=alt.Legend(title="ΔJS", columns=2),
+    )
+    # one line, not one for each point
+    once = alt.Chart().transform_aggregate(points="count()")
+    zero = once.mark_rule(color=INK, strokeWidth=1).encode(y=alt.datum(0))
+    marks = (
+        alt.Chart()
+        .mark_point(filled=True, size=18, opacity=0.55)
+        .encode(x=x, y=y, color=colour, shape=shape)
+    )
+    layered = alt.layer(zero, marks)
+    return side_by_side(layered, points, series, 170 if series.several else 260)
+
+
+def _negatives(models: Models, numbers: pd.DataFrame) -> Chart:
+    parts = []
+    for column, kind in (("documents", "all"), ("negative", "with ΔJS < 0")):
+        own = of_column(numbers, column)[["model", "row", "value"]]
+        # rows are called "Δα 0.0 to 0.1"
+        place = own["row"].str.extract(r"([\d.]+) to ([\d.]+)").astype(float)
+        parts.append(own.assign(kind=kind, low=place[0], high=place[1]))
+    bars = pd.concat(parts, ignore_index=True)
+    return made(
+        "erasure-negative",
+        "erasure",
+        "Negative ΔJS by Δα",
+        "For each tenth of Δα, all documents (grey) and those where a random item mattered more "
+        "than the top one (coloured). Coloured bars far to the right are documents where attention "
+        "put much more weight on the item that mattered less.",
+        negative_bars(models, bars),
+    )
+
+
+def negative_bars(series: Series, bars: pd.DataFrame) -> Any:
+    """`value` documents from `low` to `high` of Δα, by `kind`, a picture a model."""
+    kinds = ["all", "with ΔJS < 0"]
+    colour = alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=kinds, range=[GRID, _NEGATIVE]),
+        legend=alt.Legend(title="documents", columns=2, symbolType="square"),
+    )
+    ticks = alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1], grid=False, format=".1f")
+    marks = (
+        alt.Chart()
+        .mark_bar(stroke=INK, strokeWidth=0.5, binSpacing=1)
+        .encode(
+            x=alt.X("low:Q", bin="binned", title="Δα", axis=ticks, scale=alt.Scale(domain=[0, 1])),
+            x2="high:Q",
+            y=alt.Y("value:Q", title="documents", stack=None, axis=alt.Axis(tickMinStep=1)),
+            color=colour,
+        )
+    )
+    return side_by_side(alt.layer(marks), bars, series, 140)

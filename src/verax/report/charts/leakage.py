@@ -1,0 +1,74 @@
+"""What tokens say on their own (Tutek & Šnajder 2020, figures 2–7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from verax.report.charts.chart import Chart, made
+from verax.report.charts.forms import histograms, lines
+from verax.report.charts.series import Models
+
+_PANELS = {"alone": "a token alone, mean of a document", "confidence": "the whole text"}
+LONGEST = 200
+"""Places along a line; of longer documents neighbours are drawn as their mean."""
+DOCUMENTS = 5
+
+
+def charts(models: Models) -> Iterator[Chart]:
+    table = models.table("leakage")
+    if len(table):
+        values = table[table["measure"].isin(list(_PANELS)) & table["value"].notna()]
+        parts = [values[values["measure"] == m].assign(panel=p) for m, p in _PANELS.items()]
+        drawn = pd.concat(parts, ignore_index=True)
+        if len(drawn):
+            yield _distribution(models, drawn)
+    tokens = models.table("leakage_tokens")
+    if len(tokens):
+        yield _curves(models, tokens)
+
+
+def _distribution(models: Models, drawn: pd.DataFrame) -> Chart:
+    return made(
+        "leakage-alone",
+        "leakage",
+        "How sure of the decision a single token is",
+        "Above: the probability of the class decided for, had attention been on one token alone, "
+        "averaged over a document's tokens. Below: what the model gives that class for the whole "
+        "text. Where the two look alike, any token tells the decision, neutral words too: the "
+        "encoder has spread the evidence, and attention need not find it.",
+        histograms(
+            drawn,
+            models,
+            "probability of the class decided for",
+            np.linspace(0, 1, 21).round(6).tolist(),
+        ),
+    )
+
+
+def _curves(models: Models, tokens: pd.DataFrame) -> Chart:
+    documents = list(dict.fromkeys(tokens["id"]))[:DOCUMENTS]
+    parts = []
+    for (model, own), part in tokens[tokens["id"].isin(documents)].groupby(
+        ["model", "id"], sort=False, observed=True
+    ):
+        each = -(-len(part) // LONGEST)
+        thin = part[["item", "p"]].groupby(np.arange(len(part)) // each).mean()
+        parts.append(thin.assign(model=str(model), panel=f"document {own}"))
+    found = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
+    found["place"] = found["item"] + 1
+    few = bool((found.groupby(["panel", "model"]).size() <= 40).all())
+    x = alt.X("place:Q", title="place in the text", axis=alt.Axis(tickMinStep=1, grid=False))
+    return made(
+        "leakage-tokens",
+        "leakage",
+        "What each token would say alone",
+        "Along a text, the probability of the class that the model decided for, had attention been "
+        "on that token alone. A line that is high throughout tells the decision everywhere; one "
+        "with peaks tells it at a few words. Lines of different models are comparable where they "
+        f"decide alike. Of texts of more than {LONGEST} tokens means of neighbours are drawn.",
+        lines(found.drop(columns="item"), models, x, "probability", (0, 1), 90, few),
+    )

@@ -1,0 +1,194 @@
+"""Curves of a paper: along λ, strength, weight or place in a text; outputs against attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from verax.report.charts.chart import Chart
+from verax.report.charts.forms import lines, panels
+from verax.report.charts.paper_frames import Shown, around
+from verax.report.charts.paper_made import drawn
+from verax.report.charts.series import Series, shown_names
+
+ALONG = {
+    "lam": "λ",
+    "strength": "the strength of grounding",
+    "item": "the place in the text",
+    "max α": "the largest weight of the document",
+}
+"""Columns that numbers lie along → what the axis is called."""
+STEPS = ("lam", "at", "other attention", "seed")
+"""Columns whose values are points of one curve."""
+_BESIDE = ("sd", "median", "documents")
+_ALL = "all"
+_MOST = 3
+_NAMES = {"p": "probability of the decision, by each token alone", "weight": "attention"}
+_AXES = {"p": "probability"}
+_LETTERS = 46
+_NO_LAM = "softmax"
+_APART = 0.6
+"""How far left of the smallest λ the point without one stands."""
+
+
+def along(shown: Shown, column: str) -> Iterator[Chart]:
+    """A chart a measure, of documents of any class."""
+    for name in ("class", column):
+        # a number of all is no point of the curve, and all classes are what is drawn
+        if name in shown.rows and (shown.rows[name] == _ALL).any():
+            wanted = {v for v in shown.rows[name] if (v == _ALL) == (name == "class")}
+            shown = shown.where(**{name: wanted})
+    split = "by" if "by" in shown.varying() else None
+    wanted_charts = [
+        (measure, by)
+        for by in (dict.fromkeys(shown.rows["by"]) if split else [None])
+        for measure in shown.measures
+        if measure not in _BESIDE
+    ][:_MOST]
+    for measure, by in wanted_charts:
+        own = shown.where(measure=measure, **({} if by is None else {"by": by}))
+        title = _NAMES.get(measure, measure)
+        told = title if by is None else f"{title}, {by}"
+        axis = _AXES.get(measure, title)
+        yield _along(own, column, axis, told, len(wanted_charts) > 1)
+
+
+def _along(shown: Shown, column: str, title: str, told: str, several: bool) -> Chart:
+    same = ("projection",) if column == "lam" else ()
+    found, order = shown.lines(shown.varying(column, "document", *same))
+    x: alt.X
+    if column == "lam":
+        found, x = _lam(found)
+    elif column == "item":
+        found["x"] = found["item"] + 1
+        x = alt.X(
+            "x:Q",
+            title=ALONG[column].removeprefix("the "),
+            axis=alt.Axis(tickMinStep=1, grid=False),
+        )
+    elif column == "strength":
+        found["x"] = found["strength"]
+        values = sorted(set(found["x"]))
+        scale = alt.Scale(type="symlog", constant=0.03, domain=[0, values[-1]], nice=False)
+        x = alt.X(
+            "x:Q",
+            title=ALONG[column].removeprefix("the "),
+            scale=scale,
+            axis=alt.Axis(values=values, format="~g", labelOverlap="greedy"),
+        )
+    else:
+        found["x"] = found[column].astype(str)
+        places = list(dict.fromkeys(found["x"]))
+        axis = alt.Axis(labelAngle=0)
+        x = alt.X(
+            "x:O",
+            sort=places,
+            title=ALONG[column].removeprefix("the "),
+            axis=axis,
+            scale=alt.Scale(padding=0.2),
+        )
+    found, series = _named(found, order)
+    kept = ["panel", "line", "x", "value", "low", "high", *({"joined"} & {*found})]
+    number = found["panel"].nunique()
+    height = 160 if number <= 3 else 120
+    picture = lines(found[kept], series, x, title, around(found), height)
+    reading = f"From left to right: {ALONG[column]}."
+    if found["low"].notna().any():
+        reading += " Bands are 95% intervals."
+    if column == "lam":
+        reading += " Larger λ is sparser attention; sparsemax is λ = 0"
+        reading += ", and softmax, which has none, stands apart." if _apart(found) else "."
+    return drawn(shown, told, reading, picture, several)
+
+
+def against(shown: Shown, step: str) -> Iterator[Chart]:
+    """How outputs move, or how well it decides, against how far attention is."""
+    measures = [m for m in ("TVD", "accuracy", "F1") if m in shown.measures][:2]
+    if step == "other attention":
+        kinds = shown.rows[step].astype(str).str.rpartition(", ")[0]
+        rows = shown.rows.assign(kind=kinds.where(kinds != "", shown.rows[step]))
+        shown = Shown(shown.name, shown.title, rows)
+    for measure in measures:
+        own = shown.where(measure=["JSD", measure])
+        found, order = own.lines(own.varying(step))
+        keys = [c for c in (*own.varying(), "panel", "line", "corpus") if c in found]
+        wide = found[found["measure"] == measure].merge(
+            found.loc[found["measure"] == "JSD", [*keys, "value"]],
+            on=keys,
+            suffixes=("", "_x"),
+        )
+        if wide.empty:
+            continue
+        wide = wide.rename(columns={"value_x": "jsd"})
+        wide["place"] = range(len(wide))
+        wide, series = _named(wide, order)
+        picture = _against(wide, series, measure, join=step != "seed")
+        reading = f"{measure} against the Jensen–Shannon divergence of attentions, in nats."
+        reading += " A line that stays where it is as it goes right shows attentions that differ"
+        reading += " much and say the same. Bars are 95% intervals."
+        yield drawn(shown, f"{measure} against JSD", reading, picture, several=True)
+
+
+def _against(wide: pd.DataFrame, series: Series, measure: str, join: bool) -> Any:
+    scale = alt.Scale(domain=list(around(wide)), nice=False)
+    right = min(0.7, float(wide["jsd"].max()) * 1.1 or 0.1)
+    x = alt.X(
+        "jsd:Q",
+        title="JSD of attention, nats",
+        scale=alt.Scale(domain=[0, round(right, 3)], nice=False),
+    )
+    y = alt.Y("value:Q", title=measure, scale=scale)
+    base = alt.Chart().encode(x=x, y=y, color=series.colour())
+    rule = alt.Chart().mark_rule(opacity=0.7, clip=True)
+    layers = [
+        rule.encode(
+            x=x, y=alt.Y("low:Q", title=measure, scale=scale), y2="high:Q", color=series.colour()
+        ),
+        base.mark_point(filled=True, size=50, opacity=1).encode(shape=series.shape()),
+    ]
+    if join:
+        line = base.mark_line(strokeWidth=2)
+        layers.insert(1, line.encode(strokeDash=series.dash(), order="place:Q"))
+    kept = ["panel", "line", "jsd", "place", "value", "low", "high"]
+    return panels(alt.layer(*layers).properties(width=460, height=200), wide[kept])
+
+
+def _lam(found: pd.DataFrame) -> tuple[pd.DataFrame, alt.X]:
+    """Places by symlog, named by λ; what has no λ stands apart, and no line leads there."""
+    there = found["lam"].notna()
+    found = found.assign(x=found["symlog"] if "symlog" in found else found["lam"])
+    names = {
+        round(float(x), 4): f"{lam:g}".replace("-", "−")
+        for x, lam in zip(found.loc[there, "x"], found.loc[there, "lam"], strict=True)
+    }
+    left = min(names) - _APART
+    found["x"] = found["x"].astype(float).where(there, left).round(4)
+    found["joined"] = ["yes" if own else "no" for own in there]
+    if not there.all():
+        names[round(left, 4)] = _NO_LAM
+    ticks = sorted(names)
+    shown = ", ".join(f"'{names[tick]}'" for tick in ticks)
+    label = f"[{shown}][indexof([{', '.join(map(str, ticks))}], datum.value)]"
+    edges = [ticks[0] - 0.25, ticks[-1] + 0.2]
+    x = alt.X(
+        "x:Q",
+        title="λ",
+        scale=alt.Scale(domain=edges, nice=False),
+        axis=alt.Axis(values=ticks, labelExpr=label, labelOverlap="greedy"),
+    )
+    return found, x
+
+
+def _apart(found: pd.DataFrame) -> bool:
+    return bool((found["joined"] == "no").any())
+
+
+def _named(found: pd.DataFrame, order: Sequence[str]) -> tuple[pd.DataFrame, Series]:
+    there = set(found["line"])
+    names = [name for name in order if name in there]
+    shown = shown_names(names, _LETTERS)
+    mapped = found["line"].map(dict(zip(names, shown, strict=True)))
+    return found.assign(line=mapped), Series("line", shown)

@@ -1,0 +1,134 @@
+"""Measured numbers with their intervals beside the published ones; contingency tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from verax.report.charts.chart import Chart
+from verax.report.charts.contingency import CELLS, PLACE, heat
+from verax.report.charts.forms import data, intervals
+from verax.report.charts.paper_frames import CORPUS, Shown, around
+from verax.report.charts.paper_made import drawn
+from verax.report.charts.series import Series, shown_names
+from verax.report.rendering import INK
+
+_MOST = 3
+"""Charts of one exhibit."""
+_BESIDE = ("sd", "pooled sd", "documents", "above ½")
+"""Measures that say something of another one."""
+_FEW = 4
+_ROWS = 90
+"""Rows in one chart; the table has the others."""
+
+
+def points(shown: Shown) -> Iterator[Chart]:
+    """A chart a measure, those with published numbers first; none where nothing could vary."""
+    own = shown.where(measure=[m for m in shown.measures if m not in _BESIDE])
+    if _alike(own):
+        yield from _points(own, "", several=False)
+        return
+    measures = [m for m in own.measures if _varies(own.where(measure=m))]
+    measures.sort(key=lambda m: not own.where(measure=m).rows["published"].notna().any())
+    for measure in measures[:_MOST]:
+        yield from _points(own.where(measure=measure), measure, len(measures) > 1)
+
+
+def contingency(shown: Shown) -> Iterator[Chart]:
+    """Tables of two by two, one a model; of each rule for the random item."""
+    rules = list(dict.fromkeys(shown.rows["rule"])) if "rule" in shown.rows else [None]
+    for rule in rules:
+        own = shown.where(measure=list(CELLS), **({} if rule is None else {"rule": rule}))
+        rows = own.rows
+        cells = pd.DataFrame(
+            {
+                "panel": own.told([*_corpora(own), *own.varying("top")]),
+                "top": [CELLS[measure][0] for measure in rows["measure"]],
+                "random": [CELLS[measure][1] for measure in rows["measure"]],
+                "value": rows["value"],
+                "printed": [f"({v:g})" if v == v else "" for v in rows["published"]],
+            }
+        )
+        picture = _tables(cells)
+        reading = (
+            "Documents by whether the decision flips when the top item is erased (upper row) and "
+            "when a random one is (left column), in percent."
+        )
+        if rows["published"].notna().any():
+            reading += " In brackets: published."
+        told = (
+            "" if rule is None else f"the random item by the rule of the {_RULES.get(rule, rule)}"
+        )
+        yield drawn(own, told, reading, picture, several=len(rules) > 1)
+
+
+_RULES = {"paper": "paper", "authors": "authors' code"}
+
+
+def _tables(cells: pd.DataFrame) -> Any:
+    layers = heat(dy=-8 if cells["printed"].any() else 0)
+    text = alt.Chart().encode(
+        x=alt.X("random:N", sort=PLACE), y=alt.Y("top:N", sort=PLACE), text="printed:N"
+    )
+    layered = layers + text.mark_text(color=INK, dy=12)
+    header = alt.Header(title=None, labelOrient="top", labelFontWeight="normal")
+    names = list(dict.fromkeys(cells["panel"]))
+    facet = alt.Facet("panel:N", sort=names, header=header)
+    return layered.properties(width=130, height=90).facet(
+        facet, data=data(cells), columns=3, spacing=28
+    )
+
+
+def _points(shown: Shown, measure: str, several: bool) -> Iterator[Chart]:
+    columns = shown.varying() + ([] if measure else ["measure"])
+    rows = shown.rows
+    corpus = _corpora(shown)
+    own: list[str] = []
+    if not columns:
+        corpus, columns = [], [CORPUS] if CORPUS in rows else ["measure"]
+    if len(columns) > 1:
+        # of the fewest values, the last: it is told by colour, the others by name
+        fewest = min(reversed(columns), key=lambda c: rows[c].nunique())
+        if rows[fewest].nunique() <= _FEW:
+            own = [fewest]
+    told = [c for c in columns if c not in own]
+    found = rows.assign(row=shown.told(told), line=shown.told(own), panel=shown.told(corpus))
+    if len(found) < 2 or len(found) > _ROWS:
+        return
+    order, lines = _shorter(shown.order(told)), _shorter(shown.order(own))
+    found["row"], found["line"] = found["row"].map(order), found["line"].map(lines)
+    kept = ["panel", "row", "line", "published", "value", "low", "high"]
+    series = Series("line", list(lines.values()))
+    axis = measure or "value"
+    picture = intervals(found[kept], series, axis, list(order.values()), around(found))
+    reading = "Points are measured."
+    if found["low"].notna().any():
+        reading = "Points are measured, lines their 95% intervals: over seeds where there are "
+        reading += "several, else over documents."
+    if found["published"].notna().any():
+        reading += " Hollow diamonds are the published numbers."
+    yield drawn(shown, measure, reading, picture, several)
+
+
+def _corpora(shown: Shown) -> list[str]:
+    return [CORPUS] if len(shown.corpora) > 1 else []
+
+
+def _shorter(names: Sequence[str]) -> dict[str, str]:
+    return dict(zip(names, shown_names(names), strict=True))
+
+
+def _varies(shown: Shown) -> bool:
+    """Whether it has an interval: sizes of corpora and settings of training have none."""
+    rows = shown.rows
+    return bool((rows["high"] - rows["low"] > 1e-9 * rows["value"].abs()).any())
+
+
+def _alike(shown: Shown) -> bool:
+    """Several measures, of a few numbers each, that one scale can hold."""
+    counts = shown.rows["measure"].value_counts()
+    small = bool(shown.rows["value"].abs().max() <= 1)
+    return len(counts) > 1 and int(counts.max()) < _FEW and small

@@ -1,0 +1,137 @@
+"""The models of a chart: their names, colours, shapes and dashes, and their numbers together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from verax.errors import VeraxError
+from verax.exams.verdict import COLUMNS, Verdict
+from verax.report.rendering import CATEGORIES, printable
+
+MOST = len(CATEGORIES)
+LONGEST = 32
+"""Letters of a name on a chart; the rest is an ellipsis."""
+SHAPES = (
+    *("circle", "square", "triangle-up", "diamond"),
+    *("cross", "triangle-down", "triangle-right", "triangle-left"),
+)
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 4], [4, 1], [1, 3], [12, 2, 2, 2])
+_WIDE = 540
+"""Pixels that a legend's columns share."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """What is told apart by colour, and by shape or dash too, so that colour is never alone.
+
+    field  the column of it, in every table drawn
+    names  as shown, in order
+    """
+
+    field: str
+    names: Sequence[str]
+
+    @property
+    def several(self) -> bool:
+        return len(self.names) > 1
+
+    def colour(self, line: bool = False, room: int = _WIDE) -> alt.Color:
+        """With a legend of marks, or of lines where there are no marks, `room` pixels wide."""
+        legend = self._legend(line, room)
+        return alt.Color(f"{self.field}:N", scale=self.scale(CATEGORIES), legend=legend, title=None)
+
+    def shape(self, room: int = _WIDE) -> alt.Shape:
+        legend = self._legend(room=room)
+        return alt.Shape(f"{self.field}:N", scale=self.scale(SHAPES), legend=legend, title=None)
+
+    def dash(self, line: bool = False) -> alt.StrokeDash:
+        """In the legend where that is of lines; a mark's outline would be dashed else."""
+        legend = self._legend(line) if line else None
+        return alt.StrokeDash(
+            f"{self.field}:N", scale=self.scale(DASHES), legend=legend, title=None
+        )
+
+    def offset(self) -> alt.YOffset:
+        """Below each other, in order, within the row of a category."""
+        return alt.YOffset(f"{self.field}:N", scale=alt.Scale(domain=list(self.names)))
+
+    def scale(self, values: Sequence[Any]) -> alt.Scale:
+        names = list(self.names)
+        return alt.Scale(domain=names, range=[values[k % len(values)] for k in range(len(names))])
+
+    def _legend(self, line: bool = False, room: int = _WIDE) -> alt.Legend | None:
+        if not self.several:
+            return None
+        widest = max(len(name) for name in self.names) * 7 + 45
+        columns = max(1, min(len(self.names), room // widest))
+        if line:
+            return alt.Legend(
+                columns=columns,
+                symbolType="stroke",
+                symbolSize=500,
+                symbolStrokeWidth=2,
+                labelLimit=_WIDE,
+            )
+        return alt.Legend(columns=columns, symbolStrokeWidth=0, labelLimit=_WIDE)
+
+
+class Models(Series):
+    """Verdicts by name, side by side: tables and summaries of all, with a column `model`."""
+
+    verdicts: list[Verdict]
+
+    def __init__(self, verdicts: Mapping[str, Verdict]) -> None:
+        if len(verdicts) > MOST:
+            raise VeraxError(
+                f"{len(verdicts)} models in one chart: at most {MOST} can be told apart, give fewer"
+            )
+        super().__init__("model", shown_names(list(verdicts)))
+        object.__setattr__(self, "verdicts", list(verdicts.values()))
+
+    def table(self, name: str) -> pd.DataFrame:
+        """A tidy table of all models that have it; without a row where none has."""
+        parts = [
+            own.tables[name].assign(model=model)
+            for model, own in zip(self.names, self.verdicts, strict=True)
+            if name in own.tables and len(own.tables[name])
+        ]
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+    def numbers(self, exam: str, table: str) -> pd.DataFrame:
+        """model, row, column, value, low, high, n of one table of the summaries."""
+        parts = []
+        for model, own in zip(self.names, self.verdicts, strict=True):
+            summary = own.summary()
+            rows = summary[(summary["exam"] == exam) & (summary["table"] == table)]
+            if len(rows):
+                parts.append(rows.assign(model=model))
+        if not parts:
+            return pd.DataFrame(columns=[*COLUMNS, "model"], dtype=object)
+        return pd.concat(parts, ignore_index=True)
+
+
+def of_column(numbers: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The rows of one column of a summary's table that have a value."""
+    return numbers[(numbers["column"] == column) & numbers["value"].notna()]
+
+
+def shown_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
+    """Names as a chart has room for, no two alike.
+
+    >>> shown_names(["base", "a model whose name goes on and on and on"])
+    ['base', 'a model whose name goes on and …']
+    """
+    found: list[str] = []
+    for name in names:
+        clean = " ".join(printable(str(name)).split()) or "–"
+        short = clean if len(clean) <= longest else clean[: longest - 2].rstrip() + " …"
+        unique, number = short, 2
+        while unique in found:
+            unique, number = f"{short} ({number})", number + 1
+        found.append(unique)
+    return found

@@ -1,0 +1,100 @@
+"""Charts of what was saved, as files for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from verax.errors import VeraxError, nearest
+from verax.exams.verdict import Verdict
+from verax.report.charts import Chart, charts_of, charts_of_other
+from verax.report.opening import open_found
+from verax.studies import StudyResults
+
+FORMATS = ("svg", "pdf", "png")
+MOST = 8
+"""Models on one chart."""
+
+
+def charts_in(runs: Sequence[str | Path] | Mapping[str, str | Path]) -> list[Chart]:
+    """The charts of saved results: of verdicts together, or of a study, a paper, a sweep, ….
+
+    `runs` are folders, or folders by the names that models shall have on the charts; without names
+    they are called as their folders are.
+    """
+    named = dict(runs) if isinstance(runs, Mapping) else _by_folder(runs)
+    if not named:
+        raise VeraxError("nothing to draw: give the folder of saved results")
+    verdicts: dict[str, Verdict] = {}
+    for name, run in named.items():
+        found = open_found(run)
+        if isinstance(found, Verdict):
+            verdicts[name] = found
+        elif len(named) > 1:
+            raise VeraxError(f"{run} is not a saved verdict: several can be drawn of verdicts only")
+        elif isinstance(found, StudyResults):
+            verdicts = study_verdicts(found)
+        elif isinstance(found, Mapping):
+            verdicts = dict(found)
+        else:
+            return charts_of_other(found)
+    return charts_of(verdicts)
+
+
+def write_figures(charts: Iterable[Chart], folder: str | Path, kind: str = "svg") -> list[Path]:
+    """Write each chart as a file of its name, in the colours of white paper; gives the paths."""
+    if kind not in FORMATS:
+        raise VeraxError(f"unknown format {kind!r}: {nearest(kind, FORMATS)}")
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise VeraxError(f"cannot write {folder}: it is a file, give a folder")
+    paths = []
+    for chart in charts:
+        made = _file(chart, kind)
+        path = target / f"{chart.name}.{kind}"
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(made)
+        except OSError as error:
+            raise VeraxError(f"cannot write {path}: {error.strerror}") from error
+        paths.append(path)
+    return paths
+
+
+def study_verdicts(study: StudyResults) -> dict[str, Verdict]:
+    """The verdicts of a study's finished cells, named by what tells them apart."""
+    if not study.done:
+        raise VeraxError(f"study {study.name} has no finished cell: run it")
+    if len(study.done) > MOST:
+        raise VeraxError(
+            f"study {study.name} has {len(study.done):,} finished cells, and a chart has room for "
+            f"{MOST}: save verdicts of some, open_study(…).verdicts(corpus=…), and draw these"
+        )
+    cells = study.cells.set_index("cell").loc[study.done]
+    told = [c for c in study.table("summary").columns if c in cells and cells[c].nunique() > 1]
+    rows = cells.index.to_series()
+    if told:
+        shown = {c: [v if isinstance(v, str) else f"{c} {v}" for v in cells[c]] for c in told}
+        rows = pd.DataFrame(shown, index=cells.index).agg(", ".join, axis=1)
+    names = rows.where(~rows.duplicated(keep=False), rows + " " + rows.index)
+    return {str(name): study.verdict(str(key)) for key, name in names.items()}
+
+
+def _by_folder(runs: Sequence[str | Path]) -> dict[str, str | Path]:
+    """The last part of each path, or the whole where two end alike."""
+    names = [Path(run).name or str(run) for run in runs]
+    alike = {name for name in names if names.count(name) > 1}
+    found: dict[str, str | Path] = {}
+    for name, run in zip(names, runs, strict=True):
+        found[str(run) if name in alike else name] = run
+    if len(found) < len(runs):
+        raise VeraxError("a folder is given twice: give each once")
+    return found
+
+
+def _file(chart: Chart, kind: str) -> bytes:
+    if kind == "svg":
+        return chart.svg("light").encode()
+    return chart.pdf() if kind == "pdf" else chart.png()

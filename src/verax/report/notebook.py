@@ -1,0 +1,184 @@
+"""What notebooks show: verdicts, comparisons, studies, papers, and words in colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from verax.errors import VeraxError, nearest
+from verax.exams.verdict import Verdict
+from verax.papers.checking import Checked
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.report.cells import study_witnesses
+from verax.report.headline import caveats, headline
+from verax.report.markup import element, named, text
+from verax.report.numerals import interval, numeral
+from verax.report.rendering import printable
+from verax.report.tables import html_table
+from verax.report.witness import Number, Witness
+from verax.report.words import statements
+from verax.studies.comparison.comparison import Comparison
+from verax.studies.store.results import StudyResults
+
+MOST_WORDS = 2_000
+"""Words of one text that a notebook shows; the others are counted."""
+MORE, LESS = (70, 150, 240), (230, 97, 0)
+"""Blue for scores above 0, orange below, as on a page: told apart by the colour-blind."""
+
+
+def verdict_html(verdict: Verdict) -> str:
+    """The headline, what each exam says, and the caveat."""
+    witness = Witness.of("", verdict)
+    said = statements(witness)
+    rows = [
+        ([one.exam, one.label], [_told(one.number), text(one.compared), text(one.leaning)])
+        for one in said
+    ]
+    heads = ["exam", "", "value, 95% interval", "compared", "speaks"]
+    title = element("p", element("b", text(headline(said))))
+    note = element("p", element("small", text(" ".join(caveats(witness)))))
+    return _styled(title + html_table(heads, rows, 2) + note)
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Every measure of every group beside the reference's, and whether it is better."""
+    table = comparison.table()
+    if table.empty:
+        return element("p", text(repr(comparison)))
+    rows = []
+    for row in table.to_dict("records"):
+        unit = str(row["unit"])
+        difference = Number(row["difference"], row["low"], row["high"], 0, _of_difference(unit))
+        cells = [
+            text(numeral(Number(row["reference_value"], unit=unit))),
+            text(numeral(Number(row["value"], unit=unit))),
+            _told(difference),
+            text("" if math.isnan(row["holm"]) else f"{row['holm']:.3g}"),
+            text(row["judged"] or row["note"]),
+        ]
+        rows.append(([str(row["group"]), str(row["measure"])], cells))
+    heads = ["model", "measure", comparison.reference, "value", "difference", "p, Holm", ""]
+    note = "Differences with 95% intervals; p corrected by Holm for the measures judged."
+    return _styled(html_table(heads, rows, 2) + element("p", element("small", text(note))))
+
+
+def study_html(results: StudyResults) -> str:
+    """What was asked, how far it is, and what exams say of each configuration, over seeds."""
+    title = element("p", element("b", text(results.question or results.name)))
+    counts = ", ".join(f"{number:,} {status}" for status, number in results.counts.items())
+    title += element("p", text(f"{results.name}: {counts or 'no cells'}"))
+    if "summary" not in results.tables:
+        return _styled(title)
+    witnesses = study_witnesses(results)
+    rows = [
+        ([witness.name, one.exam], [_told(one.number), text(one.compared), text(one.leaning)])
+        for witness in witnesses
+        for one in statements(witness)
+    ]
+    heads = ["model", "exam", "value, 95% interval", "compared", "speaks"]
+    lines = dict.fromkeys(line for witness in witnesses for line in caveats(witness))
+    note = element("p", element("small", text(" ".join(lines))))
+    return _styled(title + html_table(heads, rows, 2) + note)
+
+
+def paper_html(checked: Checked) -> str:
+    """Every claim, and whether it holds."""
+    counts = checked.counts
+    told = (
+        f"Of {len(checked.findings)} claims {counts[HOLDS]} hold, {counts[FAILS]} fail and "
+        f"{counts[UNDECIDED]} are undecided."
+    )
+    title = element("p", element("b", text(f"{checked.paper.authors}: {checked.paper.title}")))
+    rows = [
+        ([str(claim.id), claim.text], [text(claim.where), text(finding.verdict), text(finding.why)])
+        for claim, finding in checked.findings
+    ]
+    heads = ["claim", "", "where", "", "why"]
+    # a sentence wraps, other than a number
+    style = f".{_CLASS} .paper td:last-child{{white-space:normal;min-width:20em}}"
+    table = element("div", element("style", style) + html_table(heads, rows, 2), {"class": "paper"})
+    return _styled(title + element("p", text(told)) + table)
+
+
+@dataclass(frozen=True, eq=False)
+class Heat:
+    """Words of texts on a background as strong as their scores; made by `heat`.
+
+    texts  text → its decision, and words with scores
+    """
+
+    texts: Mapping[int, tuple[str, list[tuple[str, float]]]]
+    by: str
+
+    def __repr__(self) -> str:
+        return f"Heat({self.by}: {len(self.texts)} texts)"
+
+    def _repr_html_(self) -> str:
+        lines = [element("p", element("small", text(f"by {self.by}")))]
+        for decision, words in self.texts.values():
+            most = max((abs(s) for _, s in words if not math.isnan(s)), default=0.0) or 1.0
+            told = " ".join(_warm(word, score, most) for word, score in words[:MOST_WORDS])
+            if len(words) > MOST_WORDS:
+                told += text(f" … and {len(words) - MOST_WORDS:,} more words")
+            who = element("b", named(decision)) + " " if decision else ""
+            lines.append(element("p", who + told, {"style": _LINE}))
+        return element("div", "".join(lines))
+
+
+def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
+    """The words of an explanation in colour, for a notebook.
+
+    explanation  what `model.explain(texts)` gave
+    by           which of its importances; the first, unless one is named
+
+    Scores are shown relative to the strongest of each text: blue above 0, orange below.
+    """
+    known = [str(c) for c in explanation if str(c) not in _OTHER and _is_number(explanation[c])]
+    if not known or not {"text", "word"} <= set(explanation):
+        raise VeraxError("this table has no scores of words: give what model.explain returns")
+    chosen = known[0] if by is None else by
+    if chosen not in known:
+        raise VeraxError(f"no importance {by!r} in this explanation: {nearest(str(by), known)}")
+    texts = {}
+    for number, (_, own) in enumerate(explanation.groupby("text", sort=False, observed=True)):
+        decision = str(own["label"].iloc[0]) if "label" in own else ""
+        words = [(str(w), float(s)) for w, s in zip(own["word"], own[chosen], strict=True)]
+        texts[number] = (decision, words)
+    return Heat(texts, chosen)
+
+
+_CLASS = "verax-notebook"
+_LINE = "line-height:1.9;max-width:60em;overflow-wrap:anywhere"
+_OTHER = {"text", "word", "position", "label", "probability", "sentence", "id"}
+
+
+def _is_number(column: pd.Series) -> bool:
+    return pd.api.types.is_float_dtype(column)
+
+
+def _warm(word: str, score: float, most: float) -> str:
+    if math.isnan(score) or score == 0:
+        return element("span", named(printable(word)), {"style": "opacity:.6"})
+    share = min(1.0, abs(score) / most)
+    red, green, blue = (round(255 + share * (end - 255)) for end in (MORE if score > 0 else LESS))
+    style = f"background:rgb({red},{green},{blue});color:#000;border-radius:3px;padding:0 2px"
+    return element("span", named(printable(word)), {"style": style, "title": f"{score:.4g}"})
+
+
+def _told(number: Number) -> str:
+    within = interval(number)
+    return text(numeral(number) + (f" ({within})" if within else ""))
+
+
+def _styled(inner: str) -> str:
+    """Notebooks centre what is in tables; words read better from the left."""
+    style = f".{_CLASS} :is(th,td){{text-align:left;vertical-align:top}}"
+    style += f".{_CLASS} tbody th{{font-weight:normal}}.{_CLASS} td{{white-space:nowrap}}"
+    return element("div", element("style", style) + inner, {"class": _CLASS})
+
+
+def _of_difference(unit: str) -> str:
+    return "points" if unit in ("percent", "points") else "number"

@@ -1,0 +1,141 @@
+"""A paper's page: what holds, published beside measured. It shows no document."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from verax.papers import Checked
+from verax.papers.checking import TABLES
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.papers.exhibits import MEASURED, Exhibit
+from verax.papers.page import MOST_ROWS
+from verax.papers.page import shown as numeral
+from verax.report.charts.paper_frames import called
+from verax.report.facts import closed
+from verax.report.markdown import markdown
+from verax.report.markup import element, text
+from verax.report.page import Part
+from verax.report.sections import Chart, figures
+from verax.report.tables import html_table
+
+_SIGNS = {HOLDS: ("✓", "for"), FAILS: ("✗", "against"), UNDECIDED: ("?", "undecided")}
+_READING = (
+    "Published beside measured: mean ± standard deviation over seeds, and the 95% interval, over "
+    "documents where there is one seed. Bold: farther from the published number than seeds explain."
+)
+
+
+NOT_MEASURED = "Published, not measured here"
+_OPEN = 40
+"""Rows of a table that is shown open below its charts."""
+
+
+def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") -> list[Part]:
+    """Claims, what differs, what was done otherwise, every table and figure.
+
+    charts  of the exhibits: the `exam` of each is the exhibit's name
+    note    stands before the first exhibit
+    """
+    parts = [_claims(checked)]
+    for name, title in (
+        ("differences", "What differs from the published numbers"),
+        ("deviations", "What was done otherwise"),
+    ):
+        words = checked.paper.words(name)
+        if words:
+            parts.append(Part(name, title, markdown(words)))
+    notes = [line for line in (_READING, note) if line]
+    for exhibit in checked.paper.exhibits:
+        own = [chart for chart in charts if chart.exam == exhibit.name]
+        parts.append(_exhibit(exhibit, checked.tables[exhibit.name], own, notes))
+        notes = []
+    return parts
+
+
+def _claims(checked: Checked) -> Part:
+    counts, cells = checked.counts, checked.results.cells
+    corpora = ", ".join(dict.fromkeys(str(name) for name in cells["corpus"]))
+    told = (
+        f"Of {len(checked.findings)} claims {counts[HOLDS]} hold, {counts[FAILS]} fail and "
+        f"{counts[UNDECIDED]} are undecided."
+    )
+    inner = element("p", text(told), {"class": "headline"})
+    made = f"{cells['cell'].nunique():,} models were trained and examined, on {corpora}."
+    if checked.paper.url:
+        made += f" The paper: {checked.paper.url}"
+    inner += element("p", text(made), {"class": "note"})
+    items = ""
+    for claim, finding in checked.findings:
+        sign, style = _SIGNS[finding.verdict]
+        mark = element("span", f"{sign} {text(finding.verdict)}", {"class": f"mark {style}"})
+        body = element("p", f"{mark} <b>{claim.id}.</b> {text(claim.text)} ({text(claim.where)})")
+        for said, kind in ((finding.why, "note"), (finding.test, "test")):
+            body += element("p", text(said), {"class": kind}) if said else ""
+        items += element("li", body, {"data-claim": claim.id, "data-verdict": finding.verdict})
+    return Part("verdict", "Claims", inner + element("ul", items, {"class": "said"}))
+
+
+def _exhibit(
+    exhibit: Exhibit, table: pd.DataFrame, charts: Sequence[Chart], notes: Sequence[str]
+) -> Part:
+    lines = [line for line in (*notes, exhibit.note) if line]
+    inner = "".join(element("p", _coded(line), {"class": "note"}) for line in lines)
+    inner += figures(charts)
+    there = table["value"].notna()
+    if table.empty:
+        inner += element("p", "Nothing of it is in these results.")
+    elif len(table) > MOST_ROWS and there.sum() > MOST_ROWS:
+        told = f"{len(table):,} rows, beside the results in {TABLES}/{exhibit.name}.csv."
+        inner += element("p", text(told))
+    else:
+        if there.any():
+            shown = _table(exhibit, table[there])
+            long = bool(charts) and int(there.sum()) > _OPEN
+            inner += closed("The numbers", shown) if long else shown
+        if not there.all():
+            inner += closed(NOT_MEASURED, _table(exhibit, table[~there]))
+    name = called(exhibit.name)
+    return Part(exhibit.name, f"{name}: {exhibit.title}", inner, short=name)
+
+
+def _table(exhibit: Exhibit, table: pd.DataFrame) -> str:
+    """Published beside measured, or published alone where nothing is measured."""
+    labels = [str(name) for name in table if name not in MEASURED]
+    alone = bool(table["value"].isna().all())
+    heads = ["published"] if alone else ["published", "measured", "95% interval", "seeds"]
+    rows = [
+        ([_label(row[name]) for name in labels], _measured(row)[: len(heads)])
+        for row in table.to_dict("records")
+    ]
+    return html_table([*labels, *heads], rows, len(labels), exhibit.title)
+
+
+def _measured(row: dict[Any, Any]) -> list[str]:
+    published = text(numeral(row["published"]))
+    if math.isnan(row["value"]):
+        return [published]
+    value = numeral(row["value"])
+    if not math.isnan(row["sd"]):
+        value += f" ± {numeral(row['sd'], like=row['value'])}"
+    shown = text(value)
+    if not pd.isna(row["beyond"]) and row["beyond"]:
+        shown = element("b", shown)
+    ends = [numeral(row[end], like=row["value"]) for end in ("low", "high")]
+    within = "" if math.isnan(row["low"]) else " to ".join(ends)
+    return [published, shown, text(within), text(row["seeds"])]
+
+
+def _label(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _coded(line: str) -> str:
+    """What stands between backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", text(line))

@@ -1,0 +1,82 @@
+"""What a study was of: corpora, configurations, seeds, options and versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from verax.report.cells import labelled, varying
+from verax.report.facts import closed, fact_table
+from verax.report.markup import element, text
+from verax.report.page import Part
+from verax.report.sections import ABOUT
+from verax.report.tables import html_table
+from verax.report.witness import Witness
+from verax.studies import StudyResults
+
+_VERSIONS = ("verax", "torch", "device")
+_TOLD = ("corpus", "seed", "split", "sample", "exams", "adversaries", "fingerprint")
+
+
+def study_about(results: StudyResults, witnesses: Sequence[Witness]) -> Part:
+    """A line a fact, then every configuration, and the options that all have alike."""
+    cells = results.cells
+    last = list(cells).index("seconds")
+    options = [str(name) for name in list(cells)[2:last] if name not in _TOLD]
+    summary = results.summary()
+    lines: list[tuple[str, Any]] = [
+        ("question", results.question or ""),
+        ("corpora", _documents(summary)),
+        ("split", _distinct(cells["split"])),
+        ("sample", _distinct(cells["sample"])),
+        ("configurations", len(witnesses)),
+        ("seeds", [*_distinct(cells["seed"])]),
+        ("cells", [f"{number:,} {status}" for status, number in results.counts.items()]),
+        ("exams", list(dict.fromkeys(exam for w in witnesses for exam in w.exams))),
+        *((name, _distinct(cells[name])) for name in _VERSIONS if name in cells),
+    ]
+    inner = fact_table([(k, v) for k, v in lines if v], f"the study {results.name}")
+    if len(witnesses) > 1:
+        inner += closed("Configurations", _configurations(results, summary))
+    same = {name: found[0] for name in options if len(found := _distinct(cells[name])) == 1}
+    inner += closed("Options that all cells have", fact_table(list(same.items())))
+    if results.counts.get("failed"):
+        inner += closed("Cells that failed", _failures(results.failures))
+    return Part("about", ABOUT, inner)
+
+
+def _documents(summary: pd.DataFrame) -> list[str]:
+    """Each corpus, and how many of its documents were examined."""
+    rows = summary[(summary["row"] == "documents") & summary["table"].str.endswith("documents")]
+    most = rows.groupby(rows["corpus"].astype(str), sort=False)["value"].max().to_dict()
+    return [
+        f"{name} ({most[name]:,.0f} documents examined)" if name in most else name
+        for name in dict.fromkeys(summary["corpus"].astype(str))
+    ]
+
+
+def _configurations(results: StudyResults, summary: pd.DataFrame) -> str:
+    """Each by its name with all that varies, and its seeds."""
+    cells = labelled(results).drop_duplicates("cell").set_index("cell")
+    told = varying(summary)
+    rows = []
+    for name, own in cells.groupby("configuration", sort=False):
+        values = told.loc[own.index[0]].tolist()
+        seeds = ", ".join(str(seed) for seed in own["seed"])
+        rows.append(([str(name)], [text("" if pd.isna(v) else v) for v in values] + [text(seeds)]))
+    heads = ["", *(str(column).replace("_", " ") for column in told), "seeds"]
+    return html_table(heads, rows, title="what varies")
+
+
+def _failures(failures: pd.DataFrame) -> str:
+    lines = [
+        f"{row['corpus']}, seed {row['seed']}: {row.get('reason') or row.get('error')}"
+        for row in failures.to_dict("records")
+    ]
+    return element("ul", "".join(element("li", text(line)) for line in lines))
+
+
+def _distinct(column: pd.Series) -> list[Any]:
+    return list(dict.fromkeys(value for value in column.tolist() if not pd.isna(value)))

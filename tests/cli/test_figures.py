@@ -1,0 +1,114 @@
+"""`verax figures` as people call it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from verax.cli import figures
+from verax.cli.parsing import Parser
+from verax.errors import VeraxError
+from verax.exams import Verdict
+from verax.exams.verdict import summary_frame
+from verax.papers import check_paper, paper
+from verax.report.charts import charts_of_paper
+from verax.studies import Sweep
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+
+def call(*arguments: str) -> None:
+    parser = Parser(prog="verax")
+    figures.add(parser.add_subparsers(dest="verb", metavar="COMMAND", parser_class=Parser))
+    given = parser.parse(["figures", *arguments])
+    given.run(given)
+
+
+def saved(folder: str, value: float = 4.0) -> None:
+    cell = {"table": "information", "row": "frequent words", "column": "information", "n": 9}
+    summary = summary_frame("information", [{**cell, "value": value}])
+    Verdict({}, {"format": 1, "exams": ["information"], "tables": []}, summary).save(folder)
+
+
+@pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89P")])
+def test_writes_files(kind: str, start: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    saved("run")
+    call("run", "--format", kind, "--out", "figures")
+    assert [path.name for path in Path("figures").iterdir()] == [f"information-bars.{kind}"]
+    assert Path(f"figures/information-bars.{kind}").read_bytes().startswith(start)
+    assert f"figures/information-bars.{kind}  How much of the word" in capsys.readouterr().out
+
+
+def test_several_verdicts_are_on_one_chart() -> None:
+    for folder in ("a/run", "b/run"):
+        saved(folder)
+    call("a/run", "b/run", "--out", "by-path")
+    text = Path("by-path/information-bars.svg").read_text()
+    assert ">a/run<" in text
+    assert ">b/run<" in text
+    call("mine=a/run", "other=b/run", "--out", "by-name")
+    assert ">mine<" in Path("by-name/information-bars.svg").read_text()
+
+
+def a_sweep(folder: str) -> None:
+    rows = [
+        {"lam": lam, "seed": 0, "id": i, "measure": m, "value": 0.5 + i / 9, "reason": None}
+        for lam in (-1.0, 0.0, 0.5)
+        for i in range(3)
+        for m in ("accuracy", "support_share")
+    ]
+    Sweep(pd.DataFrame(rows)).save(folder)
+
+
+def test_a_sweep() -> None:
+    a_sweep("sweep")
+    call("sweep", "--out", "figures")
+    assert [path.name for path in Path("figures").iterdir()] == ["sweep-accuracy.svg"]
+
+
+def test_verdicts_in_one_folder_are_on_one_chart() -> None:
+    for folder in ("demo/soft-verdict", "demo/sparse-verdict"):
+        saved(folder)
+    call("demo", "--out", "figures")
+    text = Path("figures/information-bars.svg").read_text()
+    assert ">soft<" in text
+    assert ">sparse<" in text
+
+
+@pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("pdf", b"%PDF")])
+def test_a_paper(kind: str, start: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the results kept here: a file for each chart of the paper's own page."""
+    results = Path(__file__).parents[2] / "results" / "meister-2021"
+    call(str(results), "--format", kind, "--out", "figures")
+    files = {path.name: path.read_bytes() for path in Path("figures").iterdir()}
+    checked = check_paper(paper("meister-2021"), results)
+    assert set(files) == {f"{chart.name}.{kind}" for chart in charts_of_paper(checked)}
+    assert {f"table1.{kind}", f"figure2.{kind}"} <= set(files)
+    assert all(made.startswith(start) for made in files.values())
+    out = capsys.readouterr().out
+    assert all(f"figures/{name}  " in out for name in files)
+
+
+def test_refusals() -> None:
+    saved("run")
+    a_sweep("sweep")
+    Path("empty").mkdir()
+    Path("file").write_text("")
+    Verdict({}, {"format": 1, "exams": [], "tables": []}).save("bare")
+    for arguments, said in (
+        (["run", "--format", "gif", "--out", "x"], "unknown format 'gif': choose from svg, pdf"),
+        (["empty", "--out", "x"], "empty holds nothing to show: expected what verax examine"),
+        (["nowhere", "--out", "x"], "no folder nowhere"),
+        (["bare", "--out", "x"], "nothing to draw: these results have no table with a chart"),
+        (["run", "empty", "--out", "x"], "empty holds nothing to show"),
+        (["run", "sweep", "--out", "x"], "sweep is not a saved verdict"),
+        (["run", "run", "--out", "x"], "a folder is given twice"),
+        (["a=run", "run", "--out", "x"], "run has no name, others have"),
+        (["a=run", "a=run", "--out", "x"], "two results have one name"),
+        (["run", "--out", "file"], "cannot write file: it is a file, give a folder"),
+    ):
+        with pytest.raises(VeraxError, match=said):
+            call(*arguments)
+    assert not Path("x").exists()

@@ -1,0 +1,130 @@
+"""`verax report`: verdicts, demos, studies and papers as a page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import verax
+from verax.cli import main
+from verax.exams.verdict import REPORT, is_only_a_verdict
+
+
+@pytest.fixture(scope="module")
+def saved(planted: verax.Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two verdicts."""
+    folder = tmp_path_factory.mktemp("verdicts")
+    for name, projection in (("soft", "softmax"), ("sparse", "sparsemax")):
+        model = verax.train(planted, encoder="none", projection=projection, epochs=1, seed=1)
+        verax.examine(model, planted, exams=["fragility"]).save(folder / name)
+    return folder
+
+
+def test_a_verdict_becomes_a_page(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "r.html"
+    assert main(["report", str(saved / "soft"), "-o", str(out), "--title", "<mine>"]) == 0
+    page = out.read_text(encoding="utf-8")
+    assert "<title>&lt;mine&gt;</title>" in page
+    assert 'data-exam="fragility"' in page
+    assert str(out) in capsys.readouterr().out
+
+
+def test_several_verdicts_stand_side_by_side(saved: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.html"
+    places = [f"first={saved / 'soft'}", str(saved / "sparse")]
+    assert main(["report", *places, "-o", str(out)]) == 0
+    page = out.read_text(encoding="utf-8")
+    assert "<bdi>first</bdi>" in page
+    assert "<bdi>sparse</bdi>" in page
+    assert main(["report", str(saved), "-o", str(tmp_path / "all.html")]) == 0
+    assert "<bdi>soft</bdi>" in (tmp_path / "all.html").read_text(encoding="utf-8")
+
+
+def test_a_comparison_shows_itself_in_a_notebook(saved: Path) -> None:
+    found = verax.compare([str(saved / "soft"), str(saved / "sparse")])
+    shown = found._repr_html_()
+    table = found.table().set_index("measure")
+    for measure in table.index:
+        assert f"<bdi>{measure}</bdi>" in shown
+    survived = table.loc["fragility: survives uniform"]
+    assert f"<td>{survived['value']:.1f}%</td>" in shown
+    assert f"{survived['difference']:+.1f} (".replace("-", "−") in shown
+
+
+def test_a_study_shows_its_configurations_over_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(
+        "name: s\nquestion: which?\ncorpora:\n  planted: {documents: 90}\n"
+        "models: {encoder: none, projection: [softmax, sparsemax]}\n"
+        "training: {epochs: 1}\nseeds: [1, 2]\nexams: [fragility]\n"
+    )
+    assert main(["run", "s.yaml", "--out", "s", "--workers", "1"]) == 0
+    assert main(["report", "s"]) == 0
+    page = Path(REPORT).read_text(encoding="utf-8")
+    assert "<bdi>softmax</bdi>" in page
+    assert "<bdi>sparsemax</bdi>" in page
+    assert "Intervals are over 2 seeds" in page
+    assert re.search(r"<bdi>planted \(\d+ documents examined\)</bdi>", page)
+    found = verax.open_study("s").summary()
+    own = found[(found["row"] == "uniform") & (found["column"] == "decisions that survive")]
+    mean = own[own["projection"] == "softmax"]["value"].mean()
+    assert f"{mean:.1f}%" in page
+
+
+def test_examine_writes_a_report_last_and_may_replace_it(
+    planted: verax.Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = verax.load_corpus("planted", documents=90)
+    verax.train(corpus, encoder="none", epochs=1).save(tmp_path / "model")
+    command = ["examine", str(tmp_path / "model"), "--exams", "fragility", "--gallery", "3"]
+    for _ in range(2):
+        assert main([*command, "--out", str(tmp_path / "v")]) == 0
+    page = (tmp_path / "v" / REPORT).read_text(encoding="utf-8")
+    assert 'id="stand-root"' in page
+    assert is_only_a_verdict(tmp_path / "v")
+    assert REPORT in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        (["nowhere"], "no folder nowhere"),
+        (["."], "holds nothing to show: expected what verax examine, demo, run, sweep, adversary"),
+    ],
+)
+def test_what_cannot_be_shown_is_told_in_a_line(
+    places: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", *places]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_model_and_several_that_are_no_verdicts_are_refused(
+    planted: verax.Corpus, saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verax.train(planted, encoder="none", epochs=1).save(tmp_path / "model")
+    assert main(["report", str(tmp_path / "model")]) == 2
+    assert "model is a model: examine it, and give the verdict" in capsys.readouterr().err
+    verax.sweep(planted, [0, 0.5], encoder="none", epochs=1).save(tmp_path / "sweep")
+    assert main(["report", str(saved / "soft"), str(tmp_path / "sweep")]) == 2
+    assert "is no verdict: several can be shown only if all are" in capsys.readouterr().err
+
+
+def test_two_of_one_name_and_a_folder_as_file_are_refused(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(saved / "soft"), str(saved / "soft")]) == 2
+    assert "two verdicts are called 'soft'" in capsys.readouterr().err
+    assert main(["report", str(saved / "soft"), "-o", str(tmp_path)]) == 2
+    assert "it is a folder" in capsys.readouterr().err

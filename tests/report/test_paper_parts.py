@@ -1,0 +1,121 @@
+"""A paper's page: every claim with its verdict, every number beside the published one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import pandas as pd
+import pytest
+
+from verax.papers.checking import Checked
+from verax.papers.claims import Claim, Finding
+from verax.papers.exhibits import Exhibit, entry, frame
+from verax.papers.numbers import Number
+from verax.papers.paper import Paper
+from verax.papers.results import PaperResults
+from verax.report import report_page
+from verax.report.charts.paper_frames import called
+from verax.report.paper_parts import paper_parts
+from verax.report.sections import figures
+
+CELLS = pd.DataFrame([{"cell": "a1", "part": "p", "corpus": "sst", "seed": 1}])
+SUMMARY = pd.DataFrame(columns=["cell", "exam", "table", "row", "column", "value"])
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A chart as a page sees it."""
+
+    name: str
+    exam: str
+    title: str
+    reading: str
+    height: int = 9
+
+    def svg(self) -> str:
+        return f'<svg width="9" height="{self.height}"></svg>'
+
+
+def exhibit(results: PaperResults) -> pd.DataFrame:
+    near = Number.of([0.50, 0.52, 0.54], ["a", "b", "c"])
+    rows = [
+        entry({"corpus": "sst"}, "<τ>", near, published=0.9),
+        entry({"corpus": "imdb"}, "<τ>", None, published=0.8),
+    ]
+    return frame(rows)
+
+
+def _found(finding: Finding, results: PaperResults) -> Finding:
+    return finding
+
+
+def checked() -> Checked:
+    verdicts = ("holds", "fails", "undecided")
+    findings = [Finding(verdict, f"why {verdict}", "a test") for verdict in verdicts]
+    claims = [
+        Claim(number, f"claim <{found.verdict}>", "Table 1", partial(_found, found))
+        for number, found in enumerate(findings, start=1)
+    ]
+    shown = [
+        Exhibit("table1", "what & how", exhibit),
+        Exhibit("figure2", "nothing", lambda _: frame([])),
+    ]
+    paper = Paper("made-up-2000", "On <it>", "A & B", "http://x", "verax.papers", shown, claims)
+    return Checked(paper, PaperResults(CELLS, SUMMARY))
+
+
+def test_claims_have_their_verdicts_and_what_is_behind_them() -> None:
+    page = report_page(checked())
+    assert "Of 3 claims 1 hold, 1 fail and 1 are undecided." in page
+    for number, verdict in enumerate(("holds", "fails", "undecided"), start=1):
+        assert f'data-claim="{number}" data-verdict="{verdict}"' in page
+        assert f"claim &lt;{verdict}&gt;" in page
+        assert f'<p class="note">why {verdict}</p><p class="test">a test</p>' in page
+    assert "<title>A &amp; B: On &lt;it&gt;</title>" in page
+
+
+def test_published_stands_beside_measured_and_what_is_not_there_is_told() -> None:
+    page = report_page(checked())
+    # mean 0.52, sd 0.02 over three seeds; far from 0.9, so bold
+    assert "<td>0.900</td><td><b>0.520 ± 0.020</b></td>" in page
+    # what was not measured waits to be opened, with nothing but what was published
+    _, _, folded = page.partition("<summary>Published, not measured here</summary>")
+    assert "<td>0.800</td></tr>" in folded
+    assert "0.800" not in page[: page.index(folded)]
+    assert "Nothing of it is in these results." in page
+    assert ">Table 1</a>" in page
+    assert "stand-root" not in page
+
+
+def test_exhibits_are_named_as_people_name_them() -> None:
+    assert called("figure12") == "Figure 12"
+    assert called("gradient_loo") == "Gradient and leave-one-out"
+    assert called("word_vectors") == "Word vectors"
+
+
+def test_charts_stand_in_their_exhibit_and_a_page_without_them_says_why() -> None:
+    chart = Drawn("table1", "table1", "a chart", "Read it.")
+    parts = {part.id: part.inner for part in paper_parts(checked(), [chart], "no charts here")}
+    assert '<figure data-exam="table1" data-chart="table1">' in parts["table1"]
+    assert "no charts here" in parts["table1"]
+    assert "<figure" not in parts["figure2"]
+    assert "no charts here" not in parts["figure2"]
+
+
+@pytest.mark.parametrize(
+    ("heights", "last"), [((9, 9, 9), True), ((9, 9), False), ((9, 3, 9), False)]
+)
+def test_the_last_of_an_odd_number_alike_takes_the_width_of_both_columns(
+    heights: tuple[int, ...], last: bool
+) -> None:
+    drawn = figures([Drawn(f"c{k}", "e", "t", "r", height) for k, height in enumerate(heights)])
+    assert ('class="figures alike"' in drawn) is last
+
+
+def test_a_notebook_shows_every_claim_as_text() -> None:
+    shown = checked()._repr_html_()
+    for verdict in ("holds", "fails", "undecided"):
+        assert f"claim &lt;{verdict}&gt;" in shown
+        assert f"<td>{verdict}</td><td>why {verdict}</td>" in shown
+    assert "Of 3 claims 1 hold, 1 fail and 1 are undecided." in shown

@@ -1,0 +1,159 @@
+"""Tables: every number and interval once, models side by side, exclusions counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Any
+
+import pandas as pd
+import pytest
+from testimony import cell, optimal, survives, verdict, witness
+
+from verax.report.notebook import heat, verdict_html
+from verax.report.numerals import interval, numeral
+from verax.report.sections import exam_part
+from verax.report.tables import excluded, html_table, summary_table
+from verax.report.witness import Number
+
+
+class Grid(HTMLParser):
+    """The text of every cell, row by row; cells that span rows are in each."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._spans: dict[int, tuple[int, str]] = {}
+        self._inside = False
+        self._span = 1
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self.rows.append([])
+            left, text = self._spans.get(0, (0, ""))
+            if left:
+                self.rows[-1].append(text)
+                self._spans[0] = (left - 1, text)
+        if tag in ("td", "th"):
+            self._inside = True
+            self._span = int(dict(attributes).get("rowspan") or 1)
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self._inside = False
+            if self._span > 1:
+                self._spans[0] = (self._span - 1, self.rows[-1][-1])
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.rows[-1][-1] += data
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "ends"),
+    [
+        (Number(30.612, 23.71, 38.5, 147, "percent"), "30.6%", "23.7% to 38.5%"),
+        (Number(0.4837, 0.45, 0.512), "0.484", "0.450 to 0.512"),
+        (Number(0.00381, 0.0026, 0.005), "0.0038", "0.0026 to 0.0050"),
+        (Number(0.03, 0.026, 0.034), "0.030", "0.026 to 0.034"),
+        (Number(0.00001, -0.02, 0.02), "0.000", "−0.020 to 0.020"),
+        (Number(0.00001), "0.000010", ""),
+        (Number(3.2e-7, 1e-7, 5e-7), "3.2e−07", "1.0e−07 to 5.0e−07"),
+        (Number(1.5e-17, -1e-17, 2e-17), "0.000", "0.000 to 0.000"),
+        (Number(14.53, 13.0, 17.2), "14.5", "13.0 to 17.2"),
+        (Number(-3.99, unit="points"), "−4.0", ""),
+        (Number(12345.0, unit="count"), "12,345", ""),
+        (Number(float("nan")), "–", ""),
+    ],
+)
+def test_numbers_are_shown_in_their_unit(number: Number, value: str, ends: str) -> None:
+    assert (numeral(number), interval(number)) == (value, ends)
+
+
+def test_models_stand_below_each_other_in_every_row() -> None:
+    one = witness(optimal(30.6, 23.7, 38.5), name="one")
+    other = witness(optimal(8.2, 4.7, 13.7), name="other")
+    assert Grid(summary_table("excess", [one, other])).rows == [
+        ["", "model", "optimal"],
+        ["attention", "one", "30.6% 23.7% to 38.5%"],
+        ["attention", "other", "8.2% 4.7% to 13.7%"],
+    ]
+
+
+def test_one_model_needs_no_column_for_its_name() -> None:
+    table = summary_table("excess", [witness(optimal(30.6, 23.7, 38.5))])
+    assert Grid(table).rows[0] == ["", "optimal"]
+
+
+def test_names_are_text() -> None:
+    table = html_table(["a<b"], [(["<img src=x>"], ["<i>1</i>"])])
+    assert "<img" not in table
+    assert "a&lt;b" in table
+    assert "<i>1</i>" in table  # cells are markup already
+
+
+def test_a_column_that_counts_nothing_left_out_is_not_shown() -> None:
+    place = ("agreement", "agreement", "items: attention : gradient")
+    none = cell(*place, "out: one position", 0.0, unit="count")
+    some = cell(*place, "out: first constant", 2.0, unit="count")
+    judged = witness(cell(*place, "τ-b", 0.5), none, some)
+    assert Grid(summary_table("agreement", [judged])).rows[0] == ["", "τ-b", "out: first constant"]
+    assert {k: n.value for k, n in excluded("agreement", judged).items()} == {
+        "agreement, items: attention : gradient: first constant": 2.0
+    }
+
+
+def test_documents_set_aside_are_counted_by_reason() -> None:
+    counts = {"documents": 10, "examined": 7, "set aside: one item": 3, "a tie": 0}
+    cells = [
+        cell("erasure", "documents", row, "value", float(n), unit="count")
+        for row, n in counts.items()
+    ]
+    found = excluded("erasure", witness(*cells))
+    assert {reason: number.value for reason, number in found.items()} == {"set aside: one item": 3}
+
+
+def test_nothing_left_out_is_said_only_by_exams_that_count() -> None:
+    counted = cell("fragility", "fragility_documents", "documents", "value", 10.0, unit="count")
+    assert "Nothing was left out." in exam_part("fragility", [witness(counted)], []).inner
+    uncounted = cell("leakage", "leakage", "all decisions", "a token alone", 0.7)
+    assert "left out" not in exam_part("leakage", [witness(uncounted)], []).inner
+    words = {"words": 1000.0, "occurrences": 4353.0}
+    cells = [
+        cell("information", "information", "frequent words", column, n, unit="count")
+        for column, n in words.items()
+    ]
+    page = exam_part("information", [witness(*cells)], []).inner
+    assert "frequent words, occurrences looked at; all others are left out: 4,353" in page
+
+
+def test_a_notebook_shows_the_headline_and_every_statement() -> None:
+    shown = verdict_html(verdict(optimal(10.0, 5.0, 15.0), survives(99.0, 98.0, 100.0)))
+    assert "Do not take this attention" in shown
+    rows = Grid(shown).rows
+    assert [row[0] for row in rows[1:]] == ["erasure", "fragility"]
+    assert "<script" not in shown
+
+
+def test_heat_is_as_strong_as_the_score_and_shows_text() -> None:
+    words = ["<b>", "good", "bad", "so"]
+    explained = pd.DataFrame(
+        {"text": 0, "label": "yes", "word": words, "attention": [0.5, 1.0, -1.0, 0.0]}
+    )
+    shown = heat(explained)._repr_html_()
+    assert "&lt;b&gt;" in shown
+    assert "<b><bdi>yes" in shown
+    assert "rgb(70,150,240)" in shown  # all of the blue for the strongest
+    assert "rgb(230,97,0)" in shown
+    assert "rgb(162,202,248)" in shown  # half of it, of (70, 150, 240) on white
+
+
+def test_in_a_browser_heat_of_a_long_word_wraps(open_page: Callable[..., Any]) -> None:
+    words = ["x" * 50_000, "a\u202eb"]
+    explained = pd.DataFrame({"text": 0, "word": words, "attention": [0.5, 1.0]})
+    shown = heat(explained)._repr_html_()
+    assert "\u202e" not in shown
+    view = open_page(shown, viewport={"width": 700, "height": 400})
+    assert view.evaluate("document.documentElement.scrollWidth") <= 700

@@ -1,0 +1,60 @@
+"""Summaries made up by hand, so that every sentence about them is known beforehand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from verax.exams.verdict import COLUMNS, Verdict
+from verax.report.witness import Witness
+
+Cell = tuple[str, str, str, str, float, float, float, str]
+
+
+def cell(
+    exam: str,
+    table: str,
+    row: str,
+    column: str,
+    value: float,
+    low: float = math.nan,
+    high: float = math.nan,
+    unit: str = "number",
+) -> Cell:
+    return exam, table, row, column, value, low, high, unit
+
+
+def summary(*cells: Cell, n: int = 100) -> pd.DataFrame:
+    rows = [(*c[:7], n, c[7]) for c in cells]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def witness(*cells: Cell, name: str = "mine", n: int = 100, **manifest: Any) -> Witness:
+    return Witness(name, summary(*cells, n=n), {"classes": ["no", "yes"], **manifest})
+
+
+def verdict(*cells: Cell, **manifest: Any) -> Verdict:
+    exams = list(dict.fromkeys(c[0] for c in cells))
+    return Verdict({}, {"exams": exams, "classes": ["no", "yes"], **manifest}, summary(*cells))
+
+
+def optimal(value: float, low: float, high: float) -> Cell:
+    return cell("erasure", "excess", "attention", "optimal", value, low, high, "percent")
+
+
+def part_optimal(value: float, low: float, high: float, row: str = "attention") -> Cell:
+    """Of the documents that change before all is erased."""
+    column = "optimal where part is enough"
+    return cell("erasure", "excess", row, column, value, low, high, "percent")
+
+
+def more_than_random(value: float, low: float, high: float) -> Cell:
+    given = (value, low, high, "points")
+    return cell("erasure", "excess", "attention", "more than random", *given)
+
+
+def survives(value: float, low: float, high: float) -> Cell:
+    given = (value, low, high, "percent")
+    return cell("fragility", "fragility", "uniform", "decisions that survive", *given)

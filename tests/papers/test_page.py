@@ -46,7 +46,7 @@ def test_claims_stand_with_verdict_and_test() -> None:
 
 def test_what_fails_narrowly_is_said_to() -> None:
     text = page(checked(value=0.4))
-    assert "0 hold, 1 fail (1 of them narrowly), 1 are undecided" in " ".join(text.split())
+    assert "0 hold, 1 fails (1 of them narrowly) and 1 is undecided." in " ".join(text.split())
     assert tables(text)[0][2][3] == "✗ fails, narrowly"
 
 
@@ -93,7 +93,7 @@ def test_it_says_what_it_is_made_of() -> None:
     text = page(checked())
     assert text.startswith("# Nobody: Nothing\n\n<https://example.org/1>\n\n")
     assert "6 trained and examined models on sst, imdb" in " ".join(text.split())
-    assert "Of 2 claims 1 hold, 0 fail, 1 are undecided" in " ".join(text.split())
+    assert "Of 2 claims 1 holds, 0 fail and 1 is undecided." in " ".join(text.split())
     assert "narrowly" not in text
     assert PAPER.words("deviations") in text
     cells = tables(text)[-1]

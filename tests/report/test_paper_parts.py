@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from verax.papers import check_paper
 from verax.papers.checking import Checked
 from verax.papers.claims import Claim, Finding
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.numbers import Number
 from verax.papers.paper import Paper
+from verax.papers.registry import paper
 from verax.papers.results import PaperResults
 from verax.report import report_page
 from verax.report.charts.paper_frames import called
@@ -61,13 +64,15 @@ def checked() -> Checked:
         Exhibit("table1", "what & how", exhibit),
         Exhibit("figure2", "nothing", lambda _: frame([])),
     ]
-    paper = Paper("made-up-2000", "On <it>", "A & B", "http://x", "verax.papers", shown, claims)
+    paper = Paper(
+        "made-up-2000", "On <it>", "A & B", "http://x", "verax.papers.meister_2021", shown, claims
+    )
     return Checked(paper, PaperResults(CELLS, SUMMARY))
 
 
 def test_claims_have_their_verdicts_and_what_is_behind_them() -> None:
     page = report_page(checked())
-    assert "Of 3 claims 1 hold, 1 fail and 1 are undecided." in page
+    assert "Of 3 claims 1 holds, 1 fails and 1 is undecided." in page
     for number, verdict in enumerate(("holds", "fails", "undecided"), start=1):
         assert f'data-claim="{number}" data-verdict="{verdict}"' in page
         assert f"claim &lt;{verdict}&gt;" in page
@@ -118,4 +123,24 @@ def test_a_notebook_shows_every_claim_as_text() -> None:
     for verdict in ("holds", "fails", "undecided"):
         assert f"claim &lt;{verdict}&gt;" in shown
         assert f"<td>{verdict}</td><td>why {verdict}</td>" in shown
-    assert "Of 3 claims 1 hold, 1 fail and 1 are undecided." in shown
+    assert "Of 3 claims 1 holds, 1 fails and 1 is undecided." in shown
+
+
+def test_a_narrow_failure_says_so_and_what_is_not_there_is_named() -> None:
+    made = checked()
+    narrow = Finding("fails", "why", "a test", narrowly=True)
+    claim = Claim(1, "so it is", "Table 1", partial(_found, narrow))
+    page = report_page(replace(made, paper=replace(made.paper, claims=[claim])))
+    assert "Of 1 claims 0 hold, 1 fails (1 of them narrowly) and 0 are undecided." in page
+    assert "✗ fails, narrowly" in page
+    assert "all of sst, 20news_sports, imdb, adversaries" in page
+
+
+def test_probes_stand_beside_what_differs_each_with_its_question() -> None:
+    results = Path(__file__).parents[2] / "results" / "tutek-snajder-2020"
+    parts = paper_parts(check_paper(paper("tutek-snajder-2020"), results))
+    ids = [part.id for part in parts]
+    assert ids[:4] == ["verdict", "differences", "probes", "deviations"]
+    inner = parts[2].inner
+    assert "<summary>unscaled: Is it the division by √size in dot attention?" in inner
+    assert "dot-unscaled" in inner

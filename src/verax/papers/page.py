@@ -24,7 +24,7 @@ _HOW_TO_READ = (
     f"explain. Cells are shown by the first {SHORT} digits of their keys; `{TABLES}/` has all of "
     "it as CSV, the chart data of figures too."
 )
-_PROBES = (
+HOW_PROBED = (
     "Short runs in which one thing is otherwise than in the studies above, to see whether it "
     f"explains a difference. No claim is judged by them. Numbers are as in the tables below; "
     f"`{TABLES}/{PROBES}.csv` has all columns."
@@ -40,7 +40,7 @@ def page(checked: Checked) -> str:
         f"# {paper.authors}: {paper.title}",
         f"<{paper.url}>" if paper.url else "",
         _about(checked),
-        _lacking(checked),
+        lacking(checked),
         "## Claims",
         _claims(checked),
         *_section(
@@ -65,13 +65,11 @@ def _section(title: str, *texts: str) -> list[str]:
 
 def _about(checked: Checked) -> str:
     cells = checked.results.cells.drop_duplicates("cell")
-    counts = checked.counts
     corpora = ", ".join(dict.fromkeys(str(name) for name in cells["corpus"]))
-    name, number = checked.paper.name, len(checked.findings)
+    name = checked.paper.name
     return (
         f"Made by `verax papers check {name}` from the results beside this page: {len(cells):,} "
-        f"trained and examined models on {corpora}. Of {number} claims {counts[HOLDS]} hold, "
-        f"{counts[FAILS]} fail{narrowly(counts)}, {counts[UNDECIDED]} are undecided. Run again: "
+        f"trained and examined models on {corpora}. {tally(checked.counts)} Run again: "
         f"`verax papers run {name} --scale full --vectors FILE`."
     )
 
@@ -85,12 +83,26 @@ def narrowly(counts: Mapping[str, int]) -> str:
     return f" ({counts[NARROWLY]} of them narrowly)" if counts[NARROWLY] else ""
 
 
-def _lacking(checked: Checked) -> str:
+def tally(counts: Mapping[str, int]) -> str:
+    """How many claims hold, fail and are undecided.
+
+    >>> tally({"holds": 7, "fails": 1, "undecided": 1, "narrowly": 0})
+    'Of 9 claims 7 hold, 1 fails and 1 is undecided.'
+    """
+    hold, fail, undecided = (counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED))
+    return (
+        f"Of {hold + fail + undecided} claims {hold} hold{'s' * (hold == 1)}, "
+        f"{fail} fail{'s' * (fail == 1)}{narrowly(counts)} and {undecided} "
+        f"{'is' if undecided == 1 else 'are'} undecided."
+    )
+
+
+def lacking(checked: Checked) -> str:
     """What of the full studies is not in the results: parts never run, and cells not done."""
-    return _not_there(checked.results, checked.paper.studies("full"))
+    return not_there(checked.results, checked.paper.studies("full"))
 
 
-def _not_there(results: PaperResults, parts: Iterable[str]) -> str:
+def not_there(results: PaperResults, parts: Iterable[str]) -> str:
     there = set(results.cells["part"])
     never = [part for part in parts if part not in there]
     told = [f"{number} cells of {part}" for part, number in results.unfinished.items()]
@@ -116,8 +128,8 @@ def _probes(checked: Checked) -> Iterator[str]:
     if checked.probes is None or table.empty:
         return
     yield "### Probes"
-    yield _PROBES
-    yield _not_there(checked.probes, checked.paper.studies(PROBES))
+    yield HOW_PROBED
+    yield not_there(checked.probes, checked.paper.studies(PROBES))
     if len(table) > MOST_ROWS:
         yield _link(PROBES, table)
         return

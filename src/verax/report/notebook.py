@@ -11,7 +11,7 @@ import pandas as pd
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
 from verax.papers.checking import Checked
-from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.papers.page import tally
 from verax.report.cells import study_witnesses
 from verax.report.headline import caveats, headline
 from verax.report.markup import element, named, text
@@ -86,14 +86,10 @@ def study_html(results: StudyResults) -> str:
 
 def paper_html(checked: Checked) -> str:
     """Every claim, and whether it holds."""
-    counts = checked.counts
-    told = (
-        f"Of {len(checked.findings)} claims {counts[HOLDS]} hold, {counts[FAILS]} fail and "
-        f"{counts[UNDECIDED]} are undecided."
-    )
+    told = tally(checked.counts)
     title = element("p", element("b", text(f"{checked.paper.authors}: {checked.paper.title}")))
     rows = [
-        ([str(claim.id), claim.text], [text(claim.where), text(finding.verdict), text(finding.why)])
+        ([str(claim.id), claim.text], [text(claim.where), text(finding.said), text(finding.why)])
         for claim, finding in checked.findings
     ]
     heads = ["claim", "", "where", "", "why"]

@@ -13,8 +13,9 @@ from verax.papers import Checked
 from verax.papers.checking import TABLES
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED, Exhibit
-from verax.papers.page import MOST_ROWS
+from verax.papers.page import HOW_PROBED, MOST_ROWS, lacking, not_there, tally
 from verax.papers.page import shown as numeral
+from verax.papers.probing import PROBES
 from verax.report.charts.paper_frames import called
 from verax.report.facts import closed
 from verax.report.markdown import markdown
@@ -49,6 +50,8 @@ def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") 
         words = checked.paper.words(name)
         if words:
             parts.append(Part(name, title, markdown(words)))
+        if name == "differences":
+            parts += _probes(checked)
     notes = [line for line in (_READING, note) if line]
     for exhibit in checked.paper.exhibits:
         own = [chart for chart in charts if chart.exam == exhibit.name]
@@ -58,26 +61,41 @@ def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") 
 
 
 def _claims(checked: Checked) -> Part:
-    counts, cells = checked.counts, checked.results.cells
+    cells = checked.results.cells
     corpora = ", ".join(dict.fromkeys(str(name) for name in cells["corpus"]))
-    told = (
-        f"Of {len(checked.findings)} claims {counts[HOLDS]} hold, {counts[FAILS]} fail and "
-        f"{counts[UNDECIDED]} are undecided."
-    )
-    inner = element("p", text(told), {"class": "headline"})
+    inner = element("p", text(tally(checked.counts)), {"class": "headline"})
     made = f"{cells['cell'].nunique():,} models were trained and examined, on {corpora}."
     if checked.paper.url:
         made += f" The paper: {checked.paper.url}"
-    inner += element("p", text(made), {"class": "note"})
+    inner += element("p", text(made), {"class": "note"}) + markdown(lacking(checked))
     items = ""
     for claim, finding in checked.findings:
         sign, style = _SIGNS[finding.verdict]
-        mark = element("span", f"{sign} {text(finding.verdict)}", {"class": f"mark {style}"})
+        mark = element("span", f"{sign} {text(finding.said)}", {"class": f"mark {style}"})
         body = element("p", f"{mark} <b>{claim.id}.</b> {text(claim.text)} ({text(claim.where)})")
         for said, kind in ((finding.why, "note"), (finding.test, "test")):
             body += element("p", text(said), {"class": kind}) if said else ""
         items += element("li", body, {"data-claim": claim.id, "data-verdict": finding.verdict})
     return Part("verdict", "Claims", inner + element("ul", items, {"class": "said"}))
+
+
+def _probes(checked: Checked) -> list[Part]:
+    """Short runs that test what might explain differences: each one's question, and its numbers."""
+    if checked.probes is None or checked.probed.empty:
+        return []
+    inner = markdown(HOW_PROBED) + markdown(
+        not_there(checked.probes, checked.paper.studies(PROBES))
+    )
+    labels = ["corpus", "model", "measure"]
+    heads = ["measured", "95% interval", "seeds"]
+    for (probe, question), own in checked.probed.groupby(["probe", "question"], sort=False):
+        rows = [
+            ([_label(row[name]) for name in labels], _measured(row)[1:])
+            for row in own.to_dict("records")
+        ]
+        table = html_table([*labels, *heads], rows, len(labels), str(probe))
+        inner += closed(f"{probe}: {question}" if question else str(probe), table)
+    return [Part(PROBES, "Probes", inner)]
 
 
 def _exhibit(

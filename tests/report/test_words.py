@@ -240,14 +240,17 @@ def test_limits_are_on_the_page() -> None:
         cell(*HELD, 0.1, 0.0, 0.2),
     ]
     page = first_screen([witness(*cells)]).inner
-    for told in ("for below 80%, against above 95%", "for above 0.6, against below 0.3"):
+    for told in (
+        "for it below 80%, against it above 95%",
+        "for it above 0.6, against it below 0.3",
+    ):
         assert told in page
-    assert "for above 0.2, against below 0.05" in page
+    assert "for it above 0.2, against it below 0.05" in page
     assert page.count("of 100 documents") == 3
     one, three = witness(*LEAKS, name="two"), witness(*LEAKS, name="three", classes=list("abc"))
     page = exam_part("leakage", [one, three], []).inner
-    assert "<bdi>two</bdi>: It speaks for below 0.6, " in page
-    assert "<bdi>three</bdi>: It speaks for below 0.433, " in page
+    assert "<bdi>two</bdi>: It speaks for it below 0.6, " in page
+    assert "<bdi>three</bdi>: It speaks for it below 0.433, " in page
 
 
 def test_a_leaning_is_told_in_words_and_by_a_sign() -> None:

@@ -113,8 +113,8 @@ def _erasure(witness: Witness) -> Statement | None:
         _list(others),
         f"{told}{'' if found.n >= ENOUGH else ': too few to judge'}.{only}",
         _of_erased(witness, found.n),
-        f"for above {MOSTLY_OPTIMAL:g}% and random order, against below {SELDOM_OPTIMAL:g}% or "
-        f"random order; judged from {ENOUGH} documents on",
+        f"for it above {MOSTLY_OPTIMAL:g}% and random order, against it below {SELDOM_OPTIMAL:g}% "
+        f"or random order; judged from {ENOUGH} documents on",
     )
 
 
@@ -138,7 +138,7 @@ def _erasure_of_all(witness: Witness) -> Statement | None:
         f"with those{only} that change only when all is erased, {_ARITHMETIC}: these results were "
         "made without telling them apart, and cannot speak for attention.",
         f"of {_documents(found, witness)} that can be changed",
-        f"against below {SELDOM_OPTIMAL:g}%; never for, as the others are not told apart",
+        f"against it below {SELDOM_OPTIMAL:g}%; never for, as the others are not told apart",
     )
 
 
@@ -182,7 +182,7 @@ def _agreement(witness: Witness) -> Statement | None:
         f"Attention ranks {what}s as leaving each one out does with τ = {_told(found)}, where 1 is "
         f"the same order and 0 none{_beside(others)}.",
         _all(found, witness),
-        f"for above {STRONG_TAU:g}, against below {WEAK_TAU:g}",
+        f"for it above {STRONG_TAU:g}, against it below {WEAK_TAU:g}",
     )
 
 
@@ -203,7 +203,7 @@ def _fragility(witness: Witness) -> Statement | None:
         f"With attention made uniform {_told(found)} of the decisions stay as they were"
         f"{_beside(others)}: the more do, the less attention had to say.",
         _all(found, witness),
-        f"for below {NOTICED:g}%, against above {UNNOTICED:g}%",
+        f"for it below {NOTICED:g}%, against it above {UNNOTICED:g}%",
     )
 
 
@@ -230,8 +230,8 @@ def _leakage(witness: Witness) -> Statement | None:
         others["undecided"] = Number(chance)
         compared = _list(others)
         limits = (
-            f"for below {chance + UNSURE:.3g}, against where its interval reaches that of all "
-            f"together; judged where all together give more than {chance + SURE:.3g}"
+            f"for it below {chance + UNSURE:.3g}, against it where its interval reaches that of "
+            f"all together; judged where all together give more than {chance + SURE:.3g}"
         )
     ends = [witness.number("leakage", row, column) for column in ("least", "most")]
     least, most = (numeral(end) if end is not None else "" for end in ends)
@@ -278,8 +278,8 @@ def _adversary(witness: Witness) -> Statement | None:
         f"keeps the probability of the decision within {row}{also}; having to keep it holds it "
         f"back by {_told(held)}{why}.",
         _all(held, witness),
-        f"for above {HELD_FAST:g}, against below {HELD_LOOSE:g}; judged where more than {KEPT:g}% "
-        "of decisions are kept and the model is sure",
+        f"for it above {HELD_FAST:g}, against it below {HELD_LOOSE:g}; judged where more than "
+        f"{KEPT:g}% of decisions are kept and the model is sure",
     )
 
 

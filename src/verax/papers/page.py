@@ -105,7 +105,10 @@ def lacking(checked: Checked) -> str:
 def not_there(results: PaperResults, parts: Iterable[str]) -> str:
     there = set(results.cells["part"])
     never = [part for part in parts if part not in there]
-    told = [f"{number} cells of {part}" for part, number in results.unfinished.items()]
+    told = [
+        f"{number} cell{'s' * (number > 1)} of {part}"
+        for part, number in results.unfinished.items()
+    ]
     if never:
         told.append(f"all of {', '.join(never)}")
     return f"**Not there yet:** {'; '.join(told)}." if told else ""

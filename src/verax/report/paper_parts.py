@@ -13,7 +13,7 @@ from verax.papers import Checked
 from verax.papers.checking import TABLES
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED, Exhibit
-from verax.papers.page import HOW_PROBED, MOST_ROWS, lacking, not_there, tally
+from verax.papers.page import HOW_PROBED, MOST_ROWS, label, lacking, not_there, tally
 from verax.papers.page import shown as numeral
 from verax.papers.probing import PROBES
 from verax.report.charts.paper_frames import called
@@ -90,7 +90,7 @@ def _probes(checked: Checked) -> list[Part]:
     heads = ["measured", "95% interval", "seeds"]
     for (probe, question), own in checked.probed.groupby(["probe", "question"], sort=False):
         rows = [
-            ([_label(row[name]) for name in labels], _measured(row)[1:])
+            ([label(row[name]) for name in labels], _measured(row)[1:])
             for row in own.to_dict("records")
         ]
         table = html_table([*labels, *heads], rows, len(labels), str(probe))
@@ -127,7 +127,7 @@ def _table(exhibit: Exhibit, table: pd.DataFrame) -> str:
     alone = bool(table["value"].isna().all())
     heads = ["published"] if alone else ["published", "measured", "95% interval", "seeds"]
     rows = [
-        ([_label(row[name]) for name in labels], _measured(row)[: len(heads)])
+        ([label(row[name]) for name in labels], _measured(row)[: len(heads)])
         for row in table.to_dict("records")
     ]
     return html_table([*labels, *heads], rows, len(labels), exhibit.title)
@@ -146,12 +146,6 @@ def _measured(row: dict[Any, Any]) -> list[str]:
     ends = [numeral(row[end], like=row["value"]) for end in ("low", "high")]
     within = "" if math.isnan(row["low"]) else " to ".join(ends)
     return [published, shown, text(within), text(row["seeds"])]
-
-
-def _label(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _coded(line: str) -> str:

@@ -98,10 +98,7 @@ def performance(results: PaperResults) -> pd.DataFrame:
 
 PROBED: Mapping[str, Measure] = {
     SCORES["test_f1"][0]: fact("test_f1"),
-    **{
-        f"τ-b: {PAIRS[pair]}": summarised("agreement", pair, "τ-b")
-        for pair in (ATTENTION_GRADIENT, ATTENTION_LOO)
-    },
+    **{f"τ-b: {PAIRS[pair]}": summarised("agreement", pair, "τ-b") for pair in PAIRS},
 }
 _OUTPUTS = (
     "published: the authors' released outputs, one run each, in which both classes are pooled"

@@ -267,6 +267,7 @@ def test_bad_input_is_told_in_a_line(
     Path("full").mkdir()
     Path("full/letter.txt").write_text("dear")
     assert words in refusal(capsys, ["run", *arguments])
+    assert words in refusal(capsys, ["run", *arguments, "--dry-run"])
     assert not Path("mine").exists()
 
 
@@ -285,7 +286,8 @@ def test_a_folder_of_another_study_is_left_alone(
     before = Path("mine/resolved.json").read_bytes()
     other = written(STUDY.replace("[0, 1]", "[7]"), "other.yaml")
     words = "mine holds study 'mine', this one is 'other': give another folder"
-    assert words in refusal(capsys, ["run", other, "--out", "mine"])
+    for arguments in ([], ["--dry-run"]):
+        assert words in refusal(capsys, ["run", other, "--out", "mine", *arguments])
     assert Path("mine/resolved.json").read_bytes() == before
     assert len(engines) == 1
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from verax.errors import VeraxError
 from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import cores, gpus
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
+from verax.studies.store.places import place
 from verax.studies.store.sources import DAMAGED, DONE, FAILED
 from verax.studies.store.store import STORE, Store
 
@@ -41,12 +41,11 @@ def outlook(study: Study, folder: str | Path, filesystem: Any = None) -> Outlook
 def _found(
     study: Study, folder: str | Path, filesystem: Any
 ) -> tuple[dict[str, str], dict[str, float]]:
-    try:
-        store = Store.open(folder, filesystem)
-    except VeraxError:
-        if "://" not in str(folder) and (Path(folder) / STORE).exists():
-            raise  # there is one, and this Verax cannot go on with it
+    Store.refuse_other(folder, study.name, filesystem)  # what a run would refuse
+    where = place(folder, filesystem)
+    if not where.exists(STORE):
         return {}, {}
+    store = Store.open(where)
     keys = {cell.key for cell in study.cells}
     damaged = store.verify(keys, contents=True)
     there = set(store.keys()) & keys - set(damaged)

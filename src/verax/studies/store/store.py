@@ -87,27 +87,35 @@ class Store(CellFolders):
         `text` is the study as it was given. What is there already as it should be is not written.
         """
         where = place(folder, filesystem)
+        cls.refuse_other(where, study_name)
+        if not where.exists(STORE):
+            about = {"format": FORMAT, "verax": __version__, "name": study_name}
+            with where.writing():
+                where.write_bytes(STORE, as_json(about) + b"\n")
+        store = cls.open(where)
+        with where.writing():
+            for name, data in ((STUDY, text.encode()), (RESOLVED, as_json(resolved) + b"\n")):
+                if not where.exists(name) or where.read_bytes(name) != data:
+                    where.write_bytes(name, data)
+        return store
+
+    @classmethod
+    def refuse_other(
+        cls, folder: str | os.PathLike[str] | Place, study_name: str, filesystem: Any = None
+    ) -> None:
+        """Raise where `create` would: the folder holds something else than this study."""
+        where = place(folder, filesystem)
         if where.local is not None:
             refuse_foreign(where.local, lambda _: _is_ours(where))
         elif not _is_ours(where):
             raise VeraxError(
                 f"cannot write {where.shown}: it holds other files, give a new or an empty folder"
             )
-        if not where.exists(STORE):
-            about = {"format": FORMAT, "verax": __version__, "name": study_name}
-            with where.writing():
-                where.write_bytes(STORE, as_json(about) + b"\n")
-        store = cls.open(where)
-        if store.name != study_name:
+        if where.exists(STORE) and (found := cls.open(where).name) != study_name:
             raise VeraxError(
-                f"{where.shown} holds study {store.name!r}, this one is {study_name!r}: give "
+                f"{where.shown} holds study {found!r}, this one is {study_name!r}: give "
                 "another folder"
             )
-        with where.writing():
-            for name, data in ((STUDY, text.encode()), (RESOLVED, as_json(resolved) + b"\n")):
-                if not where.exists(name) or where.read_bytes(name) != data:
-                    where.write_bytes(name, data)
-        return store
 
     def text(self) -> str:
         """The study as it was given."""

@@ -72,6 +72,26 @@ def test_controls_have_the_names_of_what_they_attend_by(
     assert dict(zip(own[label], own["value"], strict=True)) == pytest.approx(expected)
 
 
+def test_a_control_without_the_base_counts_once_for_models_that_came_out_alike() -> None:
+    results = made_up_results([{"part": "main", "corpus": "sst"}], lambda _: NUMBERS, spread=0)
+    again = results.cells["cell"].iloc[1]
+    moved = (results.summary["cell"] == again) & (results.summary["row"] == "mlp, uniform")
+    results.summary.loc[moved, "value"] = 80.0
+    seeds = {}
+    for name, label in (("table2", "attention"), ("table3", "weights")):
+        table = PAPER.exhibit(name).make(results)
+        own = table[table["measure"] == "F1"]
+        seeds |= {(name, k): v for k, v in zip(own[label], own["seeds"], strict=True)}
+    assert seeds == {
+        ("table2", "trained"): 3,
+        ("table2", "uniform"): 1,
+        ("table3", "uniform"): 2,
+        ("table3", "its own"): 1,
+        ("table3", "of the base"): 3,
+        ("table3", "of an adversary"): 3,
+    }
+
+
 def test_seeds_are_rows_and_so_is_their_mean() -> None:
     table = PAPER.exhibit("figure 3").make(RESULTS)
     own = table[(table["corpus"] == "sst") & (table["measure"] == "JSD")]

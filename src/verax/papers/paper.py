@@ -137,6 +137,9 @@ def read_as(study: dict[str, Any], readings: str | None) -> dict[str, Any]:
     given = study["corpora"]
     named: dict[str, Any] = {}
     for one in given if isinstance(given, list) else [given]:
-        named |= one if isinstance(one, Mapping) else {one: {}}
+        own = one if isinstance(one, Mapping) else {one: {}}
+        if twice := named.keys() & own:
+            raise VeraxError(f"{study['name']} reads {min(twice)} twice: make it two parts")
+        named |= own
     corpora = {name: {**known.get(name, {}), **(own or {})} for name, own in named.items()}
     return {**study, "corpora": corpora}

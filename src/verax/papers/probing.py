@@ -48,11 +48,14 @@ def summarised(table: str, row: str, column: str) -> Measure:
     return find
 
 
-def fact(column: str) -> Measure:
-    """A column of cells, such as test_f1."""
+def fact(column: str, times: float = 1.0) -> Measure:
+    """A column of cells, such as test_f1, in units of which there are so many in one."""
 
     def find(results: PaperResults, **where: Any) -> Number | None:
-        return results.fact(column, **where)
+        found = results.fact(column, **where)
+        if found is None:
+            return None
+        return Number.of([times * value for value in found.values], found.cells, found.n)
 
     return find
 

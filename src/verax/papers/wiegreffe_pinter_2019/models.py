@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
@@ -14,6 +15,8 @@ SEEDS, CONTROLS = "adversaries_seeds", "adversaries_controls"
 BASE, UNIFORM = "base", "uniform"
 MLP_UNIFORM, MLP_OWN = "mlp, uniform", "mlp, own"
 BY_BASE, BY_ADVERSARY = "mlp, guided by base", "mlp, guided by adversary"
+WITHOUT_BASE = (UNIFORM, MLP_UNIFORM, MLP_OWN)
+"""Controls that know nothing of the base: those of its other seeds are the same model again."""
 
 
 def corpora(results: PaperResults) -> list[str]:
@@ -22,9 +25,27 @@ def corpora(results: PaperResults) -> list[str]:
 
 
 def find(results: PaperResults, table: str, row: str, column: str, corpus: str) -> Number | None:
-    """A number over the seeds of the base; None where there is none, or it has no value."""
-    found = results.find(table, row, column, corpus=corpus)
+    """A number over the seeds of the base; None where there is none, or it has no value.
+
+    Of a control that does not hang on the base, models that came out alike count once.
+    """
+    seeds = results.select(corpus=corpus)["seed"].tolist()
+    if table == CONTROLS and row in WITHOUT_BASE:
+        seeds = _unlike(results, row, column, corpus, seeds)
+    found = results.find(table, row, column, corpus=corpus, seed=seeds)
     return None if found is None or math.isnan(found.value) else found
+
+
+def _unlike(
+    results: PaperResults, row: str, column: str, corpus: str, seeds: Sequence[int]
+) -> list[int]:
+    """The first of those seeds of the base whose controls have the same value."""
+    first: dict[float, int] = {}
+    for seed in seeds:
+        part = results.find(CONTROLS, row, column, corpus=corpus, seed=seed)
+        if part is not None and not math.isnan(part.value):
+            first.setdefault(part.value, seed)
+    return list(first.values())
 
 
 def of_chosen(results: PaperResults, column: str, corpus: str) -> Number | None:

@@ -127,16 +127,21 @@ def test_alone_it_tells_what_there_is(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.fixture
 def made(alone: None) -> str:
     """Results of one cell, of a model that no claim asks for."""
-    cell = Cell({"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, 1, {"leakage": {}})
-    about = {"name": "meister-2021.sst", "cells": {cell.key: cell.to_json()}}
-    store = Store.create("made/sst", "meister-2021.sst", "", about)
+    a_cell("made/sst", "meister-2021.sst")
+    Path("empty").mkdir()
+    return "made"
+
+
+def a_cell(folder: str, name: str, seed: int = 1) -> None:
+    """A study of one finished cell."""
+    cell = Cell({"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, seed, {"leakage": {}})
+    about = {"name": name, "cells": {cell.key: cell.to_json()}}
+    store = Store.create(folder, name, "", about)
     row = {"cell": cell.key, "exam": "e", "table": "t", "row": "r", "column": "c", "value": 0.5}
     sink = io.BytesIO()
     pd.DataFrame([row | {"low": 0.4, "high": 0.6, "n": 9, "unit": "x"}]).to_parquet(sink)
     files = {"summary.parquet": sink.getvalue(), "verdict.json": b'{"tables": []}'}
     store.commit(cell.key, cell.to_json(), files, {"device": "cpu"})
-    Path("empty").mkdir()
-    return "made"
 
 
 @pytest.mark.parametrize(
@@ -164,6 +169,12 @@ def made(alone: None) -> str:
         (["pack", "meister-2021", "nowhere"], "nowhere holds no study"),
         (["pack", "meister-2021", "empty"], "empty holds no study"),
         (["pack", "nobody-2020", "made"], "unknown paper"),
+        (["check", "jain-wallace-2019", "--results", "made"], "of meister-2021, not of jain-wall"),
+        (["table", "jain-wallace-2019", "1", "--results", "made"], "made holds results of meister"),
+        (["pack", "jain-wallace-2019", "made"], "made holds results of meister-2021, not of jain"),
+        (["pack", "jain-wallace-2019", "made", "--out", "new"], "or name the paper that these are"),
+        (["run", "jain-wallace-2019", "--out", "made"], "made holds results of meister-2021, not"),
+        (["run", "jain-wallace-2019", "--out", "made", "--dry-run"], "made holds results of meis"),
         (["bake"], "bake"),
     ],
 )
@@ -185,6 +196,18 @@ def test_results_that_decide_nothing_are_checked(
     counts = {"holds": 0, "fails": 0, "undecided": 8, "narrowly": 0}
     assert json.loads(out)["counts"] == counts
     assert contents(".") == before
+
+
+def test_a_pack_says_how_many_cells_are_new(made: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder, told in (
+        ("made", "1 cells are there now, 1"),
+        ("made", "1 cells are there now, none"),
+    ):
+        out = typed(capsys, "pack", "meister-2021", folder, "--out", "packed")
+        assert f"packed into packed: {told} of them new" in out
+    a_cell("more/imdb", "meister-2021.imdb", seed=2)
+    out = typed(capsys, "pack", "meister-2021", "more", "--out", "packed")
+    assert "packed into packed: 2 cells are there now, 1 of them new" in out
 
 
 Folders = dict[Path, Study]

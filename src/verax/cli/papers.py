@@ -15,9 +15,11 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import REPORT
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
+from verax.papers.belonging import refuse_others
 from verax.papers.checking import PAGE
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED
+from verax.papers.packing import finished_in
 from verax.papers.page import as_published, label, narrowly, shown
 from verax.papers.probing import PROBES
 from verax.papers.results import Missing, part_of
@@ -136,6 +138,8 @@ def run(given: argparse.Namespace) -> int:
         chosen = {one: out / one.name for one in every}
     else:
         chosen = {paper(given.name): out}
+    for one, folder in chosen.items():
+        refuse_others(one, folder)
     studies = _studies(chosen, given)
     if given.dry_run:
         for folder, study in studies.items():
@@ -220,8 +224,11 @@ def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path,
 def pack(given: argparse.Namespace) -> None:
     chosen = paper(given.name)
     out = Path(given.out or Path(RESULTS) / chosen.name)
-    found = pack_paper(given.folder, out, progress=True)
-    console().print(f"packed {found.cells['cell'].nunique():,} cells, in {out}", markup=False)
+    before = finished_in(out)
+    cells = set(pack_paper(chosen, given.folder, out, progress=True).cells["cell"])
+    new = f"{len(cells - before):,}" if cells - before else "none"
+    told = f"packed into {out}: {len(cells):,} cells are there now, {new} of them new"
+    console().print(printable(told), markup=False)
 
 
 def table_of(given: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
+from verax.papers.belonging import refuse_others
 from verax.papers.paper import Paper
 from verax.studies.grid import Study, read_study
 from verax.studies.running.run import run_several, with_hardware
@@ -86,8 +87,10 @@ def run_paper(
 ) -> dict[str, Ran]:
     """Run what is not done yet of a paper's parts, into folder/PART; part → what became of it.
 
-    Parts share the workers. No cell is begun after `budget` seconds.
+    Parts share the workers. No cell is begun after `budget` seconds. A folder with studies of
+    another paper, or of none, is refused.
     """
+    refuse_others(paper, folder)
     found = read_parts(
         paper, scale, parts, vectors=vectors, seeds=seeds, hardware=hardware, progress=progress
     )

@@ -109,13 +109,16 @@ def _hold_tables_to_files(name: str, capsys: pytest.CaptureFixture[str]) -> None
 def test_papers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     head, *lines = typed(capsys, "list").splitlines()
     assert head.split()[:2] == ["paper", "claims"]
-    text = " ".join(lines)
-    for one in papers():
-        assert one.name in text
-        (line,) = (line for line in lines if line.startswith(one.name))
+    counted, below = lines[: len(NAMES)], lines[len(NAMES) :]
+    assert below[:2] == ["", "tables and figures"]
+    text = " ".join(" ".join(below[2:]).split())
+    for one, line in zip(papers(), counted, strict=True):
+        assert line.startswith(one.name)
+        assert f"{one.name} {', '.join(exhibit.name for exhibit in one.exhibits)}" in text
         counts = [str(len(one.studies(scale))) for scale in ("smoke", "small", "full")]
         probes = str(len(one.studies("probes"))) if one.has_probes else "0"
-        assert line.split()[1:6] == [str(len(one.claims)), *counts, probes]
+        assert line.split()[1:] == [str(len(one.claims)), *counts, probes]
+    assert max(len(line) for line in [head, *lines]) <= 100
 
 
 def test_alone_it_tells_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,7 +166,8 @@ def a_cell(folder: str, name: str, seed: int = 1) -> None:
         (["check", "meister-2021"], "no results in results/meister-2021: give --results DIR"),
         (["check", "meister-2021", "--results", "empty"], "empty holds no finished study"),
         (["table", "meister-2021", "1"], "no results in results/meister-2021"),
-        (["table", "meister-2021", "99", "--results", "made"], "meister-2021 has no '99'"),
+        (["table", "meister-2021", "99", "--results", "made"], "has no '99': choose from table1,"),
+        (["table", "meister-2021", "figure9", "--results", "made"], "'figure9': choose from table"),
         (["table", "meister-2021", "tabel1", "--results", "made"], "did you mean 'table1'"),
         (["table", "meister-2021", "accuracy", "--results", "made"], "nothing of accuracy is in"),
         (["pack", "meister-2021", "nowhere"], "nowhere holds no study"),
@@ -277,6 +281,55 @@ def test_probes_of_all_papers_are_of_those_that_have_any(
     out = typed(capsys, "run", "all", "--scale", "probes", "--parts", "one-layer")
     assert list(asked[1]) == [Path("all-probes/meister-2021/one-layer")]
     assert out.count("probes are in") == 1
+
+
+@pytest.fixture
+def never_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Corpora are not at hand, and not asked for."""
+
+    def read_parts(*given: Any, **more: Any) -> dict[str, Study]:
+        return {}
+
+    monkeypatch.setattr(command, "read_parts", read_parts)
+
+
+RANDOM = "word vectors begin at random"
+
+
+@pytest.mark.parametrize("name", ["meister-2021", "all"])
+@pytest.mark.parametrize("scale", ["smoke", "small", "full", "probes"])
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+@pytest.mark.usefixtures("never_read", "asked")
+def test_vectors_that_begin_at_random_are_told_first(
+    name: str, scale: str, dry: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = typed(capsys, "run", name, "--scale", scale, *dry)
+    told = scale in ("full", "probes")
+    assert out.startswith(RANDOM) is told
+    assert out.count(RANDOM) == told
+    assert ("--vectors FILE" in out.split("\n")[0]) is told
+    assert RANDOM not in typed(capsys, "run", name, "--scale", scale, "--vectors", "f.txt", *dry)
+
+
+@pytest.mark.usefixtures("never_read", "asked")
+def test_parts_that_name_their_vectors_need_none(capsys: pytest.CaptureFixture[str]) -> None:
+    probes = ["run", "jain-wallace-2019", "--scale", "probes", "--parts"]
+    assert RANDOM not in typed(capsys, *probes, "random-vectors")
+    assert RANDOM in typed(capsys, *probes, "random-vectors,longer")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_corpora_that_are_not_at_hand_are_expected_in_a_folder(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["papers", "run", name, "--scale", "full", "--dry-run"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines
+    for line in lines:
+        (corpus,) = re.findall(r"unknown corpus '(\w+)': ", line)
+        expected = f"a folder $VERAX_DATA/{corpus} is expected, and VERAX_DATA is not set; set it"
+        assert f"'{corpus}': {expected}" in line
+        assert line.index("VERAX_DATA") < line.index("rotten_tomatoes")
 
 
 def test_failed_cells_are_told_and_are_exit_code_1(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from verax.papers.packing import finished_in
 from verax.papers.page import as_published, label, narrowly, shown
 from verax.papers.probing import PROBES
 from verax.papers.results import Missing, part_of
-from verax.papers.running import read_parts, run_parts
+from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
 from verax.report import report as write_report
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
@@ -32,6 +34,12 @@ from verax.studies.running.outlook import outlook
 
 ALL = "all"
 RESULTS = "results"
+FULL = SCALES[-1]
+_WIDTH = 100
+_RANDOM = (
+    "word vectors begin at random, where the published results and the kept ones have trained "
+    "vectors: give a file of them, such as GloVe's of 100 dimensions, with --vectors FILE"
+)
 _COLOURS = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
 
@@ -124,11 +132,18 @@ def list_papers(given: argparse.Namespace) -> None:
     for one in papers():
         cells = [f"{len(one.studies(scale))}" for scale in SCALES]
         cells.append(f"{len(one.studies(PROBES)) if one.has_probes else 0}")
-        shown_here = ", ".join(exhibit.name for exhibit in one.exhibits)
-        rows.append([one.name, str(len(one.claims)), *cells, shown_here])
+        rows.append([one.name, str(len(one.claims)), *cells])
     studies = [f"studies, {scale}" for scale in SCALES]
-    heads = ["paper", "claims", *studies, PROBES, "tables and figures"]
-    console().print(table(heads, rows))
+    screen = console()
+    screen.print(table(["paper", "claims", *studies, PROBES], rows))
+    screen.print("\ntables and figures", style="bold")
+    indent = " " * (2 + max(len(one.name) for one in papers()))
+    for one in papers():
+        names = ", ".join(exhibit.name for exhibit in one.exhibits)
+        lines = textwrap.wrap(
+            f"{one.name:{len(indent)}}{names}", min(_WIDTH, screen.width), subsequent_indent=indent
+        )
+        screen.print("\n".join(lines), markup=False)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -195,18 +210,12 @@ def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path,
     """Folder → study, of all parts of all papers chosen; corpora are read once."""
     loaded: dict[str, Corpus] = {}
     found: dict[Path, Study] = {}
-    wanted = parts(given.parts)
-    if wanted is not None and len(chosen) > 1:  # each has its own parts; a name is of some of them
-        known = {part for one in chosen for part in one.studies(given.scale)}
-        for name in wanted:
-            if name not in known:
-                raise VeraxError(f"no paper has a part {name!r}: {nearest(name, known)}")
-    for one, folder in chosen.items():
-        own = wanted
-        if own is not None and len(chosen) > 1:
-            own = [name for name in own if name in one.studies(given.scale)]
-            if not own:
-                continue
+    named = _named_parts(chosen, given)
+    if given.scale in (FULL, PROBES) and given.vectors is None:
+        sources = [one.studies(given.scale)[part] for one in named for part in named[one]]
+        if not all(names_vectors(source) for source in sources):
+            console().print(_RANDOM, markup=False)
+    for one, own in named.items():
         parts_of = read_parts(
             one,
             given.scale,
@@ -217,8 +226,28 @@ def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path,
             loaded=loaded,
             progress=True,
         )
-        found |= {folder / part: study for part, study in parts_of.items()}
+        found |= {chosen[one] / part: study for part, study in parts_of.items()}
     return found
+
+
+def _named_parts(chosen: Iterable[Paper], given: argparse.Namespace) -> dict[Paper, list[str]]:
+    """Of each paper the parts that are to be run; those of which none is are left out."""
+    chosen = list(chosen)
+    wanted = parts(given.parts)
+    if wanted is not None and len(chosen) > 1:  # each has its own parts; a name is of some of them
+        known = {part for one in chosen for part in one.studies(given.scale)}
+        for name in wanted:
+            if name not in known:
+                raise VeraxError(f"no paper has a part {name!r}: {nearest(name, known)}")
+    named = {}
+    for one in chosen:
+        own = wanted
+        if own is not None and len(chosen) > 1:
+            own = [name for name in own if name in one.studies(given.scale)]
+            if not own:
+                continue
+        named[one] = chosen_parts(one, given.scale, own)
+    return named
 
 
 def pack(given: argparse.Namespace) -> None:

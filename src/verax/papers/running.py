@@ -51,13 +51,17 @@ def read_parts(
     loaded = {} if loaded is None else loaded
     found = {}
     for part in chosen_parts(chosen, scale, parts):
-        has_own = any(_names(sources[part].get(section), "vectors") for section in _OPTIONS_IN)
-        changed = {} if vectors is None or has_own else {"vectors": vectors}
+        changed = {} if vectors is None or names_vectors(sources[part]) else {"vectors": vectors}
         study = read_study(
             sources[part], seeds=seeds, changed=changed, loaded=loaded, progress=progress
         )
         found[part] = with_hardware(study, hardware or {})
     return found
+
+
+def names_vectors(study: Mapping[str, Any]) -> bool:
+    """Whether a part says itself what word vectors it has."""
+    return any(_names(study.get(section), "vectors") for section in _OPTIONS_IN)
 
 
 _OPTIONS_IN = ("training", "models", "corpora")

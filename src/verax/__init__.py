@@ -8,23 +8,35 @@
 True
 """
 
-from verax.corpora import Corpus, Documents, load_corpus
-from verax.errors import VeraxError
-from verax.exams import Verdict, examine
-from verax.models import AttentionClassifier, Trace, load
-from verax.studies import (
-    Adversaries,
-    Comparison,
-    StudyResults,
-    Sweep,
-    compare,
-    open_study,
-    run_study,
-)
-from verax.studies import run_adversaries as adversaries
-from verax.studies import run_sweep as sweep
-from verax.training import train
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from verax.version import __version__
+
+if TYPE_CHECKING:
+    from verax.api import (
+        Adversaries,
+        AttentionClassifier,
+        Comparison,
+        Corpus,
+        Documents,
+        StudyResults,
+        Sweep,
+        Trace,
+        VeraxError,
+        Verdict,
+        adversaries,
+        compare,
+        examine,
+        load,
+        load_corpus,
+        open_study,
+        run_study,
+        sweep,
+        train,
+    )
 
 __all__ = [
     "Adversaries",
@@ -48,3 +60,20 @@ __all__ = [
     "sweep",
     "train",
 ]
+
+
+if not TYPE_CHECKING:  # or else any name would pass for one of verax's
+
+    def __getattr__(name: str) -> Any:
+        """Import on first use, so that a command has begun before torch is there."""
+        if not name.startswith("_"):
+            api = import_module("verax.api")
+            # a room, such as verax.statistics, is there once it is imported
+            found = vars(api) if name in __all__ else globals()
+            if name in found:
+                return globals().setdefault(name, found[name])
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

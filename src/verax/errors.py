@@ -22,10 +22,14 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     'choose from encoder, projection'
     """
     valid = sorted(valid)
-    close = difflib.get_close_matches(name, valid, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return "choose from " + ", ".join(valid)
+    meant = near(name, valid)
+    return f"did you mean {meant!r}?" if meant is not None else "choose from " + ", ".join(valid)
+
+
+def near(name: str, valid: Iterable[str]) -> str | None:
+    """The valid name that a mistyped one is near to, if any is."""
+    close = difflib.get_close_matches(name, sorted(valid), n=1, cutoff=0.6)
+    return close[0] if close else None
 
 
 class VeraxErrors(VeraxError):  # noqa: N818 (there are several)

@@ -109,13 +109,16 @@ def _hold_tables_to_files(name: str, capsys: pytest.CaptureFixture[str]) -> None
 def test_papers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     head, *lines = typed(capsys, "list").splitlines()
     assert head.split()[:2] == ["paper", "claims"]
-    text = " ".join(lines)
-    for one in papers():
-        assert one.name in text
-        (line,) = (line for line in lines if line.startswith(one.name))
+    counted, below = lines[: len(NAMES)], lines[len(NAMES) :]
+    assert below[:2] == ["", "tables and figures"]
+    text = " ".join(" ".join(below[2:]).split())
+    for one, line in zip(papers(), counted, strict=True):
+        assert line.startswith(one.name)
+        assert f"{one.name} {', '.join(exhibit.name for exhibit in one.exhibits)}" in text
         counts = [str(len(one.studies(scale))) for scale in ("smoke", "small", "full")]
         probes = str(len(one.studies("probes"))) if one.has_probes else "0"
-        assert line.split()[1:6] == [str(len(one.claims)), *counts, probes]
+        assert line.split()[1:] == [str(len(one.claims)), *counts, probes]
+    assert max(len(line) for line in [head, *lines]) <= 100
 
 
 def test_alone_it_tells_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,16 +130,21 @@ def test_alone_it_tells_what_there_is(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.fixture
 def made(alone: None) -> str:
     """Results of one cell, of a model that no claim asks for."""
-    cell = Cell({"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, 1, {"leakage": {}})
-    about = {"name": "meister-2021.sst", "cells": {cell.key: cell.to_json()}}
-    store = Store.create("made/sst", "meister-2021.sst", "", about)
+    a_cell("made/sst", "meister-2021.sst")
+    Path("empty").mkdir()
+    return "made"
+
+
+def a_cell(folder: str, name: str, seed: int = 1) -> None:
+    """A study of one finished cell."""
+    cell = Cell({"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, seed, {"leakage": {}})
+    about = {"name": name, "cells": {cell.key: cell.to_json()}}
+    store = Store.create(folder, name, "", about)
     row = {"cell": cell.key, "exam": "e", "table": "t", "row": "r", "column": "c", "value": 0.5}
     sink = io.BytesIO()
     pd.DataFrame([row | {"low": 0.4, "high": 0.6, "n": 9, "unit": "x"}]).to_parquet(sink)
     files = {"summary.parquet": sink.getvalue(), "verdict.json": b'{"tables": []}'}
     store.commit(cell.key, cell.to_json(), files, {"device": "cpu"})
-    Path("empty").mkdir()
-    return "made"
 
 
 @pytest.mark.parametrize(
@@ -158,12 +166,19 @@ def made(alone: None) -> str:
         (["check", "meister-2021"], "no results in results/meister-2021: give --results DIR"),
         (["check", "meister-2021", "--results", "empty"], "empty holds no finished study"),
         (["table", "meister-2021", "1"], "no results in results/meister-2021"),
-        (["table", "meister-2021", "99", "--results", "made"], "meister-2021 has no '99'"),
+        (["table", "meister-2021", "99", "--results", "made"], "has no '99': choose from table1,"),
+        (["table", "meister-2021", "figure9", "--results", "made"], "'figure9': choose from table"),
         (["table", "meister-2021", "tabel1", "--results", "made"], "did you mean 'table1'"),
         (["table", "meister-2021", "accuracy", "--results", "made"], "nothing of accuracy is in"),
         (["pack", "meister-2021", "nowhere"], "nowhere holds no study"),
         (["pack", "meister-2021", "empty"], "empty holds no study"),
         (["pack", "nobody-2020", "made"], "unknown paper"),
+        (["check", "jain-wallace-2019", "--results", "made"], "of meister-2021, not of jain-wall"),
+        (["table", "jain-wallace-2019", "1", "--results", "made"], "made holds results of meister"),
+        (["pack", "jain-wallace-2019", "made"], "made holds results of meister-2021, not of jain"),
+        (["pack", "jain-wallace-2019", "made", "--out", "new"], "or name the paper that these are"),
+        (["run", "jain-wallace-2019", "--out", "made"], "made holds results of meister-2021, not"),
+        (["run", "jain-wallace-2019", "--out", "made", "--dry-run"], "made holds results of meis"),
         (["bake"], "bake"),
     ],
 )
@@ -185,6 +200,18 @@ def test_results_that_decide_nothing_are_checked(
     counts = {"holds": 0, "fails": 0, "undecided": 8, "narrowly": 0}
     assert json.loads(out)["counts"] == counts
     assert contents(".") == before
+
+
+def test_a_pack_says_how_many_cells_are_new(made: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder, told in (
+        ("made", "1 cells are there now, 1"),
+        ("made", "1 cells are there now, none"),
+    ):
+        out = typed(capsys, "pack", "meister-2021", folder, "--out", "packed")
+        assert f"packed into packed: {told} of them new" in out
+    a_cell("more/imdb", "meister-2021.imdb", seed=2)
+    out = typed(capsys, "pack", "meister-2021", "more", "--out", "packed")
+    assert "packed into packed: 2 cells are there now, 1 of them new" in out
 
 
 Folders = dict[Path, Study]
@@ -254,6 +281,55 @@ def test_probes_of_all_papers_are_of_those_that_have_any(
     out = typed(capsys, "run", "all", "--scale", "probes", "--parts", "one-layer")
     assert list(asked[1]) == [Path("all-probes/meister-2021/one-layer")]
     assert out.count("probes are in") == 1
+
+
+@pytest.fixture
+def never_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Corpora are not at hand, and not asked for."""
+
+    def read_parts(*given: Any, **more: Any) -> dict[str, Study]:
+        return {}
+
+    monkeypatch.setattr(command, "read_parts", read_parts)
+
+
+RANDOM = "word vectors begin at random"
+
+
+@pytest.mark.parametrize("name", ["meister-2021", "all"])
+@pytest.mark.parametrize("scale", ["smoke", "small", "full", "probes"])
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+@pytest.mark.usefixtures("never_read", "asked")
+def test_vectors_that_begin_at_random_are_told_first(
+    name: str, scale: str, dry: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = typed(capsys, "run", name, "--scale", scale, *dry)
+    told = scale in ("full", "probes")
+    assert out.startswith(RANDOM) is told
+    assert out.count(RANDOM) == told
+    assert ("--vectors FILE" in out.split("\n")[0]) is told
+    assert RANDOM not in typed(capsys, "run", name, "--scale", scale, "--vectors", "f.txt", *dry)
+
+
+@pytest.mark.usefixtures("never_read", "asked")
+def test_parts_that_name_their_vectors_need_none(capsys: pytest.CaptureFixture[str]) -> None:
+    probes = ["run", "jain-wallace-2019", "--scale", "probes", "--parts"]
+    assert RANDOM not in typed(capsys, *probes, "random-vectors")
+    assert RANDOM in typed(capsys, *probes, "random-vectors,longer")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_corpora_that_are_not_at_hand_are_expected_in_a_folder(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["papers", "run", name, "--scale", "full", "--dry-run"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines
+    for line in lines:
+        (corpus,) = re.findall(r"unknown corpus '(\w+)': ", line)
+        expected = f"a folder $VERAX_DATA/{corpus} is expected, and VERAX_DATA is not set; set it"
+        assert f"'{corpus}': {expected}" in line
+        assert line.index("VERAX_DATA") < line.index("rotten_tomatoes")
 
 
 def test_failed_cells_are_told_and_are_exit_code_1(

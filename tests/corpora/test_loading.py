@@ -94,8 +94,13 @@ def test_a_mistyped_name_gets_the_nearest(data: Path) -> None:
 
 
 def test_an_unknown_name_says_that_the_data_folder_is_not_set() -> None:
-    with pytest.raises(VeraxError, match="VERAX_DATA is not set"):
-        load_corpus("sst")
+    for name in ("sst", "imdb", "ag_news", "20news", "20news_sports", "yelp"):
+        expected = rf"'{name}': a folder \$VERAX_DATA/{name} is expected, and VERAX_DATA is not set"
+        with pytest.raises(VeraxError, match=f"{expected}; set it .*, or choose from imdb_reviews"):
+            load_corpus(name)
+    near = r"did you mean 'planted'\? Or else a folder \$VERAX_DATA/plantd is expected"
+    with pytest.raises(VeraxError, match=f"unknown corpus 'plantd': {near}, and"):
+        load_corpus("plantd")
 
 
 def test_a_data_folder_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from in_process import run_here
+from made_up_paper import PAPER
 
 import verax
 from verax.errors import VeraxError
 from verax.papers import PaperResults, pack_paper
+from verax.papers.packing import finished_in
 from verax.papers.points import delta_js_points
 from verax.studies.store import open_study
 
@@ -31,15 +34,17 @@ STUDY: dict[str, Any] = {
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two parts of one cell each: the second erases nothing."""
     folder = tmp_path_factory.mktemp("ran")
-    run_here({**STUDY, "name": "made-up.sst", "seeds": [1]}, folder / "sst")
-    run_here({**STUDY, "name": "made-up.more", "seeds": [2], "exams": ["leakage"]}, folder / "more")
+    run_here({**STUDY, "name": "made-up-2020.sst", "seeds": [1]}, folder / "sst")
+    run_here(
+        {**STUDY, "name": "made-up-2020.more", "seeds": [2], "exams": ["leakage"]}, folder / "more"
+    )
     return folder
 
 
 @pytest.fixture(scope="module")
 def packed(ran: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("packed") / "made-up"
-    pack_paper(ran, out)
+    pack_paper(PAPER, ran, out)
     return out
 
 
@@ -105,9 +110,9 @@ def test_no_column_holds_words(packed: Path) -> None:
 
 def test_packing_again_gives_the_same_bytes(ran: Path, packed: Path, tmp_path: Path) -> None:
     before = contents(packed)
-    pack_paper(ran, packed)
+    pack_paper(PAPER, ran, packed)
     assert contents(packed) == before
-    pack_paper(ran, tmp_path / "other")
+    pack_paper(PAPER, ran, tmp_path / "other")
     assert contents(tmp_path / "other") == before
 
 
@@ -139,14 +144,14 @@ def test_parts_of_an_earlier_pack_stay(ran: Path, packed: Path, tmp_path: Path) 
     for part in ("sst", "more"):
         (tmp_path / part).mkdir()
         (tmp_path / part / part).symlink_to(ran / part)
-        pack_paper(tmp_path / part, out)
+        pack_paper(PAPER, tmp_path / part, out)
     assert contents(out) == contents(packed)
     # a cell packed again takes the place of its own points alone
     points = pd.read_parquet(out / "delta_js_points.parquet")
     others = points.assign(cell="0" * 16)
     both = pd.concat([others, points], ignore_index=True)
     both.to_parquet(out / "delta_js_points.parquet", index=False)
-    found = pack_paper(tmp_path / "sst", out).tables["delta_js_points"]
+    found = pack_paper(PAPER, tmp_path / "sst", out).tables["delta_js_points"]
     assert found["cell"].value_counts().to_dict() == {
         "0" * 16: len(points),
         points["cell"][0]: len(points),
@@ -156,10 +161,31 @@ def test_parts_of_an_earlier_pack_stay(ran: Path, packed: Path, tmp_path: Path) 
 def test_a_folder_without_studies_is_told(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(VeraxError, match="holds no study: give the folder"):
-            pack_paper(folder, tmp_path / "out")
+            pack_paper(PAPER, folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_what_is_packed_is_not_packed_again(packed: Path, tmp_path: Path) -> None:
     with pytest.raises(VeraxError, match="is packed already"):
-        pack_paper(packed, tmp_path / "out")
+        pack_paper(PAPER, packed, tmp_path / "out")
+
+
+def test_studies_of_another_paper_are_not_packed(ran: Path, packed: Path, tmp_path: Path) -> None:
+    other = replace(PAPER, name="meister-2021")
+    with pytest.raises(VeraxError, match=r"'made-up-2020\.more', which is no paper's"):
+        pack_paper(other, ran, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    # nor are any put beside another's
+    run_here({**STUDY, "name": "meister-2021.one", "seeds": [1]}, tmp_path / "one" / "one")
+    before = contents(packed)
+    with pytest.raises(VeraxError, match="which is no paper's: expected meister-2021's"):
+        pack_paper(other, tmp_path / "one", packed)
+    assert contents(packed) == before
+
+
+def test_finished_cells_are_counted_in_stores_and_packs(
+    ran: Path, packed: Path, tmp_path: Path
+) -> None:
+    assert finished_in(tmp_path / "nowhere") == finished_in(tmp_path) == set()
+    assert len(finished_in(ran)) == 2
+    assert finished_in(packed) == finished_in(ran)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,15 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import REPORT
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
+from verax.papers.belonging import refuse_others
 from verax.papers.checking import PAGE
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED
+from verax.papers.packing import finished_in
 from verax.papers.page import as_published, label, narrowly, shown
 from verax.papers.probing import PROBES
 from verax.papers.results import Missing, part_of
-from verax.papers.running import read_parts, run_parts
+from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
 from verax.report import report as write_report
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
@@ -30,6 +34,12 @@ from verax.studies.running.outlook import outlook
 
 ALL = "all"
 RESULTS = "results"
+FULL = SCALES[-1]
+_WIDTH = 100
+_RANDOM = (
+    "word vectors begin at random, where the published results and the kept ones have trained "
+    "vectors: give a file of them, such as GloVe's of 100 dimensions, with --vectors FILE"
+)
 _COLOURS = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 
 
@@ -122,11 +132,18 @@ def list_papers(given: argparse.Namespace) -> None:
     for one in papers():
         cells = [f"{len(one.studies(scale))}" for scale in SCALES]
         cells.append(f"{len(one.studies(PROBES)) if one.has_probes else 0}")
-        shown_here = ", ".join(exhibit.name for exhibit in one.exhibits)
-        rows.append([one.name, str(len(one.claims)), *cells, shown_here])
+        rows.append([one.name, str(len(one.claims)), *cells])
     studies = [f"studies, {scale}" for scale in SCALES]
-    heads = ["paper", "claims", *studies, PROBES, "tables and figures"]
-    console().print(table(heads, rows))
+    screen = console()
+    screen.print(table(["paper", "claims", *studies, PROBES], rows))
+    screen.print("\ntables and figures", style="bold")
+    indent = " " * (2 + max(len(one.name) for one in papers()))
+    for one in papers():
+        names = ", ".join(exhibit.name for exhibit in one.exhibits)
+        lines = textwrap.wrap(
+            f"{one.name:{len(indent)}}{names}", min(_WIDTH, screen.width), subsequent_indent=indent
+        )
+        screen.print("\n".join(lines), markup=False)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -136,6 +153,8 @@ def run(given: argparse.Namespace) -> int:
         chosen = {one: out / one.name for one in every}
     else:
         chosen = {paper(given.name): out}
+    for one, folder in chosen.items():
+        refuse_others(one, folder)
     studies = _studies(chosen, given)
     if given.dry_run:
         for folder, study in studies.items():
@@ -191,18 +210,12 @@ def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path,
     """Folder → study, of all parts of all papers chosen; corpora are read once."""
     loaded: dict[str, Corpus] = {}
     found: dict[Path, Study] = {}
-    wanted = parts(given.parts)
-    if wanted is not None and len(chosen) > 1:  # each has its own parts; a name is of some of them
-        known = {part for one in chosen for part in one.studies(given.scale)}
-        for name in wanted:
-            if name not in known:
-                raise VeraxError(f"no paper has a part {name!r}: {nearest(name, known)}")
-    for one, folder in chosen.items():
-        own = wanted
-        if own is not None and len(chosen) > 1:
-            own = [name for name in own if name in one.studies(given.scale)]
-            if not own:
-                continue
+    named = _named_parts(chosen, given)
+    if given.scale in (FULL, PROBES) and given.vectors is None:
+        sources = [one.studies(given.scale)[part] for one in named for part in named[one]]
+        if not all(names_vectors(source) for source in sources):
+            console().print(_RANDOM, markup=False)
+    for one, own in named.items():
         parts_of = read_parts(
             one,
             given.scale,
@@ -213,15 +226,38 @@ def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path,
             loaded=loaded,
             progress=True,
         )
-        found |= {folder / part: study for part, study in parts_of.items()}
+        found |= {chosen[one] / part: study for part, study in parts_of.items()}
     return found
+
+
+def _named_parts(chosen: Iterable[Paper], given: argparse.Namespace) -> dict[Paper, list[str]]:
+    """Of each paper the parts that are to be run; those of which none is are left out."""
+    chosen = list(chosen)
+    wanted = parts(given.parts)
+    if wanted is not None and len(chosen) > 1:  # each has its own parts; a name is of some of them
+        known = {part for one in chosen for part in one.studies(given.scale)}
+        for name in wanted:
+            if name not in known:
+                raise VeraxError(f"no paper has a part {name!r}: {nearest(name, known)}")
+    named = {}
+    for one in chosen:
+        own = wanted
+        if own is not None and len(chosen) > 1:
+            own = [name for name in own if name in one.studies(given.scale)]
+            if not own:
+                continue
+        named[one] = chosen_parts(one, given.scale, own)
+    return named
 
 
 def pack(given: argparse.Namespace) -> None:
     chosen = paper(given.name)
     out = Path(given.out or Path(RESULTS) / chosen.name)
-    found = pack_paper(given.folder, out, progress=True)
-    console().print(f"packed {found.cells['cell'].nunique():,} cells, in {out}", markup=False)
+    before = finished_in(out)
+    cells = set(pack_paper(chosen, given.folder, out, progress=True).cells["cell"])
+    new = f"{len(cells - before):,}" if cells - before else "none"
+    told = f"packed into {out}: {len(cells):,} cells are there now, {new} of them new"
+    console().print(printable(told), markup=False)
 
 
 def table_of(given: argparse.Namespace) -> None:

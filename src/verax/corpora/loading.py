@@ -16,7 +16,7 @@ from verax.corpora.corpus import Corpus
 from verax.corpora.files import SUFFIXES, class_order, is_corpus_folder, read_folder, read_table
 from verax.corpora.hub import read_hub
 from verax.corpora.options import CorpusOptions
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError, near, nearest
 from verax.options import build, names
 
 BUILT_IN = (*reviews.SOURCES, "planted")
@@ -90,9 +90,15 @@ def _read(name: str) -> pd.DataFrame:
     path = Path(name).expanduser()
     if path.is_file() or "/" in name or path.suffix.lower() in SUFFIXES or name[:1] in "~.":
         return read_table(path)
-    hint = "" if _data_folder() else "; $VERAX_DATA is not set"
     valid = {*known_corpora(), *mimic.CLASSES}
-    raise VeraxError(f"unknown corpus {name!r}: {nearest(name, valid)}{hint}")
+    told = nearest(name, valid)
+    if _data_folder() is None:
+        expected = f"a folder $VERAX_DATA/{name} is expected, and VERAX_DATA is not set"
+        if near(name, valid) is not None:
+            told += f" Or else {expected}"
+        else:
+            told = f"{expected}; set it to the folder that has {name}, or {told}"
+    raise VeraxError(f"unknown corpus {name!r}: {told}")
 
 
 def _data_folder() -> Path | None:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.files import write_text
+from verax.papers.belonging import refuse_others
 from verax.papers.claims import Claim, Finding
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.paper import Paper
@@ -100,9 +101,11 @@ class Checked:
 def check_paper(paper: Paper, folder: str | Path) -> Checked:
     """Judge a paper by results: a folder of studies, packed or not, each in one of its own.
 
-    Its probes are those in folder/probes.
+    Its probes are those in folder/probes. Studies of other papers, or of none, are refused.
     """
     folder = Path(folder)
+    for place in (folder, folder / PROBES):
+        refuse_others(paper, place)
     results = PaperResults.open(folder)
     probes = paper.studies(PROBES) if paper.has_probes else {}
     if set(results.cells["part"]) <= set(probes) - set(paper.studies("full")):

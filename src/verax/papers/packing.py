@@ -15,23 +15,30 @@ from pathlib import Path
 import pandas as pd
 
 from verax.errors import VeraxError
+from verax.papers.belonging import refuse_others
+from verax.papers.paper import Paper
 from verax.papers.points import POINTS, delta_js_points
-from verax.papers.results import KEPT, PaperResults, is_study
+from verax.papers.results import KEPT, PaperResults, is_study, studies_in
 from verax.studies.store import StudyResults, open_study, pack
 
 _ALWAYS = ("summary", "history")
 _SOURCE = "erasure_single"
 
 
-def pack_paper(folder: str | Path, out: str | Path, progress: bool = False) -> PaperResults:
+def pack_paper(
+    paper: Paper, folder: str | Path, out: str | Path, progress: bool = False
+) -> PaperResults:
     """Pack every study below `folder` that has a finished cell into `out`, a folder each.
 
     What is in `out` already and not in `folder` stays, so that parts can come from several runs.
+    Studies of other papers, or of none, are refused in both.
     """
     folder, out = Path(folder), Path(out)
     studies = [path for path in sorted(folder.glob("*/")) if is_study(path)]
     if not studies:
         raise VeraxError(f"{folder} holds no study: give the folder that verax papers run wrote")
+    for place in (folder, out):
+        refuse_others(paper, place)
     points = []
     for path in studies:
         found = open_study(path)
@@ -43,6 +50,11 @@ def pack_paper(folder: str | Path, out: str | Path, progress: bool = False) -> P
     if points:
         _write_points(pd.concat(points, ignore_index=True), out / f"{POINTS}.parquet")
     return PaperResults.open(out)
+
+
+def finished_in(folder: str | Path) -> set[str]:
+    """Keys of the finished cells of all studies right below a folder; none where it is not."""
+    return {key for path in studies_in(Path(folder)) for key in open_study(path, every=True).done}
 
 
 def _points(found: StudyResults) -> Iterator[pd.DataFrame]:

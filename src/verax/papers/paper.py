@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError, near, nearest
 from verax.papers import published
 from verax.papers.claims import Claim
 from verax.papers.exhibits import Exhibit
@@ -106,8 +106,15 @@ class Paper:
         wanted = f"table{wanted}" if wanted.isdigit() else wanted.replace("fig.", "figure")
         known = {exhibit.name: exhibit for exhibit in self.exhibits}
         if wanted not in known:
-            raise VeraxError(f"{self.name} has no {name!r}: {nearest(wanted, known)}")
+            # another number is another exhibit, and no slip of the hand
+            meant = near(wanted, [one for one in known if _digits(one) == _digits(wanted)])
+            told = f"did you mean {meant!r}?" if meant else f"choose from {', '.join(known)}"
+            raise VeraxError(f"{self.name} has no {name!r}: {told}")
         return known[wanted]
+
+
+def _digits(name: str) -> str:
+    return "".join(c for c in name if c.isdigit())
 
 
 _WHOLE = ("corpora", "exams", "seeds", "adversaries")

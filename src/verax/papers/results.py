@@ -60,14 +60,11 @@ class PaperResults:
     def open(cls, folder: str | Path) -> PaperResults:
         """Of a folder that holds studies, packed or not, each in a folder of its own."""
         folder = Path(folder)
-        studies = [p for p in sorted(folder.glob("*/")) if is_study(p)]
-        if is_study(folder):
-            studies = [folder]
         cells, summaries = [], []
         wanted: dict[str, set[str]] = {}
         questions: dict[str, str] = {}
         tables: dict[str, list[pd.DataFrame]] = {}
-        for path in studies:
+        for path in studies_in(folder):
             found = open_study(path, every=True)
             own = found.cells
             wanted.setdefault(part_of(found.name), set()).update(own["cell"])
@@ -211,6 +208,22 @@ def _hashed(wanted: Any) -> Hashable:
 
 def is_study(folder: Path) -> bool:
     return (folder / FIRST).exists() or (folder / STORE).exists()
+
+
+def studies_in(folder: Path) -> list[Path]:
+    """The studies right below a folder, or the folder itself if it is one."""
+    if is_study(folder):
+        return [folder]
+    return [path for path in sorted(folder.glob("*/")) if is_study(path)]
+
+
+def paper_of(name: str) -> str:
+    """The paper that a study's name begins with; empty if it names none.
+
+    >>> paper_of("tutek-snajder-2020.layers")
+    'tutek-snajder-2020'
+    """
+    return name.rpartition(".")[0]
 
 
 def part_of(name: str) -> str:

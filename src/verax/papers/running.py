@@ -8,6 +8,7 @@ from typing import Any
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
+from verax.papers.belonging import refuse_others
 from verax.papers.paper import Paper
 from verax.studies.grid import Study, read_study
 from verax.studies.running.run import run_several, with_hardware
@@ -50,13 +51,17 @@ def read_parts(
     loaded = {} if loaded is None else loaded
     found = {}
     for part in chosen_parts(chosen, scale, parts):
-        has_own = any(_names(sources[part].get(section), "vectors") for section in _OPTIONS_IN)
-        changed = {} if vectors is None or has_own else {"vectors": vectors}
+        changed = {} if vectors is None or names_vectors(sources[part]) else {"vectors": vectors}
         study = read_study(
             sources[part], seeds=seeds, changed=changed, loaded=loaded, progress=progress
         )
         found[part] = with_hardware(study, hardware or {})
     return found
+
+
+def names_vectors(study: Mapping[str, Any]) -> bool:
+    """Whether a part says itself what word vectors it has."""
+    return any(_names(study.get(section), "vectors") for section in _OPTIONS_IN)
 
 
 _OPTIONS_IN = ("training", "models", "corpora")
@@ -86,8 +91,10 @@ def run_paper(
 ) -> dict[str, Ran]:
     """Run what is not done yet of a paper's parts, into folder/PART; part → what became of it.
 
-    Parts share the workers. No cell is begun after `budget` seconds.
+    Parts share the workers. No cell is begun after `budget` seconds. A folder with studies of
+    another paper, or of none, is refused.
     """
+    refuse_others(paper, folder)
     found = read_parts(
         paper, scale, parts, vectors=vectors, seeds=seeds, hardware=hardware, progress=progress
     )

@@ -1,0 +1,40 @@
+"""What `verax` offers, imported: with torch, which takes seconds."""
+
+from verax.corpora import Corpus, Documents, load_corpus
+from verax.errors import VeraxError
+from verax.exams import Verdict, examine
+from verax.models import AttentionClassifier, Trace, load
+from verax.studies import (
+    Adversaries,
+    Comparison,
+    StudyResults,
+    Sweep,
+    compare,
+    open_study,
+    run_study,
+)
+from verax.studies import run_adversaries as adversaries
+from verax.studies import run_sweep as sweep
+from verax.training import train
+
+__all__ = [
+    "Adversaries",
+    "AttentionClassifier",
+    "Comparison",
+    "Corpus",
+    "Documents",
+    "StudyResults",
+    "Sweep",
+    "Trace",
+    "VeraxError",
+    "Verdict",
+    "adversaries",
+    "compare",
+    "examine",
+    "load",
+    "load_corpus",
+    "open_study",
+    "run_study",
+    "sweep",
+    "train",
+]

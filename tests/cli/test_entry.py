@@ -1,0 +1,65 @@
+"""The command before it is imported: Ctrl-C is a line there too, and `import verax` is light."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import verax
+
+CONSOLE = "import sys; from verax.__main__ import main; sys.exit(main())"
+SOURCE = str(Path(verax.__file__).parents[1])
+
+
+def ended(*arguments: str, before: Path | None = None) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(before), SOURCE] if before else [SOURCE])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+
+
+@pytest.mark.parametrize("how", [["-m", "verax"], ["-c", CONSOLE]])
+def test_an_interruption_while_it_imports_is_a_line(how: list[str], tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise KeyboardInterrupt\n")
+    found = ended(*how, "corpora", before=tmp_path)
+    assert found.returncode == 130
+    assert (found.stdout, found.stderr) == ("", "verax: stopped before anything was begun\n")
+
+
+def test_the_installed_command_begins_there() -> None:
+    text = (Path(SOURCE).parent / "pyproject.toml").read_text(encoding="utf-8")
+    assert '[project.scripts]\nverax = "verax.__main__:main"\n' in text
+
+
+def test_the_library_is_imported_on_first_use_and_handles_no_signal() -> None:
+    code = """
+import signal, sys
+before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+import verax
+assert "torch" not in sys.modules
+assert verax.load_corpus("planted", documents=60).name == "planted"
+assert "torch" in sys.modules
+assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
+"""
+    found = ended("-c", code)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_all_that_it_offers_is_there() -> None:
+    from verax import api
+
+    assert {*api.__all__, "__version__"} == set(verax.__all__) <= set(dir(verax))
+    for name in api.__all__:
+        assert getattr(verax, name) is getattr(api, name)
+    assert verax.statistics.__name__ == "verax.statistics"
+    with pytest.raises(AttributeError, match="module 'verax' has no attribute 'nothing'"):
+        _ = verax.nothing
+    assert not hasattr(verax, "_nothing")

@@ -1,0 +1,97 @@
+"""Results of another paper are refused, and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_up_paper import PAPER
+
+from verax.errors import VeraxError
+from verax.papers import check_paper, paper, run_paper
+from verax.papers.belonging import refuse_others
+from verax.papers.results import paper_of
+from verax.report import open_reported
+from verax.studies.store.store import Store
+
+
+def studies(folder: Path, *names: str) -> Path:
+    """Stores without cells, in folders of their own."""
+    for number, name in enumerate(names):
+        Store.create(folder / f"s{number}", name, "", {"name": name, "cells": {}})
+    return folder
+
+
+@pytest.mark.parametrize(
+    "names", [(), ("meister-2021.sst",), ("meister-2021.sst", "meister-2021.imdb")]
+)
+def test_a_papers_own_studies_are_fine(names: tuple[str, ...], tmp_path: Path) -> None:
+    refuse_others(paper("meister-2021"), studies(tmp_path, *names))
+    refuse_others(paper("meister-2021"), tmp_path / "nowhere")
+
+
+OTHER, OWN, MINE = "jain-wallace-2019.sst", "meister-2021.sst", "my-study"
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([OTHER], "holds results of jain-wallace-2019, not of meister-2021: give a folder of"),
+        ([OTHER, "serrano-smith-2019.a"], "of jain-wallace-2019, serrano-smith-2019, not of"),
+        ([OTHER, MINE], "holds results of jain-wallace-2019, not of meister-2021"),
+        ([OWN, OTHER], "jain-wallace-2019 beside those of meister-2021: give each paper a folder"),
+        ([MINE], "s0 is a study named 'my-study', which is no paper's: expected meister-2021's"),
+        (["my.study"], "'my.study', which is no paper's"),
+        ([OWN, MINE], "s1 is a study named 'my-study', which is no paper's"),
+        (["meister-2021"], "'meister-2021', which is no paper's"),
+        (["meister-2021.sst.more"], "which is no paper's"),
+    ],
+)
+def test_others_are_told(names: list[str], words: str, tmp_path: Path) -> None:
+    folder = studies(tmp_path / "results", *names)
+    before = sorted(tmp_path.rglob("*"))
+    meister = paper("meister-2021")
+    for refuse in (
+        lambda: refuse_others(meister, folder),
+        lambda: check_paper(meister, folder),
+        lambda: run_paper(meister, "smoke", folder),
+    ):
+        with pytest.raises(VeraxError) as told:
+            refuse()
+        assert words in str(told.value)
+        assert "\n" not in str(told.value)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_one_study_given_by_its_folder_is_refused_too(tmp_path: Path) -> None:
+    folder = studies(tmp_path, OTHER)
+    with pytest.raises(VeraxError, match="not of meister-2021"):
+        check_paper(paper("meister-2021"), folder / "s0")
+
+
+def test_probes_have_to_be_the_papers_too(tmp_path: Path) -> None:
+    studies(tmp_path, OWN)
+    studies(tmp_path / "probes", "jain-wallace-2019.longer")
+    with pytest.raises(VeraxError, match="probes holds results of jain-wallace-2019, not of"):
+        check_paper(paper("meister-2021"), tmp_path)
+
+
+def test_a_paper_that_is_not_in_the_registry_has_results_too(tmp_path: Path) -> None:
+    refuse_others(PAPER, studies(tmp_path, f"{PAPER.name}.main"))
+    with pytest.raises(VeraxError, match="which is no paper's: expected meister-2021's"):
+        refuse_others(paper("meister-2021"), tmp_path)
+
+
+def test_a_report_goes_the_same_way(tmp_path: Path) -> None:
+    """By the folder's name, or else by the first study's."""
+    with pytest.raises(VeraxError, match="of jain-wallace-2019, not of meister-2021"):
+        open_reported([studies(tmp_path / "meister-2021", OTHER)])
+    with pytest.raises(VeraxError, match="of meister-2021 beside those of jain-wallace-2019"):
+        open_reported([studies(tmp_path / "both", OTHER, OWN)])
+    with pytest.raises(VeraxError, match="holds several studies: give the folder of one of them"):
+        open_reported([studies(tmp_path / "mine", MINE, OWN)])
+
+
+def test_a_paper_is_what_a_name_begins_with() -> None:
+    names = ("a-2020.b", "a-2020.b.c", "a-2020", "")
+    assert [paper_of(name) for name in names] == ["a-2020", "a-2020.b", "", ""]

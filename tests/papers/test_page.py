@@ -40,7 +40,7 @@ def test_claims_stand_with_verdict_and_test() -> None:
     assert [row[0] for row in rows] == ["1", "2"]
     assert rows[0][1] == r"a \| b is larger"
     assert rows[0][3] == "✓ holds"
-    assert rows[0][4].startswith(r"It is a \| b, in both. *2 of 2 as claimed, 0 clearly not")
+    assert rows[0][4].startswith(r"It is a \| b, in both. *2 of 2 as claimed, 2 of them clearly, 0")
     assert rows[1][3:] == ["? undecided", "no finished cell gives t: never, c ()"]
 
 

@@ -25,9 +25,9 @@ _HOW_TO_READ = (
     "it as CSV, the chart data of figures too."
 )
 HOW_PROBED = (
-    "Short runs in which one thing is otherwise than in the studies above, to see whether it "
-    f"explains a difference. No claim is judged by them. Numbers are as in the tables below; "
-    f"`{TABLES}/{PROBES}.csv` has all columns."
+    "Short runs, to see whether something explains a difference: what the question names is "
+    "otherwise than in the studies above. They may see a sample of the documents, and no claim is "
+    f"judged by them. Numbers are as in the tables below; `{TABLES}/{PROBES}.csv` has all columns."
 )
 _HEADS = ("measured", "95% interval", "seeds", "cells")
 _SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}

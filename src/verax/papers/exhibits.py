@@ -68,3 +68,7 @@ def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     labels = list(dict.fromkeys(name for r in kept for name in r if name not in MEASURED))
     made = pd.DataFrame(kept, columns=[*labels, *MEASURED])
     return made.astype({"beyond": "boolean"})
+
+
+def has_published(table: pd.DataFrame) -> bool:
+    return len(table) > 0 and bool(table["published"].notna().any())

@@ -19,6 +19,7 @@ from verax.cli import papers as command
 from verax.corpora.corpus import Corpus
 from verax.papers import NAMES, Paper, paper, papers
 from verax.papers.exhibits import MEASURED
+from verax.papers.page import TRIAL
 from verax.studies.grid import read_study
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
@@ -53,6 +54,7 @@ def test_a_paper_from_a_run_to_a_pack(name: str, capsys: pytest.CaptureFixture[s
     ran = contents("ran")
     out = typed(capsys, "check", name, "--results", "ran", "--no-page")
     assert contents("ran") == ran
+    assert TRIAL in " ".join(out.split())
     verdicts = _verdicts(out, len(own.claims))
     told = typed(capsys, "check", name, "--results", "ran", "--json")
     claims = json.loads(told, parse_constant=_refuse)["claims"]

@@ -300,10 +300,10 @@ def shown(value: float, like: float | None = None) -> str:
 def as_published(value: float) -> str:
     """A published number with the digits it has.
 
-    >>> as_published(0.5), as_published(84.2), as_published(17310.0), as_published(math.nan)
-    ('0.5', '84.2', '17,310', '—')
+    >>> as_published(0.5), as_published(84.2), as_published(1400000.0), as_published(math.nan)
+    ('0.5', '84.2', '1,400,000', '—')
     """
-    return "—" if math.isnan(value) else f"{value:,g}"
+    return "—" if math.isnan(value) else f"{value:,.9g}"
 
 
 def as_set(value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from made_up_paper import LONG, PAPER, checked, trial, with_another_corpus, with_probes
 
@@ -118,6 +119,11 @@ def test_how_many_numbers_differ_is_told_of_the_tables_and_each_pair_once() -> N
     assert told in page(checked())
     table = checked().tables["table1"]
     assert farther([table, table]) == farther([table])
+    assert farther([table, table.assign(layers=1)]) == farther([table])
+    # the same numbers of something else
+    own, others = (table.assign(pair=pair) for pair in ("a, b", "b, c"))
+    assert farther([own, others]).startswith("Of 4 published numbers")
+    assert farther([pd.concat([own, others])]) == farther([own, others])
     assert told not in page(checked(seeds=(1,)))
     number = Number.of([1.0, 1.0], ["a", "b"])
     settings = frame([entry({}, "lr", number, 2.0, setting=True)])

@@ -121,16 +121,29 @@ def farther(tables: Iterable[pd.DataFrame]) -> str:
     A pair that several exhibits show counts once. Settings, sizes, and numbers of a single seed
     have no part in it.
     """
-    columns = ["measure", "published", "value", "cells", "beyond"]
-    pairs = pd.concat([table[columns] for table in tables if has_published(table)])
-    pairs = pairs.dropna(subset=["published", "value", "beyond"]).drop_duplicates()
-    if pairs.empty:
+    counted: list[pd.DataFrame] = []
+    for table in tables:
+        if not has_published(table):
+            continue
+        own = table.dropna(subset=["published", "value", "beyond"])
+        for other in counted:
+            own = own[~_told(own, other).isin(_told(other, own))]
+        counted.append(own)
+    number = sum(len(own) for own in counted)
+    if not number:
         return ""
-    beyond = int(pairs["beyond"].sum())
+    beyond = sum(int(own["beyond"].sum()) for own in counted)
     return (
-        f"Of {len(pairs):,} published numbers that have one of ours beside them {beyond:,} "
+        f"Of {number:,} published numbers that have one of ours beside them {beyond:,} "
         f"{'is' if beyond == 1 else 'are'} farther from it than seeds explain."
     )
+
+
+def _told(table: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
+    """Each row as a text of the columns that another table has too."""
+    shared = sorted({str(name) for name in table} & {str(name) for name in other})
+    rows = [str(list(row.values())) for row in table[shared].to_dict("records")]
+    return pd.Series(rows, index=table.index, dtype=object)
 
 
 def how_to_read(checked: Checked, bold: str) -> str:

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ from refused import refusal
 from verax.cli import main
 from verax.cli import papers as command
 from verax.corpora.corpus import Corpus
-from verax.papers import NAMES, Paper, paper, papers
+from verax.papers import NAMES, Checked, Paper, paper, papers
+from verax.papers.claims import Claim, Finding
 from verax.papers.exhibits import MEASURED
+from verax.papers.page import TRIAL
+from verax.papers.results import PaperResults
 from verax.studies.grid import read_study
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
@@ -53,6 +57,7 @@ def test_a_paper_from_a_run_to_a_pack(name: str, capsys: pytest.CaptureFixture[s
     ran = contents("ran")
     out = typed(capsys, "check", name, "--results", "ran", "--no-page")
     assert contents("ran") == ran
+    assert TRIAL in " ".join(out.split())
     verdicts = _verdicts(out, len(own.claims))
     told = typed(capsys, "check", name, "--results", "ran", "--json")
     claims = json.loads(told, parse_constant=_refuse)["claims"]
@@ -212,6 +217,29 @@ def test_a_pack_says_how_many_cells_are_new(made: str, capsys: pytest.CaptureFix
     a_cell("more/imdb", "meister-2021.imdb", seed=2)
     out = typed(capsys, "pack", "meister-2021", "more", "--out", "packed")
     assert "packed into packed: 2 cells are there now, 1 of them new" in out
+
+
+def test_verdicts_on_the_papers_own_corpora_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    def judge(results: PaperResults) -> Finding:
+        own = results.corpora() == ["imdb"]
+        return Finding("holds" if own else "fails", "why", f"a test of {len(results.cells)}")
+
+    cells = pd.DataFrame({"cell": ["a", "b"], "part": "p", "corpus": ["imdb", "x"], "seed": 1})
+    summary = pd.DataFrame(columns=["cell", "exam", "table", "row", "column", "value"])
+    one = replace(
+        paper("meister-2021"), corpora={"imdb": "IMDb"}, claims=[Claim(1, "so it is", "t", judge)]
+    )
+    command.show_claims(Checked(one, PaperResults(cells, summary)))
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        "1 fails  so it is (t)",
+        "why",
+        "a test of 2",
+        "on imdb alone: holds",
+        "a test of 1",
+        "meister-2021: 0 holds, 1 fails, 0 undecided",
+        "on imdb alone, which the paper has: 1 holds, 0 fails, 0 undecided",
+    ]
 
 
 Folders = dict[Path, Study]

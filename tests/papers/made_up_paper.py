@@ -74,6 +74,37 @@ def checked(seeds: tuple[int, ...] = (1, 2, 3), value: float = 0.5) -> Checked:
     return Checked(PAPER, results)
 
 
+def _everywhere(results: PaperResults) -> Finding:
+    numbers = {c: results.number("t", "r|s", "c", corpus=c) for c in results.corpora()}
+    comparisons = [above(c, number, 0.4) for c, number in numbers.items()]
+    return by_comparisons(comparisons, f"Above 0.4 on {', '.join(numbers)}.", numbers=numbers)
+
+
+def with_another_corpus() -> Checked:
+    """A claim that holds on the paper's corpus and fails on another, and one that holds on both."""
+    results = made_up_results(
+        crossed(part=["main"], corpus=["sst", "imdb"]),
+        lambda own: {("t", "r|s", "c"): 0.5 if own["corpus"] == "imdb" else 0.3, ("u", "", ""): 1},
+    )
+    claims = (
+        Claim(1, "it is high", "table 1", _everywhere),
+        Claim(
+            2,
+            "it is one",
+            "table 1",
+            lambda own: by_comparisons(
+                [above("one", own.number("u", "", "", corpus="imdb"), 0)], ""
+            ),
+        ),
+    )
+    return Checked(replace(PAPER, corpora={"imdb": "IMDb", "yelp": "Yelp"}, claims=claims), results)
+
+
+def trial() -> Checked:
+    """Results of none of the paper's corpora."""
+    return replace(checked(), paper=replace(PAPER, corpora={"yelp": "Yelp"}))
+
+
 def with_probes() -> Checked:
     """The same, with two probes, the first of which is one of the package's."""
     results = made_up_results(

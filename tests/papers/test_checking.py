@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_up_paper import PAPER, checked, with_probes
+from made_up_paper import PAPER, checked, trial, with_another_corpus, with_probes
 
 from verax.errors import VeraxError
-from verax.papers import Checked, check_paper
+from verax.papers import SCALES, Checked, Paper, check_paper, papers
 from verax.papers.exhibits import MEASURED
 from verax.papers.results import Missing, PaperResults
 
@@ -116,3 +117,45 @@ def test_what_fails_narrowly_is_counted_among_what_fails() -> None:
     assert found.counts == {"holds": 0, "fails": 1, "undecided": 1, "narrowly": 1}
     (first, _) = found.told()["claims"]
     assert (first["verdict"], first["narrowly"]) == ("fails", True)
+
+
+def test_claims_are_judged_again_on_the_papers_own_corpora() -> None:
+    found = with_another_corpus()
+    assert found.own_corpora == ["imdb"]
+    assert found.counts == {"holds": 1, "fails": 1, "undecided": 0, "narrowly": 0}
+    assert found.own_counts == {"holds": 2, "fails": 0, "undecided": 0, "narrowly": 0}
+    told = found.told()
+    assert told["own_corpora"] == {"names": ["imdb"], "counts": found.own_counts}
+    first, second = told["claims"]
+    assert (first["verdict"], second["verdict"]) == ("fails", "holds")
+    own = first["own_corpora"]
+    assert set(own) == {"verdict", "narrowly", "why", "test"}
+    assert (own["verdict"], own["narrowly"], own["why"]) == ("holds", False, "Above 0.4 on imdb.")
+    assert own["test"].startswith("1 of 1 as claimed")
+    assert second["own_corpora"]["verdict"] == "holds"
+
+
+@pytest.mark.parametrize("corpora", [{}, {"imdb": "a", "sst": "b", "yelp": "c"}, {"yelp": "c"}])
+def test_without_other_corpora_or_own_ones_there_is_one_verdict(corpora: dict[str, str]) -> None:
+    found = replace(checked(), paper=replace(PAPER, corpora=corpora))
+    assert found.own_findings is None
+    assert found.own_counts is None
+    assert found.told()["own_corpora"] is None
+    assert [claim["own_corpora"] for claim in found.told()["claims"]] == [None, None]
+    assert found.is_trial == (corpora == {"yelp": "c"})
+
+
+def test_what_follows_the_name_of_a_corpus_is_of_no_account() -> None:
+    own = replace(PAPER, corpora={"mimic_anemia": "Anemia"})
+    assert own.has("mimic_anemia:/my/mimic")
+    assert not own.has("mimic_diabetes")
+    assert PAPER.has("anything")
+
+
+@pytest.mark.parametrize("one", papers(), ids=lambda one: one.name)
+def test_smaller_scales_are_trials_and_full_ones_are_not(one: Paper) -> None:
+    for scale in SCALES:
+        studies = one.studies(scale).values()
+        own = [one.has(str(name)) for study in studies for name in study["corpora"]]
+        assert any(own) == (scale == "full"), scale
+    assert trial().is_trial

@@ -226,6 +226,7 @@ def test_what_is_there_is_decided(given_: list[tuple[float, float]], need: float
     assert not found.narrowly or found.verdict == FAILS
     if not comparisons:
         return
+    assert found.clearly <= found.favourable <= found.of - found.contrary
     enough = found.favourable >= found.need
     clear = found.of - found.contrary < found.need or found.p > 0.95
     by_number = math.isnan(found.p)
@@ -236,8 +237,10 @@ def test_what_is_there_is_decided(given_: list[tuple[float, float]], need: float
 
 def test_what_a_verdict_hangs_on_is_told_in_words() -> None:
     assert weigh([UP, UP, DOWN], 0.6).test == (
-        "2 of 3 as claimed, 1 clearly not (2 needed); together p = 0.042, one-sided, Stouffer"
+        "2 of 3 as claimed, 2 of them clearly, 1 clearly not (2 needed); together p = 0.042, "
+        "one-sided, Stouffer"
     )
+    assert weigh([UP, UNSURE]).test.startswith("2 of 2 as claimed, 1 of them clearly, 0 clearly")
     assert "p < 0.001" in weigh([UP] * 4).test
     assert "p > 0.999" in weigh([DOWN] * 4).test
     assert "Stouffer" not in weigh([BARE_UP]).test

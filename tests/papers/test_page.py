@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+import pandas as pd
 import pytest
-from made_up_paper import LONG, PAPER, checked, with_probes
+from made_up_paper import LONG, PAPER, checked, trial, with_another_corpus, with_probes
 
-from verax.papers.page import MOST_ROWS, SHORT, markdown, page, shown
+from verax.papers.exhibits import Exhibit, entry, frame
+from verax.papers.numbers import Number
+from verax.papers.page import IN_WORDS, MOST_ROWS, SHORT, TRIAL, farther, markdown, page, shown
 
 NAN = float("nan")
 
@@ -40,7 +44,7 @@ def test_claims_stand_with_verdict_and_test() -> None:
     assert [row[0] for row in rows] == ["1", "2"]
     assert rows[0][1] == r"a \| b is larger"
     assert rows[0][3] == "✓ holds"
-    assert rows[0][4].startswith(r"It is a \| b, in both. *2 of 2 as claimed, 0 clearly not")
+    assert rows[0][4].startswith(r"It is a \| b, in both. *2 of 2 as claimed, 2 of them clearly, 0")
     assert rows[1][3:] == ["? undecided", "no finished cell gives t: never, c ()"]
 
 
@@ -82,6 +86,87 @@ def test_long_exhibits_are_named_and_empty_ones_said_to_be() -> None:
     assert "### table1: a table\n\nOne note.\n\n|" in text
 
 
+def test_what_verdicts_mean_stands_below_them() -> None:
+    text = page(checked())
+    assert text.index("## Claims") < text.index(IN_WORDS) < text.index("## What differs")
+    for word in ("*holds*", "*fails*", "*fails, narrowly*", "*undecided*"):
+        assert word in IN_WORDS
+
+
+def test_verdicts_on_the_papers_own_corpora_stand_beside_those_on_all() -> None:
+    text = page(with_another_corpus())
+    told = "1 holds, 1 fails and 0 are undecided. On imdb alone, which the paper has: 2 hold, 0 "
+    assert told in " ".join(text.split())
+    first, second = tables(text)[0][2:]
+    assert first[3] == "✗ fails (on imdb alone: ✓ holds)"
+    assert "**On imdb alone:** Above 0.4 on imdb. *1 of 1 as claimed" in first[4]
+    assert second[3] == "✓ holds (on imdb alone: ✓ holds)"
+    assert "On imdb alone" not in second[4]
+
+
+def test_results_of_other_corpora_say_nothing_of_the_paper() -> None:
+    text, full = page(trial()), page(checked())
+    assert text.startswith(f"# Nobody: Nothing\n\n**{TRIAL}**\n\n")
+    assert PAPER.words("differences") in full
+    assert "## What differs" not in text
+    assert PAPER.words("deviations") in text
+    assert TRIAL not in full
+
+
+def test_how_many_numbers_differ_is_told_of_the_tables_and_each_pair_once() -> None:
+    """sst is beyond, imdb is not, yelp is not measured."""
+    told = "Of 2 published numbers that have one of ours beside them 1 is farther from it than "
+    assert told in page(checked())
+    table = checked().tables["table1"]
+    assert farther([table, table]) == farther([table])
+    assert farther([table, table.assign(layers=1)]) == farther([table])
+    # the same numbers of something else
+    own, others = (table.assign(pair=pair) for pair in ("a, b", "b, c"))
+    assert farther([own, others]).startswith("Of 4 published numbers")
+    assert farther([pd.concat([own, others])]) == farther([own, others])
+    assert told not in page(checked(seeds=(1,)))
+    number = Number.of([1.0, 1.0], ["a", "b"])
+    settings = frame([entry({}, "lr", number, 2.0, setting=True)])
+    assert farther([settings]) == ""
+    assert farther([settings, table]) == farther([table])
+
+
+def test_what_was_not_published_is_no_column() -> None:
+    found = checked()
+    number = Number.of([0.5, 0.6], ["a", "b"])
+    alone = Exhibit("table9", "ours", lambda _: frame([entry({}, "JS", number)]))
+    text = page(replace(found, paper=replace(PAPER, exhibits=[alone])))
+    assert tables(text)[1][0] == ["measure", "measured", "95% interval", "seeds", "cells"]
+    assert "No published numbers are carried for this paper." in text
+    assert "ublished beside measured" not in text
+    assert "**Bold**" not in text
+    both = page(replace(found, paper=replace(PAPER, exhibits=[alone, PAPER.exhibits[0]])))
+    assert "published" not in tables(both)[1][0]
+    assert "published" in tables(both)[2][0]
+
+
+def test_a_setting_is_a_plain_number() -> None:
+    number = Number.of([0.4445, 0.4445], ["abcdefgh", "b"])
+    own = Exhibit("table1", "", lambda _: frame([entry({}, "p", number, 0.7, setting=True)]))
+    text = page(replace(checked(), paper=replace(PAPER, exhibits=[own])))
+    assert tables(text)[1][2] == ["p", "0.7", "0.4445", "", "", "abcdef b"]
+
+
+def test_what_has_published_numbers_is_shown_however_long() -> None:
+    number = Number.of([0.5, 0.6], ["a", "b"])
+    rows = [entry({"place": i}, "JS", number, 0.5 if i == 7 else NAN) for i in range(LONG)]
+    own = Exhibit("figure3", "long", lambda _: frame(rows))
+    text = page(replace(checked(), paper=replace(PAPER, exhibits=[own])))
+    assert len(tables(text)[1]) == LONG + 2
+
+
+def test_commits_are_told_as_they_were() -> None:
+    own = checked()
+    own.results.cells["commit"] = ["0123456789abcdef-dirty", None, "fedcba9876543210"] * 2
+    assert tables(page(own))[-1][2][-1] == "0123456789ab-dirty, fedcba987654, not recorded"
+    assert tables(page(checked()))[-1][2][-1] == "not recorded"
+
+
 def test_it_says_what_is_not_there_yet() -> None:
     own = checked()
     own.results.unfinished["main"] = 4
@@ -94,7 +179,7 @@ def test_it_says_what_it_is_made_of() -> None:
     assert text.startswith("# Nobody: Nothing\n\n<https://example.org/1>\n\n")
     assert "6 trained and examined models on sst, imdb" in " ".join(text.split())
     assert "Of 2 claims 1 holds, 0 fail and 1 is undecided." in " ".join(text.split())
-    assert "narrowly" not in text[: text.index("## What differs")]
+    assert "narrowly" not in text[: text.index(IN_WORDS)]
     assert PAPER.words("deviations") in text
     cells = tables(text)[-1]
     assert cells[2][:4] == ["main", "sst", "3", "1, 2, 3"]

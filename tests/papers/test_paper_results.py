@@ -86,6 +86,25 @@ def test_a_number_is_the_mean_of_its_seeds() -> None:
         found.number("t", "r", "other", encoder="none")
 
 
+def test_results_of_some_corpora_hold_nothing_of_others() -> None:
+    cells = [cell(1), {**cell(1, "conv"), "corpus": "imdb"}]
+    points = pd.DataFrame({"cell": ["none-1", "conv-1"], "id": [1, 2]})
+    every = PaperResults(
+        pd.DataFrame(cells),
+        results(cells, [number("none-1", 0.2), number("conv-1", 0.4)]).summary,
+        {"points": points},
+        {"main": 3},
+        {"main": "Is it?"},
+    )
+    found = every.of_corpora(["imdb", "yelp"])
+    assert found.corpora() == ["imdb"]
+    assert found.number("t", "r", "c").value == 0.4
+    assert found.tables["points"]["id"].tolist() == [2]
+    assert set(found.summary["cell"]) == {"conv-1"}
+    assert (found.unfinished, found.questions) == (every.unfinished, every.questions)
+    assert every.corpora() == ["sst", "imdb"]
+
+
 def test_a_seed_whose_number_is_nan_is_not_there() -> None:
     cells = [cell(1), cell(2)]
     found = results(cells, [number("none-1", NAN), number("none-2", 0.4, 0.3, 0.5)])

@@ -92,11 +92,31 @@ def test_statistics_of_corpora(results: PaperResults) -> None:
     frame = made_again(results, "table1")
     test = one(frame, dataset="IMDB", measure="n_test")
     assert (test["published"], test["value"]) == (13548, pytest.approx(1000))
+    assert one(frame, corpus="imdb", measure="documents examined")["value"] == pytest.approx(1000)
     words = one(frame, dataset="Yelp", measure="avg_words")
     assert words["published"] == 125
     assert math.isnan(words["value"])
     assert one(frame, corpus="20news", measure="of several sentences")["value"] == 900
     assert one(frame, corpus="20news", measure="of several words")["value"] == 1000
+
+
+def test_the_size_of_a_sampled_split_is_not_claimed() -> None:
+    frame = made_again(made(sample=10000.0), "table1")
+    test = one(frame, dataset="IMDB", measure="n_test")
+    assert (test["published"], test["cells"]) == (13548, "")
+    assert math.isnan(test["value"])
+    assert one(frame, corpus="imdb", measure="documents examined")["value"] == pytest.approx(1000)
+
+
+@pytest.mark.parametrize("name", ["table1", "hyperparameters"])
+def test_settings_and_sizes_are_no_findings(results: PaperResults, name: str) -> None:
+    frame = made_again(results, name)
+    there = frame[frame["value"].notna()]
+    assert len(there)
+    assert set(there["over"]) == {"setting"}
+    assert there[["sd", "low", "high", "beyond"]].isna().all(axis=None)
+    assert set(there["seeds"]) == {0}
+    assert there["cells"].ne("").all()
 
 
 @pytest.mark.parametrize("rule", ["paper", "authors"])

@@ -138,6 +138,9 @@ def test_table2_has_both_samples_of_words() -> None:
     assert (row["published"], round(row["value"], 9)) == (4.289, 5.0)
     row = one("table2", corpus="imdb", words="most frequent", model="mlm", measure="information")
     assert (row["published"], round(row["value"], 9)) == (3.728, 3.7)
+    own = {"corpus": "sst", "words": "sampled", "model": "residual"}
+    above = one("table2", **own, measure="information above that")
+    assert round(above["value"], 9) == 4.0
 
 
 def test_table3_is_of_a_token_alone() -> None:
@@ -159,6 +162,7 @@ def test_table4_has_options_and_all_strengths() -> None:
 def test_table5_has_lengths() -> None:
     row = one("table5", corpus="imdb", measure="words")
     assert (row["published"], row["value"]) == (234, 234)
+    assert (row["over"], pd.isna(row["beyond"])) == ("setting", True)
     assert one("table5", corpus="mimic_diabetes", measure="vocabulary")["published"] == 23778
 
 

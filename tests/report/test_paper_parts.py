@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from verax.papers.checking import Checked
 from verax.papers.claims import Claim, Finding
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.numbers import Number
+from verax.papers.page import TRIAL
 from verax.papers.paper import Paper
 from verax.papers.registry import paper
 from verax.papers.results import PaperResults
@@ -134,6 +136,74 @@ def test_a_narrow_failure_says_so_and_what_is_not_there_is_named() -> None:
     assert "Of 1 claims 0 hold, 1 fails (1 of them narrowly) and 0 are undecided." in page
     assert "✗ fails, narrowly" in page
     assert "all of sst, 20news_sports, imdb, adversaries" in page
+
+
+def test_the_page_says_what_verdicts_mean_and_which_cells_are_behind_them() -> None:
+    made = checked()
+    number = Number.of([0.5, 0.6], ["0123456789", "fedcba9876"])
+    found = Finding("holds", "why", "a test", {"x": number})
+    claim = Claim(1, "so it is", "Table 1", partial(_found, found))
+    page = report_page(replace(made, paper=replace(made.paper, claims=[claim])))
+    assert "<summary>2 cells</summary>" in page
+    assert "<code>012345 fedcba</code>" in page
+    assert "<em>fails, narrowly</em> if its criterion is not met" in page
+    assert "Of 1 published numbers that have one of ours beside them 1 is farther" in page
+
+
+def test_verdicts_on_the_papers_own_corpora_stand_beside_those_on_all() -> None:
+    made = checked()
+    cells = pd.concat([CELLS, CELLS.assign(cell="b2", corpus="imdb")])
+
+    def judge(results: PaperResults) -> Finding:
+        own = results.corpora() == ["imdb"]
+        return Finding("holds" if own else "fails", f"On {results.corpora()}.", "a test")
+
+    own = replace(made.paper, corpora={"imdb": "IMDb"}, claims=[Claim(1, "so", "here", judge)])
+    both = Checked(own, PaperResults(cells, SUMMARY))
+    page = report_page(both)
+    assert "On imdb alone, which the paper has: 1 holds, 0 fail and 0 are undecided." in page
+    marks = '✗ fails</span> (on imdb alone: <span class="mark for">✓ holds</span>)'
+    assert marks in page
+    assert "On imdb alone: On [&#x27;imdb&#x27;]." in page
+    assert "fails (on imdb alone: holds)" in both._repr_html_()
+
+
+def test_results_of_other_corpora_say_nothing_of_the_paper() -> None:
+    made = checked()
+    other = replace(made, paper=replace(made.paper, corpora={"yelp": "Yelp"}))
+    assert TRIAL in html.unescape(report_page(other))
+    assert TRIAL in html.unescape(other._repr_html_())
+    assert TRIAL not in html.unescape(report_page(made))
+    ids = [part.id for part in paper_parts(other)]
+    assert ids[:2] == ["verdict", "deviations"]
+
+
+def test_what_was_not_published_is_no_column_and_what_was_is_no_link() -> None:
+    made = checked()
+    near = Number.of([0.50, 0.52], ["a", "b"])
+    ours = Exhibit("table1", "ours", lambda _: frame([entry({}, "JS", near)]))
+    page = report_page(replace(made, paper=replace(made.paper, exhibits=[ours])))
+    assert "No published numbers are carried for this paper." in page
+    assert "ublished beside measured" not in page
+    assert ">published</th>" not in page
+
+    def long(published: float) -> str:
+        rows = [entry({"place": i}, "JS", near, published) for i in range(200)]
+        shown = Exhibit("figure1", "long", lambda _: frame(rows))
+        parts = paper_parts(replace(made, paper=replace(made.paper, exhibits=[shown])))
+        return parts[-1].inner
+
+    assert "200 rows, beside the results" in long(float("nan"))
+    assert "<summary>The numbers</summary>" in long(0.5)
+
+
+def test_a_setting_is_a_plain_number() -> None:
+    made = checked()
+    number = Number.of([0.4445, 0.4445], ["a", "b"])
+    rows = [entry({}, "dropout", number, 0.7, setting=True)]
+    own = Exhibit("table1", "settings", lambda _: frame(rows))
+    page = report_page(replace(made, paper=replace(made.paper, exhibits=[own])))
+    assert "<td>0.7</td><td>0.4445</td><td></td><td></td>" in page
 
 
 def test_probes_stand_beside_what_differs_each_with_its_question() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,9 @@ from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper,
 from verax.papers.belonging import refuse_others
 from verax.papers.checking import PAGE
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
-from verax.papers.exhibits import MEASURED
+from verax.papers.exhibits import MEASURED, SETTING, has_published
 from verax.papers.packing import finished_in
-from verax.papers.page import as_published, label, narrowly, shown
+from verax.papers.page import TRIAL, alone, as_published, as_set, label, narrowly, shown
 from verax.papers.probing import PROBES
 from verax.papers.results import Missing, part_of
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
@@ -277,9 +277,10 @@ def table_of(given: argparse.Namespace) -> None:
     ]
     first = [" ".join(part for part in row[: len(labels)] if part) for row in rows]
     heads = [exhibit.title, "published", "measured", "sd", "low", "high", "seeds"]
-    console().print(
-        table(heads, [[name, *row[len(labels) :]] for name, row in zip(first, rows, strict=True)])
-    )
+    shown_here = [[name, *row[len(labels) :]] for name, row in zip(first, rows, strict=True)]
+    if not has_published(found):
+        heads, shown_here = heads[:1] + heads[2:], [row[:1] + row[2:] for row in shown_here]
+    console().print(table(heads, shown_here))
     if exhibit.note:
         console().print(exhibit.note, style="dim", markup=False)
 
@@ -302,18 +303,31 @@ def check(given: argparse.Namespace) -> None:
 def show_claims(found: Checked) -> None:
     """Every claim with its verdict and what is behind it."""
     screen = console()
-    for claim, finding in found.findings:
+    if found.is_trial:
+        screen.print(printable(TRIAL), style="bold", markup=False)
+    for claim, finding, own in found.judged:
         screen.print(f"{claim.id:>2} {finding.said}", style=_COLOURS[finding.verdict], end="  ")
         screen.print(printable(f"{claim.text} ({claim.where})"), markup=False)
         for line in (finding.why, finding.test):
             if line:
                 screen.print(printable(f"   {line}"), style="dim", markup=False)
-    counts = found.counts
-    said = ", ".join(
+        if own is not None:
+            told = f"   {alone(found)}: {own.said}"
+            screen.print(printable(told), style=_COLOURS[own.verdict], markup=False)
+            if own.said != finding.said and own.test:
+                screen.print(printable(f"   {own.test}"), style="dim", markup=False)
+    told = f"{found.paper.name}: {_said(found.counts)}"
+    screen.print(told, style="bold", markup=False)
+    if found.own_counts is not None:
+        told = f"{alone(found)}, which the paper has: {_said(found.own_counts)}"
+        screen.print(printable(told), style="bold", markup=False)
+
+
+def _said(counts: Mapping[str, int]) -> str:
+    return ", ".join(
         f"{counts[verdict]} {verdict}{narrowly(counts) if verdict == FAILS else ''}"
         for verdict in (HOLDS, FAILS, UNDECIDED)
     )
-    screen.print(f"{found.paper.name}: {said}", style="bold", markup=False)
 
 
 def _folder(chosen: Paper, given: argparse.Namespace) -> Path:
@@ -332,6 +346,8 @@ def _results(chosen: Paper, given: argparse.Namespace) -> Checked:
 
 def _numbers(row: dict[Any, Any]) -> list[str]:
     value = row["value"]
+    if row["over"] == SETTING:
+        return [as_published(row["published"]), as_set(value), "", "", "", ""]
     spread = [shown(row[name], like=value) for name in ("sd", "low", "high")]
     beyond = "*" if not pd.isna(row["beyond"]) and row["beyond"] else ""
     return [as_published(row["published"]), shown(value) + beyond, *spread, str(row["seeds"])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from verax.files import write_text
 from verax.papers.belonging import refuse_others
 from verax.papers.claims import Claim, Finding
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.papers.exhibits import has_published
 from verax.papers.paper import Paper
 from verax.papers.probing import PROBES, probes_table
 from verax.papers.results import Missing, PaperResults
@@ -43,9 +44,39 @@ class Checked:
         return [(claim, claim.check(self.results)) for claim in self.paper.claims]
 
     @cached_property
+    def own_corpora(self) -> list[str]:
+        """Those in the results that the paper has too."""
+        return [name for name in self.results.corpora() if self.paper.has(name)]
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether nothing is of the paper's corpora: verdicts then say nothing of the paper."""
+        return not self.own_corpora
+
+    @cached_property
+    def own_findings(self) -> list[Finding] | None:
+        """Every claim judged on the paper's own corpora alone; None where there are no others."""
+        own = self.own_corpora
+        if not own or len(own) == len(self.results.corpora()):
+            return None
+        results = self.results.of_corpora(own)
+        return [claim.check(results) for claim in self.paper.claims]
+
+    @property
+    def judged(self) -> list[tuple[Claim, Finding, Finding | None]]:
+        """Claims with what came of them, on all corpora and on the paper's own."""
+        own: Sequence[Finding | None] = self.own_findings or [None] * len(self.findings)
+        return [(*found, alone) for found, alone in zip(self.findings, own, strict=True)]
+
+    @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
         """Exhibit → published beside measured; those of which nothing is there are empty."""
         return {exhibit.name: exhibit.make(self.results) for exhibit in self.paper.exhibits}
+
+    @property
+    def has_published(self) -> bool:
+        """Whether any of its tables has a published number."""
+        return any(has_published(table) for table in self.tables.values())
 
     @cached_property
     def probed(self) -> pd.DataFrame:
@@ -58,17 +89,21 @@ class Checked:
     @property
     def counts(self) -> dict[str, int]:
         """How many claims hold, fail, are undecided; and of those that fail, how many narrowly."""
-        found = [finding for _, finding in self.findings]
-        counts = Counter(finding.verdict for finding in found)
-        by_verdict = {verdict: counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED)}
-        return {**by_verdict, NARROWLY: sum(finding.narrowly for finding in found)}
+        return _counted([finding for _, finding in self.findings])
+
+    @property
+    def own_counts(self) -> dict[str, int] | None:
+        """As `counts`, on the paper's own corpora alone; None where there are no others."""
+        return None if self.own_findings is None else _counted(self.own_findings)
 
     def told(self) -> dict[str, Any]:
         """As JSON: the paper, counts, and each claim with its numbers."""
+        own = self.own_counts
         return {
             "paper": self.paper.name,
             "counts": self.counts,
-            "claims": [claim.told(finding) for claim, finding in self.findings],
+            "own_corpora": None if own is None else {"names": self.own_corpora, "counts": own},
+            "claims": [claim.told(finding, alone) for claim, finding, alone in self.judged],
         }
 
     def to_json(self) -> str:
@@ -96,6 +131,12 @@ class Checked:
         except OSError as error:
             raise VeraxError(f"cannot write {folder}: {error.strerror}") from error
         return [folder / name for name in files]
+
+
+def _counted(found: Sequence[Finding]) -> dict[str, int]:
+    counts = Counter(finding.verdict for finding in found)
+    by_verdict = {verdict: counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED)}
+    return {**by_verdict, NARROWLY: sum(finding.narrowly for finding in found)}
 
 
 def check_paper(paper: Paper, folder: str | Path) -> Checked:

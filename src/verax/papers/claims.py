@@ -49,6 +49,7 @@ class Finding:
         return len(self.comparisons) or len(self.numbers)
 
 
+_JUDGED = ("verdict", "narrowly", "why", "test")
 Judge = Callable[[PaperResults], Finding]
 
 
@@ -73,8 +74,8 @@ class Claim:
         except Missing as missing:
             return Finding(UNDECIDED, str(missing))
 
-    def told(self, finding: Finding) -> dict[str, Any]:
-        """As `verax papers check --json` has it."""
+    def told(self, finding: Finding, own: Finding | None = None) -> dict[str, Any]:
+        """As `verax papers check --json` has it; `own` is on the paper's own corpora alone."""
         return {
             "id": self.id,
             "text": self.text,
@@ -83,6 +84,7 @@ class Claim:
             "narrowly": finding.narrowly,
             "why": finding.why,
             "test": finding.test,
+            "own_corpora": None if own is None else {name: getattr(own, name) for name in _JUDGED},
             "numbers": {name: number.told() for name, number in finding.numbers.items()},
             "comparisons": [comparison.told() for comparison in finding.comparisons],
             "n": finding.n,

@@ -115,6 +115,7 @@ class Weighed:
     """What comparisons come to.
 
     favourable   those with a difference above zero
+    clearly      those of them that are clearly above zero
     contrary     those clearly below zero
     p            of all together, one-sided (Stouffer)
     narrowly     it fails, though they are not clearly against it
@@ -122,6 +123,7 @@ class Weighed:
 
     verdict: str
     favourable: int
+    clearly: int
     contrary: int
     of: int
     need: int
@@ -140,8 +142,8 @@ class Weighed:
         if not math.isnan(self.p):
             how = f"together p {_shown(self.p)}, one-sided, Stouffer"
         return (
-            f"{self.favourable} of {self.of} as claimed, {self.contrary} clearly not "
-            f"({self.need} needed); {how}"
+            f"{self.favourable} of {self.of} as claimed, {self.clearly} of them clearly, "
+            f"{self.contrary} clearly not ({self.need} needed); {how}"
         )
 
 
@@ -151,6 +153,7 @@ def weigh(comparisons: Sequence[Comparison], need: float = 1.0) -> Weighed:
     # a hair less, so that 0.7 of 10 is 7
     needed = math.ceil(need * of - 1e-9)
     favourable = sum(c.is_for for c in comparisons)
+    clearly = sum(c.is_clearly_for for c in comparisons)
     contrary = sum(c.is_clearly_against for c in comparisons)
     p = together([c.p for c in comparisons])
     narrowly = False
@@ -164,7 +167,7 @@ def weigh(comparisons: Sequence[Comparison], need: float = 1.0) -> Weighed:
         verdict = HOLDS
     else:
         verdict, narrowly = FAILS, True
-    return Weighed(verdict, favourable, contrary, of, needed, p, narrowly)
+    return Weighed(verdict, favourable, clearly, contrary, of, needed, p, narrowly)
 
 
 def together(ps: Sequence[float]) -> float:

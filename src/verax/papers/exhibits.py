@@ -14,6 +14,8 @@ from verax.papers.results import PaperResults
 
 MEASURED = ["published", "value", "sd", "low", "high", "over", "seeds", "n", "beyond", "cells"]
 """What every exhibit has after the columns that say what a number is."""
+SETTING = "setting"
+"""What stands in `over` of a number that no seed moves: an option of training, a size."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,21 @@ def entry(
     number: Number | None,
     published: float = math.nan,
     runs: int = 1,
+    setting: bool = False,
 ) -> dict[str, Any]:
     """A row of an exhibit; `published` is a mean of so many `runs`.
 
-    `beyond` says whether it is farther from ours than seeds explain (see `Number.is_beyond`).
+    `beyond` says whether it is farther from ours than seeds explain (see `Number.is_beyond`). A
+    `setting`, or a size, is no finding: it has neither spread, interval and seeds nor `beyond`.
     """
     row: dict[str, Any] = {**labels, "measure": measure, "published": published}
     if number is None:
         nothing = dict.fromkeys(("value", "sd", "low", "high"), math.nan)
         return row | nothing | {"over": "none", "seeds": 0, "n": 0, "beyond": None, "cells": ""}
+    if setting:
+        nothing = dict.fromkeys(("sd", "low", "high"), math.nan)
+        row |= {"value": number.value, **nothing, "over": SETTING, "seeds": 0, "n": number.n}
+        return row | {"beyond": None, "cells": " ".join(number.cells)}
     row |= {name: getattr(number, name) for name in ("value", "sd", "low", "high", "over")}
     row |= {"seeds": number.seeds, "n": number.n}
     return row | {"beyond": number.is_beyond(published, runs), "cells": " ".join(number.cells)}
@@ -60,3 +68,7 @@ def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     labels = list(dict.fromkeys(name for r in kept for name in r if name not in MEASURED))
     made = pd.DataFrame(kept, columns=[*labels, *MEASURED])
     return made.astype({"beyond": "boolean"})
+
+
+def has_published(table: pd.DataFrame) -> bool:
+    return len(table) > 0 and bool(table["published"].notna().any())

@@ -9,25 +9,38 @@ from typing import Any
 import pandas as pd
 
 from verax.papers.checking import NARROWLY, TABLES, Checked
+from verax.papers.claims import Finding
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
-from verax.papers.exhibits import MEASURED, Exhibit
+from verax.papers.exhibits import MEASURED, SETTING, Exhibit, has_published
 from verax.papers.probing import PROBES
 from verax.papers.results import PaperResults
+from verax.papers.saying import listed
 
 MOST_ROWS = 160
-"""Longer exhibits are chart data: the page names their file."""
+"""Longer exhibits with nothing beside a published number are chart data: the page names the file."""
 SHORT = 6
 """Digits of a cell's key that are shown; the files in tables/ have all."""
-_HOW_TO_READ = (
-    "Published beside measured: mean ± standard deviation over seeds, and the 95% interval, over "
-    "documents where there is one seed. **Bold**: farther from the published number than seeds "
-    f"explain. Cells are shown by the first {SHORT} digits of their keys; `{TABLES}/` has all of "
-    "it as CSV, the chart data of figures too."
+_COMMIT = 12
+"""Digits of a commit that are shown."""
+TRIAL = (
+    "These results are of none of the paper's corpora: verdicts here show that everything works, "
+    "and say nothing of the paper."
 )
+IN_WORDS = (
+    "A claim *holds* if enough comparisons go its way and all together do so beyond chance, and "
+    "*fails* if too many go clearly against it, or all together do. It *fails, narrowly* if its "
+    "criterion is not met but not clearly refuted either (more seeds might turn it; the rule is "
+    "younger than the results), and is *undecided* where there is nothing to compare."
+)
+_FILES = (
+    f"Cells are shown by the first {SHORT} digits of their keys; `{TABLES}/` has all of it as CSV, "
+    "the chart data of figures too."
+)
+_NONE_PUBLISHED = "No published numbers are carried for this paper."
 HOW_PROBED = (
-    "Short runs in which one thing is otherwise than in the studies above, to see whether it "
-    f"explains a difference. No claim is judged by them. Numbers are as in the tables below; "
-    f"`{TABLES}/{PROBES}.csv` has all columns."
+    "Short runs, to see whether something explains a difference: what the question names is "
+    "otherwise than in the studies above. They may see a sample of the documents, and no claim is "
+    f"judged by them. Numbers are as in the tables below; `{TABLES}/{PROBES}.csv` has all columns."
 )
 _HEADS = ("measured", "95% interval", "seeds", "cells")
 _SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
@@ -38,19 +51,21 @@ def page(checked: Checked) -> str:
     paper = checked.paper
     parts = [
         f"# {paper.authors}: {paper.title}",
+        f"**{TRIAL}**" if checked.is_trial else "",
         f"<{paper.url}>" if paper.url else "",
         _about(checked),
         lacking(checked),
         "## Claims",
         _claims(checked),
+        IN_WORDS,
         *_section(
             "## What differs from the published numbers",
-            paper.words("differences"),
+            differences(checked),
             *_probes(checked),
         ),
         *_section("## What was done otherwise", paper.words("deviations")),
         "## Tables and figures",
-        _HOW_TO_READ,
+        f"{how_to_read(checked, '**Bold**')} {_FILES}",
         *(text for exhibit in paper.exhibits for text in _exhibit(checked, exhibit)),
         "## Cells",
         _cells(checked),
@@ -69,9 +84,78 @@ def _about(checked: Checked) -> str:
     name = checked.paper.name
     return (
         f"Made by `verax papers check {name}` from the results beside this page: {len(cells):,} "
-        f"trained and examined models on {corpora}. {tally(checked.counts)} Run again: "
+        f"trained and examined models on {corpora}. {' '.join(sentences(checked))} Run again: "
         f"`verax papers run {name} --scale full --vectors FILE`."
     )
+
+
+def sentences(checked: Checked) -> list[str]:
+    """What came of it: of claims, on the paper's own corpora alone, of published numbers."""
+    found = tallies(checked)
+    found.append(farther(checked.tables.values()) if checked.has_published else _NONE_PUBLISHED)
+    return [sentence for sentence in found if sentence]
+
+
+def tallies(checked: Checked) -> list[str]:
+    """How many claims hold, and how many do on the paper's own corpora alone."""
+    found = [tally(checked.counts)]
+    if checked.own_counts is not None:
+        own = f"O{alone(checked)[1:]}, which the paper has"
+        found.append(f"{own}: {numbers(checked.own_counts)}.")
+    return found
+
+
+def alone(checked: Checked) -> str:
+    """`on imdb and yelp alone`: those of the corpora that the paper has."""
+    return f"on {listed(checked.own_corpora)} alone"
+
+
+def differences(checked: Checked) -> str:
+    """What the paper's page says of differences: it tells of the paper's corpora."""
+    return "" if checked.is_trial else checked.paper.words("differences")
+
+
+def farther(tables: Iterable[pd.DataFrame]) -> str:
+    """How many published numbers are farther from ours than seeds explain.
+
+    A pair that several exhibits show counts once. Settings, sizes, and numbers of a single seed
+    have no part in it.
+    """
+    counted: list[pd.DataFrame] = []
+    for table in tables:
+        if not has_published(table):
+            continue
+        own = table.dropna(subset=["published", "value", "beyond"])
+        for other in counted:
+            own = own[~_told(own, other).isin(_told(other, own))]
+        counted.append(own)
+    number = sum(len(own) for own in counted)
+    if not number:
+        return ""
+    beyond = sum(int(own["beyond"].sum()) for own in counted)
+    return (
+        f"Of {number:,} published numbers that have one of ours beside them {beyond:,} "
+        f"{'is' if beyond == 1 else 'are'} farther from it than seeds explain."
+    )
+
+
+def _told(table: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
+    """Each row as a text of the columns that another table has too."""
+    shared = sorted({str(name) for name in table} & {str(name) for name in other})
+    rows = [str(list(row.values())) for row in table[shared].to_dict("records")]
+    return pd.Series(rows, index=table.index, dtype=object)
+
+
+def how_to_read(checked: Checked, bold: str) -> str:
+    """What stands in tables; `bold` is the word for what is beyond, as a page writes it."""
+    what = "Published beside measured" if checked.has_published else "Measured"
+    told = (
+        f"{what}: mean ± standard deviation over seeds, and the 95% interval, over documents where "
+        "there is one seed."
+    )
+    if not checked.has_published:
+        return told
+    return f"{told} {bold}: farther from the published number than seeds explain."
 
 
 def narrowly(counts: Mapping[str, int]) -> str:
@@ -89,11 +173,15 @@ def tally(counts: Mapping[str, int]) -> str:
     >>> tally({"holds": 7, "fails": 1, "undecided": 1, "narrowly": 0})
     'Of 9 claims 7 hold, 1 fails and 1 is undecided.'
     """
+    return f"Of {sum(counts[v] for v in (HOLDS, FAILS, UNDECIDED))} claims {numbers(counts)}."
+
+
+def numbers(counts: Mapping[str, int]) -> str:
+    """As `tally` has it: `7 hold, 1 fails and 1 is undecided`."""
     hold, fail, undecided = (counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED))
     return (
-        f"Of {hold + fail + undecided} claims {hold} hold{'s' * (hold == 1)}, "
-        f"{fail} fail{'s' * (fail == 1)}{narrowly(counts)} and {undecided} "
-        f"{'is' if undecided == 1 else 'are'} undecided."
+        f"{hold} hold{'s' * (hold == 1)}, {fail} fail{'s' * (fail == 1)}{narrowly(counts)} and "
+        f"{undecided} {'is' if undecided == 1 else 'are'} undecided"
     )
 
 
@@ -116,13 +204,24 @@ def not_there(results: PaperResults, parts: Iterable[str]) -> str:
 
 def _claims(checked: Checked) -> str:
     rows = []
-    for claim, finding in checked.findings:
-        said = " ".join(
-            part for part in (finding.why, f"*{finding.test}*" * bool(finding.test)) if part
-        )
-        verdict = f"{_SIGNS[finding.verdict]} {finding.said}"
+    for claim, finding, own in checked.judged:
+        verdict, said = signed(finding), _said(finding)
+        if own is not None:
+            verdict += f" ({alone(checked)}: {signed(own)})"
+            if own.said != finding.said:
+                said += f" **O{alone(checked)[1:]}:** {_said(own)}"
         rows.append([str(claim.id), claim.text, claim.where, verdict, said])
     return markdown(["", "claim", "where", "verdict", "what was found"], rows)
+
+
+def signed(finding: Finding) -> str:
+    """The verdict in words, with its sign: `✗ fails, narrowly`."""
+    return f"{_SIGNS[finding.verdict]} {finding.said}"
+
+
+def _said(finding: Finding) -> str:
+    test = f"*{finding.test}*" if finding.test else ""
+    return " ".join(part for part in (finding.why, test) if part)
 
 
 def _probes(checked: Checked) -> Iterator[str]:
@@ -158,21 +257,30 @@ def _exhibit(checked: Checked, exhibit: Exhibit) -> Iterator[str]:
     if table.empty:
         yield "Nothing of it is in these results."
         return
-    if len(table) > MOST_ROWS:
+    if is_chart_data(table):
         yield _link(exhibit.name, table)
         return
     labels = [str(name) for name in table if name not in MEASURED]
-    heads = [*labels, "published", *_HEADS]
+    published = ["published"] if has_published(table) else []
     rows = []
     for row in table.to_dict("records"):
         own = [label(row[name]) for name in labels]
-        rows.append([*own, as_published(row["published"]), *_measured(row)])
-    yield markdown(heads, rows)
+        rows.append([*own, *(as_published(row[name]) for name in published), *_measured(row)])
+    yield markdown([*labels, *published, *_HEADS], rows)
+
+
+def is_chart_data(table: pd.DataFrame) -> bool:
+    """Whether it is too long to be read, with no number of ours beside a published one."""
+    beside = table["published"].notna() & table["value"].notna()
+    return len(table) > MOST_ROWS and not beside.any()
 
 
 def _measured(row: dict[Any, Any]) -> list[str]:
     if math.isnan(row["value"]):
         return ["—", "", "", ""]
+    cells = " ".join(key[:SHORT] for key in str(row["cells"]).split())
+    if row["over"] == SETTING:
+        return [as_set(row["value"]), "", "", cells]
     value = shown(row["value"])
     if not math.isnan(row["sd"]):
         value += f" ± {shown(row['sd'], like=row['value'])}"
@@ -182,7 +290,6 @@ def _measured(row: dict[Any, Any]) -> list[str]:
     if not math.isnan(row["low"]):
         ends = [shown(row[end], like=row["value"]) for end in ("low", "high")]
         interval = f"{ends[0]} … {ends[1]}"
-    cells = " ".join(key[:SHORT] for key in str(row["cells"]).split())
     return [value, interval, str(row["seeds"]), cells]
 
 
@@ -207,10 +314,19 @@ def shown(value: float, like: float | None = None) -> str:
 def as_published(value: float) -> str:
     """A published number with the digits it has.
 
-    >>> as_published(0.5), as_published(84.2), as_published(17310.0), as_published(math.nan)
-    ('0.5', '84.2', '17,310', '—')
+    >>> as_published(0.5), as_published(84.2), as_published(1400000.0), as_published(math.nan)
+    ('0.5', '84.2', '1,400,000', '—')
     """
-    return "—" if math.isnan(value) else f"{value:,g}"
+    return "—" if math.isnan(value) else f"{value:,.9g}"
+
+
+def as_set(value: float) -> str:
+    """A setting, or a size: a plain number.
+
+    >>> as_set(0.4445), as_set(0.0001), as_set(5.0), as_set(173.286), as_set(10000.0)
+    ('0.4445', '0.0001', '5', '173.3', '10,000')
+    """
+    return as_published(round(value, 1)) if abs(value) >= 10 else f"{value:.4g}"
 
 
 def label(value: Any) -> str:
@@ -232,13 +348,28 @@ def _told_cells(cells: pd.DataFrame, before: str = "") -> list[list[str]]:
     rows = []
     for (part, corpus), own in cells.groupby(["part", "corpus"], sort=False):
         told = [
-            ", ".join(sorted({str(v)[:12] for v in own[name].dropna()})) if name in own else ""
-            for name in ("verax", "torch", "device", "commit")
+            ", ".join(sorted({str(v) for v in own[name].dropna()})) if name in own else ""
+            for name in ("verax", "torch", "device")
         ]
+        told.append(commits(own))
         seeds = ", ".join(str(seed) for seed in sorted(own["seed"].unique()))
         seconds = f"{own['seconds'].sum():,.0f}" if "seconds" in own else ""
         rows.append([f"{before}{part}", str(corpus), f"{len(own):,}", seeds, seconds, *told])
     return rows
+
+
+def commits(cells: pd.DataFrame) -> str:
+    """The commits that cells were made at: which of them with changes, and if some tell none.
+
+    >>> commits(pd.DataFrame({"commit": ["0123456789abcdef-dirty", None]}))
+    '0123456789ab-dirty, not recorded'
+    """
+    given = cells["commit"] if "commit" in cells else pd.Series([None])
+    found = set()
+    for commit in given.dropna():
+        digits, _, changed = str(commit).partition("-")
+        found.add(digits[:_COMMIT] + (f"-{changed}" if changed else ""))
+    return ", ".join([*sorted(found), *(["not recorded"] if given.isna().any() else [])])
 
 
 def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

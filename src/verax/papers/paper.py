@@ -32,7 +32,7 @@ class Paper:
               differences.md
     exhibits  its tables and figures
     claims    what it says
-    corpora   names here → names in the paper's tables
+    corpora   names here → names in the paper's tables; those of which the paper is judged
     probed    name → what is measured of its probes
     """
 
@@ -99,6 +99,13 @@ class Paper:
         """A text of the paper's page: deviations, differences; empty where there is none."""
         file = self._folder / f"{name}.md"
         return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
+
+    def has(self, corpus: str) -> bool:
+        """Whether a corpus, by its name here, is the paper's; any is, where `corpora` are not told.
+
+        What may follow a name, such as the folder that it is made of, is of no account.
+        """
+        return not self.corpora or corpus.partition(":")[0] in self.corpora
 
     def exhibit(self, name: str) -> Exhibit:
         """A table or figure by name: `table1`, `figure 3`, or `1` for the table."""

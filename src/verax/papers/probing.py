@@ -1,7 +1,8 @@
 """Probes: short runs that test what might explain a difference from the published numbers.
 
-A probe is a study in which one thing is otherwise than in the paper's own (vectors, how long models
-train, how much data there is). No claim is judged by it: its numbers stand beside the paper's.
+A probe is a study in which what its question names is otherwise than in the paper's own (vectors,
+how long models train, how much data there is). It may see a sample of the documents. No claim is
+judged by it: its numbers stand beside the paper's.
 """
 
 from __future__ import annotations

@@ -95,6 +95,18 @@ class PaperResults:
             questions,
         )
 
+    def of_corpora(self, corpora: Collection[str]) -> PaperResults:
+        """Those of some corpora alone; what is unfinished, and questions, stay as they are."""
+        cells = self.cells[self.cells["corpus"].isin(list(corpora))]
+        keys = set(cells["cell"])
+        return PaperResults(
+            cells,
+            self.summary[self.summary["cell"].isin(keys)],
+            {name: rows[rows["cell"].isin(keys)] for name, rows in self.tables.items()},
+            self.unfinished,
+            self.questions,
+        )
+
     @cached_property
     def _numbers(self) -> dict[tuple[str, str, str], dict[str, tuple[float, float, float, int]]]:
         """(table, row, column) → cell → value, low, high, n."""

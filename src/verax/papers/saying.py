@@ -24,6 +24,15 @@ def span(values: Iterable[float], form: str = ".2f") -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them.
+
+    >>> listed(["imdb"]), listed(["20news", "imdb", "yelp"])
+    ('imdb', '20news, imdb and yelp')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def refuse_none(comparisons: Sequence[Comparison], needed: str) -> None:
     """Nothing if there is anything to compare; `Missing`, with what it takes, if not."""
     if not comparisons:

@@ -11,7 +11,8 @@ import pandas as pd
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
 from verax.papers.checking import Checked
-from verax.papers.page import tally
+from verax.papers.claims import Finding
+from verax.papers.page import TRIAL, alone, tallies
 from verax.report.cells import study_witnesses
 from verax.report.headline import caveats, headline
 from verax.report.markup import element, named, text
@@ -86,17 +87,24 @@ def study_html(results: StudyResults) -> str:
 
 def paper_html(checked: Checked) -> str:
     """Every claim, and whether it holds."""
-    told = tally(checked.counts)
+    told = " ".join([*([TRIAL] if checked.is_trial else []), *tallies(checked)])
     title = element("p", element("b", text(f"{checked.paper.authors}: {checked.paper.title}")))
     rows = [
-        ([str(claim.id), claim.text], [text(claim.where), text(finding.said), text(finding.why)])
-        for claim, finding in checked.findings
+        (
+            [str(claim.id), claim.text],
+            [text(claim.where), text(_verdict(checked, finding, own)), text(finding.why)],
+        )
+        for claim, finding, own in checked.judged
     ]
     heads = ["claim", "", "where", "", "why"]
     # a sentence wraps, other than a number
     style = f".{_CLASS} .paper td:last-child{{white-space:normal;min-width:20em}}"
     table = element("div", element("style", style) + html_table(heads, rows, 2), {"class": "paper"})
     return _styled(title + element("p", text(told)) + table)
+
+
+def _verdict(checked: Checked, finding: Finding, own: Finding | None) -> str:
+    return finding.said if own is None else f"{finding.said} ({alone(checked)}: {own.said})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,27 @@ import pandas as pd
 
 from verax.papers import Checked
 from verax.papers.checking import TABLES
+from verax.papers.claims import Finding
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
-from verax.papers.exhibits import MEASURED, Exhibit
-from verax.papers.page import HOW_PROBED, MOST_ROWS, label, lacking, not_there, tally
+from verax.papers.exhibits import MEASURED, SETTING, Exhibit, has_published
+from verax.papers.page import (
+    HOW_PROBED,
+    IN_WORDS,
+    MOST_ROWS,
+    SHORT,
+    TRIAL,
+    alone,
+    as_published,
+    as_set,
+    differences,
+    how_to_read,
+    is_chart_data,
+    label,
+    lacking,
+    not_there,
+    sentences,
+    signed,
+)
 from verax.papers.page import shown as numeral
 from verax.papers.probing import PROBES
 from verax.report.charts.paper_frames import called
@@ -24,13 +42,7 @@ from verax.report.page import Part
 from verax.report.sections import Chart, figures
 from verax.report.tables import html_table
 
-_SIGNS = {HOLDS: ("✓", "for"), FAILS: ("✗", "against"), UNDECIDED: ("?", "undecided")}
-_READING = (
-    "Published beside measured: mean ± standard deviation over seeds, and the 95% interval, over "
-    "documents where there is one seed. Bold: farther from the published number than seeds explain."
-)
-
-
+_STYLES = {HOLDS: "for", FAILS: "against", UNDECIDED: "undecided"}
 NOT_MEASURED = "Published, not measured here"
 _OPEN = 40
 """Rows of a table that is shown open below its charts."""
@@ -43,16 +55,15 @@ def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") 
     note    stands before the first exhibit
     """
     parts = [_claims(checked)]
-    for name, title in (
-        ("differences", "What differs from the published numbers"),
-        ("deviations", "What was done otherwise"),
+    for name, title, words in (
+        ("differences", "What differs from the published numbers", differences(checked)),
+        ("deviations", "What was done otherwise", checked.paper.words("deviations")),
     ):
-        words = checked.paper.words(name)
         if words:
             parts.append(Part(name, title, markdown(words)))
         if name == "differences":
             parts += _probes(checked)
-    notes = [line for line in (_READING, note) if line]
+    notes = [line for line in (how_to_read(checked, "Bold"), note) if line]
     for exhibit in checked.paper.exhibits:
         own = [chart for chart in charts if chart.exam == exhibit.name]
         parts.append(_exhibit(exhibit, checked.tables[exhibit.name], own, notes))
@@ -63,20 +74,39 @@ def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") 
 def _claims(checked: Checked) -> Part:
     cells = checked.results.cells
     corpora = ", ".join(dict.fromkeys(str(name) for name in cells["corpus"]))
-    inner = element("p", text(tally(checked.counts)), {"class": "headline"})
+    first, *others = sentences(checked)
+    inner = element("p", text(TRIAL), {"class": "headline"}) if checked.is_trial else ""
+    inner += element("p", text(first), {"class": "headline"})
+    inner += "".join(element("p", text(sentence)) for sentence in others)
     made = f"{cells['cell'].nunique():,} models were trained and examined, on {corpora}."
     if checked.paper.url:
         made += f" The paper: {checked.paper.url}"
     inner += element("p", text(made), {"class": "note"}) + markdown(lacking(checked))
     items = ""
-    for claim, finding in checked.findings:
-        sign, style = _SIGNS[finding.verdict]
-        mark = element("span", f"{sign} {text(finding.said)}", {"class": f"mark {style}"})
+    for claim, finding, own in checked.judged:
+        mark = _mark(finding)
+        if own is not None:
+            mark += f" ({text(alone(checked))}: {_mark(own)})"
         body = element("p", f"{mark} <b>{claim.id}.</b> {text(claim.text)} ({text(claim.where)})")
-        for said, kind in ((finding.why, "note"), (finding.test, "test")):
-            body += element("p", text(said), {"class": kind}) if said else ""
+        body += _behind(finding)
+        if own is not None and own.said != finding.said:
+            body += _behind(own, f"O{alone(checked)[1:]}: ")
+        if finding.cells:
+            keys = element("code", text(" ".join(key[:SHORT] for key in finding.cells)))
+            body += closed(f"{len(finding.cells):,} cells", element("p", keys, {"class": "test"}))
         items += element("li", body, {"data-claim": claim.id, "data-verdict": finding.verdict})
-    return Part("verdict", "Claims", inner + element("ul", items, {"class": "said"}))
+    inner += element("ul", items, {"class": "said"}) + markdown(IN_WORDS)
+    return Part("verdict", "Claims", inner)
+
+
+def _mark(finding: Finding) -> str:
+    return element("span", text(signed(finding)), {"class": f"mark {_STYLES[finding.verdict]}"})
+
+
+def _behind(finding: Finding, before: str = "") -> str:
+    """Why the verdict is so, and the test."""
+    body = element("p", text(before + finding.why), {"class": "note"}) if finding.why else ""
+    return body + (element("p", text(finding.test), {"class": "test"}) if finding.test else "")
 
 
 def _probes(checked: Checked) -> list[Part]:
@@ -107,13 +137,13 @@ def _exhibit(
     there = table["value"].notna()
     if table.empty:
         inner += element("p", "Nothing of it is in these results.")
-    elif len(table) > MOST_ROWS and there.sum() > MOST_ROWS:
+    elif is_chart_data(table):
         told = f"{len(table):,} rows, beside the results in {TABLES}/{exhibit.name}.csv."
         inner += element("p", text(told))
     else:
         if there.any():
             shown = _table(exhibit, table[there])
-            long = bool(charts) and int(there.sum()) > _OPEN
+            long = int(there.sum()) > (_OPEN if charts else MOST_ROWS)
             inner += closed("The numbers", shown) if long else shown
         if not there.all():
             inner += closed(NOT_MEASURED, _table(exhibit, table[~there]))
@@ -124,10 +154,12 @@ def _exhibit(
 def _table(exhibit: Exhibit, table: pd.DataFrame) -> str:
     """Published beside measured, or published alone where nothing is measured."""
     labels = [str(name) for name in table if name not in MEASURED]
-    alone = bool(table["value"].isna().all())
-    heads = ["published"] if alone else ["published", "measured", "95% interval", "seeds"]
+    unmeasured = bool(table["value"].isna().all())
+    heads = ["published"] if unmeasured else ["published", "measured", "95% interval", "seeds"]
+    first = 0 if has_published(table) else 1
+    heads = heads[first:]
     rows = [
-        ([label(row[name]) for name in labels], _measured(row)[: len(heads)])
+        ([label(row[name]) for name in labels], _measured(row)[first : first + len(heads)])
         for row in table.to_dict("records")
     ]
     return html_table([*labels, *heads], rows, len(labels), exhibit.title)
@@ -137,6 +169,8 @@ def _measured(row: dict[Any, Any]) -> list[str]:
     published = text(numeral(row["published"]))
     if math.isnan(row["value"]):
         return [published]
+    if row["over"] == SETTING:
+        return [text(as_published(row["published"])), text(as_set(row["value"])), "", ""]
     value = numeral(row["value"])
     if not math.isnan(row["sd"]):
         value += f" ± {numeral(row['sd'], like=row['value'])}"

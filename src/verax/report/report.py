@@ -249,7 +249,8 @@ def _together(names: Iterable[str], what: str) -> str:
 
 def _about_other(found: Other) -> str:
     if isinstance(found, Checked):
-        return f"{found.paper.name}: published beside measured"
+        shown = "published beside measured" if found.has_published else "measured again"
+        return f"{found.paper.name}: {shown}"
     split = found.manifest.get("split") or "documents"
     if isinstance(found, Sweep):
         return f"a model for every λ of sparsegen · {split}"

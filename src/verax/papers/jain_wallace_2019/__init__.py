@@ -13,6 +13,6 @@ PAPER = Paper(
     package=PACKAGE,
     exhibits=(*tables.EXHIBITS, *figures.EXHIBITS),
     claims=CLAIMS,
-    corpora=CORPORA,
+    corpora=CORPORA | {"mimic_anemia": "anemia", "mimic_diabetes": "diab"},
     probed=tables.PROBED,
 )

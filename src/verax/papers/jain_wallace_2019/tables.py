@@ -48,14 +48,17 @@ def corpora(results: PaperResults) -> pd.DataFrame:
         size = released.released("n_test_class0") + released.released("n_test_class1")
         labels = {"corpus": corpus}
         if model is None:
-            rows.append(entry(labels, "test documents", None, size))
+            rows.append(entry(labels, "test documents", None, size, setting=True))
             continue
         examined = model.find(results, "agreement_documents", DOCUMENTS, "value")
         sampled = results.select(**model._asdict(), sample=None).empty
-        rows.append(entry(labels, "test documents", None if sampled else examined, size))
-        rows.append(entry(labels, "documents examined", examined))
         words = model.find(results, "agreement_documents", ITEMS, "value")
-        rows.append(entry(labels, "words of a document", words))
+        for measure, number, theirs in (
+            ("test documents", None if sampled else examined, size),
+            ("documents examined", examined, math.nan),
+            ("words of a document", words, math.nan),
+        ):
+            rows.append(entry(labels, measure, number, theirs, setting=True))
     return frame(rows)
 
 

@@ -52,6 +52,10 @@ _TUNED = {
 
 
 def statistics(results: PaperResults) -> pd.DataFrame:
+    """Sizes of corpora, ours by the documents examined.
+
+    Where these are a sample the size of the test split is not known from results.
+    """
     rows = []
     by_corpus: dict[tuple[str, str], list[Model]] = {}
     for model in lines(results):
@@ -60,12 +64,18 @@ def statistics(results: PaperResults) -> pd.DataFrame:
         labels = {"dataset": dataset, "corpus": corpus}
         flat = [model for model in own if not model.architecture.hierarchical]
         deep = [model for model in own if model.architecture.hierarchical]
+        examined = _first(own, "documents")
+        sampled = results.select(corpus=corpus, sample=None).empty
         for measure in _STATISTICS:
-            number = _first(own, "documents") if measure == "n_test" else None
+            number = examined if measure == "n_test" and not sampled else None
             theirs = published.number(PACKAGE, "table1", (dataset, "", "", measure))
-            rows.append(entry(labels, measure, number, theirs))
-        rows.append(entry(labels, "of several sentences", _first(deep, "examined")))
-        rows.append(entry(labels, "of several words", _first(flat, "examined")))
+            rows.append(entry(labels, measure, number, theirs, setting=True))
+        for measure, number in (
+            ("documents examined", examined),
+            ("of several sentences", _first(deep, "examined")),
+            ("of several words", _first(flat, "examined")),
+        ):
+            rows.append(entry(labels, measure, number, setting=True))
     return frame(rows)
 
 
@@ -121,7 +131,7 @@ def hyperparameters(results: PaperResults) -> pd.DataFrame:
     for model in lines(results):
         for option, metric in _TUNED[model.architecture.family].items():
             theirs = model.published("hyperparameters", metric)
-            rows.append(entry(model.labels, option, model.fact(option), theirs))
+            rows.append(entry(model.labels, option, model.fact(option), theirs, setting=True))
     return frame(rows)
 
 
@@ -141,9 +151,9 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "table1",
         "Corpora: theirs and ours",
         statistics,
-        "Of ours, the documents examined (a sample of the test documents, where there is one), and "
-        "how many of these have several items to attend. 20news is in place of Yahoo Answers as a "
-        "corpus of topics, and has no counterpart in the paper.",
+        "Of ours, the test documents (where these were sampled, their number is not in results), "
+        "those examined, and how many of these have several items to attend. 20news is in place of "
+        "Yahoo Answers as a corpus of topics, and has no counterpart in the paper.",
     ),
     Exhibit(
         "table2",

@@ -13,7 +13,7 @@ from verax.papers.claims import Finding, all_of
 from verax.papers.comparing import Comparison
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
-from verax.papers.saying import refuse_none, span
+from verax.papers.saying import listed, refuse_none, span
 
 VAST_MAJORITY = 85.0
 """Percent. The paper says it of Table 2, where 85.6 to 90.9 percent do not flip."""
@@ -67,8 +67,7 @@ def judged_on(results: PaperResults, comparisons: Sequence[Comparison]) -> str:
     keys = {c for one in comparisons for n in (one.a, one.b) if n is not None for c in n.cells}
     own = results.cells[results.cells["cell"].isin(keys)]
     names = [str(name) for name in dict.fromkeys(own["corpus"])]
-    told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"Judged on {told}."
+    return f"Judged on {listed(names)}."
 
 
 def counted(comparisons: Sequence[Comparison]) -> list[Comparison]:

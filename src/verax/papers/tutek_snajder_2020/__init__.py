@@ -3,7 +3,7 @@
 from verax.papers.paper import Paper
 from verax.papers.tutek_snajder_2020 import figures, selection, tables
 from verax.papers.tutek_snajder_2020.claims import CLAIMS
-from verax.papers.tutek_snajder_2020.models import CORPORA, PACKAGE
+from verax.papers.tutek_snajder_2020.models import CORPORA, DIABETES, PACKAGE
 
 PAPER = Paper(
     name="tutek-snajder-2020",
@@ -13,6 +13,6 @@ PAPER = Paper(
     package=PACKAGE,
     exhibits=(*tables.EXHIBITS, *figures.EXHIBITS, *selection.EXHIBITS),
     claims=CLAIMS,
-    corpora=CORPORA,
+    corpora={**CORPORA, DIABETES: "Diabetes"},
     probed=tables.PROBED,
 )

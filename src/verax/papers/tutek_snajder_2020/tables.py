@@ -48,7 +48,14 @@ F1 = {
 }
 """Measure → row and column of `fragility`, and the paper's name for it."""
 TOKENS = ("a token alone", "pooled over tokens", "tokens that agree", "confidence")
-NATS = ("information", "entropy of words", "of shuffled labels", "less that", "kept")
+NATS = {
+    "information": "information",
+    "entropy of words": "entropy of words",
+    "of shuffled labels": "information of shuffled labels",
+    "less that": "information above that",
+    "kept": "kept",
+}
+"""Column of the summary → measure."""
 _SAMPLES = {"most frequent": "MI_MF", "sampled": "MI_RS"}
 _OPTIONS = {
     "width of word vectors": ("embedding_dim", "embedding_size", 1.0),
@@ -86,11 +93,11 @@ def table2(results: PaperResults) -> pd.DataFrame:
         for words, row in WORDS.items():
             for model in ("base", "residual", "tying", "mlm"):
                 labels = {"corpus": corpus, "words": words, "model": model}
-                for column in NATS:
+                for column, measure in NATS.items():
                     number = information(results, corpus, model, row, column)
                     metric = _SAMPLES[words] if column == "information" else ""
                     key = (published_corpus(corpus), PUBLISHED[model], "additive", metric)
-                    rows.append(_entry("table2", labels, column, number, key))
+                    rows.append(_entry("table2", labels, measure, number, key))
     return frame(rows)
 
 
@@ -140,7 +147,7 @@ def table5(results: PaperResults) -> pd.DataFrame:
         for measure, metric in (("words", "avg_length"), ("vocabulary", "vocabulary")):
             given = published.number(PACKAGE, "table5", (name, "", "", metric))
             number = length(results, corpus) if measure == "words" else None
-            rows.append(entry({"corpus": corpus}, measure, number, given))
+            rows.append(entry({"corpus": corpus}, measure, number, given, setting=True))
     return frame(rows)
 
 
@@ -185,7 +192,8 @@ def _beside(
 ) -> list[dict[str, Any]]:
     """A row for each value of ours; where there is none, one of the published alone."""
     ours: list[Number | None] = [Number.of([value], []) for value in values]
-    return [entry({"model": model}, measure, number, given) for number in ours or [None]]
+    labels = {"model": model}
+    return [entry(labels, measure, number, given, setting=True) for number in ours or [None]]
 
 
 def _grid(metrics: Iterable[str]) -> set[float]:
@@ -216,8 +224,9 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "table2",
         "Mutual information of words and clusters of their states, of two samples of 1,000 words",
         table2,
-        "In nats; the paper does not say its unit. Ceiling (entropy of words) and floor (of "
-        "shuffled labels) are ours, and `kept` is the share between them, in percent.",
+        "In nats; the paper does not say its unit. Ceiling (entropy of words) and floor "
+        "(information of shuffled labels) are ours, and `kept` is the share between them, in "
+        "percent.",
     ),
     Exhibit(
         "table3",

@@ -13,5 +13,5 @@ PAPER = Paper(
     package=PACKAGE,
     exhibits=(*tables.EXHIBITS, *figures.EXHIBITS),
     claims=CLAIMS,
-    corpora=CORPORA,
+    corpora=CORPORA | {"mimic_anemia": "Anemia", "mimic_diabetes": "Diabetes"},
 )

@@ -17,7 +17,7 @@ from verax.papers.results import PaperResults
 from verax.papers.saying import listed
 
 MOST_ROWS = 160
-"""Longer exhibits with nothing beside a published number are chart data: the page names the file."""
+"""Longer exhibits with nothing beside a published number are chart data: a link to their file."""
 SHORT = 6
 """Digits of a cell's key that are shown; the files in tables/ have all."""
 _COMMIT = 12

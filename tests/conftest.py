@@ -27,11 +27,11 @@ def planted() -> verax.Corpus:
 @pytest.fixture(scope="session")
 def make_model(planted: verax.Corpus) -> Callable[..., AttentionClassifier]:
     """An untrained small model over `planted`, in eval mode; any model option can be given."""
+    vocabulary = Vocabulary.of(planted.train)
 
     def make(classes: int = 2, **options: object) -> AttentionClassifier:
         sizes = {"hidden_size": 12, "embedding_size": 12, **options}
         resolved = ModelOptions(**sizes).resolved(classes)  # type: ignore[arg-type]
-        vocabulary = Vocabulary.of(planted.train)
         names = [str(i) for i in range(classes)]
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)

@@ -77,14 +77,24 @@ def test_verdicts_in_one_folder_are_on_one_chart() -> None:
     assert ">sparse<" in text
 
 
+MEISTER = Path(__file__).parents[2] / "results" / "meister-2021"
+
+
+@pytest.fixture(scope="module")
+def of_its_page() -> list[str]:
+    """The names of the charts of a paper's own page."""
+    checked = check_paper(paper("meister-2021"), MEISTER)
+    return [chart.name for chart in charts_of_paper(checked)]
+
+
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("pdf", b"%PDF")])
-def test_a_paper(kind: str, start: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_paper(
+    kind: str, start: bytes, of_its_page: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Of the results kept here: a file for each chart of the paper's own page."""
-    results = Path(__file__).parents[2] / "results" / "meister-2021"
-    call(str(results), "--format", kind, "--out", "figures")
+    call(str(MEISTER), "--format", kind, "--out", "figures")
     files = {path.name: path.read_bytes() for path in Path("figures").iterdir()}
-    checked = check_paper(paper("meister-2021"), results)
-    assert set(files) == {f"{chart.name}.{kind}" for chart in charts_of_paper(checked)}
+    assert set(files) == {f"{name}.{kind}" for name in of_its_page}
     assert {f"table1.{kind}", f"figure2.{kind}"} <= set(files)
     assert all(made.startswith(start) for made in files.values())
     out = capsys.readouterr().out

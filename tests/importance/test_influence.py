@@ -35,10 +35,19 @@ def _names(slot: dict[str, object]) -> str:
     return "-".join(str(value) for value in slot.values())
 
 
-def _expected(model: AttentionClassifier, trace: verax.Trace, kind: str) -> torch.Tensor:
-    """(batch, items, tokens) of ∂h_p/∂x_i, all of it."""
+@pytest.fixture(scope="module")
+def own_jacobian(
+    request: pytest.FixtureRequest, make_model: Make
+) -> tuple[AttentionClassifier, verax.Trace, torch.Tensor]:
+    """A model, its trace, and all of ∂h_p/∂x_i: the slow part, made once for a slot."""
+    model = make_model(3, **request.param)
+    trace = model.trace(TEXTS)
     whole = jacobian(lambda x: model.encode(trace.batch, x)[1], trace.embedded)
-    own = torch.stack([whole[row, :, :, row] for row in range(len(trace))])
+    return model, trace, torch.stack([whole[row, :, :, row] for row in range(len(trace))])
+
+
+def _expected(trace: verax.Trace, own: torch.Tensor, kind: str) -> torch.Tensor:
+    """(batch, items, tokens) of ∂h_p/∂x_i."""
     if kind == "frobenius":
         found = own.square().sum((2, 4)).sqrt()
     else:
@@ -50,13 +59,12 @@ def _expected(model: AttentionClassifier, trace: verax.Trace, kind: str) -> torc
 
 @pytest.mark.parametrize("max_tokens", [16_384, 64])
 @pytest.mark.parametrize("kind", ["norm", "frobenius"])
-@pytest.mark.parametrize("slot", [*SLOTS, *LAYERS], ids=_names)
+@pytest.mark.parametrize("own_jacobian", [*SLOTS, *LAYERS], ids=_names, indirect=True)
 def test_influence_is_the_jacobians(
-    make_model: Make, slot: dict[str, object], kind: str, max_tokens: int
+    own_jacobian: tuple[AttentionClassifier, verax.Trace, torch.Tensor], kind: str, max_tokens: int
 ) -> None:
-    model = make_model(3, **slot)
-    trace = model.trace(TEXTS)
-    expected = _expected(model, trace, kind)
+    model, trace, own = own_jacobian
+    expected = _expected(trace, own, kind)
     found = influence(model, trace, kind=kind, boundaries=True, max_tokens=max_tokens)
     torch.testing.assert_close(found.matrix, expected, rtol=1e-4, atol=2e-6)
     inside = influence(model, trace, kind=kind, max_tokens=max_tokens).matrix
@@ -132,13 +140,16 @@ def test_pieces_cover_everything_once(make_model: Make, encoder: str) -> None:
 
 @pytest.mark.parametrize("many", [1, 10**9])
 @pytest.mark.parametrize("kind", ["norm", "frobenius"])
-@pytest.mark.parametrize("encoder", ["bilstm", "bigru"])
+@pytest.mark.parametrize("own_jacobian", [SLOTS[0], SLOTS[6]], ids=_names, indirect=True)
 def test_a_document_alone_goes_through_weights_of_its_own(
-    make_model: Make, monkeypatch: pytest.MonkeyPatch, encoder: str, kind: str, many: int
+    own_jacobian: tuple[AttentionClassifier, verax.Trace, torch.Tensor],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    many: int,
 ) -> None:
+    """Recurrent; of TEXTS two have one length, the others are alone."""
     monkeypatch.setattr("verax.importance.jacobian.adjoint.MANY", many)
-    model = make_model(encoder=encoder)
-    trace = model.trace(TEXTS)  # of two of them one length, the others alone
+    model, trace, own = own_jacobian
+    assert recurrent.fits(model)
     found = influence(model, trace, kind=kind, boundaries=True)
-    expected = _expected(model, trace, kind)
-    torch.testing.assert_close(found.matrix, expected, rtol=1e-4, atol=2e-6)
+    torch.testing.assert_close(found.matrix, _expected(trace, own, kind), rtol=1e-4, atol=2e-6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,12 +34,23 @@ GRID = [
 ]
 
 
+@pytest.fixture(scope="module")
+def grid(make_model: Make) -> list[tuple[dict[str, Any], AttentionClassifier]]:
+    """Every model, of two classes and in double precision; tests only read with them."""
+    return [(options, make_model(**options).double()) for options in GRID]
+
+
 @pytest.mark.parametrize("classes", [2, 4])
 def test_item_logits_weighted_by_attention_are_the_logits_for_every_model(
-    classes: int, make_model: Make, encoded: Encode, first_rows: np.ndarray
+    classes: int,
+    grid: list[tuple[dict[str, Any], AttentionClassifier]],
+    make_model: Make,
+    encoded: Encode,
+    first_rows: np.ndarray,
 ) -> None:
-    for options in GRID:
-        model = make_model(classes, **options).double()
+    for options, model in grid:
+        if classes != 2:
+            model = make_model(classes, **options).double()
         trace = model.trace(encoded(model).batch(first_rows, model.device))
         assert trace.item_logits.shape == (*trace.mask.shape, 1 if classes == 2 else 4)
         mean = (trace.weights.unsqueeze(-1) * trace.item_logits).sum(1)
@@ -48,10 +60,9 @@ def test_item_logits_weighted_by_attention_are_the_logits_for_every_model(
 
 
 def test_padding_a_batch_changes_no_documents_logits_for_any_model(
-    make_model: Make, encoded: Encode
+    grid: list[tuple[dict[str, Any], AttentionClassifier]], encoded: Encode
 ) -> None:
-    for options in GRID:
-        model = make_model(**options).double()
+    for options, model in grid:
         documents = encoded(model)
         longest = int(documents.lengths.argmax())
         rows = np.array([4, longest, 8])

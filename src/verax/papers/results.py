@@ -158,10 +158,16 @@ class PaperResults:
         rows = self._numbers.get((table, row, column))
         if rows is None or chosen.empty:
             return None
-        cells = [key for key in chosen["cell"] if key in rows]
+        seeds = {
+            key: seed
+            for key, seed in zip(chosen["cell"], chosen["seed"], strict=True)
+            if key in rows
+        }
+        cells = list(seeds)
         if not cells:
             return None
-        if len(cells) > 1:
+        # pages ask for thousands of numbers: rows are copied only where there is something to say
+        if len(set(seeds.values())) < len(cells):
             self._refuse_mixtures(chosen[chosen["cell"].isin(cells)], where)
         values, lows, highs, ns = zip(*(rows[key] for key in cells), strict=True)
         # of one seed alone, the one that has a value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,26 @@ def manifest(folder: Path, results: verax.StudyResults) -> dict[str, Any]:
     return Store.open(folder).manifest(key)
 
 
-def test_another_exam_takes_the_model_that_is_there(tmp_path: Path) -> None:
-    first = verax.run_study(STUDY, tmp_path / "s", workers=1)
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kept") / "s"
+    verax.run_study(STUDY, folder, workers=1)
+    return folder
+
+
+@pytest.fixture
+def first(ran: Path, tmp_path: Path) -> verax.StudyResults:
+    """The study with its model, in a folder `s` that a test may change."""
+    shutil.copytree(ran, tmp_path / "s")
+    return verax.open_study(tmp_path / "s")
+
+
+def test_another_exam_takes_the_model_that_is_there(
+    first: verax.StudyResults, tmp_path: Path
+) -> None:
+    before = manifest(tmp_path / "s", first)
     more = verax.run_study(MORE, tmp_path / "s", workers=1)
-    assert manifest(tmp_path / "s", first)["model_of"] is None
+    assert before["model_of"] is None
     assert manifest(tmp_path / "s", more)["model_of"] == first.done[0]
     anew = verax.run_study(MORE, tmp_path / "anew", workers=1)
     assert manifest(tmp_path / "anew", anew)["model_of"] is None
@@ -44,8 +61,9 @@ def test_another_exam_takes_the_model_that_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
-def test_a_damaged_model_is_trained_again(tmp_path: Path, name: str) -> None:
-    first = verax.run_study(STUDY, tmp_path / "s", workers=1)
+def test_a_damaged_model_is_trained_again(
+    first: verax.StudyResults, tmp_path: Path, name: str
+) -> None:
     path = tmp_path / "s" / "cells" / first.done[0] / "model" / name
     path.write_bytes(path.read_bytes()[:-5])
     more = verax.run_study(MORE, tmp_path / "s", workers=1)

@@ -29,7 +29,7 @@ SLOTS = ("encoder", "attention", "projection", "grounding", "hierarchical")
 
 @pytest.fixture(scope="session")
 def reviews() -> verax.Corpus:
-    return verax.load_corpus("rotten_tomatoes", limit=1000)
+    return verax.load_corpus("rotten_tomatoes", limit=2000)
 
 
 @pytest.mark.parametrize("choice", SAMPLE, ids=lambda c: "-".join(map(str, c)))

@@ -236,6 +236,13 @@ def test_likeness_has_two_sides(lost: float, verdict: str) -> None:
     assert check(4, world(setting(DELTA, lost, "residual"))).verdict == verdict
 
 
+@pytest.mark.parametrize(("lost", "small"), [(-1.0, 6), (-4.9, 6), (-5.1, 0)])
+def test_likeness_says_where_there_is_little_to_differ_by(lost: float, small: int) -> None:
+    """Concatenation loses 2 to 4 points in six of eight cells, and 8 in two."""
+    own = world(setting(DELTA, lost, "residual"))
+    assert f"In {small} both lose less than 5" in check(4, own).why
+
+
 @pytest.mark.parametrize(("nats", "verdict"), [(4.5, "holds"), (4.3, "fails")])
 def test_near_the_ceiling_is_four_fifths_of_the_entropy(nats: float, verdict: str) -> None:
     """0.8 × 5.5 = 4.4."""

@@ -13,67 +13,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from verax.version import __version__
+from verax.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from verax.api import (
-        Adversaries,
-        AttentionClassifier,
-        Comparison,
-        Corpus,
-        Documents,
-        StudyResults,
-        Sweep,
-        Trace,
-        VeraxError,
-        Verdict,
-        adversaries,
-        compare,
-        examine,
-        load,
-        load_corpus,
-        open_study,
-        run_study,
-        sweep,
-        train,
-    )
-
-__all__ = [
-    "Adversaries",
-    "AttentionClassifier",
-    "Comparison",
-    "Corpus",
-    "Documents",
-    "StudyResults",
-    "Sweep",
-    "Trace",
-    "VeraxError",
-    "Verdict",
-    "__version__",
-    "adversaries",
-    "compare",
-    "examine",
-    "load",
-    "load_corpus",
-    "open_study",
-    "run_study",
-    "sweep",
-    "train",
-]
-
-
-if not TYPE_CHECKING:  # or else any name would pass for one of verax's
+    from verax.api import *  # noqa: F403
+    from verax.api import __all__ as __all__
+else:  # or else any name would pass for one of verax's
 
     def __getattr__(name: str) -> Any:
         """Import on first use, so that a command has begun before torch is there."""
-        if not name.startswith("_"):
+        if name == "__all__" or not name.startswith("_"):
             api = import_module("verax.api")
             # a room, such as verax.statistics, is there once it is imported
-            found = vars(api) if name in __all__ else globals()
+            found = vars(api) if name in (*api.__all__, "__all__") else globals()
             if name in found:
                 return globals().setdefault(name, found[name])
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *import_module("verax.api").__all__})

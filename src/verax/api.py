@@ -16,6 +16,7 @@ from verax.studies import (
 from verax.studies import run_adversaries as adversaries
 from verax.studies import run_sweep as sweep
 from verax.training import train
+from verax.version import __version__
 
 __all__ = [
     "Adversaries",
@@ -28,6 +29,7 @@ __all__ = [
     "Trace",
     "VeraxError",
     "Verdict",
+    "__version__",
     "adversaries",
     "compare",
     "examine",

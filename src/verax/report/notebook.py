@@ -12,7 +12,7 @@ from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
 from verax.papers.checking import Checked
 from verax.papers.claims import Finding
-from verax.papers.page import TRIAL, alone, tallies
+from verax.papers.wording import TRIAL, alone, tallies
 from verax.report.cells import study_witnesses
 from verax.report.headline import caveats, headline
 from verax.report.markup import element, named, text

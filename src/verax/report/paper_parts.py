@@ -14,26 +14,21 @@ from verax.papers.checking import TABLES
 from verax.papers.claims import Finding
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED, SETTING, Exhibit, has_published
-from verax.papers.page import (
+from verax.papers.page import MOST_ROWS, SHORT, as_published, as_set, is_chart_data, label
+from verax.papers.page import shown as numeral
+from verax.papers.probing import PROBES
+from verax.papers.wording import (
     HOW_PROBED,
     IN_WORDS,
-    MOST_ROWS,
-    SHORT,
     TRIAL,
     alone,
-    as_published,
-    as_set,
     differences,
     how_to_read,
-    is_chart_data,
-    label,
     lacking,
     not_there,
     sentences,
     signed,
 )
-from verax.papers.page import shown as numeral
-from verax.papers.probing import PROBES
 from verax.report.charts.paper_frames import called
 from verax.report.facts import closed
 from verax.report.markdown import markdown

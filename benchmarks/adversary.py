@@ -31,7 +31,7 @@ from verax.corpora.ragged import Ragged
 from verax.corpora.vocabulary import EOS, SOS
 from verax.exams.adversary import Found, most_divergent, search
 from verax.exams.adversary.exam import AdversaryExam, AdversaryOptions
-from verax.exams.said import HELD, Said
+from verax.exams.item_evidence import HELD, ItemEvidence
 
 EPSILON = 0.05
 RESTARTS, STEPS = 5, 500
@@ -68,7 +68,7 @@ def long_documents(model: verax.AttentionClassifier, corpus: verax.Corpus) -> En
 class Read:
     """One encoder pass: what items say, put together as exams have it, and the traces."""
 
-    parts: list[Said]
+    parts: list[ItemEvidence]
     traces: list[verax.Trace]
     seconds: float
 
@@ -77,13 +77,13 @@ class Read:
         started = time.perf_counter()
         traces = list(model.traces(documents))
         seconds = time.perf_counter() - started
-        parts: list[Said] = []
-        held: list[Said] = []
+        parts: list[ItemEvidence] = []
+        held: list[ItemEvidence] = []
         for trace in traces:
-            held.append(Said.of(trace))
+            held.append(ItemEvidence.of(trace))
             if sum(part.mask.numel() for part in held) >= HELD:
-                parts, held = [*parts, Said.joined(held)], []
-        return cls([*parts, Said.joined(held)] if held else parts, traces, seconds)
+                parts, held = [*parts, ItemEvidence.joined(held)], []
+        return cls([*parts, ItemEvidence.joined(held)] if held else parts, traces, seconds)
 
 
 def exact(read: Read) -> tuple[Tensor, Tensor]:

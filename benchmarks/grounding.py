@@ -6,8 +6,8 @@
 
 Every model is trained by their protocol (BiLSTM as wide as the word vectors, batch 32, lr 1e-3,
 weight decay 1e-5, clip 5, balanced classes, best validation F1 of 8 epochs), scored on validation
-as strength auto does, and put through fragility and leakage on test and information on train and
-test, for the 1,000 most frequent and for 1,000 sampled words. On `planted` the attention on the
+as strength auto does, and put through replacement and single_token on test and information on
+train and test, for the 1,000 most frequent and for 1,000 sampled words. On `planted` the attention on the
 evidence is measured too.
 
 main        base, concat, residual, tying 0.01 to 30 and masked LM 0.1, 0.3, 1, 3, 5; word
@@ -109,7 +109,7 @@ def run(job: tuple[Cell, argparse.Namespace]) -> pd.DataFrame:
     found = score(model, model.read(corpus.validation), cell.seed, 2**16)
     found = {f"validation {name}": value for name, value in found.items()}
     told: dict[str, Any] = {"seed": cell.seed, "max_tokens": given.max_tokens}
-    verdict = verax.examine(model, corpus, ["fragility", "leakage"], **told)
+    verdict = verax.examine(model, corpus, ["replacement", "single_token"], **told)
     found |= _means(verdict)
     for split in ("train", "test"):
         told |= {"words_by": "both", "split": split}
@@ -169,7 +169,7 @@ def chosen(frame: pd.DataFrame) -> pd.DataFrame:
                 same &= wide[name] == value
         if not same.any():
             continue
-        names = ("f1", "fragility")
+        names = ("f1", "replacement")
         base, *scores = (
             {name: float(row[f"validation {name}"]) for name in names}
             for _, row in pd.concat([wide[same].iloc[:1], group.sort_values("strength")]).iterrows()
@@ -180,13 +180,13 @@ def chosen(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 SHOWN = {
-    "F1": "fragility: trained: F1",
-    "Δ uniform": "fragility: uniform: Δ F1",
-    "Δ permuted": "fragility: permuted (10 draws): Δ F1",
-    "survive Un": "fragility: uniform: decisions that survive",
-    "survive Pm": "fragility: permuted (10 draws): decisions that survive",
-    "alone": "leakage: correct decisions: a token alone",
-    "pooled": "leakage: correct decisions: pooled over tokens",
+    "F1": "replacement: trained: F1",
+    "Δ uniform": "replacement: uniform: Δ F1",
+    "Δ permuted": "replacement: permuted (10 draws): Δ F1",
+    "survive Un": "replacement: uniform: decisions that survive",
+    "survive Pm": "replacement: permuted (10 draws): decisions that survive",
+    "alone": "single_token: correct decisions: a token alone",
+    "pooled": "single_token: correct decisions: pooled over tokens",
     "MI frequent": "train frequent information",
     "− shuffled": "train frequent difference",
     "kept": "train frequent kept",

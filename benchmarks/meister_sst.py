@@ -81,7 +81,7 @@ def run(job: tuple[str, str, int, argparse.Namespace]) -> tuple[pd.DataFrame, pd
         corpus,
         "dispersion",
         sample=given.sample,
-        spread="attention",
+        entropy_of="attention",
         influence="frobenius",
         positions=FEW,
         **told,
@@ -93,7 +93,7 @@ def run(job: tuple[str, str, int, argparse.Namespace]) -> tuple[pd.DataFrame, pd
         corpus,
         "dispersion",
         sample=given.sample,
-        spread="gradient",
+        entropy_of="gradient",
         influence="norm",
         **told,
     )

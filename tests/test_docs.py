@@ -84,7 +84,7 @@ def test_the_sql_of_the_docs_finds_something(
         "corpora": {"planted": {"documents": 60}},
         "models": {"encoder": "none", "projection": ["softmax", "sparsemax"]},
         "training": {"epochs": 1},
-        "exams": ["fragility"],
+        "exams": ["replacement"],
     }
     verax.run_study(study, "sparse", workers=1)
     (text,) = blocks("docs/running.md", "sql")

@@ -75,7 +75,7 @@ def test_training_and_examining_tell_a_display_of_their_phases() -> None:
     display, told = reporting()
     given: Display = display
     model = verax.train(corpus, encoder="none", epochs=2, progress=given)
-    verax.examine(model, corpus, ["fragility"], progress=given)
+    verax.examine(model, corpus, ["replacement"], progress=given)
     phases = [what for what, done, *_ in told if done == 0 or what.startswith("epoch")]
     assert list(dict.fromkeys(phases)) == [
         "tokenising train",

@@ -17,11 +17,11 @@ from rich.console import Console
 import verax
 from verax.cli import main
 from verax.cli.compared import show
-from verax.exams.leakage import token_curves
+from verax.exams.single_token import token_curves
 
 pytestmark = pytest.mark.usefixtures("alone")
 
-EXAMS = ["--exams", "fragility,leakage"]
+EXAMS = ["--exams", "replacement,single_token"]
 TINY: dict[str, Any] = {"embedding_size": 8, "hidden_size": 8, "epochs": 2, "lr": 0.05}
 
 
@@ -39,7 +39,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kinds = {"sparse": {"projection": "sparsemax"}, "sentences": {"hierarchical": True}}
     for name, options in kinds.items():
         verax.train(corpus, encoder="conv", device="cpu", **options, **TINY).save(where / name)
-    verax.examine(where / "none0", exams=["fragility", "leakage"]).save(where / "verdict")
+    verax.examine(where / "none0", exams=["replacement", "single_token"]).save(where / "verdict")
     return where
 
 
@@ -59,7 +59,7 @@ def test_prints_every_exam_and_writes_every_number(capsys: pytest.CaptureFixture
     assert main(["compare", *models, *EXAMS, "--permutations", "2", "--out", "out"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    expected = verax.compare(models, exams=["fragility", "leakage"], permutations=2)
+    expected = verax.compare(models, exams=["replacement", "single_token"], permutations=2)
     table = expected.table().set_index("measure")
     shown = lines(out)
     for name in expected.groups:
@@ -73,7 +73,7 @@ def test_prints_every_exam_and_writes_every_number(capsys: pytest.CaptureFixture
         f"↑ accuracy {accuracy['reference_value']:.1f}% {accuracy['value']:.1f}% "
         f"{accuracy['difference'] + 0.0:+.1f} ±{half:.1f}"
     ) in " ".join(shown)
-    for title in ("decisions", "fragility: ", "leakage: "):
+    for title in ("decisions", "replacement: ", "single_token: "):
         assert any(line.startswith(title) for line in shown)
     for label in (
         "↓ survives uniform",
@@ -91,12 +91,12 @@ def test_prints_every_exam_and_writes_every_number(capsys: pytest.CaptureFixture
     pd.testing.assert_frame_equal(kept, expected.table(), check_dtype=False)
     manifest = json.loads(Path("out/comparison.json").read_text())
     assert list(manifest["groups"]) == expected.groups
-    assert manifest["options"]["fragility"] == {"permutations": 2}
+    assert manifest["options"]["replacement"] == {"permutations": 2}
 
 
 @pytest.mark.usefixtures("here")
 def test_names_verdicts_and_one_model_each(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["compare", "--exams", "fragility,leakage", "plain=verdict", "other=residual1"]
+    command = ["compare", "--exams", "replacement,single_token", "plain=verdict", "other=residual1"]
     assert main([*command, "--out", "out/"]) == 0
     assert main([*command, "--out", "out"]) == 0  # over its own earlier result
     out = capsys.readouterr().out
@@ -147,7 +147,7 @@ def test_another_corpus_and_split(capsys: pytest.CaptureFixture[str]) -> None:
 def test_no_line_is_wider_than_the_screen_and_no_name_is_cut(width: int) -> None:
     given = {"none": "none0", "sparse": "sparse", "a name that is long": "sentences"}
     few = {"inputs": "gradient", "items": "leave-one-out-renormalised", "device": "cpu"}
-    found = verax.compare(given, exams=["agreement", "erasure", "leakage"], **few)
+    found = verax.compare(given, exams=["agreement", "erasure", "single_token"], **few)
     screen = Console(width=width, highlight=False, record=True, file=io.StringIO())
     show(found, screen)
     text = screen.export_text()
@@ -173,7 +173,7 @@ def test_no_line_is_wider_than_the_screen_and_no_name_is_cut(width: int) -> None
         (["a=none0", "residual0"], "residual0 has no name, others have"),
         (["=none0", "b=residual0"], "a model is called ''"),
         (["none0", "none0", "residual0"], "one model with one seed"),
-        (["none0", "residual0", "--exams", "fragilty"], "did you mean 'fragility'"),
+        (["none0", "residual0", "--exams", "fragilty"], "did you mean 'replacement'"),
         (["none0", "residual0", "--exams", ","], "no exam given"),
         (["none0", "residual0", "--split", "dev"], "unknown split 'dev'"),
         (["none0", "residual0", "--sample", "0"], "option 'sample' is 0"),

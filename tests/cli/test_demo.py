@@ -53,7 +53,7 @@ def test_shows_three_models_and_saves_them(
         model = verax.load(out / name)
         assert model.record["test"]["accuracy"] == pytest.approx(frame.loc[name, "accuracy"])
     page = (out / "report.html").read_text(encoding="utf-8")
-    for chart in ("dispersion-entropy", "information-bars", "leakage-tokens"):
+    for chart in ("dispersion-entropy", "information-bars", "single_token-tokens"):
         assert f'data-chart="{chart}"' in page
 
 

@@ -54,11 +54,11 @@ def test_another_corpus_and_split(
 def test_what_tokens_say_alone_is_kept_for_the_report(
     folder: str, tmp_path: Path, asked: list[str], kept: int
 ) -> None:
-    command = ["examine", folder, "--exams", "leakage", *asked, "--out", str(tmp_path / "v")]
+    command = ["examine", folder, "--exams", "single_token", *asked, "--out", str(tmp_path / "v")]
     assert main(command) == 0
     tables = load_verdict(tmp_path / "v").tables
-    assert ("leakage_tokens" in tables) is bool(kept)
-    assert not kept or tables["leakage_tokens"]["id"].nunique() == kept
+    assert ("single_token_tokens" in tables) is bool(kept)
+    assert not kept or tables["single_token_tokens"]["id"].nunique() == kept
 
 
 def test_a_file_is_read_as_the_model_reads(folder: str, tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ from verax.studies.store import Store, open_study
 def study(alone: None) -> str:
     """A store of one finished cell and one that waits."""
     done, waits = (
-        Cell({"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, seed, {"leakage": {}})
+        Cell({"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, seed, {"single_token": {}})
         for seed in (0, 1)
     )
     listed = {cell.key: cell.to_json() for cell in (done, waits)}
     store = Store.create("study", "tiny [bold]", "", {"name": "tiny [bold]", "cells": listed})
-    files = {"verdict.json": json.dumps({"tables": ["leakage"]}).encode()}
-    for name in ("summary", "leakage"):
+    files = {"verdict.json": json.dumps({"tables": ["single_token"]}).encode()}
+    for name in ("summary", "single_token"):
         pd.DataFrame({"cell": [done.key], "value": [0.5]}).to_parquet(f"{name}.parquet")
         files[f"{name}.parquet"] = Path(f"{name}.parquet").read_bytes()
     store.commit(done.key, done.to_json(), files, {"device": "cpu"})
@@ -42,12 +42,12 @@ def test_a_study_is_packed_and_unpacked(study: str, capsys: pytest.CaptureFixtur
     assert "packed tiny [bold]: 2 cells (1 done, 1 missing), in packed" in out
     assert main(["unpack", "packed", "--out", "again"]) == 0
     assert "unpacked tiny [bold]: 2 cells (1 done, 1 missing), in again" in capsys.readouterr().out
-    assert open_study("again").table("leakage")["value"].tolist() == [0.5]
+    assert open_study("again").table("single_token")["value"].tolist() == [0.5]
 
 
 def test_some_tables_are_packed(study: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pack", study, "--out", "packed", "--tables", "summary, "]) == 0
-    assert "without leakage" in capsys.readouterr().out
+    assert "without single_token" in capsys.readouterr().out
     assert sorted(path.name for path in Path("packed").iterdir()) == [
         "cells.parquet",
         "summary.parquet",

@@ -148,7 +148,9 @@ def made(alone: None) -> str:
 
 def a_cell(folder: str, name: str, seed: int = 1) -> None:
     """A study of one finished cell."""
-    cell = Cell({"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, seed, {"leakage": {}})
+    cell = Cell(
+        {"corpus": "sst"}, "f", {"encoder": "none"}, {"lr": 0.1}, seed, {"single_token": {}}
+    )
     about = {"name": name, "cells": {cell.key: cell.to_json()}}
     store = Store.create(folder, name, "", about)
     row = {"cell": cell.key, "exam": "e", "table": "t", "row": "r", "column": "c", "value": 0.5}

@@ -18,7 +18,7 @@ def saved(planted: verax.Corpus, tmp_path_factory: pytest.TempPathFactory) -> Pa
     folder = tmp_path_factory.mktemp("verdicts")
     for name, projection in (("soft", "softmax"), ("sparse", "sparsemax")):
         model = verax.train(planted, encoder="none", projection=projection, epochs=1, seed=1)
-        verax.examine(model, planted, exams=["fragility"]).save(folder / name)
+        verax.examine(model, planted, exams=["replacement"]).save(folder / name)
     return folder
 
 
@@ -29,7 +29,7 @@ def test_a_verdict_becomes_a_page(
     assert main(["report", str(saved / "soft"), "-o", str(out), "--title", "<mine>"]) == 0
     page = out.read_text(encoding="utf-8")
     assert "<title>&lt;mine&gt;</title>" in page
-    assert 'data-exam="fragility"' in page
+    assert 'data-exam="replacement"' in page
     assert str(out) in capsys.readouterr().out
 
 
@@ -50,7 +50,7 @@ def test_a_comparison_shows_itself_in_a_notebook(saved: Path) -> None:
     table = found.table().set_index("measure")
     for measure in table.index:
         assert f"<bdi>{measure}</bdi>" in shown
-    survived = table.loc["fragility: survives uniform"]
+    survived = table.loc["replacement: survives uniform"]
     assert f"<td>{survived['value']:.1f}%</td>" in shown
     assert f"{survived['difference']:+.1f} (".replace("-", "−") in shown
 
@@ -62,7 +62,7 @@ def test_a_study_shows_its_configurations_over_seeds(
     Path("s.yaml").write_text(
         "name: s\nquestion: which?\ncorpora:\n  planted: {documents: 90}\n"
         "models: {encoder: none, projection: [softmax, sparsemax]}\n"
-        "training: {epochs: 1}\nseeds: [1, 2]\nexams: [fragility]\n"
+        "training: {epochs: 1}\nseeds: [1, 2]\nexams: [replacement]\n"
     )
     assert main(["run", "s.yaml", "--out", "s", "--workers", "1"]) == 0
     assert main(["report", "s"]) == 0
@@ -82,7 +82,7 @@ def test_examine_writes_a_report_last_and_may_replace_it(
 ) -> None:
     corpus = verax.load_corpus("planted", documents=90)
     verax.train(corpus, encoder="none", epochs=1).save(tmp_path / "model")
-    command = ["examine", str(tmp_path / "model"), "--exams", "fragility", "--gallery", "3"]
+    command = ["examine", str(tmp_path / "model"), "--exams", "replacement", "--gallery", "3"]
     for _ in range(2):
         assert main([*command, "--out", str(tmp_path / "v")]) == 0
     page = (tmp_path / "v" / REPORT).read_text(encoding="utf-8")

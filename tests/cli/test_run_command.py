@@ -28,7 +28,7 @@ models:
   projection: [softmax, sparsemax]
 training: {epochs: 1}
 seeds: [0, 1]
-exams: [fragility, leakage]
+exams: [replacement, single_token]
 hardware: {workers: 1, threads: 2}
 """
 CELLS = 4
@@ -169,7 +169,7 @@ def test_a_dry_run_says_what_became_of_cells(
 
 def test_a_long_list_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
     seeds = f"seeds: [{', '.join(map(str, range(203)))}]\n"
-    study = written("corpora: {planted: {documents: 60}}\nexams: leakage\n" + seeds)
+    study = written("corpora: {planted: {documents: 60}}\nexams: single_token\n" + seeds)
     lines = printed(capsys, [study, "--dry-run"])
     assert len(lines) == 202
     assert lines[200] == "… and 3 more"
@@ -188,9 +188,9 @@ def test_a_study_is_run_kept_and_gone_on_with(
         "1 of 1 cells are done, in mine: verax.open_study('mine').summary() has their numbers"
     )
     assert lines[3:] == ["to look at: mine/report.html"]
-    assert '<section id="exam-leakage"' in Path("mine/report.html").read_text(encoding="utf-8")
+    assert '<section id="exam-single_token"' in Path("mine/report.html").read_text(encoding="utf-8")
     results = verax.open_study("mine")
-    assert {"fragility", "leakage", "summary", "history"} <= set(results.tables)
+    assert {"replacement", "single_token", "summary", "history"} <= set(results.tables)
     lines = printed(capsys, [*one, "--seeds", "0"])
     assert lines[0] == "1 cell, 1 done; nothing to run"
     assert lines[-1] == "to look at: mine/report.html"
@@ -214,7 +214,7 @@ def test_what_a_reader_might_not_expect_is_said_first(
     Path("mine.csv").write_text(
         "text,label\n" + "".join(f"{'good' if i % 2 else 'bad'} {i},{i % 2}\n" for i in range(40))
     )
-    study = written("corpora: mine.csv\nmodels: {lam: [0.1, 0.2]}\nexams: leakage\n")
+    study = written("corpora: mine.csv\nmodels: {lam: [0.1, 0.2]}\nexams: single_token\n")
     note = "2 combinations are one model (lam has no effect with projection softmax): run once"
     for arguments in ([study], [study, "--dry-run"]):
         lines = printed(capsys, arguments)
@@ -250,7 +250,7 @@ def test_everything_wrong_is_told_at_once_with_its_line(
         (["mine.yaml", "--budget", "0m"], "--budget is '0m': it must be above 0"),
         (["mine.yaml", "--seeds", ","], "an empty list"),
         (["mine.yaml", "--seeds", "0,x"], "'x': expected a whole number"),
-        (["mine.yaml", "--exams", "frag"], "did you mean 'fragility'?"),
+        (["mine.yaml", "--exams", "frag"], "did you mean 'replacement'?"),
         (["mine.yaml", "--set", "epochs"], "--set is 'epochs': expected NAME=VALUE"),
         (["mine.yaml", "--set", "=2"], "--set is '=2': expected NAME=VALUE"),
         (["mine.yaml", "--set", "epoch=2"], "unknown option 'epoch': did you mean 'epochs'?"),
@@ -315,7 +315,7 @@ def test_flags_stand_in_for_what_the_file_says(study: str, engines: list[Instant
         "--seeds",
         "3, 4",
     ]
-    command += ["--exams", "leakage", "--set", "epochs=2", "--set", "dropout-head = 0.25"]
+    command += ["--exams", "single_token", "--set", "epochs=2", "--set", "dropout-head = 0.25"]
     assert main(command) == 0
     found = list(cells("there").values())
     assert len(found) == 8
@@ -324,7 +324,7 @@ def test_flags_stand_in_for_what_the_file_says(study: str, engines: list[Instant
         (60, 12),
     }
     assert {c["seed"] for c in found} == {3, 4}
-    assert {tuple(c["exams"]) for c in found} == {("leakage",)}
+    assert {tuple(c["exams"]) for c in found} == {("single_token",)}
     assert {c["training"]["epochs"] for c in found} == {2}
     assert {c["model"]["dropout_head"] for c in found} == {0.25}
     assert not Path("mine").exists()
@@ -393,7 +393,7 @@ def test_interrupted_it_says_how_to_go_on_as_it_was_asked(
 
     end_with(monkeypatch, stopped)
     handler = signal.getsignal(signal.SIGTERM)
-    given = [study, "--out", "my results", "--seeds", "3,4", "--exams", "leakage"]
+    given = [study, "--out", "my results", "--seeds", "3,4", "--exams", "single_token"]
     given += ["--corpora", "planted:documents=40,length=10", "--set", "epochs=2"]
     given += ["--set", "metric=macro_f1", "--workers", "1", "--no-mps", "--max-tokens", "900"]
     lines = printed(capsys, given, code=130, errors=1)

@@ -16,7 +16,16 @@ from verax.exams import load_verdict
 pytestmark = pytest.mark.usefixtures("alone")
 
 TINY = ["--documents", "60", "--length", "12", "--encoder", "none", "--epochs", "1"]
-FEW = ["--inputs", "gradient", "--items", "gradient", "--influence", "none", "--spread", "gradient"]
+FEW = [
+    "--inputs",
+    "gradient",
+    "--items",
+    "gradient",
+    "--influence",
+    "none",
+    "--entropy-of",
+    "gradient",
+]
 QUICK = [*TINY, *FEW, "--device", "cpu"]
 
 
@@ -44,7 +53,7 @@ def test_prints_both_tables_and_writes_every_number(capsys: pytest.CaptureFixtur
         inputs="gradient",
         items="gradient",
         influence="none",
-        spread="gradient",
+        entropy_of="gradient",
         device="cpu",
     )
     points, moves = expected.points(), expected.correlations().set_index("measure")
@@ -165,7 +174,7 @@ def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFix
     [
         (["--split", "dev"], "unknown split 'dev'"),
         (["--sample", "0"], "option 'sample' is 0"),
-        (["--spread", "gradeint"], "unknown importance 'gradeint'"),
+        (["--entropy-of", "gradeint"], "unknown importance 'gradeint'"),
         (["--items", "gradeint"], "unknown importance 'gradeint'"),
     ],
 )

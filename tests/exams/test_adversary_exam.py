@@ -356,7 +356,7 @@ def test_budget_and_company_change_nothing(make_model: Make, planted: verax.Corp
     told = {"search": True, "search_steps": 10}
     first = verax.examine(model, planted, "adversary", **told)
     again = verax.examine(model, planted, "adversary", **told)
-    small = verax.examine(model, planted, ["leakage", "adversary"], max_tokens=100, **told)
+    small = verax.examine(model, planted, ["single_token", "adversary"], max_tokens=100, **told)
     for name in ("adversary", "adversary_instances"):
         pd.testing.assert_frame_equal(first.tables[name], again.tables[name])
         pd.testing.assert_frame_equal(first.tables[name], small.tables[name], atol=1e-5)

@@ -155,7 +155,7 @@ def test_a_bad_importance_is_named(
         ({"inputs": "", "items": " , attention"}, "nothing to compare attention with"),
         ({"top_k": 0}, "option 'top_k' is 0: it must be at least 1"),
         ({"spearman": "yes"}, "option 'spearman' is 'yes'"),
-        ({"spread": "gradient"}, "unknown option 'spread'"),
+        ({"entropy_of": "gradient"}, "unknown option 'entropy_of'"),
     ],
 )
 def test_bad_options_are_one_line(

@@ -161,7 +161,7 @@ def test_a_head_that_hears_nothing_leaves_no_deletion_to_spread(
 def test_entropies_are_scipys(make: Make, planted: verax.Corpus, slot: dict[str, object]) -> None:
     model = make(**slot)
     names = ("gradient", "gradient-input-detached", "leave-one-out", "random")
-    verdict = verax.examine(model, planted, "dispersion", spread=",".join(names), seed=3)
+    verdict = verax.examine(model, planted, "dispersion", entropy_of=",".join(names), seed=3)
     assert list(verdict.tables["dispersion"]["of"].cat.categories) == ["attention", *names]
     found = {name: of(verdict, name)["entropy"] for name in ("attention", *names)}
     for trace in model.traces(planted.test):
@@ -181,7 +181,7 @@ def test_influence_is_averaged_over_items_then_documents(
     """The pooled sd is over every item of every document, as if no document held it."""
     model = make(**slot)
     corpus = replace(planted, test=planted.test.take(np.arange(3)))
-    options = {"spread": "", "influence": "both", "max_tokens": 1500}
+    options = {"entropy_of": "", "influence": "both", "max_tokens": 1500}
     verdict = verax.examine(model, corpus, "dispersion", **options)  # type: ignore[arg-type]
     summary = verdict.summary("entropy")
     for kind, row in (("norm", ON_MAGNITUDE), ("frobenius", ON_ITEM)):
@@ -280,13 +280,13 @@ def test_what_has_no_entropy_and_why() -> None:
 
 def test_influence_of_neither_one_or_both_kinds(make_model: Make, planted: verax.Corpus) -> None:
     model = make_model(encoder="conv")
-    both = verax.examine(model, planted, "dispersion", spread="", influence="both")
+    both = verax.examine(model, planted, "dispersion", entropy_of="", influence="both")
     for kind, row in (("norm", ON_MAGNITUDE), ("frobenius", ON_ITEM)):
-        alone = verax.examine(model, planted, "dispersion", spread="", influence=kind)
+        alone = verax.examine(model, planted, "dispersion", entropy_of="", influence=kind)
         pd.testing.assert_frame_equal(on_items(alone, kind), on_items(both, kind))
         assert alone.summary("entropy").index.tolist() == ["attention, over items", row]
     assert both.summary("entropy").index.tolist()[1:] == [ON_MAGNITUDE, ON_ITEM]
-    none = verax.examine(model, planted, "dispersion", spread="attention", influence="none")
+    none = verax.examine(model, planted, "dispersion", entropy_of="attention", influence="none")
     assert list(none.tables) == ["dispersion_instances", "dispersion"]
     assert none.summary("entropy").index.tolist() == ["attention, over items"]
 
@@ -297,7 +297,7 @@ def test_some_items_drawn_by_the_seed(
 ) -> None:
     model = make_model(**slot)
     few, again, others = (
-        on_items(verax.examine(model, planted, "dispersion", spread="", positions=2, seed=s))
+        on_items(verax.examine(model, planted, "dispersion", entropy_of="", positions=2, seed=s))
         for s in (5, 5, 6)
     )
     pd.testing.assert_frame_equal(few, again)
@@ -309,8 +309,8 @@ def test_some_items_drawn_by_the_seed(
             words = trace.batch.words[row]
             own = [entropy(scores[words].double().numpy()) for scores in some.matrix[row]]
             assert few["entropy"][identity] == pytest.approx(np.mean(own), rel=1e-4)
-    whole = on_items(verax.examine(model, planted, "dispersion", spread="", positions=10**6))
-    same = on_items(verax.examine(model, planted, "dispersion", spread=""))
+    whole = on_items(verax.examine(model, planted, "dispersion", entropy_of="", positions=10**6))
+    same = on_items(verax.examine(model, planted, "dispersion", entropy_of=""))
     pd.testing.assert_frame_equal(whole, same)
 
 
@@ -344,10 +344,10 @@ def test_the_support_is_what_has_weight(make_model: Make, planted: verax.Corpus)
     ("options", "message"),
     [
         (
-            {"spread": "gradeint"},
+            {"entropy_of": "gradeint"},
             "unknown importance 'gradeint' on inputs: did you mean 'gradient'",
         ),
-        ({"spread": "attention-gradient"}, "unknown importance 'attention-gradient' on inputs"),
+        ({"entropy_of": "attention-gradient"}, "unknown importance 'attention-gradient' on inputs"),
         (
             {"influence": "frobenious"},
             "option 'influence' is 'frobenious': did you mean 'frobenius'",

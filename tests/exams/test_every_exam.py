@@ -14,7 +14,7 @@ from verax.models import AttentionClassifier
 from verax.options import names
 
 Make = Callable[..., AttentionClassifier]
-OF_ITEM_LOGITS = ("erasure", "fragility", "leakage", "adversary")
+OF_ITEM_LOGITS = ("erasure", "replacement", "single_token", "adversary")
 
 
 @pytest.mark.parametrize("exam", EXAMS)

@@ -15,7 +15,7 @@ import torch
 import verax
 from verax.corpora.corpus import Corpus
 from verax.exams import load_verdict
-from verax.exams.tables import Ledger, wide
+from verax.exams.tables import TableBuilder, wide
 from verax.models import AttentionClassifier
 
 
@@ -189,7 +189,7 @@ def test_an_exam_may_be_named_by_itself(
 
 
 def test_the_ledger_puts_batches_back_in_order() -> None:
-    ledger = Ledger()
+    ledger = TableBuilder()
     labels = [{"by": "a", "draw": 0}, {"by": "b", "draw": 1}]
     kept = torch.tensor([True, True, False])
     for ids in ([5, 3, 9], [1, 2, 8]):

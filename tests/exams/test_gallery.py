@@ -142,7 +142,7 @@ def test_what_is_deleted_is_read_again(
     slots: dict[str, object], make_model: Make, planted: verax.Corpus
 ) -> None:
     model = livelier(make_model(**slots))
-    verdict = verax.examine(model, few(planted, 12), "leakage", gallery=3)
+    verdict = verax.examine(model, few(planted, 12), "single_token", gallery=3)
     documents, items, tokens = shown(verdict)
     for _, row in documents.iterrows():
         words = tokens.loc[tokens["id"] == row["id"], "text"].tolist()
@@ -166,7 +166,9 @@ def test_items_are_the_traces_own_and_go_in_order(
     slots: dict[str, object], make_model: Make, planted: verax.Corpus
 ) -> None:
     model = livelier(make_model(**slots))
-    documents, items, tokens = shown(verax.examine(model, few(planted, 12), "leakage", gallery=4))
+    documents, items, tokens = shown(
+        verax.examine(model, few(planted, 12), "single_token", gallery=4)
+    )
     assert items["weight"].dtype == items["logit_0"].dtype == np.float32
     for number, own in items.groupby("id"):
         mine = tokens[tokens["id"] == number]
@@ -192,7 +194,7 @@ def test_items_are_the_traces_own_and_go_in_order(
 def test_batches_make_no_difference(make_model: Make, planted: verax.Corpus) -> None:
     model = livelier(make_model(encoder="conv"))
     whole, apart = (
-        verax.examine(model, few(planted, 20), "leakage", gallery=6, max_tokens=budget)
+        verax.examine(model, few(planted, 20), "single_token", gallery=6, max_tokens=budget)
         for budget in (10**5, 40)
     )
     assert shown(whole)[2].equals(shown(apart)[2])
@@ -205,7 +207,7 @@ WORDS = {"good": (1.0, 3.0), "bad": (2.0, -3.0), "film": (0.0, 0.5), "so": (3.0,
 def test_documents_can_be_named_and_come_in_that_order(tmp_path: Path) -> None:
     model = look_up_model(WORDS)
     corpus = corpus_of(["so good film", "bad film", "good", "so bad film so good"])
-    verdict = verax.examine(model, corpus, "leakage", gallery=[13, 11])
+    verdict = verax.examine(model, corpus, "single_token", gallery=[13, 11])
     documents, _, tokens = shown(verdict)
     assert documents["id"].tolist() == [13, 11]
     assert documents["rank"].isna().all()
@@ -215,20 +217,20 @@ def test_documents_can_be_named_and_come_in_that_order(tmp_path: Path) -> None:
     for name, table in verdict.tables.items():
         pd.testing.assert_frame_equal(again.tables[name], table)
     assert again.manifest["gallery"] == {"documents": 2, "epsilon": 0.05, "bias": [0.0, 0.0]}
-    all_of_them = verax.examine(model, corpus, "leakage", gallery=99)
+    all_of_them = verax.examine(model, corpus, "single_token", gallery=99)
     assert shown(all_of_them)[0]["id"].iloc[-1] == 12  # one item has one attention
-    assert verdict.summary().equals(verax.examine(model, corpus, "leakage").summary())
+    assert verdict.summary().equals(verax.examine(model, corpus, "single_token").summary())
 
 
 def test_without_a_gallery_nothing_is_said_of_it() -> None:
-    verdict = verax.examine(look_up_model(WORDS), corpus_of(["so good film"]), "leakage")
+    verdict = verax.examine(look_up_model(WORDS), corpus_of(["so good film"]), "single_token")
     assert "gallery" not in verdict.manifest
-    assert list(verdict.tables) == ["leakage"]
+    assert list(verdict.tables) == ["single_token"]
 
 
 def test_half_a_character_is_shown_as_what_it_is(tmp_path: Path) -> None:
     corpus = corpus_of(["good \ud800x film", "so bad"])
-    verdict = verax.examine(look_up_model(WORDS), corpus, "leakage", gallery=2)
+    verdict = verax.examine(look_up_model(WORDS), corpus, "single_token", gallery=2)
     assert any("\ufffd" in text for text in shown(verdict)[2]["text"])
     verdict.save(tmp_path / "v")
 
@@ -238,7 +240,7 @@ def test_a_head_that_is_not_affine_has_no_gallery_and_says_why(
 ) -> None:
     model = make_model()
     model.head = Curved(model.head.linear.in_features)  # type: ignore[assignment]
-    verdict = verax.examine(model, few(planted, 5), "leakage", gallery=3)
+    verdict = verax.examine(model, few(planted, 5), "single_token", gallery=3)
     assert not any(name.startswith("gallery") for name in verdict.tables)
     assert "not affine" in verdict.manifest["gallery"]["note"]
 
@@ -254,4 +256,4 @@ def test_a_head_that_is_not_affine_has_no_gallery_and_says_why(
 )
 def test_bad_galleries_are_one_line(asked: object, message: str) -> None:
     with pytest.raises(verax.VeraxError, match=message):
-        verax.examine(look_up_model(WORDS), corpus_of(["so good"]), "leakage", gallery=asked)  # type: ignore[arg-type]
+        verax.examine(look_up_model(WORDS), corpus_of(["so good"]), "single_token", gallery=asked)  # type: ignore[arg-type]

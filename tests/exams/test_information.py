@@ -71,7 +71,7 @@ def test_every_number_from_given_clusters(
 
     states = given_clusters(monkeypatch, label)
     model = make_model(**slot)
-    verdict = verax.examine(model, planted, "information", words=15, shuffles=3, seed=4)
+    verdict = verax.examine(model, planted, "information", max_words=15, shuffles=3, seed=4)
     gathered = gather(model, planted.test)
     (own,) = states
     torch.testing.assert_close(own, gathered.states, atol=1e-5, rtol=1e-5)
@@ -119,7 +119,7 @@ def test_every_number_from_given_clusters(
 
 def test_states_that_are_their_words_have_kept_all(make_model: Make, planted: verax.Corpus) -> None:
     """Without an encoder h = e: as many clusters as words leave each its own."""
-    verdict = verax.examine(make_model(encoder="none"), planted, "information", words=40)
+    verdict = verax.examine(make_model(encoder="none"), planted, "information", max_words=40)
     found = measures(verdict)
     assert found["information"] == pytest.approx(found["ceiling"])
     assert found["kept"] == pytest.approx(1)
@@ -137,7 +137,7 @@ def test_distance_by_hand(make_model: Make, planted: verax.Corpus) -> None:
     model = make_model(encoder="none")
     for factor, distance in ((2.0, 1.0), (-1.0, 4.0), (0.0, 1.0)):
         model.encoder.forward = lambda vectors, *rest, f=factor: f * vectors  # type: ignore[method-assign]
-        found = measures(verax.examine(model, planted, "information", words=5))
+        found = measures(verax.examine(model, planted, "information", max_words=5))
         assert found["distance"] == pytest.approx(distance)
         assert found["norm_h"] == pytest.approx(abs(factor) * found["norm_e"])
 
@@ -148,11 +148,11 @@ def test_states_that_have_forgotten_have_kept_nothing(
     """Clusters at random: what is shared is what shuffled labels share."""
     random = torch.Generator().manual_seed(0)
     given_clusters(monkeypatch, lambda v: torch.randint(9, (len(v),), generator=random))
-    found = measures(verax.examine(make_model(), planted, "information", words=15, shuffles=30))
+    found = measures(verax.examine(make_model(), planted, "information", max_words=15, shuffles=30))
     assert abs(found["difference"]) < 5 * found["shuffled_sd"]
     assert abs(found["kept"]) < 0.1
     given_clusters(monkeypatch, lambda v: torch.zeros(len(v)))
-    found = measures(verax.examine(make_model(), planted, "information", words=15))
+    found = measures(verax.examine(make_model(), planted, "information", max_words=15))
     assert (found["information"], found["kept"], found["clusters"]) == (0, 0, 1)
 
 
@@ -161,7 +161,9 @@ def test_residual_states_keep_their_word_and_concat_ones_are_of_another_size(
 ) -> None:
     residual, concat, tying = (
         measures(
-            verax.examine(make_model(grounding=g), planted, "information", words=20, clusters=20)
+            verax.examine(
+                make_model(grounding=g), planted, "information", max_words=20, clusters=20
+            )
         )
         for g in ("residual", "concat", "tying")
     )
@@ -179,7 +181,7 @@ def test_tying_brings_states_to_their_words(planted: verax.Corpus) -> None:
                 verax.train(planted, grounding="tying", strength=strength, **sizes),  # type: ignore[arg-type]
                 planted,
                 "information",
-                words=20,
+                max_words=20,
                 clusters=20,
             )
         )
@@ -196,7 +198,7 @@ def test_words_that_share_a_vector_count_as_one(planted: verax.Corpus, make_mode
     with torch.no_grad():
         for word in ("w0", "w1"):
             model.embedding.weight[model.vocabulary.rows[word]] = 0
-    found = verax.examine(model, planted, "information", words=30)
+    found = verax.examine(model, planted, "information", max_words=30)
     table, numbers = of_words(found), measures(found)
     assert {"w0", "w1"} <= set(table.index)
     assert (numbers["types"], numbers["vectors"]) == (30, 29)
@@ -212,7 +214,7 @@ def test_words_that_share_a_vector_count_as_one(planted: verax.Corpus, make_mode
 def test_both_kinds_of_words_are_each_alone(make_model: Make, planted: verax.Corpus) -> None:
     model = make_model(encoder="conv")
     both, *alone = (
-        verax.examine(model, planted, "information", words=25, words_by=by, seed=1)
+        verax.examine(model, planted, "information", max_words=25, words_by=by, seed=1)
         for by in ("both", "frequent", "sampled")
     )
     for kind, own in zip(("frequent", "sampled"), alone, strict=True):
@@ -224,7 +226,7 @@ def test_both_kinds_of_words_are_each_alone(make_model: Make, planted: verax.Cor
 
 
 def test_the_summary_says_what_the_tables_say(make_model: Make, planted: verax.Corpus) -> None:
-    verdict = verax.examine(make_model(), planted, "information", words=12, clusters=6)
+    verdict = verax.examine(make_model(), planted, "information", max_words=12, clusters=6)
     found = measures(verdict)
     shown = verdict.summary("information").loc["frequent words"]
     assert shown.to_dict() == pytest.approx(
@@ -234,7 +236,7 @@ def test_the_summary_says_what_the_tables_say(make_model: Make, planted: verax.C
             "of shuffled labels": found["shuffled"],
             "less that": found["difference"],
             "kept": 100 * found["kept"],
-            "words": 12,
+            "max_words": 12,
             "occurrences": found["occurrences"],
             "clusters": found["clusters"],
         }
@@ -285,7 +287,7 @@ def test_a_word_that_occurs_once_is_enough(make_model: Make) -> None:
 
 def test_the_seed_decides_and_nothing_else(make_model: Make, planted: verax.Corpus) -> None:
     model = make_model()
-    options = {"words": 30, "clusters": 10, "occurrences": 100, "words_by": "both"}
+    options = {"max_words": 30, "clusters": 10, "occurrences": 100, "words_by": "both"}
     one, again, other = (
         verax.examine(model, planted, "information", seed=s, **options)  # type: ignore[arg-type]
         for s in (0, 0, 1)
@@ -302,7 +304,8 @@ def test_the_token_budget_changes_no_number(
     given_clusters(monkeypatch, lambda v: (v[:, :3] > 0.01).sum(1))
     model = make_model(encoder="conv")
     whole, cut = (
-        verax.examine(model, planted, "information", words=10, max_tokens=n) for n in (10**5, 50)
+        verax.examine(model, planted, "information", max_words=10, max_tokens=n)
+        for n in (10**5, 50)
     )
     for name, table in whole.tables.items():
         pd.testing.assert_frame_equal(table, cut.tables[name], rtol=1e-4)
@@ -313,7 +316,7 @@ def test_a_sample_of_documents_is_gathered_like_a_split(
 ) -> None:
     seen = given_clusters(monkeypatch, lambda v: torch.zeros(len(v)))
     model = make_model()
-    verdict = verax.examine(model, planted, "information", words=10, sample=7, max_tokens=60)
+    verdict = verax.examine(model, planted, "information", max_words=10, sample=7, max_tokens=60)
     drawn = np.random.Generator(np.random.PCG64([0, 50])).permutation(50)[:7]
     expected = gather(model, planted.test.take(np.sort(drawn)), words=10)
     assert measures(verdict)["found"] == expected.found
@@ -321,7 +324,7 @@ def test_a_sample_of_documents_is_gathered_like_a_split(
 
 
 def test_tables_survive_the_disk(make_model: Make, planted: verax.Corpus, tmp_path: Path) -> None:
-    verdict = verax.examine(make_model(), planted, "information", words=10, words_by="both")
+    verdict = verax.examine(make_model(), planted, "information", max_words=10, words_by="both")
     assert list(verdict.tables) == ["information", "information_words"]
     for table in verdict.tables.values():
         assert not table.drop(columns="value").duplicated().any()
@@ -337,7 +340,7 @@ def test_tables_survive_the_disk(make_model: Make, planted: verax.Corpus, tmp_pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"words": 1}, "option 'words' is 1: it must be at least 2"),
+        ({"max_words": 1}, "option 'max_words' is 1: it must be at least 2"),
         ({"words_by": "frequnt"}, "option 'words_by' is 'frequnt': did you mean 'frequent'"),
         ({"occurrences": 1}, "option 'occurrences' is 1: it must be at least 2"),
         ({"clusters": 1}, "option 'clusters' is 1: it must be at least 2"),
@@ -352,6 +355,6 @@ def test_bad_options_are_one_line(
 
 
 def test_one_shuffle_has_no_spread(make_model: Make, planted: verax.Corpus) -> None:
-    found = measures(verax.examine(make_model(), planted, "information", words=5, shuffles=1))
+    found = measures(verax.examine(make_model(), planted, "information", max_words=5, shuffles=1))
     assert math.isnan(found["shuffled_sd"])
     assert found["shuffled"] > 0

@@ -148,7 +148,7 @@ def test_each_holds_in_one_world_and_fails_in_another(number: int) -> None:
 
 @pytest.mark.parametrize("number", WORLDS)
 def test_each_is_undecided_without_its_cells(number: int) -> None:
-    nothing = world(lambda c: {("fragility", "uniform", "F1"): 50.0})
+    nothing = world(lambda c: {("replacement", "uniform", "F1"): 50.0})
     nobody = PaperResults(pd.DataFrame({"cell": [], "part": [], "seed": []}), _no_summary())
     for results in (nothing, nobody):
         finding = CLAIMS[number].check(results)

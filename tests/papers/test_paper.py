@@ -171,7 +171,7 @@ def test_laying_over_changes_options_and_replaces_lists() -> None:
         "models": {"hidden_size": 4},
         "training": {"epochs": 2},
         "seeds": [1],
-        "exams": [{"leakage": {"curves": 2}}],
+        "exams": [{"single_token": {"curves": 2}}],
         "sample": None,
         "split": "validation",
     }
@@ -180,7 +180,7 @@ def test_laying_over_changes_options_and_replaces_lists() -> None:
         "models": [{"encoder": "none", "hidden_size": 4}, {"encoder": "conv", "hidden_size": 4}],
         "training": {"epochs": 2, "lr": 0.1},
         "seeds": [1],
-        "exams": [{"leakage": {"curves": 2}}],
+        "exams": [{"single_token": {"curves": 2}}],
         "sample": None,
         "split": "validation",
     }

@@ -26,7 +26,7 @@ STUDY: dict[str, Any] = {
     "corpora": {"rotten_tomatoes": CORPUS},
     "models": {"encoder": "none", "hidden_size": 8, "embedding_size": 8},
     "training": {"epochs": 1},
-    "exams": ["erasure", {"leakage": {"curves": 3}}],
+    "exams": ["erasure", {"single_token": {"curves": 3}}],
 }
 
 
@@ -36,7 +36,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ran")
     run_here({**STUDY, "name": "made-up-2020.sst", "seeds": [1]}, folder / "sst")
     run_here(
-        {**STUDY, "name": "made-up-2020.more", "seeds": [2], "exams": ["leakage"]}, folder / "more"
+        {**STUDY, "name": "made-up-2020.more", "seeds": [2], "exams": ["single_token"]},
+        folder / "more",
     )
     return folder
 
@@ -125,7 +126,9 @@ def test_the_pack_has_the_numbers_of_the_stores(ran: Path, packed: Path) -> None
     ]
     pd.testing.assert_frame_equal(*frames, check_dtype=False, check_categorical=False)
     assert set(one.cells["cell"]) == set(other.cells["cell"])
-    pd.testing.assert_frame_equal(one.tables["leakage_tokens"], other.tables["leakage_tokens"])
+    pd.testing.assert_frame_equal(
+        one.tables["single_token_tokens"], other.tables["single_token_tokens"]
+    )
 
 
 def test_points_are_those_of_the_erasing_cells(ran: Path, packed: Path) -> None:

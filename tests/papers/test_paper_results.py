@@ -174,7 +174,9 @@ def test_rows_and_corpora_are_in_the_order_of_cells() -> None:
 
 
 def a_cell(seed: int, encoder: str = "none") -> Cell:
-    return Cell({"corpus": "sst"}, "f", {"encoder": encoder}, {"lr": 0.1}, seed, {"leakage": {}})
+    return Cell(
+        {"corpus": "sst"}, "f", {"encoder": encoder}, {"lr": 0.1}, seed, {"single_token": {}}
+    )
 
 
 def stored(
@@ -184,14 +186,14 @@ def stored(
     waiting: list[Cell] | None = None,
     question: str | None = None,
 ) -> Path:
-    """A store whose cells have the number `0.1 seed`, and one word each in leakage_tokens."""
+    """A store whose cells have the number `0.1 seed`, and one word each in single_token_tokens."""
     listed = {c.key: c.to_json() for c in [*done, *(waiting or [])]}
     store = Store.create(folder, name, "", {"name": name, "question": question, "cells": listed})
     for one in done:
         summary = pd.DataFrame([number(one.key, 0.1 * one.seed)])
         tokens = pd.DataFrame({"cell": [one.key], "token": [7], "seed_of": [one.seed]})
-        files = {"verdict.json": json.dumps({"tables": ["leakage_tokens"]}).encode()}
-        for table, frame in (("summary", summary), ("leakage_tokens", tokens)):
+        files = {"verdict.json": json.dumps({"tables": ["single_token_tokens"]}).encode()}
+        for table, frame in (("summary", summary), ("single_token_tokens", tokens)):
             sink = io.BytesIO()
             frame.to_parquet(sink)
             files[f"{table}.parquet"] = sink.getvalue()
@@ -210,7 +212,7 @@ def test_slices_of_a_part_from_two_folders_are_one(tmp_path: Path, packed: bool)
     found = PaperResults.open(out if packed else tmp_path / "stores")
     assert found.cells[["part", "seed"]].to_numpy().tolist() == [["sst", 1], ["sst", 2], ["sst", 3]]
     assert found.number("t", "r", "c", part="sst").values == pytest.approx((0.1, 0.2, 0.3))
-    assert found.tables["leakage_tokens"]["seed_of"].tolist() == [1, 2, 3]
+    assert found.tables["single_token_tokens"]["seed_of"].tolist() == [1, 2, 3]
     assert found.unfinished == {}
     accuracy = found.fact("test_accuracy", part="sst")
     assert accuracy is not None

@@ -98,7 +98,7 @@ def small_paper() -> Paper:
         "corpora": {"planted": {"documents": 60}},
         "models": {"encoder": "none", "hidden_size": 8, "embedding_size": 8},
         "training": {"epochs": 1},
-        "exams": ["fragility"],
+        "exams": ["replacement"],
     }
     parts = {"b": {**part, "seeds": [1]}, "a": {**part, "seeds": [1, 2]}}
     vars(found)["_studies"] = {"parts": parts}

@@ -62,11 +62,11 @@ def setting(
     return change
 
 
-ALONE = ("leakage", "correct decisions", "a token alone")
-AGREE = ("leakage", "correct decisions", "tokens that agree")
+ALONE = ("single_token", "correct decisions", "a token alone")
+AGREE = ("single_token", "correct decisions", "tokens that agree")
 ENTROPY = ("entropy", "attention, over items", "mean")
 FAILING = {
-    1: setting(("fragility", TRAINED, "F1"), 80.0, "tying"),
+    1: setting(("replacement", TRAINED, "F1"), 80.0, "tying"),
     2: setting(DELTA, 0.0, "tying"),
     3: setting(DELTA, 0.0, "mlm"),
     4: setting(DELTA, -40.0, "residual"),
@@ -166,10 +166,10 @@ def published_world() -> PaperResults:
         for row, metric in ROWS.items():
             column = "F1" if row == TRAINED else DELTA
             if part == configuration["corpus"]:
-                found["fragility", row, column] = table1.get((corpus, name, attention, metric))
+                found["replacement", row, column] = table1.get((corpus, name, attention, metric))
             elif part.startswith("layers"):
                 key = (corpus, f"{name}-{layers}layer", attention, metric)
-                found["fragility", row, column] = table6.get(key)
+                found["replacement", row, column] = table6.get(key)
         if part.startswith("information"):
             for row, metric in (("frequent words", "MI_MF"), ("sampled words", "MI_RS")):
                 found["information", row, "information"] = table2[corpus, name, attention, metric]
@@ -217,13 +217,13 @@ def test_masked_lm_needs_three_quarters(contrary: int, verdict: str) -> None:
     def change(configuration: Configuration, own: Numbers) -> None:
         where = (configuration["part"], configuration["attention"])
         if where in cells[:contrary] and model_of(configuration) == "mlm":
-            own["fragility", UNIFORM, DELTA] = 0.0
+            own["replacement", UNIFORM, DELTA] = 0.0
 
     assert check(3, world(change)).verdict == verdict
 
 
 def test_one_clear_exception_is_enough_against_tying() -> None:
-    change = setting(("fragility", UNIFORM, DELTA), 0.0, "tying", part="sst", attention="dot")
+    change = setting(("replacement", UNIFORM, DELTA), 0.0, "tying", part="sst", attention="dot")
     finding = check(2, world(change))
     assert finding.verdict == "fails"
     assert "(not: sst: dot, uniform)" in finding.why
@@ -282,10 +282,10 @@ def test_adversaries_that_reach_nothing_in_common() -> None:
 
 def test_size_and_times_of_a_single_seed_keep_their_interval() -> None:
     results = made_up_results(
-        [configurations(["sst"])[0]], lambda c: {("fragility", PERMUTED, DELTA): -5.0}, [1]
+        [configurations(["sst"])[0]], lambda c: {("replacement", PERMUTED, DELTA): -5.0}, [1]
     )
     results.summary[["low", "high"]] = [-6.0, -4.0]
-    number = results.number("fragility", PERMUTED, DELTA, part="sst")
+    number = results.number("replacement", PERMUTED, DELTA, part="sst")
     folded, halved = size(number), times(number, 0.5)
     assert (folded.value, folded.low, folded.high) == (5.0, 4.0, 6.0)
     assert (halved.value, halved.low, halved.high) == (-2.5, -3.0, -2.0)

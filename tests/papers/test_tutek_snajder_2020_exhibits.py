@@ -51,7 +51,9 @@ def results() -> PaperResults:
         for document in range(20, 100, 10)
         for item in range(ITEMS)
     ]
-    return quick(PaperResults(made.cells, made.summary, {"leakage_tokens": pd.DataFrame(tokens)}))
+    return quick(
+        PaperResults(made.cells, made.summary, {"single_token_tokens": pd.DataFrame(tokens)})
+    )
 
 
 @cache
@@ -202,8 +204,8 @@ def selected(f1: dict[float, float], lost: dict[float, float]) -> dict[float, tu
 
     def change(configuration: Configuration, own: Numbers) -> None:
         if configuration["part"] == "selection" and model_of(configuration) == "tying":
-            own["fragility", TRAINED, "F1"] = f1[configuration["strength"]]
-            own["fragility", PERMUTED, "Δ F1"] = -lost[configuration["strength"]]
+            own["replacement", TRAINED, "F1"] = f1[configuration["strength"]]
+            own["replacement", PERMUTED, "Δ F1"] = -lost[configuration["strength"]]
 
     wanted = ("selection", "sst")
     one_seed = world(change, ["sst"], keep=lambda c: c["part"] in wanted, seeds=[1])

@@ -67,13 +67,13 @@ def numbers(configuration: Configuration) -> Numbers:
         lost = LOST[model] / configuration["layers"] * (1 if LENGTHS.get(corpus, 17) < 100 else 2)
         f1 = 85.0 if model == "base" else 84.0
         for row, share in ((TRAINED, 0.0), (UNIFORM, 0.5), (PERMUTED, 1.0)):
-            found["fragility", row, "F1"] = f1 - share * lost
-            found["fragility", row, "Δ F1"] = -share * lost
+            found["replacement", row, "F1"] = f1 - share * lost
+            found["replacement", row, "Δ F1"] = -share * lost
             if corpus == "mimic_diabetes" and row != TRAINED:
-                found["fragility", row, "F1"] = 0.0
+                found["replacement", row, "F1"] = 0.0
     if part == corpus:
-        found["leakage", "correct decisions", "a token alone"] = ALONE[model]
-        found["leakage", "correct decisions", "tokens that agree"] = 90.0
+        found["single_token", "correct decisions", "a token alone"] = ALONE[model]
+        found["single_token", "correct decisions", "tokens that agree"] = 90.0
     if part.startswith("information"):
         for row in ("frequent words", "sampled words"):
             found["information", row, "information"] = NATS[model]

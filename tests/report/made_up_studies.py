@@ -118,7 +118,7 @@ def made_up_comparison() -> Comparison:
     """Of four documents all decisions of the first survive, and two of those of the others."""
     measures = {
         "accuracy": [1.0, 1.0, 0.0, 1.0],
-        "fragility: tvd uniform": [0.1, 0.2, 0.3, 0.4],
+        "replacement: tvd uniform": [0.1, 0.2, 0.3, 0.4],
         "tau: inputs attention : gradient": [0.1, 0.2, 0.3, float("nan")],
         "tau: items attention : gradient": [0.2, 0.3, 0.4, 0.5],
         "tau: items attention : gradient-detached": [1.0, 1.0, 1.0, 1.0],
@@ -126,7 +126,7 @@ def made_up_comparison() -> Comparison:
     rows = []
     for place, group in enumerate(("plain", "tied", "<other>")):
         survived = [1.0, 1.0, 1.0, 1.0] if place == 0 else [1.0, 0.0, 1.0, 0.0]
-        for measure, values in {**measures, "fragility: survives uniform": survived}.items():
+        for measure, values in {**measures, "replacement: survives uniform": survived}.items():
             for id_, value in enumerate(values):
                 told = {"group": group, "model": f"m{place}", "seed": 0, "id": id_}
                 reason = "one position" if value != value else None

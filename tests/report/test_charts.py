@@ -54,7 +54,15 @@ def marks(chart: Chart, kind: str) -> int:
 def test_every_exam_has_charts_and_no_two_have_one_name(verdicts: dict[str, Verdict]) -> None:
     found = charts_of(verdicts)
     assert list(dict.fromkeys(chart.exam for chart in found)) == [
-        *("erasure", "agreement", "dispersion", "fragility", "information", "leakage", "adversary")
+        *(
+            "erasure",
+            "agreement",
+            "dispersion",
+            "replacement",
+            "information",
+            "single_token",
+            "adversary",
+        )
     ]
     assert len({chart.name for chart in found}) == len(found)
     assert all(chart.title and chart.reading.endswith(".") for chart in found)

@@ -12,7 +12,7 @@ from test_charts import frame, marks
 
 from verax.exams import Verdict
 from verax.exams.adversary.summary import summarise as summarise_adversary
-from verax.exams.fragility.summary import summarise as summarise_fragility
+from verax.exams.replacement.summary import summarise as summarise_replacement
 from verax.exams.verdict import summary_frame
 from verax.report.charts import Chart, charts_of
 
@@ -84,21 +84,21 @@ def fragile(labels: list[int], uniform: list[int]) -> Verdict:
     other = {"decision": uniform, "survived": kept, "tvd": [0.1] * len(labels)}
     sizes = {"items": [3] * len(labels), "classes": [2] * len(labels), "label": labels}
     tables = {
-        "fragility": pd.concat(
+        "replacement": pd.concat(
             [
                 tidy_rows(own, attention="trained", draw=0),
                 tidy_rows(other, attention="uniform", draw=0),
             ],
             ignore_index=True,
         ),
-        "fragility_instances": tidy_rows({**sizes, "decision_differs": [0] * len(labels)}),
+        "replacement_instances": tidy_rows({**sizes, "decision_differs": [0] * len(labels)}),
     }
-    return Verdict(tables, {}, summarise_fragility(tables))
+    return Verdict(tables, {}, summarise_replacement(tables))
 
 
 def test_bars_under_each_attention() -> None:
     """Of four right decisions uniform attention turns one: 75% stay, and are right."""
-    chart = named({"a": fragile([1, 1, 0, 0], [1, 0, 0, 0])})["fragility-scores"]
+    chart = named({"a": fragile([1, 1, 0, 0], [1, 0, 0, 0])})["replacement-scores"]
     drawn = frame(chart).set_index(["panel", "row"])["value"].to_dict()
     assert drawn == {
         ("F1", "trained"): 100,
@@ -151,21 +151,21 @@ def test_divergence_and_what_it_costs() -> None:
 def test_tokens_alone_overlaid() -> None:
     tokens = pd.DataFrame({"id": 7, "item": range(3), "p": [0.1, 0.5, 0.9], "weight": 1 / 3})
     values = tidy_rows({"alone": [0.31, 0.33], "confidence": [0.9, 0.9], "items": [3, 3]})
-    verdict = Verdict({"leakage": values, "leakage_tokens": tokens})
+    verdict = Verdict({"single_token": values, "single_token_tokens": tokens})
     charts = named({"a": verdict, "b": verdict})
-    drawn = frame(charts["leakage-tokens"])
+    drawn = frame(charts["single_token-tokens"])
     assert drawn[drawn["model"] == "b"]["value"].tolist() == [0.1, 0.5, 0.9]
     assert drawn["place"].tolist() == [1, 2, 3, 1, 2, 3]
     assert set(drawn["panel"]) == {"document 7"}
-    assert marks(charts["leakage-tokens"], "line") == 2
-    shares = frame(charts["leakage-alone"])
+    assert marks(charts["single_token-tokens"], "line") == 2
+    shares = frame(charts["single_token-alone"])
     alone = shares[(shares["model"] == "a") & shares["panel"].str.startswith("a token")]
     assert alone.set_index("edge")["share"][0.3] == 100
 
 
 def test_long_documents_are_drawn_as_means_of_neighbours() -> None:
     tokens = pd.DataFrame({"id": 7, "item": range(2000), "p": np.arange(2000) / 2000})
-    drawn = frame(named({"a": Verdict({"leakage_tokens": tokens})})["leakage-tokens"])
+    drawn = frame(named({"a": Verdict({"single_token_tokens": tokens})})["single_token-tokens"])
     assert len(drawn) == 200
     assert drawn["value"].iloc[0] == pytest.approx(np.mean(np.arange(10) / 2000))
 

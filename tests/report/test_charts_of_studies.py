@@ -53,22 +53,22 @@ def test_differences_from_the_first() -> None:
     charts = {chart.name: chart for chart in charts_of_other(comparison)}
     assert set(charts) == {
         "comparison-decisions",
-        "comparison-fragility",
+        "comparison-replacement",
         "comparison-agreement",
         "comparison-curves",
     }
-    drawn = frame(charts["comparison-fragility"])
+    drawn = frame(charts["comparison-replacement"])
     row = drawn[(drawn["model"] == "tied") & (drawn["row"] == "↓ survives uniform")]
     expected = comparison.table().set_index(["group", "measure"])
-    own = expected.loc[("tied", "fragility: survives uniform")]
+    own = expected.loc[("tied", "replacement: survives uniform")]
     assert row[["value", "low", "high"]].to_numpy().ravel().tolist() == pytest.approx(
         own[["difference", "low", "high"]].tolist()
     )
     assert row["value"].iloc[0] == pytest.approx(-50)
     # points and nats have an axis each, and 0 is marked on both
-    svg = charts["comparison-fragility"].svg()
+    svg = charts["comparison-replacement"].svg()
     assert svg.count("stroke-dasharray") == 2
-    assert marks(charts["comparison-fragility"], "symbol") == 4
+    assert marks(charts["comparison-replacement"], "symbol") == 4
     assert set(frame(charts["comparison-agreement"])["panel"]) == {"inputs", "items"}
 
 

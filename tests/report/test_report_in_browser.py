@@ -18,7 +18,7 @@ from verax.models import AttentionClassifier
 from verax.report import report
 
 Open = Callable[..., Any]
-EXAMS = ["erasure", "fragility", "leakage", "adversary"]
+EXAMS = ["erasure", "replacement", "single_token", "adversary"]
 
 
 @pytest.fixture(scope="module")

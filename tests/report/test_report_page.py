@@ -41,7 +41,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Drawn]:
     """Charts that are known beforehand."""
     import verax.report.charts
 
-    charts = [Drawn("boxes", "erasure"), Drawn("bars", "fragility")]
+    charts = [Drawn("boxes", "erasure"), Drawn("bars", "replacement")]
     monkeypatch.setattr(verax.report.charts, "charts_of", lambda verdicts: charts)
     return charts
 
@@ -69,9 +69,9 @@ def judged(**manifest: Any) -> Verdict:
 def test_a_section_an_exam_with_its_figures_and_the_contents_name_them() -> None:
     seen = Elements(report_page(judged()))
     exams = [s["data-exam"] for s in seen.of("section") if "data-exam" in s]
-    assert exams == ["erasure", "fragility"]
+    assert exams == ["erasure", "replacement"]
     figures = [(f["data-exam"], f["data-chart"]) for f in seen.of("figure")]
-    assert figures == [("erasure", "boxes"), ("fragility", "bars")]
+    assert figures == [("erasure", "boxes"), ("replacement", "bars")]
     ids = {s["id"] for s in seen.of("section")}
     links = {str(a["href"])[1:] for a in seen.of("a") if str(a["href"]).startswith("#")}
     assert links <= ids | {"main"}
@@ -166,7 +166,7 @@ def test_numbers_side_by_side_have_below_them_what_they_are_compared_to() -> Non
 @pytest.mark.usefixtures("drawn")
 def test_what_was_examined_is_told_once_a_line_a_fact_and_details_wait() -> None:
     corpus = {"corpus": "sst", "text_column": "text", "fingerprint": "6491ebd774ac093d"}
-    options = {"erasure": {"draws": 5, "top_k": None}, "leakage": {"curves": 0}}
+    options = {"erasure": {"draws": 5, "top_k": None}, "single_token": {"curves": 0}}
     told = {"verax": "0.1.0", "sampled_from": 854, "importances": [], "options": options}
     model = {"options": {"encoder": "conv", "hierarchical": False}, "corpus": corpus}
     page = report_page(judged(corpus=corpus, model=model, **told))
@@ -176,10 +176,10 @@ def test_what_was_examined_is_told_once_a_line_a_fact_and_details_wait() -> None
     assert lines[:3] == [
         ("corpus", "sst"),
         ("drawn from", "854"),
-        ("exams", "erasure, fragility"),
+        ("exams", "erasure, replacement"),
     ]
     assert ("erasure", "draws: 5") in lines
-    assert ("leakage", "curves: 0") in lines
+    assert ("single_token", "curves: 0") in lines
     assert ("hierarchical", "no") in lines
     assert [name for name, _ in lines].count("text column") == 1
     for unwanted in ("{", "6491ebd774ac093d", "importances", ">value<", "top k"):

@@ -117,7 +117,7 @@ def test_every_erasure_of_a_small_document_is_the_models_own(
     """The page's probabilities against the model's head on what its attention pools, erased."""
     model = livelier(make_model(**slots))
     texts = short_texts(planted)
-    verdict = verax.examine(model, corpus_of(texts, model), "leakage", gallery=8)
+    verdict = verax.examine(model, corpus_of(texts, model), "single_token", gallery=8)
     data = json.loads(stand_data({"mine": verdict}))
     (told,) = data["models"]
     assert told["name"] == "mine"
@@ -158,7 +158,7 @@ def test_heats_orders_and_adversaries_are_the_tables(
 ) -> None:
     model = livelier(make_model(**slots))
     test = replace(planted, test=planted.test.take(np.arange(12)))
-    verdict = verax.examine(model, test, "leakage", gallery=5)
+    verdict = verax.examine(model, test, "single_token", gallery=5)
     told = gallery_of(verdict)
     assert told is not None
     tables = verdict.tables
@@ -200,7 +200,7 @@ def test_heats_orders_and_adversaries_are_the_tables(
 
 
 def test_a_saved_verdict_tells_the_same(make_model: Make, planted: Corpus, tmp_path: Path) -> None:
-    verdict = verax.examine(make_model(encoder="conv"), planted, "leakage", gallery=3)
+    verdict = verax.examine(make_model(encoder="conv"), planted, "single_token", gallery=3)
     verdict.save(tmp_path / "v")
     assert stand_data({"a": load_verdict(tmp_path / "v")}) == stand_data({"a": verdict})
 
@@ -238,7 +238,7 @@ def test_hostile_texts_stay_text(text: str) -> None:
 def test_hostile_documents_come_through_whole(make_model: Make) -> None:
     model = make_model(encoder="conv")
     texts = [text or "empty" for text in HOSTILE]
-    verdict = verax.examine(model, corpus_of(texts, model), "leakage", gallery=99)
+    verdict = verax.examine(model, corpus_of(texts, model), "single_token", gallery=99)
     data = json.loads(stand_data({"</script>": verdict}))
     (told,) = data["models"]
     assert told["name"] == "</script>"
@@ -251,7 +251,7 @@ def test_one_item_has_no_other_attention_and_a_null_for_what_is_not_there(
     make_model: Make,
 ) -> None:
     model = make_model(encoder="none")
-    verdict = verax.examine(model, corpus_of(["film"], model), "leakage", gallery=1)
+    verdict = verax.examine(model, corpus_of(["film"], model), "single_token", gallery=1)
     tables = dict(verdict.tables)
     tables["gallery_documents"] = tables["gallery_documents"].assign(label=-1)
     told = gallery_of(replace(verdict, tables=tables))
@@ -263,7 +263,7 @@ def test_one_item_has_no_other_attention_and_a_null_for_what_is_not_there(
 
 
 def test_a_verdict_without_a_gallery_is_left_out(make_model: Make, planted: Corpus) -> None:
-    verdict = verax.examine(make_model(encoder="none"), planted, "leakage")
+    verdict = verax.examine(make_model(encoder="none"), planted, "single_token")
     assert gallery_of(verdict) is None
     assert json.loads(stand_data({"a": verdict}))["models"] == []
 
@@ -274,7 +274,7 @@ def test_models_are_told_side_by_side_in_one_order(make_model: Make, planted: Co
     models = {"a": make_model(encoder="none"), "b": make_model(encoder="conv")}
     shown = {"a": [ids[n] for n in (5, 4, 2)], "b": [ids[n] for n in (4, 9, 2)]}
     verdicts = {
-        name: verax.examine(model, planted, "leakage", gallery=shown[name])
+        name: verax.examine(model, planted, "single_token", gallery=shown[name])
         for name, model in models.items()
     }
     a, b = json.loads(stand_data(verdicts))["models"]
@@ -285,7 +285,7 @@ def test_models_are_told_side_by_side_in_one_order(make_model: Make, planted: Co
 def test_the_same_number_in_another_corpus_is_another_document(make_model: Make) -> None:
     model = make_model(encoder="none")
     verdicts = {
-        name: verax.examine(model, corpus_of(texts, model), "leakage", gallery=[1, 0])
+        name: verax.examine(model, corpus_of(texts, model), "single_token", gallery=[1, 0])
         for name, texts in {"a": ["one two", "three four"], "b": ["five six", "a b"]}.items()
     }
     a, b = json.loads(stand_data(verdicts))["models"]
@@ -296,7 +296,7 @@ def test_the_same_number_in_another_corpus_is_another_document(make_model: Make)
 def test_of_a_hierarchical_model_the_page_says_so_and_speaks_of_sentences(
     make_model: Make, planted: Corpus, tmp_path: Path
 ) -> None:
-    verdict = verax.examine(make_model(hierarchical=True), planted, "leakage", gallery=1)
+    verdict = verax.examine(make_model(hierarchical=True), planted, "single_token", gallery=1)
     verdict.report(tmp_path / "report.html")
     written = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "hierarchical, bilstm, softmax" in written
@@ -311,7 +311,9 @@ def test_models_share_texts_and_every_number_has_its_place(
 ) -> None:
     ids = planted.test.ids[:3]
     verdicts = {
-        name: verax.examine(make_model(encoder="conv", **slots), planted, "leakage", gallery=ids)
+        name: verax.examine(
+            make_model(encoder="conv", **slots), planted, "single_token", gallery=ids
+        )
         for name, slots in {"a": {}, "b": {"head": "softmax"}}.items()
     }
     data = json.loads(stand_data(verdicts))
@@ -344,7 +346,7 @@ def test_two_hundred_documents_fit(
     )
     model = make_model(encoder="none", classes=classes)
     few = [" ".join(generator.choice(words, length)) for _ in range(4)]
-    verdict = verax.examine(model, corpus_of(few, model), "leakage", gallery=4)
+    verdict = verax.examine(model, corpus_of(few, model), "single_token", gallery=4)
     tables = dict(verdict.tables)
     for name in ("gallery_documents", "gallery_items", "gallery_tokens"):
         table = tables[name]

@@ -30,7 +30,7 @@ class WithDocuments(MadeUpStudy):
         rows = pd.DataFrame(
             [{"id": n, "measure": m, "value": 0.6} for n in (0, 1) for m in ("alone", "confidence")]
         )
-        return Verdict({"leakage": rows}, {"classes": ["a", "b"]}, own[own["cell"] == key])
+        return Verdict({"single_token": rows}, {"classes": ["a", "b"]}, own[own["cell"] == key])
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_it_says_what_it_is_of(page: str) -> None:
     about = seen.partition("What was examined the study made up")[2].replace(" ,", ",")
     for told in (
         *("planted (150 documents examined)", "configurations 2", "seeds 0, 1", "split test"),
-        *("cells 4 done", "exams erasure, agreement, fragility, adversaries", "Verax 0.9"),
+        *("cells 4 done", "exams erasure, agreement, replacement, adversaries", "Verax 0.9"),
         *("PyTorch 2.0", "encoder conv", "lr 0.001"),
     ):
         assert told in about, told
@@ -66,9 +66,9 @@ def test_intervals_are_over_seeds_and_end_where_numbers_do(page: str) -> None:
 @pytest.mark.parametrize(
     ("place", "expected"),
     [
-        (("fragility", "Δ accuracy", "points"), (-100, 100)),
+        (("replacement", "Δ accuracy", "points"), (-100, 100)),
         (("excess", "mean", "number"), (0, float("inf"))),
-        (("leakage", "confidence", "number"), (0, 1)),
+        (("single_token", "confidence", "number"), (0, 1)),
         (("adversary", "JSD", "number"), (0, pytest.approx(0.693147, abs=1e-6))),
         (("adversaries", "TVD", "number"), (0, 1)),
         (("adversaries_chosen", "λ", "number"), (-float("inf"), float("inf"))),
@@ -117,7 +117,7 @@ def test_charts_show_the_numbers_of_the_tables(packed: tuple[list[Any], str]) ->
         (True, draw_study(study, study_witnesses(study))),
     ):
         by = {chart.name: chart for chart in charts}
-        for name in ("erasure-optimal", "fragility-scores"):
+        for name in ("erasure-optimal", "replacement-scores"):
             drawn: Any = by[name]
             own = frame(drawn)
             rows = own[own["row"].isin(["attention", "uniform"])]
@@ -128,9 +128,9 @@ def test_charts_show_the_numbers_of_the_tables(packed: tuple[list[Any], str]) ->
         ranks: Any = by["agreement-means"]
         assert frame(ranks)["value"].tolist() == pytest.approx([0.65, 0.65])
         assert frame(ranks)["low"].tolist() == [-1, -1]
-        assert ("leakage-alone" in by) == has_documents
+        assert ("single_token-alone" in by) == has_documents
         assert ("packed without" in note) == (not has_documents)
-    assert "Documents of the first seed" in by["leakage-alone"].reading
+    assert "Documents of the first seed" in by["single_token-alone"].reading
 
 
 def test_adversaries_of_a_study_are_drawn_and_named(

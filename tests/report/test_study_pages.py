@@ -24,7 +24,7 @@ Saved = Sweep | Adversaries | Comparison
 OF = {
     "sweep": (made_up_sweep, is_only_a_sweep, {"verdict", "entropy", "agreement", "accuracy"}),
     "adversaries": (made_up_adversaries, is_only_adversaries, {"verdict", "curve"}),
-    "comparison": (made_up_comparison, is_only_a_comparison, {"verdict", "exam-fragility"}),
+    "comparison": (made_up_comparison, is_only_a_comparison, {"verdict", "exam-replacement"}),
 }
 
 
@@ -112,7 +112,7 @@ def test_a_comparison_counts_and_tells_every_difference() -> None:
         f"in {counts[0]}, worse in {counts[1]} and neither for sure in {counts[2]} of the "
         f"{sum(counts)} measures"
     ) in seen
-    survived = table.set_index(["group", "measure"]).loc[("tied", "fragility: survives uniform")]
+    survived = table.set_index(["group", "measure"]).loc[("tied", "replacement: survives uniform")]
     ends = " to ".join(f"{survived[end]:+.1f}" for end in ("low", "high")).replace("-", "−")
     assert f"tied 50.0% −50.0 {ends}" in seen
     assert "left out of inputs: gradient: one position" in seen

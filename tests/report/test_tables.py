@@ -116,10 +116,10 @@ def test_documents_set_aside_are_counted_by_reason() -> None:
 
 
 def test_nothing_left_out_is_said_only_by_exams_that_count() -> None:
-    counted = cell("fragility", "fragility_documents", "documents", "value", 10.0, unit="count")
-    assert "Nothing was left out." in exam_part("fragility", [witness(counted)], []).inner
-    uncounted = cell("leakage", "leakage", "all decisions", "a token alone", 0.7)
-    assert "left out" not in exam_part("leakage", [witness(uncounted)], []).inner
+    counted = cell("replacement", "replacement_documents", "documents", "value", 10.0, unit="count")
+    assert "Nothing was left out." in exam_part("replacement", [witness(counted)], []).inner
+    uncounted = cell("single_token", "single_token", "all decisions", "a token alone", 0.7)
+    assert "left out" not in exam_part("single_token", [witness(uncounted)], []).inner
     words = {"words": 1000.0, "occurrences": 4353.0}
     cells = [
         cell("information", "information", "frequent words", column, n, unit="count")
@@ -133,7 +133,7 @@ def test_a_notebook_shows_the_headline_and_every_statement() -> None:
     shown = verdict_html(verdict(optimal(10.0, 5.0, 15.0), survives(99.0, 98.0, 100.0)))
     assert "Do not take this attention" in shown
     rows = Grid(shown).rows
-    assert [row[0] for row in rows[1:]] == ["erasure", "fragility"]
+    assert [row[0] for row in rows[1:]] == ["erasure", "replacement"]
     assert "<script" not in shown
 
 

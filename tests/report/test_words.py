@@ -17,8 +17,8 @@ from verax.report.witness import Witness
 from verax.report.words import ASIDE, OPEN, statements
 
 TAU = ("agreement", "agreement", "inputs: attention : leave-one-out", "τ-b")
-ALONE = ("leakage", "leakage", "correct decisions", "a token alone")
-CONFIDENCE = ("leakage", "leakage", "correct decisions", "confidence")
+ALONE = ("single_token", "single_token", "correct decisions", "a token alone")
+CONFIDENCE = ("single_token", "single_token", "correct decisions", "confidence")
 LEAKS = (cell(*ALONE, 0.9, 0.88, 0.92), cell(*CONFIDENCE, 0.93, 0.91, 0.95))
 JSD = cell("adversary", "adversary", "ε = 0.05", "JSD", 0.5, 0.4, 0.6)
 ABOVE = more_than_random(20.0, 10.0, 30.0)
@@ -69,7 +69,7 @@ def test_an_exam_leans_only_where_all_of_its_interval_is_beyond_a_limit(
         ((0.60, 0.58, 0.62), (0.61, 0.59, 0.63), "open"),  # the model itself is not sure
     ],
 )
-def test_leakage_is_held_against_confidence_and_chance(
+def test_single_token_is_held_against_confidence_and_chance(
     alone: tuple[float, ...], confidence: tuple[float, ...], expected: str
 ) -> None:
     assert leaning(cell(*ALONE, *alone), cell(*CONFIDENCE, *confidence)) == expected
@@ -166,7 +166,7 @@ def test_uniform_attention_is_never_spoken_for(
     make_model: Callable[..., verax.AttentionClassifier], planted: verax.Corpus
 ) -> None:
     model = make_model(encoder="none", projection="uniform")
-    verdict = verax.examine(model, planted, ["erasure", "leakage"], draws=2)
+    verdict = verax.examine(model, planted, ["erasure", "single_token"], draws=2)
     assert not verdict.summary("excess").loc["attention", PART] > 0
     judged = Witness.of("uniform", verdict)
     assert "for" not in [one.leaning for one in statements(judged)]
@@ -194,7 +194,9 @@ def test_another_attention_must_keep_decisions_of_a_model_that_is_sure(
         cell(*HELD[:3], "decisions kept", *kept, "percent"),
     ]
     if confidence is not None:
-        cells.append(cell("leakage", "leakage", "all decisions", "confidence", *confidence))
+        cells.append(
+            cell("single_token", "single_token", "all decisions", "confidence", *confidence)
+        )
     (said,) = statements(witness(*cells))
     assert said.leaning == expected
     assert said.number.value == 0.03  # what is shown is what is judged
@@ -212,7 +214,7 @@ def test_with_twenty_classes_a_small_change_keeps_no_decision() -> None:
     assert "Too few decisions are kept" in said.sentence
 
 
-def test_leakage_is_not_counted_where_classes_are_unknown() -> None:
+def test_single_token_is_not_counted_where_classes_are_unknown() -> None:
     (said,) = statements(witness(*LEAKS, classes=[]))
     assert said.leaning == ASIDE
     assert "not judged: the number of classes is not known" in said.compared
@@ -225,7 +227,7 @@ def test_a_study_packed_without_its_tables_knows_classes_and_documents() -> None
     leanings = {}
     for name in ("additive, tying, freeze embeddings", "dot, no grounding"):
         own = found[name]
-        said = next(one for one in statements(own) if one.exam == "leakage")
+        said = next(one for one in statements(own) if one.exam == "single_token")
         leanings[name.split(",")[0]] = said.leaning
         assert own.item == "word"
         assert "1,3" in said.of or "1,4" in said.of  # of 1,725 documents those decided right
@@ -248,7 +250,7 @@ def test_limits_are_on_the_page() -> None:
     assert "for it above 0.2, against it below 0.05" in page
     assert page.count("of 100 documents") == 3
     one, three = witness(*LEAKS, name="two"), witness(*LEAKS, name="three", classes=list("abc"))
-    page = exam_part("leakage", [one, three], []).inner
+    page = exam_part("single_token", [one, three], []).inner
     assert "<bdi>two</bdi>: It speaks for it below 0.6, " in page
     assert "<bdi>three</bdi>: It speaks for it below 0.433, " in page
 

@@ -57,4 +57,4 @@ def more_than_random(value: float, low: float, high: float) -> Cell:
 
 def survives(value: float, low: float, high: float) -> Cell:
     given = (value, low, high, "percent")
-    return cell("fragility", "fragility", "uniform", "decisions that survive", *given)
+    return cell("replacement", "replacement", "uniform", "decisions that survive", *given)

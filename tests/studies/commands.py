@@ -24,7 +24,7 @@ models:
   projection: [softmax, sparsemax]
 training: {epochs: 3}
 seeds: [0, 1, 2, 3]
-exams: [fragility, leakage]
+exams: [replacement, single_token]
 """
 CELLS = 8
 LONG = 120.0
@@ -127,7 +127,7 @@ def assert_same_tables(one: Path, other: Path) -> None:
     """Every table of two studies, row by row."""
     left, right = verax.open_study(one), verax.open_study(other)
     assert left.tables == right.tables
-    assert {"summary", "history", "fragility", "leakage"} <= set(left.tables)
+    assert {"summary", "history", "replacement", "single_token"} <= set(left.tables)
     for name in left.tables:
         mine, theirs = left.table(name), right.table(name)
         assert len(mine)

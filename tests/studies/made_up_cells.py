@@ -18,7 +18,7 @@ from verax.training.options import TrainingOptions
 def cell(
     corpus: verax.Corpus,
     seed: int = 0,
-    exams: Sequence[str] = ("fragility",),
+    exams: Sequence[str] = ("replacement",),
     split: str = "test",
     sample: int | None = None,
     **options: Any,

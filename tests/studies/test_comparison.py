@@ -15,7 +15,7 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 import verax
-from verax.exams.fragility.summary import fragilities
+from verax.exams.replacement.summary import replacements
 from verax.exams.tables import wide
 from verax.statistics import holm
 from verax.studies.comparison.differences import judge
@@ -39,10 +39,10 @@ TINY: dict[str, Any] = {
 FEW: dict[str, Any] = {
     "inputs": "gradient",
     "items": "gradient,gradient-detached",
-    "spread": "gradient",
+    "entropy_of": "gradient",
     "influence": "none",
     "clusters": 20,
-    "words": 30,
+    "max_words": 30,
 }
 SIGNED = ["difference", "low", "high"]
 
@@ -155,13 +155,13 @@ def test_which_way_is_better() -> None:
         "erasure: optimal where part is enough, attention": "higher",
         "erasure: delta_js, attention": "higher",
         "F1": "higher",
-        "fragility: survives permuted": "lower",
-        "fragility: tvd uniform": "higher",
-        "fragility: Δ F1 uniform": "lower",
-        "leakage: alone (correct decisions)": "lower",
-        "leakage: agreeing (correct decisions)": "lower",
-        "leakage: pooled (correct decisions)": "lower",
-        "leakage: confidence (correct decisions)": "",
+        "replacement: survives permuted": "lower",
+        "replacement: tvd uniform": "higher",
+        "replacement: Δ F1 uniform": "lower",
+        "single_token: alone (correct decisions)": "lower",
+        "single_token: agreeing (correct decisions)": "lower",
+        "single_token: pooled (correct decisions)": "lower",
+        "single_token: confidence (correct decisions)": "",
         "information: sampled words": "",
         "information: sampled words, kept": "higher",
         "entropy: attention": "",
@@ -240,13 +240,13 @@ def test_differences_are_those_of_the_tables(
     expected = {
         "erasure: excess, attention": ("erasure_many", "excess", many, 1),
         "erasure: fraction, attention": ("erasure_many", "fraction", many, 100),
-        "fragility: survives uniform": ("fragility", "survived", {"attention": "uniform"}, 100),
-        "fragility: tvd uniform": ("fragility", "tvd", {"attention": "uniform"}, 1),
+        "replacement: survives uniform": ("replacement", "survived", {"attention": "uniform"}, 100),
+        "replacement: tvd uniform": ("replacement", "tvd", {"attention": "uniform"}, 1),
         "accuracy": ("erasure_instances", "correct", {}, 100),
         "entropy: gradient": ("dispersion", "entropy", {"of": "gradient"}, 1),
     }
     for measure, (name, own, labels, scale) in expected.items():
-        labels = {**labels, "draw": 0} if name == "fragility" else labels
+        labels = {**labels, "draw": 0} if name == "replacement" else labels
         left, right = (scale * column(v, name, own, **labels) for v in (a, b))
         there = left.notna() & right.notna()
         result = stats.ttest_rel(right[there], left[there])
@@ -266,10 +266,10 @@ def test_f1_and_other_ratios_are_their_estimates(
     corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
 ) -> None:
     pair = {name: seeds[0] for name, seeds in models.items()}
-    exams = ["fragility", "leakage", "information"]
-    table = verax.compare(pair, corpus, exams, clusters=20, words=30).table()
-    a, b = (verax.examine(m, corpus, exams, clusters=20, words=30) for m in pair.values())
-    scores = [fragilities(verdict.tables) for verdict in (a, b)]
+    exams = ["replacement", "single_token", "information"]
+    table = verax.compare(pair, corpus, exams, clusters=20, max_words=30).table()
+    a, b = (verax.examine(m, corpus, exams, clusters=20, max_words=30) for m in pair.values())
+    scores = [replacements(verdict.tables) for verdict in (a, b)]
     labels = corpus.test.labels
     f1 = []
     for model in pair.values():
@@ -280,11 +280,13 @@ def test_f1_and_other_ratios_are_their_estimates(
     difference = scores[1]["trained"].score - scores[0]["trained"].score
     assert line[SIGNED].tolist() == pytest.approx([100 * x for x in difference.interval])
     fall = [s["uniform"].score - s["trained"].score for s in scores]
-    line = row(table, "fragility: Δ F1 uniform")
+    line = row(table, "replacement: Δ F1 uniform")
     assert line[SIGNED].tolist() == pytest.approx([100 * x for x in (fall[1] - fall[0]).interval])
     assert line["unit"] == "points"
-    pooled = [v.summary("leakage").loc["correct decisions", "pooled over tokens"] for v in (a, b)]
-    line = row(table, "leakage: pooled (correct decisions)")
+    pooled = [
+        v.summary("single_token").loc["correct decisions", "pooled over tokens"] for v in (a, b)
+    ]
+    line = row(table, "single_token: pooled (correct decisions)")
     assert line[["reference_value", "value"]].tolist() == pytest.approx(pooled)
     assert line["difference"] == pytest.approx(pooled[1] - pooled[0])
     kept = [v.summary("information").loc["frequent words", "kept"] for v in (a, b)]
@@ -300,7 +302,7 @@ def test_f1_and_other_ratios_are_their_estimates(
 def test_information_over_seeds_has_an_interval(
     corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
 ) -> None:
-    found = verax.compare(models, corpus, "information", clusters=20, words=30)
+    found = verax.compare(models, corpus, "information", clusters=20, max_words=30)
     own = found.values().query("measure == 'information: frequent words, kept'")
     a, b = (own.loc[own["group"] == name, "value"] for name in models)
     ends = stats.ttest_ind(b, a, equal_var=False).confidence_interval(0.95)
@@ -380,7 +382,7 @@ def test_other_vocabularies_and_sentences_can_be_compared(corpus: verax.Corpus) 
     assert row(table, "accuracy", "sentences")["pairs"] == len(corpus.test)
     assert row(table, "erasure: excess, attention", "sentences")["note"] == OTHER_ITEMS
     own = table[table["group"] == "sentences"]
-    assert set(own.loc[own["better"] != "", "exam"]) == {"decisions", "fragility", "information"}
+    assert set(own.loc[own["better"] != "", "exam"]) == {"decisions", "replacement", "information"}
     for group, note, on_support in (("rare words", "", SAME), ("sparse", ZEROS, "")):
         assert row(table, "tau: items attention : gradient", group)["note"] == note
         line = row(table, "tau on support: items attention : gradient", group)

@@ -150,7 +150,7 @@ def asked(**changed: Any) -> verax.Verdict:
         "documents": 3,
         "sampled_from": 9,
         "seed": 0,
-        "options": {"agreement": {"top_k": None}, "dispersion": {"spread": "gradient"}},
+        "options": {"agreement": {"top_k": None}, "dispersion": {"entropy_of": "gradient"}},
     }
     return verax.Verdict(found.tables, {**manifest, **changed})
 
@@ -166,7 +166,7 @@ def asked(**changed: Any) -> verax.Verdict:
         ({"exams": ["erasure"]}, {}, "no exam in common"),
         ({"exams": ["agreement"]}, {"exams": "dispersion"}, "has no exam dispersion"),
         (
-            {"options": {"agreement": {"top_k": 5}, "dispersion": {"spread": "gradient"}}},
+            {"options": {"agreement": {"top_k": 5}, "dispersion": {"entropy_of": "gradient"}}},
             {},
             "with top_k 5, asked for is None",
         ),
@@ -176,7 +176,7 @@ def asked(**changed: Any) -> verax.Verdict:
         ({}, {"sample": 0}, "option 'sample' is 0"),
         ({}, {"top_k": 7}, "with top_k None, asked for is 7"),
         ({}, {"top_j": 7}, "unknown option 'top_j'"),
-        ({}, {"spread": "gradeint"}, "unknown importance 'gradeint'"),
+        ({}, {"entropy_of": "gradeint"}, "unknown importance 'gradeint'"),
         ({}, {"exams": ["agreemnt"]}, "unknown exam 'agreemnt'"),
         ({}, {"exams": []}, "no exam given"),
         ({}, {"seed": -1}, "option 'seed' is -1"),

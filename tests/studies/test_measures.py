@@ -133,7 +133,7 @@ def trained(planted: verax.Corpus) -> AttentionClassifier:
 def test_every_exam_has_measures_of_its_own(
     trained: AttentionClassifier, planted: verax.Corpus
 ) -> None:
-    verdict = verax.examine(trained, planted, clusters=20, words=30)
+    verdict = verax.examine(trained, planted, clusters=20, max_words=30)
     found = document_measures(verdict)
     names = list(dict.fromkeys(found["measure"]))
     assert len(found) == len(names) * len(planted.test)
@@ -148,13 +148,13 @@ def test_every_exam_has_measures_of_its_own(
         "erasure: optimal, attention",
         "erasure: optimal where part is enough, attention",
         "erasure: delta_js, attention",
-        "fragility: survives uniform",
-        "fragility: survives permuted",
-        "fragility: tvd uniform",
-        "fragility: tvd permuted",
-        "leakage: alone (correct decisions)",
-        "leakage: agreeing (correct decisions)",
-        "leakage: confidence (correct decisions)",
+        "replacement: survives uniform",
+        "replacement: survives permuted",
+        "replacement: tvd uniform",
+        "replacement: tvd permuted",
+        "single_token: alone (correct decisions)",
+        "single_token: agreeing (correct decisions)",
+        "single_token: confidence (correct decisions)",
         *(
             f"adversary: {what}, ε {epsilon}"
             for epsilon in ("0.01", "0.05", "0.1", "0.25", "0.5")
@@ -175,25 +175,29 @@ def test_every_exam_has_measures_of_its_own(
     assert 100 * means["erasure: optimal, attention"] == pytest.approx(excess["optimal"])
     part = means["erasure: optimal where part is enough, attention"]
     assert 100 * part == pytest.approx(excess["optimal where part is enough"], nan_ok=True)
-    fragility = verdict.summary("fragility")
+    replacement = verdict.summary("replacement")
     for kind, shown in (("uniform", "uniform"), ("permuted", "permuted (10 draws)")):
-        survives = fragility.loc[shown, "decisions that survive"]
-        assert 100 * means[f"fragility: survives {kind}"] == pytest.approx(survives)
-        assert means[f"fragility: tvd {kind}"] == pytest.approx(fragility.loc[shown, "TVD"])
-    leakage = verdict.summary("leakage").loc["correct decisions"]
-    assert means["leakage: alone (correct decisions)"] == pytest.approx(leakage["a token alone"])
-    assert means["leakage: confidence (correct decisions)"] == pytest.approx(leakage["confidence"])
-    share = 100 * means["leakage: agreeing (correct decisions)"]
-    assert share == pytest.approx(leakage["tokens that agree"])
+        survives = replacement.loc[shown, "decisions that survive"]
+        assert 100 * means[f"replacement: survives {kind}"] == pytest.approx(survives)
+        assert means[f"replacement: tvd {kind}"] == pytest.approx(replacement.loc[shown, "TVD"])
+    single_token = verdict.summary("single_token").loc["correct decisions"]
+    assert means["single_token: alone (correct decisions)"] == pytest.approx(
+        single_token["a token alone"]
+    )
+    assert means["single_token: confidence (correct decisions)"] == pytest.approx(
+        single_token["confidence"]
+    )
+    share = 100 * means["single_token: agreeing (correct decisions)"]
+    assert share == pytest.approx(single_token["tokens that agree"])
 
 
 def test_a_decision_that_is_wrong_or_never_flips_is_left_out(
     trained: AttentionClassifier, planted: verax.Corpus
 ) -> None:
-    verdict = verax.examine(trained, planted, ["erasure", "leakage"])
+    verdict = verax.examine(trained, planted, ["erasure", "single_token"])
     found = document_measures(verdict)
-    correct = wide(verdict.tables["leakage"])["correct"]
-    alone = column(found, "leakage: alone (correct decisions)")
+    correct = wide(verdict.tables["single_token"])["correct"]
+    alone = column(found, "single_token: alone (correct decisions)")
     assert set(alone["reason"].dropna()) == {"wrong decision"}
     assert alone["value"].notna().tolist() == (correct == 1).tolist()
     least = wide(verdict.tables["erasure_minimal"])["size"]

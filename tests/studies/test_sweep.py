@@ -220,7 +220,7 @@ def test_options_reach_whom_they_are_for(corpus: verax.Corpus) -> None:
         split="validation",
         sample=4,
         max_tokens=50,
-        spread="gradient-detached",
+        entropy_of="gradient-detached",
         influence="frobenius",
         done=lambda lam, seed, verdict: seen.append((lam, seed, verdict)),
         **TINY,
@@ -279,7 +279,7 @@ def test_what_was_kept_is_not_done_again(
         {"split": "train"},
         {"sample": 5},
         {"exams": ["dispersion"]},
-        {"spread": "gradient"},
+        {"entropy_of": "gradient"},
         {"corpus": verax.load_corpus("planted", documents=60, length=12, seed=1)},
     ):
         asked = {"corpus": corpus, **settings, **other}
@@ -428,7 +428,7 @@ def test_bad_input_is_one_line(
         ({"split": "tset"}, "unknown split 'tset': did you mean 'test'"),
         ({"sample": 0}, "option 'sample' is 0: it must be at least 1"),
         ({"inputs": "gradeint"}, "unknown importance 'gradeint' on inputs"),
-        ({"spread": "gradeint"}, "unknown importance 'gradeint' on inputs"),
+        ({"entropy_of": "gradeint"}, "unknown importance 'gradeint' on inputs"),
     ],
 )
 def test_what_the_exams_refuse_is_told_before_training(
@@ -460,7 +460,7 @@ def test_every_call_that_is_done_is_told(corpus: verax.Corpus, tmp_path: Path) -
     def done(lam: float, seed: int, verdict: verax.Verdict) -> None:
         told.append((lam, seed))
 
-    settings: dict[str, Any] = {"exams": "dispersion", "influence": "none", "spread": ""}
+    settings: dict[str, Any] = {"exams": "dispersion", "influence": "none", "entropy_of": ""}
     for _ in range(2):
         verax.sweep(corpus, [0.5, -1], [1, 0], keep=tmp_path, done=done, **settings, **TINY)
     assert told == [(0.5, 1), (0.5, 0), (-1.0, 1), (-1.0, 0)] * 2

@@ -60,7 +60,7 @@ def test_the_record_has_every_candidate(
     ]
     assert told == rows
     place, within = select(rows[0], rows[1:])
-    assert len({r["fragility"] for r in rows}) == 3
+    assert len({r["replacement"] for r in rows}) == 3
     assert (record["chosen"], record["within"]) == (rows[1 + place]["strength"], within)
     for r in rows:
         alone = verax.train(easy, seed=1, grounding=r["grounding"], strength=r["strength"], **QUICK)

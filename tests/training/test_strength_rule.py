@@ -27,8 +27,8 @@ def easy() -> verax.Corpus:
 # -- the rule
 
 
-def row(f1: float, fragility: float) -> dict[str, float]:
-    return {"f1": f1, "fragility": fragility}
+def row(f1: float, replacement: float) -> dict[str, float]:
+    return {"f1": f1, "replacement": replacement}
 
 
 @pytest.mark.parametrize(
@@ -93,30 +93,30 @@ def test_candidates_are_the_papers_and_weaker_ones_unless_given() -> None:
     ],
     ids=str,
 )
-def test_scores_are_the_fragility_exams_on_validation(
+def test_scores_are_the_replacement_exams_on_validation(
     easy: verax.Corpus, options: dict[str, Any]
 ) -> None:
     model = verax.train(easy, seed=2, **QUICK, **options)
     found = score(model, model.read(easy.validation), seed=3, max_tokens=100)
-    verdict = verax.examine(model, easy, "fragility", "validation", seed=3, permutations=10)
-    expected = verdict.summary("fragility")["F1"].to_numpy() / 100
+    verdict = verax.examine(model, easy, "replacement", "validation", seed=3, permutations=10)
+    expected = verdict.summary("replacement")["F1"].to_numpy() / 100
     assert [found[n] for n in ("f1", "uniform", "permuted")] == pytest.approx(expected.tolist())
     fall = expected[0] - (expected[1] + expected[2]) / 2
-    assert found["fragility"] == pytest.approx(fall)
+    assert found["replacement"] == pytest.approx(fall)
     assert found["f1"] == pytest.approx(model.history.query("selected")["f1"].item())
     assert found["f1"] != found["permuted"]
-    accuracy = verdict.summary("fragility").loc["trained", "accuracy"]
+    accuracy = verdict.summary("replacement").loc["trained", "accuracy"]
     assert found["accuracy"] == pytest.approx(accuracy / 100)
-    assert set(found) == {"accuracy", "f1", "uniform", "permuted", "fragility"}
+    assert set(found) == {"accuracy", "f1", "uniform", "permuted", "replacement"}
 
 
 def test_doubts_are_told() -> None:
     """A model that decides for one class alone has an F1 of two thirds, and notices nothing."""
-    base = {"f1": 0.66, "fragility": 0.02, "accuracy": 0.63}
-    told = doubts(base, {"f1": 0.667, "fragility": 0.0, "accuracy": 0.5}, True)
+    base = {"f1": 0.66, "replacement": 0.02, "accuracy": 0.63}
+    told = doubts(base, {"f1": 0.667, "replacement": 0.0, "accuracy": 0.5}, True)
     assert "13.0 points below" in told[0]
     assert "no more fragile" in told[1]
-    fine = {"f1": 0.65, "fragility": 0.1, "accuracy": 0.62}
+    fine = {"f1": 0.65, "replacement": 0.1, "accuracy": 0.62}
     assert doubts(base, fine, True) == []
     assert "no candidate is within 1 point" in doubts(base, fine, False)[0]
 
@@ -135,7 +135,7 @@ def test_a_model_that_notices_nothing_is_not_fragile_at_all(easy: verax.Corpus) 
     found = score(model, model.read(easy.validation), seed=3, max_tokens=100)
     assert 0 < found["f1"] < 1
     assert found["f1"] == found["uniform"] == found["permuted"]
-    assert found["fragility"] == 0
+    assert found["replacement"] == 0
 
 
 def test_with_more_classes_the_score_is_macro_f1() -> None:
@@ -146,7 +146,7 @@ def test_with_more_classes_the_score_is_macro_f1() -> None:
     history = model.history.query("selected")["macro_f1"].item()
     chosen = [c for c in record["candidates"] if c["strength"] == record["chosen"]]
     assert chosen[0]["f1"] == pytest.approx(history)
-    verdict = verax.examine(model, corpus, "fragility", "validation")
-    shown = verdict.summary("fragility")["macro F1"].to_numpy() / 100
+    verdict = verax.examine(model, corpus, "replacement", "validation")
+    shown = verdict.summary("replacement")["macro F1"].to_numpy() / 100
     found = [chosen[0][n] for n in ("f1", "uniform", "permuted")]
     assert found == pytest.approx(shown.tolist())

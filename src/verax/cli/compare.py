@@ -19,7 +19,7 @@ from verax.corpora.corpus import SPLITS, Corpus
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.exams.examine import EXAMS, chosen_exams
-from verax.exams.leakage import token_curves
+from verax.exams.single_token import token_curves
 from verax.exams.verdict import Verdict
 from verax.files import refuse_foreign
 from verax.models import AttentionClassifier, load

@@ -29,7 +29,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "tied": {"grounding": "tying", "strength": 1.0},
 }
 SETTINGS: dict[str, Any] = {"epochs": 5, "min_df": 2, "metric": "accuracy"}
-EXAMINED = ("erasure", "agreement", "fragility", "leakage", "adversary")
+EXAMINED = ("erasure", "agreement", "replacement", "single_token", "adversary")
 DRAWN = ("dispersion", "information")
 """Exams that the report alone shows."""
 EXAMPLES = 2
@@ -203,10 +203,10 @@ def agreed(verdict: Verdict) -> dict[str, float]:
 
 def replaced(verdict: Verdict) -> dict[str, float]:
     """What uniform and permuted attention do to F1 and decisions; what tokens say alone."""
-    found = verdict.summary("fragility")
+    found = verdict.summary("replacement")
     rows = {kind: next(r for r in found.index if r.startswith(kind)) for kind in _KINDS}
     moved, survived = found["Δ F1"], found["decisions that survive"]
-    alone = verdict.summary("leakage")["a token alone"]
+    alone = verdict.summary("single_token")["a token alone"]
     return {
         **{f"F1, {kind}": float(moved[row]) for kind, row in rows.items()},
         **{f"survive {kind}": float(survived[row]) / 100 for kind, row in rows.items()},

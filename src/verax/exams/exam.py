@@ -11,12 +11,12 @@ import pandas as pd
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
 from verax.exams.own_importances import named
-from verax.exams.tables import Ledger
+from verax.exams.tables import TableBuilder
 from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 
-LATER: Mapping[str, Mapping[str, Any]] = {"leakage": {"curves": 0}}
+LATER: Mapping[str, Mapping[str, Any]] = {"single_token": {"curves": 0}}
 """Options that exams did not always have: with these values they ask what they asked without."""
 
 
@@ -42,7 +42,7 @@ class Exam(ABC):
         self.seed = seed
         self.importances = named(importances)
         self.max_tokens = max_tokens
-        self.ledger = Ledger()
+        self.builder = TableBuilder()
 
     def begin(  # noqa: B027  most exams need no warning
         self, model: AttentionClassifier, documents: EncodedDocuments
@@ -60,4 +60,4 @@ class Exam(ABC):
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Name → tidy table: those of the ledger."""
-        return self.ledger.tables()
+        return self.builder.tables()

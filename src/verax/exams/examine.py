@@ -27,13 +27,13 @@ from verax.exams.dispersion.summary import summarise as summarise_dispersion
 from verax.exams.erasure.exam import ErasureExam
 from verax.exams.erasure.summary import summarise as summarise_erasure
 from verax.exams.exam import Exam
-from verax.exams.fragility.exam import FragilityExam
-from verax.exams.fragility.summary import summarise as summarise_fragility
 from verax.exams.gallery import Gallery
 from verax.exams.information.exam import InformationExam
 from verax.exams.information.summary import summarise as summarise_information
-from verax.exams.leakage.exam import LeakageExam
-from verax.exams.leakage.summary import summarise as summarise_leakage
+from verax.exams.replacement.exam import ReplacementExam
+from verax.exams.replacement.summary import summarise as summarise_replacement
+from verax.exams.single_token.exam import SingleTokenExam
+from verax.exams.single_token.summary import summarise as summarise_single_token
 from verax.exams.verdict import FORMAT, Verdict
 from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
@@ -46,9 +46,9 @@ SUMMARIES: dict[type[Exam], Callable[[Mapping[str, pd.DataFrame]], pd.DataFrame]
     ErasureExam: summarise_erasure,
     AgreementExam: summarise_agreement,
     DispersionExam: summarise_dispersion,
-    FragilityExam: summarise_fragility,
+    ReplacementExam: summarise_replacement,
     InformationExam: summarise_information,
-    LeakageExam: summarise_leakage,
+    SingleTokenExam: summarise_single_token,
     AdversaryExam: summarise_adversary,
 }
 EXAMS: dict[str, Any] = {exam.name: exam for exam in SUMMARIES}

@@ -47,7 +47,7 @@ def tidy(
     return frame
 
 
-class Ledger:
+class TableBuilder:
     """Gathers measures batch by batch, and gives tidy tables once all are in."""
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ class PaperResults:
 
     cells    a row a finished cell of a part: `cell`, `part`, every option, scores, versions, device
     summary  a row a number: cell, exam, table, row, column, value, low, high, n, unit
-    tables   what else was kept of cells, such as leakage_tokens: name → rows with `cell`
+    tables   what else was kept of cells, such as single_token_tokens: name → rows with `cell`
     unfinished  part → how many of its cells are not done, as far as its studies tell
     questions   part → what its study asks
 
@@ -210,7 +210,7 @@ class PaperResults:
             )
 
 
-KEPT = ("leakage_tokens",)
+KEPT = ("single_token_tokens",)
 """Tables of cells that figures are made of, beside the summary."""
 _OWN = {
     *("cell", "part", "seed", "seconds", "seconds_train", "seconds_examine", "started"),

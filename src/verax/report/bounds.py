@@ -8,7 +8,7 @@ import pandas as pd
 
 _UNITS = {"percent": (0.0, 100.0), "points": (-100.0, 100.0), "count": (0.0, math.inf)}
 _SPREAD = ("sd", "pooled sd")
-_SHARES = ("fraction", "mass", "entropy", "leakage")
+_SHARES = ("fraction", "mass", "entropy", "single_token")
 _RANKS = ("agreement", "agreement_on_support")
 _NO_LESS = ("excess", "information", "word_vectors")
 _MOST = math.log(2)
@@ -18,7 +18,7 @@ _MOST = math.log(2)
 def bounds(table: str, column: str, unit: str) -> tuple[float, float]:
     """The least and the most that a number can be, by its unit or by what it measures.
 
-    >>> bounds("agreement", "τ-b", "number"), bounds("fragility", "accuracy", "percent")
+    >>> bounds("agreement", "τ-b", "number"), bounds("replacement", "accuracy", "percent")
     ((-1.0, 1.0), (0.0, 100.0))
     """
     if unit in _UNITS:

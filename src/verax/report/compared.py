@@ -24,9 +24,9 @@ TITLES = {
     "erasure": "erasure: what goes before a decision flips, by attention and at least (optimum)",
     "agreement": "agreement: Kendall's τ-b of attention with other importances",
     "dispersion": "dispersion: how spread attention and influence are, 1 where all have the same",
-    "fragility": "fragility: decisions when attention is replaced and all else stays",
+    "replacement": "replacement: decisions when attention is replaced and all else stays",
     "information": "information: what is left of a word in its state",
-    "leakage": "leakage: the decision, had attention been on one token alone; of correct decisions",
+    "single_token": "single token: the decision, had attention been on one alone; of correct decisions",
     "adversary": "adversary: how far another attention can be that keeps the probability",
 }
 CURVES = "curves"

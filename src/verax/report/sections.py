@@ -30,9 +30,9 @@ QUESTIONS = {
     "erasure": "If what attention points at is taken away, does the decision change?",
     "agreement": "Does attention rank words as other measures of importance do?",
     "dispersion": "Does attention on few items mean the influence of few inputs?",
-    "fragility": "Does the model notice if its attention is made uniform, or permuted?",
+    "replacement": "Does the model notice if its attention is made uniform, or permuted?",
     "information": "How much of the word is left in its hidden state?",
-    "leakage": "What would each token say on its own?",
+    "single_token": "What would each token say on its own?",
     "adversary": "How far can another attention be that keeps the decision's probability within ε?",
     "adversaries": "Can a model be trained that says the same and attends elsewhere?",
 }

@@ -115,7 +115,7 @@ class Witness:
 
 
 def _majority(verdict: Verdict) -> float:
-    for name in ("fragility_instances", "adversary_instances"):
+    for name in ("replacement_instances", "adversary_instances"):
         if name in verdict.tables:
             table = verdict.tables[name]
             labels = table.loc[table["measure"] == "label", "value"].dropna()

@@ -74,7 +74,7 @@ def statements(witness: Witness) -> list[Statement]:
 
 def accuracy(witness: Witness) -> Number | None:
     """How many of the decisions are right, by the first exam that says so."""
-    places = [("documents", "accuracy", "value"), ("fragility", "trained", "accuracy")]
+    places = [("documents", "accuracy", "value"), ("replacement", "trained", "accuracy")]
     places += [(f"{exam}_documents", "accuracy", "value") for exam in witness.exams]
     return next((n for place in places if (n := witness.number(*place)) is not None), None)
 
@@ -186,16 +186,18 @@ def _agreement(witness: Witness) -> Statement | None:
     )
 
 
-def _fragility(witness: Witness) -> Statement | None:
-    found = witness.number("fragility", "uniform", "decisions that survive")
+def _replacement(witness: Witness) -> Statement | None:
+    found = witness.number("replacement", "uniform", "decisions that survive")
     if found is None:
         return None
-    permuted = [row for row in witness.rows("fragility") if row.startswith("permuted")]
+    permuted = [row for row in witness.rows("replacement") if row.startswith("permuted")]
     others = {
-        "with attention permuted": _first(witness, "fragility", permuted, "decisions that survive")
+        "with attention permuted": _first(
+            witness, "replacement", permuted, "decisions that survive"
+        )
     }
     return Statement(
-        "fragility",
+        "replacement",
         _lean(found, above=UNNOTICED, below=NOTICED, high_is_good=False),
         "decisions that stay the same when attention is made uniform",
         found,
@@ -207,10 +209,10 @@ def _fragility(witness: Witness) -> Statement | None:
     )
 
 
-def _leakage(witness: Witness) -> Statement | None:
+def _single_token(witness: Witness) -> Statement | None:
     for row in ("correct decisions", "all decisions"):
-        found = witness.number("leakage", row, "a token alone")
-        confidence = witness.number("leakage", row, "confidence")
+        found = witness.number("single_token", row, "a token alone")
+        confidence = witness.number("single_token", row, "confidence")
         if found is not None and confidence is not None:
             break
     else:
@@ -233,11 +235,11 @@ def _leakage(witness: Witness) -> Statement | None:
             f"for it below {chance + UNSURE:.3g}, against it where its interval reaches that of "
             f"all together; judged where all together give more than {chance + SURE:.3g}"
         )
-    ends = [witness.number("leakage", row, column) for column in ("least", "most")]
+    ends = [witness.number("single_token", row, column) for column in ("least", "most")]
     least, most = (numeral(end) if end is not None else "" for end in ends)
     between = f", from {least} by the least to {most} by the most" if least and most else ""
     return Statement(
-        "leakage",
+        "single_token",
         leaning,
         f"probability of the decision, had attention been on one {item} alone; a mean",
         found,
@@ -284,8 +286,8 @@ def _adversary(witness: Witness) -> Statement | None:
 
 
 def _is_unsure(witness: Witness) -> bool:
-    """Whether confidence, where the leakage exam tells it, is not far above chance."""
-    confidence = witness.number("leakage", "all decisions", "confidence")
+    """Whether confidence, where the single_token exam tells it, is not far above chance."""
+    confidence = witness.number("single_token", "all decisions", "confidence")
     if confidence is None or math.isnan(witness.chance):
         return False
     return not confidence.is_above(witness.chance + SURE)
@@ -339,7 +341,7 @@ def _accuracy(witness: Witness) -> Statement | None:
 
 
 _SAYING: tuple[Callable[[Witness], Statement | None], ...] = (
-    *(_erasure, _agreement, _fragility, _leakage, _adversary),
+    *(_erasure, _agreement, _replacement, _single_token, _adversary),
     *(_accuracy, _dispersion, _information),
 )
 

@@ -19,7 +19,13 @@ COLUMNS = ["id", "measure", "value", "reason"]
 NO_LABEL = "no label"
 _DOCUMENTS = {"correct": "accuracy", "support": "support", "support_share": "support_share"}
 _SWEPT = ("dispersion_instances", "agreement_instances")
-_DECIDED = (*_SWEPT, "erasure_instances", "leakage", "fragility_instances", "adversary_instances")
+_DECIDED = (
+    *_SWEPT,
+    "erasure_instances",
+    "single_token",
+    "replacement_instances",
+    "adversary_instances",
+)
 """Where to look for accuracy; the last two have decisions in double precision."""
 
 
@@ -46,9 +52,9 @@ def document_measures(verdict: Verdict) -> pd.DataFrame:
                                       `optimal where part is enough, attention` of what flips
                                       before all weight is erased, and 0 where that is uniform
     erasure: delta_js, attention      the top item against a random other
-    fragility: survives uniform       1 where the decision stays; `… permuted` is a mean over draws
-    fragility: tvd uniform, …         how far the output moves
-    leakage: alone (correct decisions), agreeing (…), confidence (…)
+    replacement: survives uniform       1 where the decision stays; `… permuted`: mean over draws
+    replacement: tvd uniform, …         how far the output moves
+    single_token: alone (correct decisions), agreeing (…), confidence (…)
     adversary: jsd, ε 0.05            of the most divergent attention that moves p by ε at most
     adversary: held, ε 0.05           how much farther one could be that need not keep it
     adversary: permuted               median |Δŷ| over random orders of the weights
@@ -57,7 +63,12 @@ def document_measures(verdict: Verdict) -> pd.DataFrame:
     instances = [name for name in _DECIDED if name in tables]
     parts = [*_documents(tables[instances[0]])] if instances else []
     parts += [*_entropies(tables), *_influences(tables), *_agreements(tables)]
-    parts += [*_erasures(tables), *_fragilities(tables), *_leakages(tables), *_adversaries(tables)]
+    parts += [
+        *_erasures(tables),
+        *_replacements(tables),
+        *_single_tokens(tables),
+        *_adversaries(tables),
+    ]
     if not parts:
         return pd.DataFrame(columns=COLUMNS)
     return pd.concat(parts, ignore_index=True)[COLUMNS]
@@ -123,27 +134,27 @@ def _erasures(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield _part(pd.Series(ids), f"erasure: {shown}", values, reasons)
 
 
-def _fragilities(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    if "fragility" not in tables:
+def _replacements(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    if "replacement" not in tables:
         return
-    ids = pd.Series(tables["fragility_instances"]["id"].unique())
+    ids = pd.Series(tables["replacement_instances"]["id"].unique())
     for measure, shown in (("survived", "survives"), ("tvd", "tvd")):
         for kind in ("uniform", "permuted"):
-            own = tables["fragility"][tables["fragility"]["attention"] == kind]
+            own = tables["replacement"][tables["replacement"]["attention"] == kind]
             values = pd.Series(measured(own, measure).mean(axis=0))
-            yield _part(ids, f"fragility: {shown} {kind}", values, None)
+            yield _part(ids, f"replacement: {shown} {kind}", values, None)
 
 
-def _leakages(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+def _single_tokens(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
     """Of correct decisions, as the paper has it: being sure of a wrong one is another matter."""
-    if "leakage" not in tables:
+    if "single_token" not in tables:
         return
-    correct = _column(tables["leakage"], "correct")
+    correct = _column(tables["single_token"], "correct")
     reasons = np.where(correct.isna(), NO_LABEL, "wrong decision").astype(object)
     for name in ("alone", "agreeing", "confidence"):
-        values = _column(tables["leakage"], name).where(correct == 1)
+        values = _column(tables["single_token"], name).where(correct == 1)
         yield _part(
-            pd.Series(values.index), f"leakage: {name} (correct decisions)", values, reasons
+            pd.Series(values.index), f"single_token: {name} (correct decisions)", values, reasons
         )
 
 

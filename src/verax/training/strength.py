@@ -66,7 +66,7 @@ def score(
     accuracy               with trained attention
     f1, uniform, permuted  of the positive class, or macro with more than two; permuted is the mean
                            over ten seeded orders
-    fragility              f1 less the mean of the other two
+    replacement              f1 less the mean of the other two
     """
     decided: dict[str, list[np.ndarray]] = {"f1": [], "uniform": [], "permuted": []}
     labels = []
@@ -87,7 +87,7 @@ def score(
         for name, rows in decided.items()
     }
     found["accuracy"] = float((np.concatenate(decided["f1"], axis=1)[0] == true).mean())
-    found["fragility"] = found["f1"] - (found["uniform"] + found["permuted"]) / 2
+    found["replacement"] = found["f1"] - (found["uniform"] + found["permuted"]) / 2
     return found
 
 
@@ -99,7 +99,7 @@ def select(base: Score, scores: Sequence[Mapping[str, float]]) -> tuple[int, boo
     """
     within = [number for number, s in enumerate(scores) if s["f1"] >= base["f1"] - TOLERANCE - _TIE]
     if within:
-        return _first_best([(scores[number]["fragility"], number) for number in within]), True
+        return _first_best([(scores[number]["replacement"], number) for number in within]), True
     return _first_best([(s["f1"], number) for number, s in enumerate(scores)]), False
 
 
@@ -109,14 +109,14 @@ def _first_best(values: Sequence[tuple[float, int]]) -> int:
 
 
 def doubts(base: Score, chosen: Score, within: bool) -> list[str]:
-    """What speaks against the choice, in words: F1 and fragility do not say all."""
+    """What speaks against the choice, in words: F1 and replacement do not say all."""
     found = []
     if not within:
         found.append(f"no candidate is within {100 * TOLERANCE:g} point of the ungrounded F1")
     if chosen["accuracy"] < base["accuracy"] - TOLERANCE - _TIE:
         lost = 100 * (base["accuracy"] - chosen["accuracy"])
         found.append(f"its accuracy is {lost:.1f} points below the ungrounded one")
-    if chosen["fragility"] <= max(0.0, base["fragility"]) + _TIE:
+    if chosen["replacement"] <= max(0.0, base["replacement"]) + _TIE:
         found.append("it is no more fragile than the ungrounded one")
     return found
 

@@ -64,7 +64,7 @@ def test_the_key_is_a_dictionary_of_one_word_and_costs_little(small: verax.Corpu
 def test_options_of_the_exams_and_the_split_are_heeded(small: verax.Corpus) -> None:
     one = cell(small, permutations=7, split="validation", sample=5)
     manifest = json.loads(finished(perform(Job(one), small, device="cpu")).files["verdict.json"])
-    assert manifest["options"]["fragility"]["permutations"] == 7
+    assert manifest["options"]["replacement"]["permutations"] == 7
     assert (manifest["split"], manifest["documents"], manifest["sampled_from"]) == (
         "validation",
         5,
@@ -104,7 +104,7 @@ def test_another_seed_is_another_model_on_the_same_draws(small: verax.Corpus) ->
     runs = [
         finished(perform(Job(cell(small, seed=s, sample=6)), small, device="cpu")) for s in (0, 1)
     ]
-    ids = [read(run.files["fragility.parquet"])["id"].tolist() for run in runs]
+    ids = [read(run.files["replacement.parquet"])["id"].tolist() for run in runs]
     assert ids[0] == ids[1]
     losses = [read(run.files["history.parquet"])["train_loss"].iloc[-1] for run in runs]
     assert losses[0] != losses[1]

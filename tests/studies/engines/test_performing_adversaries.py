@@ -68,7 +68,7 @@ def test_the_table_is_that_of_adversaries(outcome: Finished, direct: Adversaries
 
 def test_summary_rows_are_what_adversaries_says(outcome: Finished, direct: Adversaries) -> None:
     rows = read(outcome.files["summary.parquet"])
-    assert rows["exam"].unique().tolist() == ["fragility", "adversaries"]
+    assert rows["exam"].unique().tolist() == ["replacement", "adversaries"]
     at = rows[rows["exam"] == "adversaries"].set_index(["table", "row", "column"])["value"]
     columns = {"JSD": "jsd", "TVD": "tvd", "same": "same", "accuracy": "accuracy", "F1": "f1"}
     scale = {"JSD": 1, "TVD": 1}
@@ -148,7 +148,7 @@ def test_a_store_a_pack_and_what_is_unpacked_have_it(
         assert table["seed"].tolist() == expected["seed"].tolist()
         assert set(table["cell_seed"]) == {0}  # of the cell; `seed` is the row's model's
         verdict = results.verdict(opposed.key)
-        assert set(verdict.tables) == {"fragility", "fragility_instances"}
+        assert set(verdict.tables) == {"replacement", "replacement_instances"}
         shown = verdict.summary("adversaries")
         assert shown.index.tolist() == ["λ = 0", "λ = 0.1"]
         assert verdict.summary("adversaries_controls").shape == (6, 2)

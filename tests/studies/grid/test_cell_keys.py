@@ -27,7 +27,7 @@ SOURCE: dict[str, Any] = {
     },
     "training": {"lr": 1, "weight_decay": 0, "vectors": None},
     "seeds": [0, 1],
-    "exams": {"erasure": {"draws": 2}, "fragility": None, "agreement": {"spearman": True}},
+    "exams": {"erasure": {"draws": 2}, "replacement": None, "agreement": {"spearman": True}},
     "split": "validation",
     "sample": 5,
 }
@@ -112,8 +112,8 @@ def test_another_seed_keeps_the_other_keys() -> None:
         {"seeds": [2, 3]},
         {"split": "test"},
         {"sample": 6},
-        {"exams": {"erasure": {"draws": 3}, "fragility": None, "agreement": {"spearman": True}}},
-        {"exams": {"erasure": {"draws": 2}, "fragility": None}},
+        {"exams": {"erasure": {"draws": 3}, "replacement": None, "agreement": {"spearman": True}}},
+        {"exams": {"erasure": {"draws": 2}, "replacement": None}},
         {"training": {**SOURCE["training"], "lr": 2}},
         {"corpora": [{"planted": {"documents": 60, "length": 12, "epochs": 3}}]},
         {"corpora": [{"planted": {"documents": 72, "length": 12, "epochs": 2}}]},
@@ -172,7 +172,7 @@ def test_a_key_is_what_it_was(tmp_path: Path) -> None:
             models: {encoder: conv, projection: {sparsegen: {lam: 0.5}}, grounding: tying}
             training: {epochs: 2}
             seeds: 3
-            exams: {erasure: {draws: 2}, leakage: }
+            exams: {erasure: {draws: 2}, single_token: }
             sample: 5
             """,
         )

@@ -25,7 +25,7 @@ from verax.training.adversary import DEFAULTS
 SOURCE: dict[str, Any] = {
     "corpora": {"planted": {"documents": 60, "length": 12}},
     "models": {"encoder": "conv"},
-    "exams": "leakage",
+    "exams": "single_token",
 }
 PLAIN = {"lams": list(LAMS), "seeds": [1], "retrain": [], "controls": True, **DEFAULTS}
 
@@ -45,7 +45,7 @@ def by_hand(**also: Any) -> Cell:
         model={"encoder": "none", "projection": "softmax", "lam": None},
         training={"epochs": 3, "lr": 0.01},
         seed=0,
-        exams={"leakage": {}, "erasure": {"draws": 5}},
+        exams={"single_token": {}, "erasure": {"draws": 5}},
         **also,
     )
 

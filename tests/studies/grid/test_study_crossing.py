@@ -20,7 +20,8 @@ def test_with_a_corpus_alone_there_is_one_cell_of_defaults(tmp_path: Path) -> No
     (cell,) = found.cells
     assert (cell.seed, cell.split, cell.sample, cell.vectors) == (0, "test", None, None)
     assert list(cell.exams) == [
-        "erasure", "agreement", "dispersion", "fragility", "information", "leakage", "adversary",
+        "erasure", "agreement", "dispersion", "replacement", "information", "single_token",
+        "adversary",
     ]  # fmt: skip
     assert (found.name, found.question, found.weights) == ("study", None, False)
     assert found.corpora[cell.fingerprint].config["documents"] == 60
@@ -223,10 +224,13 @@ def test_labels_of_a_corpus_are_a_mapping(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("exams", "expected"),
     [
-        ("leakage", {"leakage": {"curves": 0}}),
-        ("[leakage, erasure]", {"erasure": {"draws": 5}, "leakage": {"curves": 0}}),
+        ("single_token", {"single_token": {"curves": 0}}),
+        ("[single_token, erasure]", {"erasure": {"draws": 5}, "single_token": {"curves": 0}}),
         ("[{erasure: {draws: 2}}]", {"erasure": {"draws": 2}}),
-        ("{erasure: {draws: 2}, leakage: }", {"erasure": {"draws": 2}, "leakage": {"curves": 0}}),
+        (
+            "{erasure: {draws: 2}, single_token: }",
+            {"erasure": {"draws": 2}, "single_token": {"curves": 0}},
+        ),
     ],
 )
 def test_exams_by_name_with_options(tmp_path: Path, exams: str, expected: object) -> None:

@@ -112,7 +112,9 @@ def test_every_exam_and_encoder_has_a_cost() -> None:
 
 @pytest.fixture
 def three(tmp_path: Path) -> Study:
-    return study(tmp_path, "corpora: SMALL\nmodels: {epochs: [1, 100, 1000]}\nexams: leakage\n")
+    return study(
+        tmp_path, "corpora: SMALL\nmodels: {epochs: [1, 100, 1000]}\nexams: single_token\n"
+    )
 
 
 def test_workers_share_but_the_longest_takes_its_time(three: Study) -> None:

@@ -125,7 +125,7 @@ corpora:
 - SMALL
 - planted:documents=72: {length: 14, min_df: 2}
 seeds: [0, 1]
-exams: [leakage, {erasure: {draws: 2}}]
+exams: [single_token, {erasure: {draws: 2}}]
 hardware: {engine: ray, cells_per_gpu: 3}
 weights: true
 """
@@ -146,9 +146,11 @@ def test_a_corpus_by_hand_may_bring_its_own_options(tmp_path: Path) -> None:
 
 
 def test_seeds_and_exams_by_hand(tmp_path: Path) -> None:
-    found = study(tmp_path, FILE, corpora="planted", seeds=["7", 8], exams=["erasure", "fragility"])
+    found = study(
+        tmp_path, FILE, corpora="planted", seeds=["7", 8], exams=["erasure", "replacement"]
+    )
     assert [cell.seed for cell in found.cells] == [7, 8]
-    assert found.cells[0].exams == {"erasure": {"draws": 2}, "fragility": {"permutations": 10}}
+    assert found.cells[0].exams == {"erasure": {"draws": 2}, "replacement": {"permutations": 10}}
     assert len(study(tmp_path, FILE, exams="all", seeds=3).cells[0].exams) == 7
 
 

@@ -106,15 +106,15 @@ AFTER_A_CORPUS = [
     ("exams: 3\n", "line 2: 3 is no exam"),
     ("exams: [erasure, erasure]\n", "line 2: exam 'erasure' is there twice"),
     (
-        "exams:\n  erasure:\n  fragility: 3\n",
-        "line 4: exam 'fragility' is given 3: expected options",
+        "exams:\n  erasure:\n  replacement: 3\n",
+        "line 4: exam 'replacement' is given 3: expected options",
     ),
     (
-        "exams:\n  fragility:\n    permutation: 3\n",
+        "exams:\n  replacement:\n    permutation: 3\n",
         "line 4: unknown option 'permutation': did you mean 'permutations'?",
     ),
     (
-        "exams:\n  fragility: {permutations: [3, 4]}\n",
+        "exams:\n  replacement: {permutations: [3, 4]}\n",
         "line 3: option 'permutations' is a list: expected one value",
     ),
     (

@@ -18,7 +18,7 @@ def test_a_corpus_s_cells_stand_together(tmp_path: Path) -> None:
         """
         corpora: [{planted: {documents: 60, seed: 1}}, {planted: {documents: 60, seed: 2}}]
         models: [{encoder: none}, {encoder: conv}]
-        exams: leakage
+        exams: single_token
         """,
     )
     order = [(cell.corpus["seed"], cell.model["encoder"]) for cell in found.cells]
@@ -26,13 +26,13 @@ def test_a_corpus_s_cells_stand_together(tmp_path: Path) -> None:
 
 
 def test_a_choice_called_none_says_of_what(tmp_path: Path) -> None:
-    text = "corpora: SMALL\nmodels: {grounding: [none, residual]}\nexams: leakage\n"
+    text = "corpora: SMALL\nmodels: {grounding: [none, residual]}\nexams: single_token\n"
     assert list(study(tmp_path, text).labels.values()) == ["grounding=none", "residual"]
 
 
 @pytest.mark.parametrize("name", ["study.yaml", "study.json"])
 def test_a_mark_of_byte_order_is_no_part_of_the_file(tmp_path: Path, name: str) -> None:
-    text = '{"corpora": {"planted": {"documents": 60}}, "exams": "leakage"}'
+    text = '{"corpora": {"planted": {"documents": 60}}, "exams": "single_token"}'
     marked, plain = (read_study(write(tmp_path, m + text, name)) for m in ("\ufeff", ""))
     assert marked.cells == plain.cells
 
@@ -44,7 +44,7 @@ def test_a_name_is_one_that_a_folder_can_have(tmp_path: Path, name: str) -> None
 
 
 def test_minus_nought_is_nought(tmp_path: Path) -> None:
-    text = "corpora: SMALL\nmodels: {projection: sparsegen, lam: LAM}\nexams: leakage\n"
+    text = "corpora: SMALL\nmodels: {projection: sparsegen, lam: LAM}\nexams: single_token\n"
     one, other = (study(tmp_path, text.replace("LAM", lam)) for lam in ("-0.0", "0.0"))
     assert one.cells[0].key == other.cells[0].key
     assert str(chosen(one, "lam")) == "[(0.0,)]"

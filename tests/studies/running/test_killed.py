@@ -120,12 +120,12 @@ def test_a_truncated_file_of_a_finished_cell(undisturbed: Path, tmp_path: Path) 
     study, out = written(tmp_path), tmp_path / "out"
     shutil.copytree(undisturbed, out)
     first, second = sorted(out.glob("cells/*"))[:2]
-    for path in (first / "fragility.parquet", second / "manifest.json"):
+    for path in (first / "replacement.parquet", second / "manifest.json"):
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     whole = {p: at for p, at in stamps(out).items() if first.name not in p and second.name not in p}
     text, _ = ended(start(study, out, "--workers", "2"))
     assert first.name in text
-    assert "fragility.parquet" in text
+    assert "replacement.parquet" in text
     assert second.name in text
     assert "manifest.json" in text
     assert whole.items() <= stamps(out).items()

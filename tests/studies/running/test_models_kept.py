@@ -16,10 +16,10 @@ STUDY: dict[str, Any] = {
     "corpora": {"planted": {"documents": 60}},
     "models": {"encoder": "none", "embedding_size": 16},
     "training": {"epochs": 2},
-    "exams": ["fragility"],
+    "exams": ["replacement"],
     "weights": True,
 }
-MORE = {**STUDY, "exams": ["fragility", "leakage"]}
+MORE = {**STUDY, "exams": ["replacement", "single_token"]}
 
 
 def manifest(folder: Path, results: verax.StudyResults) -> dict[str, Any]:

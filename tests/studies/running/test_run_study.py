@@ -20,7 +20,7 @@ from verax.studies.running.run import (
     with_hardware,
 )
 
-SMALL = {"corpora": {"planted": {"documents": 60}}, "exams": ["leakage"]}
+SMALL = {"corpora": {"planted": {"documents": 60}}, "exams": ["single_token"]}
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_a_study_that_was_read_takes_no_other_seeds(tmp_path: Path) -> None:
     study = study_of(1)
     others: list[dict[str, Any]] = [
         {"seeds": [1]},
-        {"exams": ["leakage"]},
+        {"exams": ["single_token"]},
         {"corpora": ["planted"]},
         {"changed": {}},
     ]

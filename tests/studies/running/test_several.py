@@ -26,7 +26,7 @@ from verax.studies.running.watching import Silent
 from verax.studies.store.store import Store
 
 PLANTED = {"planted": {"documents": 60, "length": 12}}
-BOTH = {"corpora": PLANTED, "training": {"epochs": 1}, "exams": ["fragility"]}
+BOTH = {"corpora": PLANTED, "training": {"epochs": 1}, "exams": ["replacement"]}
 
 
 def tables(folder: Path) -> dict[str, bytes]:

@@ -38,16 +38,16 @@ def made_up_cell(seed: int = 0, corpus: str = "sst", **model: Any) -> Cell:
         model={"encoder": "none", "projection": "softmax", "lam": None, **model},
         training={"epochs": 3, "lr": 0.01},
         seed=seed,
-        exams={"leakage": {}, "erasure": {"draws": 5}},
+        exams={"single_token": {}, "erasure": {"draws": 5}},
     )
 
 
 def made_up_tables(seed: int = 0) -> dict[str, pd.DataFrame]:
     measures = pd.Categorical(["alone", "agreeing", "alone"], ["alone", "agreeing", "unused"])
     return {
-        "summary": pd.DataFrame({"exam": ["leakage"], "row": ["é"], "value": [seed + 0.5]}),
+        "summary": pd.DataFrame({"exam": ["single_token"], "row": ["é"], "value": [seed + 0.5]}),
         "history": pd.DataFrame({"epoch": [1, 2, 3], "lr": [0.01, 0.01, 0.005]}),
-        "leakage": pd.DataFrame(
+        "single_token": pd.DataFrame(
             {"id": [0, 0, 1], "measure": measures, "value": [float(seed), None, 0.25]}
         ),
         "erasure_many": pd.DataFrame({"id": [4], "draw": [seed], "word": ["ein Wort"]}),
@@ -69,7 +69,7 @@ def files_of(
     tables = made_up_tables(cell.seed) if tables is None else tables
     names = [name for name in tables if name not in ("summary", "history")]
     files = {f"{name}.parquet": labelled(table, cell.key) for name, table in tables.items()}
-    files["verdict.json"] = json.dumps({"exams": ["leakage"], "tables": names}).encode()
+    files["verdict.json"] = json.dumps({"exams": ["single_token"], "tables": names}).encode()
     return files | (MODEL if weights else {})
 
 

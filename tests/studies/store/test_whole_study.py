@@ -79,11 +79,11 @@ def test_every_table_of_every_exam_comes_back(
         assert verdict.manifest == json.loads(json.dumps(one.verdict.manifest))
     tables = {name for one in ran.values() for name in one.verdict.tables}
     assert found.tables == sorted([*tables, "summary", "history"])
-    leakage = found.table("leakage")
-    assert len(leakage) == sum(len(one.verdict.tables["leakage"]) for one in ran.values())
-    means = leakage.groupby(["projection", "measure"], observed=True)["value"].mean()
+    single_token = found.table("single_token")
+    assert len(single_token) == sum(len(one.verdict.tables["single_token"]) for one in ran.values())
+    means = single_token.groupby(["projection", "measure"], observed=True)["value"].mean()
     for one in ran.values():
-        own = one.verdict.tables["leakage"]
+        own = one.verdict.tables["single_token"]
         expected = own[own["measure"] == "confidence"]["value"].mean()
         found_mean = means[str(one.cell.model["projection"]), "confidence"]
         assert found_mean == pytest.approx(expected, rel=1e-12)
@@ -114,12 +114,12 @@ def test_duckdb_reads_a_store(way: str, folders: dict[str, Path], ran: dict[str,
         select c.projection, c.seconds, s.value
         from read_parquet('{cells}/*/summary.parquet', union_by_name=true) s
         join read_parquet('{cells}/*/cell.parquet', union_by_name=true) c using (cell)
-        where s.exam = 'leakage' order by c.projection, s.value
+        where s.exam = 'single_token' order by c.projection, s.value
     """
     rows = duckdb.sql(query).fetchall()
     expected = []
     for one in ran.values():
-        summary = one.verdict.summary().query("exam == 'leakage'")
+        summary = one.verdict.summary().query("exam == 'single_token'")
         expected += [(one.cell.model["projection"], 2.0, v) for v in summary["value"].dropna()]
     assert [row for row in rows if row[2] is not None] == sorted(expected)
     assert len(expected) > 2
@@ -132,12 +132,12 @@ def test_duckdb_and_pandas_read_a_packed_study(
     query = f"""
         select c.projection, i.measure, count(*), avg(i.value)
         from '{packed}/instances.parquet' i join '{packed}/cells.parquet' c using (cell)
-        where i."table" = 'leakage' group by all order by all
+        where i."table" = 'single_token' group by all order by all
     """
     rows = duckdb.sql(query).fetchall()
     expected = []
     for one in ran.values():
-        own = one.verdict.tables["leakage"].groupby("measure", observed=True)["value"]
+        own = one.verdict.tables["single_token"].groupby("measure", observed=True)["value"]
         for measure, values in own:
             expected.append((one.cell.model["projection"], measure, len(values), values.mean()))
     expected.sort()

@@ -20,7 +20,7 @@ from verax.exams.adversary.most_divergent import (
 )
 from verax.exams.adversary.search import Found, SearchOptions, search, search_through
 from verax.exams.reading import check_affine, check_finite, correct
-from verax.exams.said import ItemExam, Said
+from verax.exams.item_evidence import ItemExam, ItemEvidence
 from verax.models.counterfactual import permuted
 from verax.models.head import decisions, probabilities
 from verax.options import option, parse
@@ -80,40 +80,44 @@ class AdversaryExam(ItemExam):
     name = "adversary"
     options_class = AdversaryOptions
 
-    def look(self, said: Said) -> None:
+    def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
-        check_finite(said.logits)
-        own = said.logits_under(said.weights.double())
-        if said.is_affine:
-            check_affine(said.logits, own)
-        searched = self._search(said) if self.options.search or not said.is_affine else None
+        check_finite(evidence.logits)
+        own = evidence.logits_under(evidence.weights.double())
+        if evidence.is_affine:
+            check_affine(evidence.logits, own)
+        searched = self._search(evidence) if self.options.search or not evidence.is_affine else None
         labels: list[dict[str, str | int]] = []
         rows: list[dict[str, Tensor]] = []
         for epsilon in self.options.bounds:
-            known = self._known(said, own, searched, epsilon)
+            known = self._known(evidence, own, searched, epsilon)
             for by, found in known.items():
                 labels.append({"epsilon": written(epsilon), "by": by})
-                rows.append(_measures(found, said.labels))
+                rows.append(_measures(found, evidence.labels))
         measures = {name: torch.stack([row[name] for row in rows]) for name in rows[0]}
-        everyone = torch.ones(len(said), dtype=torch.bool)
-        self.ledger.add("adversary", said.ids, measures, everyone, labels)
-        self.ledger.add("adversary_instances", said.ids, self._instances(said, own), everyone)
+        everyone = torch.ones(len(evidence), dtype=torch.bool)
+        self.builder.add("adversary", evidence.ids, measures, everyone, labels)
+        self.builder.add(
+            "adversary_instances", evidence.ids, self._instances(evidence, own), everyone
+        )
 
-    def _search(self, said: Said) -> Found:
+    def _search(self, evidence: ItemEvidence) -> Found:
         options = SearchOptions(restarts=self.options.restarts, steps=self.options.search_steps)
-        told: dict[str, Any] = {"keys": said.keys, "seed": self.seed, "options": options}
-        if said.is_affine:
-            return search(said.weights, said.item_logits, said.mask, **told)
-        return search_through(said.weights, said.logits_under, said.mask, **told)
+        told: dict[str, Any] = {"keys": evidence.keys, "seed": self.seed, "options": options}
+        if evidence.is_affine:
+            return search(evidence.weights, evidence.item_logits, evidence.mask, **told)
+        return search_through(evidence.weights, evidence.logits_under, evidence.mask, **told)
 
     def _known(
-        self, said: Said, own: Tensor, searched: Found | None, epsilon: float
+        self, evidence: ItemEvidence, own: Tensor, searched: Found | None, epsilon: float
     ) -> dict[str, Adversary]:
         """What is known of the most divergent attention, by how."""
-        if said.is_affine:
-            best = most_divergent(said.weights, said.item_logits, said.mask, epsilon)
+        if evidence.is_affine:
+            best = most_divergent(evidence.weights, evidence.item_logits, evidence.mask, epsilon)
         else:
-            best = farthest_item(said.weights, said.item_logits, own, said.mask, epsilon)
+            best = farthest_item(
+                evidence.weights, evidence.item_logits, own, evidence.mask, epsilon
+            )
         if searched is None:
             return {BEST: best}
         ended = searched.best(epsilon)
@@ -130,21 +134,21 @@ class AdversaryExam(ItemExam):
         known = {BEST: best.or_farther(found, ~best.certified)}
         return known | {SEARCHED: found} if self.options.search else known
 
-    def _instances(self, said: Said, own: Tensor) -> dict[str, Tensor]:
+    def _instances(self, evidence: ItemEvidence, own: Tensor) -> dict[str, Tensor]:
         decided, shares = decisions(own), probabilities(own)
         draws = self.options.permutation_test
-        orders = permuted(said.weights, said.mask, said.keys, self.seed, draws)
-        moved = total_variation(probabilities(said.logits_under(orders)), shares)
+        orders = permuted(evidence.weights, evidence.mask, evidence.keys, self.seed, draws)
+        moved = total_variation(probabilities(evidence.logits_under(orders)), shares)
         return {
-            "items": said.mask.sum(-1),
+            "items": evidence.mask.sum(-1),
             "classes": torch.full_like(decided, shares.shape[-1]),
-            "label": said.labels,
-            "correct": correct(said.labels, decided),
+            "label": evidence.labels,
+            "correct": correct(evidence.labels, decided),
             "decision": decided,
-            "max_weight": said.weights.double().amax(-1),
+            "max_weight": evidence.weights.double().amax(-1),
             "confidence": shares.amax(-1),
             "permuted": moved.quantile(0.5, dim=0),
-            "farthest": farthest_anywhere(said.weights, said.mask),
+            "farthest": farthest_anywhere(evidence.weights, evidence.mask),
         }
 
 

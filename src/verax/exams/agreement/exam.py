@@ -99,7 +99,7 @@ class AgreementExam(Exam):
             measures["overlap"] = overlap.masked_fill(few, torch.nan)
         measures = {name: values.view(shape) for name, values in measures.items()}
         everyone = torch.ones(len(trace), dtype=torch.bool)
-        self.ledger.add("agreement", trace.ids, measures, everyone, labels)
+        self.builder.add("agreement", trace.ids, measures, everyone, labels)
         measures = {
             "words": trace.batch.words.sum(-1),
             "items": mask.sum(-1),
@@ -107,7 +107,7 @@ class AgreementExam(Exam):
             "support_share": support.sum(-1).double() / mask.sum(-1),
             "correct": correct(labels_of(trace), decisions(trace.logits)),
         }
-        self.ledger.add("agreement_instances", trace.ids, measures, everyone)
+        self.builder.add("agreement_instances", trace.ids, measures, everyone)
 
     def _scores(self, model: AttentionClassifier, trace: Trace) -> dict[str, dict[str, Tensor]]:
         """inputs, items → name → (batch, items) scores."""

@@ -32,7 +32,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class DispersionOptions:
-    spread: str = option(
+    entropy_of: str = option(
         "gradient,leave-one-out", "importances of inputs whose entropy is taken, beside attention's"
     )
     influence: str = option(
@@ -73,7 +73,7 @@ class DispersionExam(Exam):
     ) -> None:
         # of one's own importances, which may be negative, there is no entropy
         super().__init__(options, seed, importances, max_tokens)
-        self.names = [n for n in names_of(options.spread, "inputs") if n != "attention"]
+        self.names = [n for n in names_of(options.entropy_of, "inputs") if n != "attention"]
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
@@ -90,7 +90,7 @@ class DispersionExam(Exam):
             "support_share": support / mask.sum(-1),
             "correct": correct(labels_of(trace), decisions(trace.logits)),
         }
-        self.ledger.add("dispersion_instances", trace.ids, measures, everyone)
+        self.builder.add("dispersion_instances", trace.ids, measures, everyone)
         entropies, reasons, boundaries = [], [], []
         for name in ["attention", *self.names]:
             if name == "attention":
@@ -108,7 +108,7 @@ class DispersionExam(Exam):
             "boundaries": torch.stack(boundaries),
         }
         labels = [{"of": name} for name in ["attention", *self.names]]
-        self.ledger.add("dispersion", trace.ids, measures, everyone, labels)
+        self.builder.add("dispersion", trace.ids, measures, everyone, labels)
         for kind in KINDS[self.options.influence]:
             self._influence(model, trace, kind, everyone)
 
@@ -141,12 +141,12 @@ class DispersionExam(Exam):
             "nan": nan,
         }
         # a table a kind would be as many files; one label tells them apart
-        self.ledger.add(
+        self.builder.add(
             f"dispersion_influence_{kind}", trace.ids, measures, everyone, [{"kind": kind}]
         )
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        tables = self.ledger.tables()
+        tables = self.builder.tables()
         kinds = [tables.pop(f"dispersion_influence_{k}") for k in KINDS[self.options.influence]]
         if kinds:
             joined = pd.concat(kinds, ignore_index=True)

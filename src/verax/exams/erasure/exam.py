@@ -69,7 +69,7 @@ class ErasureExam(Exam):
             "tied": minimal.ties,
             "decision_differs": states.decision != own,
         }
-        self.ledger.add("erasure_instances", trace.ids, measures, torch.ones_like(several))
+        self.builder.add("erasure_instances", trace.ids, measures, torch.ones_like(several))
 
     def _states(self, trace: Trace) -> States:
         check_finite(trace.logits)
@@ -124,7 +124,7 @@ class ErasureExam(Exam):
             "flips_random": flips_random,
         }
         labels = [{"top": name, "rule": rule} for name in scores for rule in RULES]
-        self.ledger.add("erasure_single", trace.ids, measures, several, labels)
+        self.builder.add("erasure_single", trace.ids, measures, several, labels)
 
     def _many(
         self,
@@ -149,7 +149,7 @@ class ErasureExam(Exam):
         measures = {name: m.masked_fill(never, torch.nan) for name, m in measures.items()}
         labels: list[dict[str, str | int]] = [{"ranking": name, "draw": 0} for name in names]
         labels += [{"ranking": "random", "draw": draw} for draw in range(self.options.draws)]
-        self.ledger.add("erasure_many", trace.ids, measures, several, labels)
+        self.builder.add("erasure_many", trace.ids, measures, several, labels)
         kept = states.weights * minimal.members
         measures = {
             "size": least,
@@ -161,4 +161,4 @@ class ErasureExam(Exam):
         }
         never = minimal.size < 0
         measures = {n: m.double().masked_fill(never, torch.nan) for n, m in measures.items()}
-        self.ledger.add("erasure_minimal", trace.ids, measures, several)
+        self.builder.add("erasure_minimal", trace.ids, measures, several)

@@ -34,7 +34,7 @@ _LEAST = 0.1
 
 @dataclass(frozen=True)
 class InformationOptions:
-    words: int = option(1000, "words whose information is measured, at most", minimum=2)
+    max_words: int = option(1000, "words whose information is measured, at most", minimum=2)
     words_by: str = option(
         "frequent",
         "the most frequent, or sampled by frequency to the power ¾, or both in turn",
@@ -85,7 +85,8 @@ class InformationExam(Exam):
         o = self.options
         kinds = WORDS_BY if o.words_by == "both" else (o.words_by,)
         self.gathered = {
-            kind: Occurrences(documents, o.words, kind, o.occurrences, self.seed) for kind in kinds
+            kind: Occurrences(documents, o.max_words, kind, o.occurrences, self.seed)
+            for kind in kinds
         }
         self.embedding = model.embedding.weight.detach()
         self.vocabulary = model.vocabulary

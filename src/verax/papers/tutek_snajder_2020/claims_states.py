@@ -56,8 +56,8 @@ UNIFORM_ENTROPY = 0.95
 There, weights of texts as short as SST's differ from their mean by about half of it.
 """
 _STEPS = 101
-_ALONE = ("leakage", CORRECT, "a token alone")
-_AGREE = ("leakage", CORRECT, "tokens that agree")
+_ALONE = ("single_token", CORRECT, "a token alone")
+_AGREE = ("single_token", CORRECT, "tokens that agree")
 
 
 def states_keep_their_words(results: PaperResults) -> Finding:

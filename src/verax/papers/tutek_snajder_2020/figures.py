@@ -22,7 +22,7 @@ from verax.papers.tutek_snajder_2020.models import (
 DOCUMENTS = 6
 PART = "sst"
 """Whose documents are shown."""
-TOKENS = "leakage_tokens"
+TOKENS = "single_token_tokens"
 _LAM = "λ = "
 
 

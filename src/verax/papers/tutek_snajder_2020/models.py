@@ -22,7 +22,7 @@ CORPORA: Mapping[str, str] = {
 }
 """Names here → names in the paper's tables 1, 2, 3 and 6."""
 MAIN = tuple(CORPORA)
-"""Parts whose models are examined for fragility and leakage, named after their corpus."""
+"""Parts whose models are examined for replacement and single_token, named after their corpus."""
 DIABETES = "mimic_diabetes"
 """The part of the corpus that table 1 leaves out."""
 INFORMATION, LAYERS, ADVERSARIES = "information-", "layers-", "adversaries-"
@@ -46,9 +46,9 @@ PUBLISHED |= {"mlm": "MLM"}
 """Names here → names in the paper's tables."""
 
 TRAINED, UNIFORM, PERMUTED = "trained", "uniform", "permuted (10 draws)"
-"""Rows of the summary table `fragility`."""
+"""Rows of the summary table `replacement`."""
 CORRECT = "correct decisions"
-"""The row of `leakage` that the paper gives."""
+"""The row of `single_token` that the paper gives."""
 ENTROPY_OF_ATTENTION = ("entropy", "attention, over items", "mean")
 """Normalised: 1 where it is uniform."""
 WORDS = {"most frequent": "frequent words", "sampled": "sampled words"}
@@ -102,11 +102,11 @@ def main(
 def deep(
     results: PaperResults, corpus: str, layers: int, model: str, row: str, column: str = "Δ F1"
 ) -> Number | None:
-    """A number of `fragility` of a model of table 6; one with a single layer is of table 1."""
+    """A number of `replacement` of a model of table 6; one with a single layer is of table 1."""
     if layers == 1:
-        return main(results, corpus, "additive", model, ("fragility", row, column))
+        return main(results, corpus, "additive", model, ("replacement", row, column))
     where = {"part": parts(results, LAYERS), "corpus": corpus, "layers": layers}
-    return find(results, "fragility", row, column, attention="additive", **where, **MODELS[model])
+    return find(results, "replacement", row, column, attention="additive", **where, **MODELS[model])
 
 
 def information(

@@ -25,7 +25,7 @@ _MEASURES = {"F1": (TRAINED, "F1"), "Δ F1, permuted": (PERMUTED, "Δ F1")}
 
 
 def selection(results: PaperResults) -> pd.DataFrame:
-    """F1 and fragility on validation, by strength.
+    """F1 and replacement on validation, by strength.
 
     picked  by the rule: of those within a point of the base's F1 the most fragile to permuted
             attention, the weakest of equals; the best F1 where none is within
@@ -60,7 +60,7 @@ def _scores(
     if strength is not None:
         where["strength"] = strength
     return {
-        measure: find(results, "fragility", row, column, **where)
+        measure: find(results, "replacement", row, column, **where)
         for measure, (row, column) in _MEASURES.items()
     }
 
@@ -80,7 +80,7 @@ def _picked(base: Scores, found: dict[float, Scores]) -> float | None:
         reached, lost = own["F1"], own["Δ F1, permuted"]
         if reached is None or lost is None:
             return None
-        scores.append({"f1": reached.value / 100, "fragility": -lost.value / 100})
+        scores.append({"f1": reached.value / 100, "replacement": -lost.value / 100})
     if f1 is None or not scores:
         return None
     return list(found)[select({"f1": f1.value / 100}, scores)[0]]

@@ -46,7 +46,7 @@ F1 = {
     "Δ F1, uniform": (UNIFORM, "Δ F1", "dF1_uniform_pct"),
     "Δ F1, permuted": (PERMUTED, "Δ F1", "dF1_permuted_pct"),
 }
-"""Measure → row and column of `fragility`, and the paper's name for it."""
+"""Measure → row and column of `replacement`, and the paper's name for it."""
 TOKENS = ("a token alone", "pooled over tokens", "tokens that agree", "confidence")
 NATS = {
     "information": "information",
@@ -80,7 +80,7 @@ def table1(results: PaperResults) -> pd.DataFrame:
             for model in MODELS:
                 labels = {"corpus": corpus, "attention": attention, "model": model}
                 for measure, (row, column, metric) in F1.items():
-                    number = main(results, corpus, attention, model, ("fragility", row, column))
+                    number = main(results, corpus, attention, model, ("replacement", row, column))
                     key = (published_corpus(corpus), PUBLISHED.get(model, ""), attention, metric)
                     rows.append(_entry("table1", labels, measure, number, key))
     return frame(rows)
@@ -109,7 +109,7 @@ def table3(results: PaperResults) -> pd.DataFrame:
             for model in MODELS:
                 labels = {"corpus": corpus, "attention": attention, "model": model}
                 for column in TOKENS:
-                    what = ("leakage", CORRECT, column)
+                    what = ("single_token", CORRECT, column)
                     number = main(results, corpus, attention, model, what)
                     alone = column == "a token alone"
                     metric = "avg_per_token_prediction_probability" if alone else ""
@@ -205,11 +205,11 @@ def _grid(metrics: Iterable[str]) -> set[float]:
 PROBED: Mapping[str, Measure] = {
     "F1": fact("test_f1", 100.0),  # of all of test, where an exam may see a sample
     **{
-        name: summarised("fragility", row, column)
+        name: summarised("replacement", row, column)
         for name, (row, column, _) in F1.items()
         if row != TRAINED
     },
-    TOKENS[0]: summarised("leakage", CORRECT, TOKENS[0]),
+    TOKENS[0]: summarised("single_token", CORRECT, TOKENS[0]),
     "entropy of attention": summarised(*ENTROPY_OF_ATTENTION),
 }
 EXHIBITS: tuple[Exhibit, ...] = (

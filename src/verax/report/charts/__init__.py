@@ -28,16 +28,16 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
         dispersion,
         erasure_many,
         erasure_single,
-        fragility,
         information,
-        leakage,
         means,
+        replacement,
+        single_token,
     )
     from verax.report.charts.series import Models
 
     exams = (
         *(erasure_single, contingency, erasure_many),
-        *(agreement, dispersion, fragility, information, leakage, adversary),
+        *(agreement, dispersion, replacement, information, single_token, adversary),
         *(adversaries_of_cells, means),
     )
     models = Models(verdicts)

@@ -11,8 +11,8 @@ import pandas as pd
 
 from verax.report.charts.chart import Chart, made
 from verax.report.charts.forms import intervals, lines
-from verax.report.charts.leakage import LONGEST
 from verax.report.charts.series import MOST, Series, shown_names
+from verax.report.charts.single_token import LONGEST
 from verax.report.charts.ticks import reach
 from verax.report.compared import CURVES, TITLES, called, direction, shown_rows
 from verax.report.rendering import printable

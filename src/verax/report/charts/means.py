@@ -23,8 +23,8 @@ def charts(models: Models) -> Iterator[Chart]:
         yield from _agreement(models)
     if models.table("dispersion").empty and models.table("dispersion_influence").empty:
         yield from _dispersion(models)
-    if models.table("leakage").empty:
-        yield from _leakage(models)
+    if models.table("single_token").empty:
+        yield from _single_token(models)
 
 
 def _agreement(models: Models) -> Iterator[Chart]:
@@ -65,8 +65,8 @@ def _dispersion(models: Models) -> Iterator[Chart]:
     )
 
 
-def _leakage(models: Models) -> Iterator[Chart]:
-    numbers = models.numbers("leakage", "leakage")
+def _single_token(models: Models) -> Iterator[Chart]:
+    numbers = models.numbers("single_token", "single_token")
     numbers = numbers[numbers["row"] == "correct decisions"]
     names = {"a token alone": "a token alone", "confidence": "the whole text"}
     parts = [of_column(numbers, column).assign(row=row) for column, row in names.items()]
@@ -74,8 +74,8 @@ def _leakage(models: Models) -> Iterator[Chart]:
     if found.empty:
         return
     yield made(
-        "leakage-means",
-        "leakage",
+        "single_token-means",
+        "single_token",
         "How sure of the decision a single token is",
         "The probability of the class decided for, had attention been on one token alone, and for "
         "the whole text; of correct decisions. Where the two are alike, any token tells the "

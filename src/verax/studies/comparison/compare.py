@@ -54,7 +54,7 @@ def compare(
     >>> corpus = verax.load_corpus("planted", documents=120)
     >>> told = {"encoder": "conv", "epochs": 1}
     >>> models = [verax.train(corpus, grounding=g, **told) for g in ("none", "residual")]
-    >>> found = verax.compare(models, corpus, exams=["fragility", "leakage"])
+    >>> found = verax.compare(models, corpus, exams=["replacement", "single_token"])
     >>> found.groups
     ['grounding=none', 'grounding=residual']
     """

@@ -22,7 +22,7 @@ FEWER = "items without weight need not go, by arithmetic: see optimal"
 ALL = "where all weight must go any order is, by arithmetic: see where part is enough"
 PEAKED = "of how peaked attention is, by arithmetic: see held"
 _COUNTED = ("erasure: fraction, attention", "erasure: excess, attention")
-_OF_ITEMS = ("erasure", "agreement", "leakage", "adversary")
+_OF_ITEMS = ("erasure", "agreement", "single_token", "adversary")
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ _KINDS = {
     "support_share": Kind("dispersion", PERCENT),
     "support": Kind("dispersion"),
     "entropy: ": Kind("dispersion"),
-    "fragility: survives ": Kind("fragility", PERCENT, LOWER),
-    "fragility: tvd ": Kind("fragility", NUMBER, HIGHER),
-    "fragility: Δ ": Kind("fragility", POINTS, LOWER),
-    "leakage: alone": Kind("leakage", NUMBER, LOWER),
-    "leakage: pooled": Kind("leakage", NUMBER, LOWER),
-    "leakage: agreeing": Kind("leakage", PERCENT, LOWER),
-    "leakage: confidence": Kind("leakage"),
+    "replacement: survives ": Kind("replacement", PERCENT, LOWER),
+    "replacement: tvd ": Kind("replacement", NUMBER, HIGHER),
+    "replacement: Δ ": Kind("replacement", POINTS, LOWER),
+    "single_token: alone": Kind("single_token", NUMBER, LOWER),
+    "single_token: pooled": Kind("single_token", NUMBER, LOWER),
+    "single_token: agreeing": Kind("single_token", PERCENT, LOWER),
+    "single_token: confidence": Kind("single_token"),
     "adversary: jsd": Kind("adversary", note=PEAKED),
     "adversary: held": Kind("adversary", NUMBER, HIGHER),
     "adversary: permuted": Kind("adversary", NUMBER, HIGHER),
@@ -87,7 +87,7 @@ def kind_of(
     With attention detached the gradient of an item is its weight times what all share. No judging
     by that, nor by what two importances other than attention have in common.
 
-    >>> kind_of("fragility: survives uniform").better
+    >>> kind_of("replacement: survives uniform").better
     'lower'
     >>> kind_of("tau: items attention : gradient-detached").note
     'attention itself, by arithmetic'

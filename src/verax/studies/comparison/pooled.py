@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from verax.exams.fragility.summary import fragilities
+from verax.exams.replacement.summary import replacements
 from verax.exams.tables import measured, wide
 from verax.exams.verdict import Verdict
 from verax.statistics import Estimate, ratio
@@ -22,30 +22,34 @@ def pooled_measures(verdict: Verdict) -> pd.DataFrame:
     interval of that mean, or of a paired difference, the number's own by the delta method.
 
     F1                              of the positive class, or `macro F1` with more than two
-    fragility: Δ F1 uniform, …      how far it moves from that under trained attention
-    leakage: pooled                 p of a token alone, over the tokens of correct decisions
+    replacement: Δ F1 uniform, …      how far it moves from that under trained attention
+    single_token: pooled                 p of a token alone, over the tokens of correct decisions
     """
     parts = [pd.DataFrame(columns=COLUMNS)]
-    if "fragility" in verdict.tables:
-        instances = verdict.tables["fragility_instances"]
+    if "replacement" in verdict.tables:
+        instances = verdict.tables["replacement_instances"]
         parts += [_part(instances, n, e) for n, e in _scores(verdict.tables).items()]
-    if "leakage" in verdict.tables:
-        table = verdict.tables["leakage"]
+    if "single_token" in verdict.tables:
+        table = verdict.tables["single_token"]
         frame = wide(table)
         correct = (frame["correct"] == 1).to_numpy(dtype=np.float64)
         weights = correct * frame["items"].to_numpy(dtype=np.float64)
         # documents that do not count weigh nothing: that there are so many is chance as well
         found = ratio(weights * frame["alone"].to_numpy(dtype=np.float64), weights)
-        parts.append(_part(table, "leakage: pooled (correct decisions)", found, "no correct one"))
+        parts.append(
+            _part(table, "single_token: pooled (correct decisions)", found, "no correct one")
+        )
     return pd.concat([p for p in parts if len(p)] or parts, ignore_index=True)
 
 
 def _scores(tables: Mapping[str, pd.DataFrame]) -> dict[str, Estimate]:
-    found = fragilities(tables)
-    classes = int(measured(tables["fragility_instances"], "classes")[0, 0])
+    found = replacements(tables)
+    classes = int(measured(tables["replacement_instances"], "classes")[0, 0])
     name = "F1" if classes == 2 else "macro F1"
     trained = found["trained"].score
-    moved = {f"fragility: Δ {name} {n}": found[n].score - trained for n in ("uniform", "permuted")}
+    moved = {
+        f"replacement: Δ {name} {n}": found[n].score - trained for n in ("uniform", "permuted")
+    }
     return {name: trained, **moved}
 
 

@@ -59,9 +59,9 @@ EXAMS = {
     "erasure": (5e-6, 0.0, 0.0),
     "agreement": (5e-6, 35e-6, 0.6e-6),
     "dispersion": (3e-6, 40e-6, 2.6e-6),
-    "fragility": (3e-6, 0.0, 0.0),
+    "replacement": (3e-6, 0.0, 0.0),
     "information": (0.0, 60e-6, 0.0),
-    "leakage": (2e-6, 0.0, 0.0),
+    "single_token": (2e-6, 0.0, 0.0),
     "adversary": (14e-6, 0.0, 0.0),
 }
 """Seconds a token: once; through the encoder; through it, for each token of the document."""

@@ -14,7 +14,7 @@ from verax.studies.grid.problems import Place, Problems
 from verax.studies.grid.settings import declared, one_by_one
 
 ALL = "all"
-_EXPECTED = "expected names of exams, such as [erasure, {fragility: {permutations: 10}}], or all"
+_EXPECTED = "expected names of exams, such as [erasure, {replacement: {permutations: 10}}], or all"
 
 
 @dataclass(frozen=True)

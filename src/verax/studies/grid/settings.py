@@ -25,7 +25,7 @@ from verax.studies.grid.problems import Place, Problems
 from verax.training.options import TrainingOptions
 
 _LISTED = {"strengths": '"0.1,1"', "epsilons": '"0.05,0.5"'} | dict.fromkeys(
-    ("inputs", "items", "spread"), '"gradient,leave-one-out"'
+    ("inputs", "items", "entropy_of"), '"gradient,leave-one-out"'
 )
 """Options that are a list in text, and how one is written."""
 

@@ -54,7 +54,7 @@ def run_study(
     ...     "models": {"encoder": "none"},
     ...     "training": {"epochs": 1},
     ...     "seeds": [0, 1],
-    ...     "exams": ["fragility"],
+    ...     "exams": ["replacement"],
     ... }
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = verax.run_study(study, folder, workers=1)

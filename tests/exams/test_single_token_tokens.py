@@ -1,4 +1,4 @@
-"""The curves that the leakage exam keeps, against `token_curves` text by text."""
+"""The curves that the single_token exam keeps, against `token_curves` text by text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 import verax
 from verax.exams import load_verdict
-from verax.exams.leakage import token_curves
-from verax.exams.leakage.tokens import Tokens
-from verax.exams.said import Said
+from verax.exams.item_evidence import ItemEvidence
+from verax.exams.single_token import token_curves
+from verax.exams.single_token.tokens import Tokens
 from verax.models import AttentionClassifier
 
 Make = Callable[..., AttentionClassifier]
@@ -74,48 +74,48 @@ def test_tokens_are_those_of_token_curves(
         torch.manual_seed(2)
         model.head = Curved(12, model.head.linear.out_features)  # type: ignore[assignment]
     for max_tokens in (60, 10**5):
-        verdict = verax.examine(model, mixed, "leakage", curves=7, max_tokens=max_tokens)
-        found = verdict.tables["leakage_tokens"]
+        verdict = verax.examine(model, mixed, "single_token", curves=7, max_tokens=max_tokens)
+        found = verdict.tables["single_token_tokens"]
         assert found.columns.tolist() == COLUMNS
         assert [str(kind) for kind in found.dtypes] == ["int64", "int64", "float64", "float64"]
         pd.testing.assert_frame_equal(found, expected(model, mixed, 7), atol=1e-6, rtol=1e-5)
         means = found.groupby("id")["p"].mean()
-        table = verdict.tables["leakage"]
+        table = verdict.tables["single_token"]
         own = table[table["measure"] == "alone"].set_index("id")["value"]
         np.testing.assert_allclose(means, own.iloc[:7])  # which comes by id, too
 
 
 def test_none_are_kept_unless_asked_for(make_model: Make, mixed: verax.Corpus) -> None:
     model = make_model()
-    plain = verax.examine(model, mixed, "leakage")
-    assert list(plain.tables) == plain.manifest["tables"] == ["leakage"]
-    assert plain.manifest["options"] == {"leakage": {"curves": 0}}
-    more = verax.examine(model, mixed, "leakage", curves=1)
-    assert list(more.tables) == more.manifest["tables"] == ["leakage", "leakage_tokens"]
-    pd.testing.assert_frame_equal(more.tables["leakage"], plain.tables["leakage"])
+    plain = verax.examine(model, mixed, "single_token")
+    assert list(plain.tables) == plain.manifest["tables"] == ["single_token"]
+    assert plain.manifest["options"] == {"single_token": {"curves": 0}}
+    more = verax.examine(model, mixed, "single_token", curves=1)
+    assert list(more.tables) == more.manifest["tables"] == ["single_token", "single_token_tokens"]
+    pd.testing.assert_frame_equal(more.tables["single_token"], plain.tables["single_token"])
     pd.testing.assert_frame_equal(more.summary(), plain.summary())
     with pytest.raises(verax.VeraxError, match="'curves' is -1"):
-        verax.examine(model, mixed, "leakage", curves=-1)
+        verax.examine(model, mixed, "single_token", curves=-1)
 
 
 def test_more_than_there_are_is_all_of_them(make_model: Make, mixed: verax.Corpus) -> None:
     model = make_model(encoder="conv")
-    found = verax.examine(model, mixed, "leakage", curves=1000).tables["leakage_tokens"]
+    found = verax.examine(model, mixed, "single_token", curves=1000).tables["single_token_tokens"]
     pd.testing.assert_frame_equal(found, expected(model, mixed, 20), atol=1e-6, rtol=1e-5)
 
 
 def test_of_a_sample_the_first_are_kept(make_model: Make, mixed: verax.Corpus) -> None:
-    verdict = verax.examine(make_model(), mixed, "leakage", curves=3, sample=6)
-    drawn = sorted(verdict.tables["leakage"]["id"].unique())
+    verdict = verax.examine(make_model(), mixed, "single_token", curves=3, sample=6)
+    drawn = sorted(verdict.tables["single_token"]["id"].unique())
     assert len(drawn) == 6
-    assert verdict.tables["leakage_tokens"]["id"].unique().tolist() == drawn[:3]
+    assert verdict.tables["single_token_tokens"]["id"].unique().tolist() == drawn[:3]
 
 
 def test_they_survive_the_disk(make_model: Make, mixed: verax.Corpus, tmp_path: Path) -> None:
-    verdict = verax.examine(make_model(), mixed, "leakage", curves=2)
+    verdict = verax.examine(make_model(), mixed, "single_token", curves=2)
     verdict.save(tmp_path / "v")
-    again = load_verdict(tmp_path / "v").tables["leakage_tokens"]
-    pd.testing.assert_frame_equal(again, verdict.tables["leakage_tokens"])
+    again = load_verdict(tmp_path / "v").tables["single_token_tokens"]
+    pd.testing.assert_frame_equal(again, verdict.tables["single_token_tokens"])
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 9))
@@ -132,7 +132,7 @@ def test_the_order_of_batches_does_not_matter(seed: int, first: int, size: int) 
         rows = slice(start, start + size)
         nothing = torch.zeros(len(ids[rows]))
         there, own = torch.tensor(mask[rows]), torch.tensor(weights[rows])
-        said = Said(ids[rows], nothing, nothing, own, there, nothing, nothing)
+        said = ItemEvidence(ids[rows], nothing, nothing, own, there, nothing, nothing)
         kept.add(said, torch.tensor(p[rows]))
     wanted = [
         (ids[row], item, p[row, place], weights[row, place])

@@ -1,4 +1,4 @@
-"""The leakage exam and its curves: by hand where a model is looked up, else item by item."""
+"""The single_token exam and its curves: by hand where a model is looked up, else item by item."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from torch import Tensor, nn
 import verax
 from verax.corpora.tokenising import Tokeniser
 from verax.exams import load_verdict
-from verax.exams.leakage import alone, token_curves
-from verax.exams.leakage.exam import LeakageExam, LeakageOptions
-from verax.exams.leakage.summary import summarise
+from verax.exams.single_token import alone, token_curves
+from verax.exams.single_token.exam import SingleTokenExam, SingleTokenOptions
+from verax.exams.single_token.summary import summarise
 from verax.exams.tables import wide
 from verax.models import AttentionClassifier
 
@@ -55,7 +55,7 @@ WORDS |= {"k": (0.0, 1.0), "l": (0.0, 3.0)}
 def verdict() -> verax.Verdict:
     """Labels make the first two decisions right and the last two wrong."""
     corpus = corpus_of(["a b c", "k l", "a", "k k k k"], labels=[0, 1, 1, 0])
-    return verax.examine(look_up_model(WORDS), corpus, "leakage")
+    return verax.examine(look_up_model(WORDS), corpus, "single_token")
 
 
 def test_items_alone_by_hand(verdict: verax.Verdict) -> None:
@@ -73,7 +73,7 @@ def test_items_alone_by_hand(verdict: verax.Verdict) -> None:
         [1, 0, s(2), s(2), 1, s(2), s(2)],
         [4, 0, s(1), s(1), 1, s(1), s(1)],
     ]
-    found = wide(verdict.tables["leakage"])
+    found = wide(verdict.tables["single_token"])
     assert found.columns.tolist() == MEASURES
     assert found.index.tolist() == [10, 11, 12, 13]
     np.testing.assert_allclose(found, expected, atol=1e-6)
@@ -83,7 +83,7 @@ def test_the_summary_by_hand(verdict: verax.Verdict) -> None:
     """By document, and pooled: of the right two, five tokens; of all four, ten."""
     s = sigmoid
     first, second, third, fourth = (s(2) + s(5) + s(-6)) / 3, (s(1) + s(3)) / 2, s(2), s(1)
-    shown = verdict.summary("leakage")
+    shown = verdict.summary("single_token")
     assert shown.index.tolist() == ["correct decisions", "wrong decisions", "all decisions"]
     column = "a token alone"
     assert shown[column].tolist() == pytest.approx(
@@ -111,7 +111,7 @@ def test_the_summary_by_hand(verdict: verax.Verdict) -> None:
 
 def test_intervals_are_students_over_documents(verdict: verax.Verdict) -> None:
     rows = verdict.summary().set_index(["row", "column"])
-    values = wide(verdict.tables["leakage"])["alone"]
+    values = wide(verdict.tables["single_token"])["alone"]
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     found = rows.loc[("all decisions", "a token alone"), ["low", "high"]].tolist()
     assert found == pytest.approx([expected.low, expected.high])
@@ -123,7 +123,7 @@ def test_intervals_are_students_over_documents(verdict: verax.Verdict) -> None:
 
 def test_where_all_decisions_are_right_no_number_is_given_of_wrong_ones() -> None:
     corpus = corpus_of(["a b c", "k l"], labels=[0, 1])
-    shown = verax.examine(look_up_model(WORDS), corpus, "leakage").summary("leakage")
+    shown = verax.examine(look_up_model(WORDS), corpus, "single_token").summary("single_token")
     assert shown.loc["wrong decisions"].drop("documents").isna().all()
     assert shown["documents"].tolist() == [2, 0, 2]
 
@@ -131,8 +131,8 @@ def test_where_all_decisions_are_right_no_number_is_given_of_wrong_ones() -> Non
 def test_a_logit_of_nothing_is_for_the_lower_class() -> None:
     """z = 0 decides for class 0, alone and all together: the tie has one rule."""
     corpus = corpus_of(["o o"], labels=[0])
-    verdict = verax.examine(look_up_model({"o": (0.0, 0.0)}), corpus, "leakage")
-    found = wide(verdict.tables["leakage"]).iloc[0]
+    verdict = verax.examine(look_up_model({"o": (0.0, 0.0)}), corpus, "single_token")
+    found = wide(verdict.tables["single_token"]).iloc[0]
     assert found[["correct", "confidence", "alone", "agreeing"]].tolist() == [1, 0.5, 0.5, 1]
 
 
@@ -158,8 +158,8 @@ def test_each_item_is_put_to_the_head_alone(
         torch.manual_seed(2)
         model.head = Curved(12, model.head.linear.out_features).double()  # type: ignore[assignment]
     corpus = replace(planted, test=planted.test.take(np.arange(12)))
-    verdict = verax.examine(model, corpus, "leakage")
-    found = wide(verdict.tables["leakage"])
+    verdict = verax.examine(model, corpus, "single_token")
+    found = wide(verdict.tables["single_token"])
     for place, text in enumerate(corpus.test.tokens):
         trace = model.trace([text])
         items = 3 if slot.get("hierarchical") else len(text)
@@ -187,8 +187,8 @@ def test_only_items_that_say_the_same_agree_under_any_attention(
 ) -> None:
     """An affine head: where all items agree, every weighting of them decides the same."""
     model = make_model(classes=3)
-    leaks = wide(verax.examine(model, planted, "leakage").tables["leakage"])
-    table = verax.examine(model, planted, "fragility").tables["fragility"]
+    leaks = wide(verax.examine(model, planted, "single_token").tables["single_token"])
+    table = verax.examine(model, planted, "replacement").tables["replacement"]
     survived = table[table["measure"] == "survived"].groupby("id")["value"].min()
     assert (survived[leaks["agreeing"] == 1] == 1).all()
     assert (leaks["least"] <= leaks["alone"] + 1e-12).all()
@@ -222,26 +222,26 @@ def test_the_token_budget_and_the_seed_change_no_number(
     make_model: Make, planted: verax.Corpus, slot: dict[str, object]
 ) -> None:
     model = make_model(**slot)
-    whole = verax.examine(model, planted, "leakage").tables["leakage"]
+    whole = verax.examine(model, planted, "single_token").tables["single_token"]
     for how in ({"max_tokens": 60}, {"seed": 9}):
-        other = verax.examine(model, planted, "leakage", **how).tables["leakage"]  # type: ignore[arg-type]
+        other = verax.examine(model, planted, "single_token", **how).tables["single_token"]  # type: ignore[arg-type]
         pd.testing.assert_frame_equal(whole, other, atol=1e-5)
 
 
 def test_tables_survive_the_disk(verdict: verax.Verdict, tmp_path: Path) -> None:
     verdict.save(tmp_path / "v")
     again = load_verdict(tmp_path / "v")
-    assert list(again.tables) == ["leakage"]
-    pd.testing.assert_frame_equal(again.tables["leakage"], verdict.tables["leakage"])
+    assert list(again.tables) == ["single_token"]
+    pd.testing.assert_frame_equal(again.tables["single_token"], verdict.tables["single_token"])
     pd.testing.assert_frame_equal(again.summary(), verdict.summary())
 
 
 def test_without_labels_all_decisions_are_one_row(make_model: Make) -> None:
     model = make_model()
-    exam = LeakageExam(LeakageOptions(), 0, {})
+    exam = SingleTokenExam(SingleTokenOptions(), 0, {})
     exam.see(model, model.trace(["w1 w2 w3", "w4 w5"]))
     tables = exam.tables()
-    assert wide(tables["leakage"])["correct"].isna().all()
+    assert wide(tables["single_token"])["correct"].isna().all()
     summary = summarise(tables)
     assert summary["row"].unique().tolist() == ["all decisions"]
     assert summary.loc[summary["column"] == "a token alone", "value"].notna().all()

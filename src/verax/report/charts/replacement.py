@@ -14,7 +14,7 @@ _PANELS = ("F1", "macro F1", "accuracy", "decisions that survive")
 
 
 def charts(models: Models) -> Iterator[Chart]:
-    numbers = models.numbers("fragility", "fragility")
+    numbers = models.numbers("replacement", "replacement")
     numbers = numbers[numbers["column"].isin(_PANELS) & numbers["value"].notna()]
     if numbers.empty:
         return
@@ -27,8 +27,8 @@ def charts(models: Models) -> Iterator[Chart]:
     found = pd.concat(parts, ignore_index=True)
     found = found[["model", "panel", "row", "value", "low", "high", "n"]]
     yield made(
-        "fragility-scores",
-        "fragility",
+        "replacement-scores",
+        "replacement",
         "What becomes of decisions when attention is made uniform, or permuted",
         "The items stay as they are, the weights are replaced. Bars that are as long as under "
         "trained attention, and decisions that nearly all survive, mean that the model does not "

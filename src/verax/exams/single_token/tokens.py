@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from verax.exams.said import Said
+from verax.exams.item_evidence import ItemEvidence
 
 
 class Tokens:
@@ -25,15 +25,17 @@ class Tokens:
         self._parts: list[pd.DataFrame] = []
         self._held = 0
 
-    def add(self, said: Said, p: Tensor) -> None:
+    def add(self, evidence: ItemEvidence, p: Tensor) -> None:
         """Take some documents; p (batch, items), meaningless where masked."""
-        self._ids = np.sort(np.concatenate([self._ids, said.ids]))[: self.first]
-        rows = np.flatnonzero(said.ids <= self._ids[-1])
+        self._ids = np.sort(np.concatenate([self._ids, evidence.ids]))[: self.first]
+        rows = np.flatnonzero(evidence.ids <= self._ids[-1])
         if not len(rows):
             return
         chosen = torch.from_numpy(rows).to(p.device)
-        there, alone, weights = (t[chosen].cpu().numpy() for t in (said.mask, p, said.weights))
-        document = np.broadcast_to(said.ids[rows, None], there.shape)
+        there, alone, weights = (
+            t[chosen].cpu().numpy() for t in (evidence.mask, p, evidence.weights)
+        )
+        document = np.broadcast_to(evidence.ids[rows, None], there.shape)
         columns = {
             "id": document[there],
             "item": (there.cumsum(-1) - 1)[there],

@@ -19,22 +19,22 @@ DOCUMENTS = 5
 
 
 def charts(models: Models) -> Iterator[Chart]:
-    table = models.table("leakage")
+    table = models.table("single_token")
     if len(table):
         values = table[table["measure"].isin(list(_PANELS)) & table["value"].notna()]
         parts = [values[values["measure"] == m].assign(panel=p) for m, p in _PANELS.items()]
         drawn = pd.concat(parts, ignore_index=True)
         if len(drawn):
             yield _distribution(models, drawn)
-    tokens = models.table("leakage_tokens")
+    tokens = models.table("single_token_tokens")
     if len(tokens):
         yield _curves(models, tokens)
 
 
 def _distribution(models: Models, drawn: pd.DataFrame) -> Chart:
     return made(
-        "leakage-alone",
-        "leakage",
+        "single_token-alone",
+        "single_token",
         "How sure of the decision a single token is",
         "Above: the probability of the class decided for, had attention been on one token alone, "
         "averaged over a document's tokens. Below: what the model gives that class for the whole "
@@ -63,8 +63,8 @@ def _curves(models: Models, tokens: pd.DataFrame) -> Chart:
     few = bool((found.groupby(["panel", "model"]).size() <= 40).all())
     x = alt.X("place:Q", title="place in the text", axis=alt.Axis(tickMinStep=1, grid=False))
     return made(
-        "leakage-tokens",
-        "leakage",
+        "single_token-tokens",
+        "single_token",
         "What each token would say alone",
         "Along a text, the probability of the class that the model decided for, had attention been "
         "on that token alone. A line that is high throughout tells the decision everywhere; one "

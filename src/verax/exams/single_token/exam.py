@@ -1,4 +1,4 @@
-"""The leakage exam: how sure of the decision is each attended item by itself?"""
+"""The single_token exam: how sure of the decision is each attended item by itself?"""
 
 from __future__ import annotations
 
@@ -8,62 +8,62 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from verax.exams.leakage.tokens import Tokens
 from verax.exams.reading import check_finite, correct
-from verax.exams.said import ItemExam, Said
+from verax.exams.item_evidence import ItemExam, ItemEvidence
+from verax.exams.single_token.tokens import Tokens
 from verax.models.head import decisions, probabilities
 from verax.options import option
 
 
 @dataclass(frozen=True)
-class LeakageOptions:
+class SingleTokenOptions:
     curves: int = option(0, "keep what every token of the first so many documents says", minimum=0)
 
 
-class LeakageExam(ItemExam):
+class SingleTokenExam(ItemExam):
     """Per-token prediction probability (Tutek & Šnajder 2020, table 3).
 
     p_t is the probability of the class decided for, had attention been on item t alone: the head
     applied to h_t. A model whose neutral words are near the decision has spread its evidence over
     their states; one whose neutral words are near chance has not. Gives one table, or two:
 
-    leakage         items, correct, confidence (the model's own in its decision), alone (mean of p_t
-                    over the items), agreeing (share of items that alone decide the same), least,
-                    most
-    leakage_tokens  where `curves` asks for it; not by measure: id, item, p, weight (`Tokens`)
+    single_token         items, correct, confidence (the model's own in its decision), alone (mean
+                         of p_t over the items), agreeing (share of items that alone decide the
+                         same), least, most
+    single_token_tokens  where `curves` asks for it; not by measure: id, item, p, weight (`Tokens`)
     """
 
-    name = "leakage"
-    options_class = LeakageOptions
+    name = "single_token"
+    options_class = SingleTokenOptions
     _tokens: Tokens | None = None
 
-    def look(self, said: Said) -> None:
+    def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
-        check_finite(said.logits)
-        decided = decisions(said.logits)
-        p = alone(said.item_logits, decided)
-        same = (decisions(said.item_logits) == decided.unsqueeze(-1)) & said.mask
-        items = said.mask.sum(-1).double()
-        confidence = probabilities(said.logits.double()).gather(-1, decided.unsqueeze(-1))
+        check_finite(evidence.logits)
+        decided = decisions(evidence.logits)
+        p = alone(evidence.item_logits, decided)
+        same = (decisions(evidence.item_logits) == decided.unsqueeze(-1)) & evidence.mask
+        items = evidence.mask.sum(-1).double()
+        confidence = probabilities(evidence.logits.double()).gather(-1, decided.unsqueeze(-1))
         measures = {
             "items": items,
-            "correct": correct(said.labels, decided),
+            "correct": correct(evidence.labels, decided),
             "confidence": confidence.squeeze(-1),
-            "alone": (p * said.mask).sum(-1) / items,
+            "alone": (p * evidence.mask).sum(-1) / items,
             "agreeing": same.sum(-1) / items,
-            "least": torch.where(said.mask, p, 2.0).amin(-1),
-            "most": (p * said.mask).amax(-1),
+            "least": torch.where(evidence.mask, p, 2.0).amin(-1),
+            "most": (p * evidence.mask).amax(-1),
         }
-        everyone = torch.ones(len(said), dtype=torch.bool)
-        self.ledger.add("leakage", said.ids, measures, everyone)
+        everyone = torch.ones(len(evidence), dtype=torch.bool)
+        self.builder.add("single_token", evidence.ids, measures, everyone)
         if self.options.curves:
             self._tokens = self._tokens or Tokens(self.options.curves)
-            self._tokens.add(said, p)
+            self._tokens.add(evidence, p)
 
     def tables(self) -> dict[str, pd.DataFrame]:
         found = super().tables()
         if self._tokens is not None:
-            found["leakage_tokens"] = self._tokens.table()
+            found["single_token_tokens"] = self._tokens.table()
         return found
 
 

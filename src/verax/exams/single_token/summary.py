@@ -1,4 +1,4 @@
-"""Means of the leakage exam, over its tidy table."""
+"""Means of the single_token exam, over its tidy table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from verax.statistics import mean, mean_share, ratio
 
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Per-token probability by document and pooled, beside the model's own confidence."""
-    frame = wide(tables["leakage"])
+    frame = wide(tables["single_token"])
     parts = {"all decisions": frame}
     if frame["correct"].notna().any():
         parts = {
@@ -23,19 +23,19 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
             **parts,
         }
     rows = [cell for row, part in parts.items() for cell in _cells(row, part)]
-    return summary_frame("leakage", rows)
+    return summary_frame("single_token", rows)
 
 
 def _cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
     n = len(part)
     values = {name: part[name].to_numpy() for name in part.columns}
-    yield number_cell("leakage", row, "a token alone", mean(values["alone"]), n)
+    yield number_cell("single_token", row, "a token alone", mean(values["alone"]), n)
     sd = float(values["alone"].std(ddof=1)) if n > 1 else float("nan")
-    yield number_cell("leakage", row, "sd", (sd, float("nan"), float("nan")), n)
+    yield number_cell("single_token", row, "sd", (sd, float("nan"), float("nan")), n)
     pooled = ratio(values["alone"] * values["items"], values["items"])
-    yield number_cell("leakage", row, "pooled over tokens", pooled.interval, n)
-    yield number_cell("leakage", row, "confidence", mean(values["confidence"]), n)
-    yield percent_cell("leakage", row, "tokens that agree", mean_share(values["agreeing"]), n)
-    yield number_cell("leakage", row, "least", mean(values["least"]), n)
-    yield number_cell("leakage", row, "most", mean(values["most"]), n)
-    yield count_cell("leakage", row, "documents", n, n)
+    yield number_cell("single_token", row, "pooled over tokens", pooled.interval, n)
+    yield number_cell("single_token", row, "confidence", mean(values["confidence"]), n)
+    yield percent_cell("single_token", row, "tokens that agree", mean_share(values["agreeing"]), n)
+    yield number_cell("single_token", row, "least", mean(values["least"]), n)
+    yield number_cell("single_token", row, "most", mean(values["most"]), n)
+    yield count_cell("single_token", row, "documents", n, n)

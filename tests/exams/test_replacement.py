@@ -1,4 +1,4 @@
-"""The fragility exam: by hand, against the model run again, and against scikit-learn."""
+"""The replacement exam: by hand, against the model run again, and against scikit-learn."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from torch import Tensor, nn
 
 import verax
 from verax.exams import load_verdict
-from verax.exams.fragility.exam import FragilityExam, FragilityOptions
-from verax.exams.fragility.summary import summarise
+from verax.exams.replacement.exam import ReplacementExam, ReplacementOptions
+from verax.exams.replacement.summary import summarise
 from verax.exams.tables import wide
 from verax.models import AttentionClassifier
 from verax.models.counterfactual import permuted
@@ -44,7 +44,7 @@ class Curved(nn.Module):
 
 def decided(verdict: verax.Verdict, kind: str, measure: str = "decision") -> pd.DataFrame:
     """A row per document in order of id, a column per draw."""
-    table = verdict.tables["fragility"]
+    table = verdict.tables["replacement"]
     own = table[(table["attention"] == kind) & (table["measure"] == measure)]
     return own.pivot(index="id", columns="draw", values="value")
 
@@ -58,7 +58,7 @@ def sigmoid(z: float) -> float:
 
 def by_hand(**options: object) -> verax.Verdict:
     corpus = corpus_of(["a b c", "k l", "c", "a"], labels=[0, 1, 0, 0])
-    return verax.examine(look_up_model(WORDS), corpus, "fragility", **options)  # type: ignore[arg-type]
+    return verax.examine(look_up_model(WORDS), corpus, "replacement", **options)  # type: ignore[arg-type]
 
 
 def test_decisions_by_hand() -> None:
@@ -100,7 +100,7 @@ def test_permutations_by_hand() -> None:
 def test_the_summary_by_hand() -> None:
     """Labels 0, 1, 0, 0. Trained 0, 1, 1, 0: F1 ⅔, 3 of 4 right. Uniform 1, 1, 1, 0: ½, 2 of 4."""
     verdict = by_hand()
-    shown = verdict.summary("fragility")
+    shown = verdict.summary("replacement")
     assert shown.index.tolist() == ["trained", "uniform", PERMUTED]
     assert shown["F1"]["trained"] == pytest.approx(200 / 3)
     assert shown["F1"]["uniform"] == pytest.approx(50)
@@ -110,7 +110,7 @@ def test_the_summary_by_hand() -> None:
     assert shown["decisions that survive"].tolist()[:2] == pytest.approx([100, 75])
     moved = sigmoid(1 / 3) - sigmoid(-10 / 7)
     assert shown["TVD"].tolist()[:2] == pytest.approx([0, moved / 4], abs=1e-6)
-    documents = verdict.summary("fragility_documents")["value"]
+    documents = verdict.summary("replacement_documents")["value"]
     assert documents.to_dict() == {
         "documents": 4,
         "of one item, which no attention can change": 2,
@@ -120,9 +120,9 @@ def test_the_summary_by_hand() -> None:
 
 def test_units_and_how_many_documents() -> None:
     rows = by_hand().summary()
-    assert (rows["exam"] == "fragility").all()
+    assert (rows["exam"] == "replacement").all()
     assert (rows["n"] == 4).all()
-    units = rows[rows["table"] == "fragility"].groupby("column")["unit"].unique()
+    units = rows[rows["table"] == "replacement"].groupby("column")["unit"].unique()
     assert {name: unit.tolist() for name, unit in units.items()} == {
         "F1": ["percent"],
         "accuracy": ["percent"],
@@ -135,13 +135,13 @@ def test_units_and_how_many_documents() -> None:
 
 def test_with_one_item_every_attention_is_the_trained_one() -> None:
     model = look_up_model({"a": (1.0, 0.5), "b": (2.0, -0.5)})
-    verdict = verax.examine(model, corpus_of(["a", "b", "a"], labels=[1, 1, 0]), "fragility")
-    table = verdict.tables["fragility"]
+    verdict = verax.examine(model, corpus_of(["a", "b", "a"], labels=[1, 1, 0]), "replacement")
+    table = verdict.tables["replacement"]
     assert (table.loc[table["measure"] == "survived", "value"] == 1).all()
     assert (table.loc[table["measure"] == "tvd", "value"] == 0).all()
     row = "of one item, which no attention can change"
-    assert verdict.summary("fragility_documents")["value"][row] == 3
-    shown = verdict.summary("fragility")
+    assert verdict.summary("replacement_documents")["value"][row] == 3
+    shown = verdict.summary("replacement")
     assert shown[["Δ F1", "Δ accuracy"]].to_numpy().ravel().tolist() == pytest.approx([0] * 6)
 
 
@@ -204,7 +204,7 @@ def test_decisions_are_the_models_own_with_its_weights_replaced(
     """Every document read alone again, its attention replaced inside the model's own pass."""
     corpus = replace(planted, test=planted.test.take(np.arange(16)))
     model = centred(sharp(curved, **slot), corpus)
-    verdict = verax.examine(model, corpus, "fragility", permutations=3, seed=5)
+    verdict = verax.examine(model, corpus, "replacement", permutations=3, seed=5)
     kinds, measures = ("trained", "uniform", "permuted"), ("decision", "survived", "tvd")
     found = {k: {m: decided(verdict, k, m) for m in measures} for k in kinds}
     assert 0 < found["permuted"]["survived"].to_numpy().mean() < 1
@@ -224,7 +224,7 @@ def test_decisions_are_the_models_own_with_its_weights_replaced(
             assert decision == new.argmax()
             assert survived == (new.argmax() == own.argmax())
             assert tvd == pytest.approx(float((new - own).abs().sum()) / 2, abs=1e-6)
-    instances = wide(verdict.tables["fragility_instances"])
+    instances = wide(verdict.tables["replacement_instances"])
     assert instances["classes"].unique().tolist() == [slot.get("classes", 2)]
     items = model.trace(corpus.test.tokens).mask.sum(-1)
     assert instances["items"].tolist() == items.tolist()
@@ -240,12 +240,12 @@ def test_the_summary_is_scikit_learns(
 ) -> None:
     """F1 of class 1, or macro over all the model's classes; draws averaged."""
     model = centred(sharp(**slot), planted)
-    verdict = verax.examine(model, planted, "fragility")
+    verdict = verax.examine(model, planted, "replacement")
     labels = planted.test.labels
     classes = int(str(slot.get("classes", 2)))
     score = "F1" if classes == 2 else "macro F1"
     of = [1] if classes == 2 else list(range(classes))
-    shown = verdict.summary("fragility")
+    shown = verdict.summary("replacement")
     expected: dict[str, tuple[float, float]] = {}
     for kind in ("trained", "uniform", "permuted"):
         draws = decided(verdict, kind).to_numpy().T
@@ -272,8 +272,8 @@ def test_intervals_of_shares_are_wilsons_and_of_means_students(
 ) -> None:
     """Whether a document is right is a share; how often, over ten draws, is a mean."""
     model = centred(sharp(), planted)
-    verdict = verax.examine(model, planted, "fragility")
-    rows = verdict.summary().query("table == 'fragility'").set_index(["row", "column"])
+    verdict = verax.examine(model, planted, "replacement")
+    rows = verdict.summary().query("table == 'replacement'").set_index(["row", "column"])
     n, labels = len(planted.test), planted.test.labels[:, None]
     for kind in ("trained", "uniform"):
         right = int((decided(verdict, kind).to_numpy() == labels).sum())
@@ -292,8 +292,8 @@ def test_intervals_of_shares_are_wilsons_and_of_means_students(
 
 def test_what_is_so_by_definition_has_no_interval(sharp: Make, planted: verax.Corpus) -> None:
     """Trained attention is no distance from itself: no other documents would have made it one."""
-    verdict = verax.examine(centred(sharp(), planted), planted, "fragility")
-    rows = verdict.summary().query("table == 'fragility'").set_index(["row", "column"])
+    verdict = verax.examine(centred(sharp(), planted), planted, "replacement")
+    rows = verdict.summary().query("table == 'replacement'").set_index(["row", "column"])
     for column, value in (("TVD", 0), ("decisions that survive", 100), ("Δ F1", 0)):
         found, low, high = rows.loc[("trained", column), ["value", "low", "high"]]
         assert found == value
@@ -304,13 +304,13 @@ def test_what_is_so_by_definition_has_no_interval(sharp: Make, planted: verax.Co
 def test_intervals_of_differences_are_paired(sharp: Make, planted: verax.Corpus) -> None:
     """Student's interval of how often each document is right, less whether it was."""
     model = centred(sharp(), planted)
-    verdict = verax.examine(model, planted, "fragility")
+    verdict = verax.examine(model, planted, "replacement")
     labels = planted.test.labels[:, None]
     right = {
         kind: (decided(verdict, kind).to_numpy() == labels).mean(1)
         for kind in ("trained", "permuted")
     }
-    rows = verdict.summary().query("table == 'fragility'").set_index(["row", "column"])
+    rows = verdict.summary().query("table == 'replacement'").set_index(["row", "column"])
     difference = right["permuted"] - right["trained"]
     expected = stats.ttest_1samp(difference, 0).confidence_interval(0.95)
     found = rows.loc[(PERMUTED, "Δ accuracy"), ["low", "high"]].tolist()
@@ -326,8 +326,8 @@ def test_permuting_hurts_a_model_that_looks_at_the_evidence() -> None:
         "planted", documents=300, evidence=2, distractors=1, vocabulary=40, lexicon=3
     )
     model = verax.train(corpus, encoder="none", embedding_size=12, epochs=8, lr=3e-2, seed=1)
-    verdict = verax.examine(model, corpus, "fragility")
-    shown = verdict.summary("fragility")
+    verdict = verax.examine(model, corpus, "replacement")
+    shown = verdict.summary("replacement")
     assert shown.loc["trained", "F1"] > 90
     assert shown.loc["trained", "F1"] == pytest.approx(100 * model.record["test"]["f1"])
     assert (shown.loc[["uniform", PERMUTED], "Δ F1"] < -20).all()
@@ -341,11 +341,11 @@ def test_constant_attention_changes_nothing(
     model = sharp(**slot)
     with torch.no_grad():
         model.attention.alignment.query.zero_()
-    verdict = verax.examine(centred(model, planted), planted, "fragility")
-    table = verdict.tables["fragility"]
+    verdict = verax.examine(centred(model, planted), planted, "replacement")
+    table = verdict.tables["replacement"]
     assert (table.loc[table["measure"] == "survived", "value"] == 1).all()
     np.testing.assert_allclose(table.loc[table["measure"] == "tvd", "value"], 0, atol=1e-9)
-    shown = verdict.summary("fragility")
+    shown = verdict.summary("replacement")
     score = "F1" if len(model.classes) == 2 else "macro F1"
     np.testing.assert_allclose(shown[[f"Δ {score}", "Δ accuracy"]], 0, atol=1e-9)
     assert shown["decisions that survive"].tolist() == pytest.approx([100] * 3)
@@ -357,18 +357,18 @@ def test_constant_attention_changes_nothing(
 def test_so_many_permutations_fewer_the_first_of_more(sharp: Make, planted: verax.Corpus) -> None:
     model = sharp()
     many, few = (
-        verax.examine(model, planted, "fragility", permutations=n, seed=2) for n in (10, 3)
+        verax.examine(model, planted, "replacement", permutations=n, seed=2) for n in (10, 3)
     )
     assert decided(few, "permuted").equals(decided(many, "permuted")[[0, 1, 2]])
-    assert few.summary("fragility").index.tolist()[-1] == "permuted (3 draws)"
-    assert few.manifest["options"] == {"fragility": {"permutations": 3}}
+    assert few.summary("replacement").index.tolist()[-1] == "permuted (3 draws)"
+    assert few.manifest["options"] == {"replacement": {"permutations": 3}}
     for kind in ("trained", "uniform"):
         assert decided(many, kind).columns.tolist() == [0]
 
 
 def test_the_seed_decides_permutations_and_nothing_else(sharp: Make, planted: verax.Corpus) -> None:
     model = sharp()
-    one, again, other = (verax.examine(model, planted, "fragility", seed=s) for s in (0, 0, 1))
+    one, again, other = (verax.examine(model, planted, "replacement", seed=s) for s in (0, 0, 1))
     for name, table in one.tables.items():
         pd.testing.assert_frame_equal(table, again.tables[name])
     for kind in ("trained", "uniform"):
@@ -381,7 +381,7 @@ def test_the_token_budget_changes_no_number(
     make_model: Make, planted: verax.Corpus, slot: dict[str, object]
 ) -> None:
     model = make_model(**slot)
-    whole, cut = (verax.examine(model, planted, "fragility", max_tokens=n) for n in (10**5, 60))
+    whole, cut = (verax.examine(model, planted, "replacement", max_tokens=n) for n in (10**5, 60))
     for name, table in whole.tables.items():
         other = cut.tables[name]
         assert table.drop(columns="value").equals(other.drop(columns="value"))
@@ -400,15 +400,15 @@ def test_bad_options_are_one_line(
     make_model: Make, planted: verax.Corpus, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(verax.VeraxError, match=message):
-        verax.examine(make_model(), planted, "fragility", **options)  # type: ignore[arg-type]
+        verax.examine(make_model(), planted, "replacement", **options)  # type: ignore[arg-type]
 
 
 def test_tables_are_tidy_and_survive_the_disk(
     make_model: Make, planted: verax.Corpus, tmp_path: Path
 ) -> None:
-    verdict = verax.examine(make_model(), planted, "fragility")
-    assert list(verdict.tables) == ["fragility", "fragility_instances"]
-    table = verdict.tables["fragility"]
+    verdict = verax.examine(make_model(), planted, "replacement")
+    assert list(verdict.tables) == ["replacement", "replacement_instances"]
+    table = verdict.tables["replacement"]
     assert table.columns.tolist() == ["id", "attention", "draw", "measure", "value"]
     assert not table.drop(columns="value").duplicated().any()
     assert len(table) == len(planted.test) * (1 + 1 + 10) * 3
@@ -424,11 +424,11 @@ def test_tables_are_tidy_and_survive_the_disk(
 
 def test_without_labels_decisions_survive_but_are_not_scored(make_model: Make) -> None:
     model = make_model()
-    exam = FragilityExam(FragilityOptions(), 0, {})
+    exam = ReplacementExam(ReplacementOptions(), 0, {})
     exam.see(model, model.trace(["w1 w2 w3", "w4 w5"]))
     tables = exam.tables()
-    assert wide(tables["fragility_instances"])[["label", "correct"]].isna().all(axis=None)
-    rows = summarise(tables).query("table == 'fragility'")
+    assert wide(tables["replacement_instances"])[["label", "correct"]].isna().all(axis=None)
+    rows = summarise(tables).query("table == 'replacement'")
     scored = rows["column"].isin(["F1", "Δ F1", "accuracy", "Δ accuracy"])
     assert rows.loc[scored, ["value", "low", "high"]].isna().all(axis=None)
     assert rows.loc[~scored, "value"].notna().all()
@@ -439,10 +439,10 @@ def test_a_decision_that_rounding_makes_is_counted() -> None:
     model = look_up_model({"a": (0.0, 1e-4), "b": (0.0, 1e-4)})
     head = model.head.forward
     model.head.forward = lambda context: head(context) - 2e-4 * (context.dim() == 2)  # type: ignore[method-assign]
-    verdict = verax.examine(model, corpus_of(["a b", "b"]), "fragility")
+    verdict = verax.examine(model, corpus_of(["a b", "b"]), "replacement")
     row = "decision differs from the model's own, in single precision"
-    assert verdict.summary("fragility_documents")["value"][row] == 2
-    assert wide(verdict.tables["fragility_instances"])["decision_differs"].tolist() == [1, 1]
+    assert verdict.summary("replacement_documents")["value"][row] == 2
+    assert wide(verdict.tables["replacement_instances"])["decision_differs"].tolist() == [1, 1]
     assert decided(verdict, "trained")[0].tolist() == [1, 1]
     for kind in ("trained", "uniform", "permuted"):
         assert (decided(verdict, kind, "survived") == 1).all(axis=None)
@@ -455,4 +455,4 @@ def test_a_head_that_wrongly_says_it_is_affine_is_refused(
     model.head = Curved(12, 1)  # type: ignore[assignment]
     model.head.affine = True
     with pytest.raises(verax.VeraxError, match="the head says it is affine"):
-        verax.examine(model, planted, "fragility")
+        verax.examine(model, planted, "replacement")

@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 
 from verax.errors import VeraxError, nearest
-from verax.exams.leakage.exam import alone
+from verax.exams.single_token.exam import alone
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, probabilities
 

@@ -1,4 +1,4 @@
-"""F1, accuracy and survival under each attention, over the fragility exam's tidy tables."""
+"""F1, accuracy and survival under each attention, over the replacement exam's tidy tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from verax.statistics.missing import Values
 
 
 @dataclass(frozen=True, eq=False)
-class Fragility:
+class Replacement:
     """What a split's decisions come to under one kind of attention; draws are averaged.
 
     score is F1 of the positive class, or the mean of all classes' where there are more than two;
@@ -30,14 +30,14 @@ class Fragility:
     tvd: Values
 
 
-def fragilities(tables: Mapping[str, pd.DataFrame]) -> dict[str, Fragility]:
+def replacements(tables: Mapping[str, pd.DataFrame]) -> dict[str, Replacement]:
     """Attention → what it comes to, over the documents in order of id."""
-    labels = measured(tables["fragility_instances"], "label")[0]
-    classes = int(measured(tables["fragility_instances"], "classes")[0, 0])
+    labels = measured(tables["replacement_instances"], "label")[0]
+    classes = int(measured(tables["replacement_instances"], "classes")[0, 0])
     found = {}
-    for kind, part in tables["fragility"].groupby("attention", sort=False, observed=True):
+    for kind, part in tables["replacement"].groupby("attention", sort=False, observed=True):
         decided, survived, tvd = (measured(part, name) for name in ("decision", "survived", "tvd"))
-        found[str(kind)] = Fragility(
+        found[str(kind)] = Replacement(
             score=average([f1(labels, row, classes) for row in decided]),
             correct=np.where(np.isnan(labels), np.nan, decided == labels).mean(axis=0),
             survived=survived.mean(axis=0),
@@ -48,44 +48,46 @@ def fragilities(tables: Mapping[str, pd.DataFrame]) -> dict[str, Fragility]:
 
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """F1, accuracy, and how many decisions survive; differences from trained attention."""
-    instances = wide(tables["fragility_instances"])
+    instances = wide(tables["replacement_instances"])
     n = len(instances)
     rows: list[Cell] = [
-        count_cell("fragility_documents", "documents", "value", n, n),
+        count_cell("replacement_documents", "documents", "value", n, n),
         count_cell(
-            "fragility_documents",
+            "replacement_documents",
             "of one item, which no attention can change",
             "value",
             int((instances["items"] == 1).sum()),
             n,
         ),
         count_cell(
-            "fragility_documents",
+            "replacement_documents",
             "decision differs from the model's own, in single precision",
             "value",
             int(instances["decision_differs"].sum()),
             n,
         ),
     ]
-    found = fragilities(tables)
+    found = replacements(tables)
     classes = int(instances["classes"].iloc[0])
     trained = found["trained"]
-    draws = tables["fragility"].loc[tables["fragility"]["attention"] == "permuted", "draw"]
+    draws = tables["replacement"].loc[tables["replacement"]["attention"] == "permuted", "draw"]
     for kind, own in found.items():
         row = f"permuted ({draws.nunique()} draws)" if kind == "permuted" else kind
         rows += [*_cells(row, own, trained, n, classes)]
-    return summary_frame("fragility", rows)
+    return summary_frame("replacement", rows)
 
 
-def _cells(row: str, own: Fragility, trained: Fragility, n: int, classes: int) -> Iterator[Cell]:
+def _cells(
+    row: str, own: Replacement, trained: Replacement, n: int, classes: int
+) -> Iterator[Cell]:
     score = "F1" if classes == 2 else "macro F1"
-    yield percent_cell("fragility", row, score, within_one(own.score.interval), n)
-    yield points_cell("fragility", row, f"Δ {score}", (own.score - trained.score).interval, n)
-    yield percent_cell("fragility", row, "accuracy", mean_share(own.correct), n)
+    yield percent_cell("replacement", row, score, within_one(own.score.interval), n)
+    yield points_cell("replacement", row, f"Δ {score}", (own.score - trained.score).interval, n)
+    yield percent_cell("replacement", row, "accuracy", mean_share(own.correct), n)
     difference = (share(own.correct) - share(trained.correct)).interval
-    yield points_cell("fragility", row, "Δ accuracy", difference, n)
+    yield points_cell("replacement", row, "Δ accuracy", difference, n)
     # trained attention leaves its own decisions and outputs alone by definition: no interval
     survived = (1.0, math.nan, math.nan) if own is trained else mean_share(own.survived)
     tvd = (0.0, math.nan, math.nan) if own is trained else within_one(mean(own.tvd))
-    yield percent_cell("fragility", row, "decisions that survive", survived, n)
-    yield number_cell("fragility", row, "TVD", tvd, n)
+    yield percent_cell("replacement", row, "decisions that survive", survived, n)
+    yield number_cell("replacement", row, "TVD", tvd, n)

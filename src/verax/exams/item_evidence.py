@@ -24,7 +24,7 @@ HELD = 2**15
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class ItemEvidence:
     """Documents of one trace, or of several with an affine head, without their vectors.
 
     ids, keys    (batch,)   labels (batch,) float64, NaN where there are none
@@ -43,7 +43,7 @@ class Said:
     trace: Trace | None = None
 
     @classmethod
-    def of(cls, trace: Trace) -> Said:
+    def of(cls, trace: Trace) -> ItemEvidence:
         return cls(
             trace.ids,
             trace.batch.keys,
@@ -56,7 +56,7 @@ class Said:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Said]) -> Said:
+    def joined(cls, parts: Sequence[ItemEvidence]) -> ItemEvidence:
         """Several with affine heads as one, padded to the widest."""
         if len(parts) == 1:
             return parts[0]
@@ -97,21 +97,21 @@ class ItemExam(Exam):
     gone, and many small operations would cost more than they do.
     """
 
-    _parts: list[Said] | None = None
+    _parts: list[ItemEvidence] | None = None
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Take one batch."""
-        said = Said.of(trace)
-        if said.trace is not None:
-            self.look(said)
+        evidence = ItemEvidence.of(trace)
+        if evidence.trace is not None:
+            self.look(evidence)
             return
-        self._parts = [*(self._parts or []), said]
+        self._parts = [*(self._parts or []), evidence]
         if sum(part.mask.numel() for part in self._parts) >= HELD:
             self._flush()
 
     @abstractmethod
-    def look(self, said: Said) -> None:
+    def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -122,4 +122,4 @@ class ItemExam(Exam):
     def _flush(self) -> None:
         parts, self._parts = self._parts, None
         if parts:
-            self.look(Said.joined(parts))
+            self.look(ItemEvidence.joined(parts))

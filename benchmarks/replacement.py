@@ -1,6 +1,6 @@
-"""What do fragility and leakage cost beside the encoder pass they share?
+"""What do replacement and single_token cost beside the encoder pass they share?
 
-    python benchmarks/fragility.py [--repeats 5] [--out fragility.parquet]
+    python benchmarks/replacement.py [--repeats 5] [--out replacement.parquet]
 
 Reads a split once, as `examine` does, with Tutek & Šnajder's BiLSTM (150 + 150 over 300-d vectors,
 untrained: the time is the same), and times what the encoder takes and what each exam takes of every
@@ -20,10 +20,10 @@ import torch
 
 import verax
 from verax.corpora.batching import MAX_TOKENS
-from verax.exams.fragility.exam import FragilityExam, FragilityOptions
-from verax.exams.fragility.summary import summarise as summarise_fragility
-from verax.exams.leakage.exam import LeakageExam, LeakageOptions
-from verax.exams.leakage.summary import summarise as summarise_leakage
+from verax.exams.replacement.exam import ReplacementExam, ReplacementOptions
+from verax.exams.replacement.summary import summarise as summarise_replacement
+from verax.exams.single_token.exam import SingleTokenExam, SingleTokenOptions
+from verax.exams.single_token.summary import summarise as summarise_single_token
 from verax.models import Trace
 from verax.models.attention import pool
 from verax.models.counterfactual import permuted
@@ -31,7 +31,7 @@ from verax.models.head import decisions
 
 CORPORA = {"rotten_tomatoes": "test", "all of rotten_tomatoes": "train", "imdb_reviews": "test"}
 LIMITS = {"imdb_reviews": 500}
-SUMMARIES = {"fragility": summarise_fragility, "leakage": summarise_leakage}
+SUMMARIES = {"replacement": summarise_replacement, "single_token": summarise_single_token}
 
 
 def timed(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
@@ -58,8 +58,8 @@ def through_head(trace: Trace, draws: int) -> None:
 
 def measure(model: verax.AttentionClassifier, documents: verax.Documents) -> dict[str, float]:
     exams = {
-        "fragility": FragilityExam(FragilityOptions(), 0, {}),
-        "leakage": LeakageExam(LeakageOptions(), 0, {}),
+        "replacement": ReplacementExam(ReplacementOptions(), 0, {}),
+        "single_token": SingleTokenExam(SingleTokenOptions(), 0, {}),
     }
     encoded = model.read(documents)
     took = dict.fromkeys(["encoder", *exams, "one by one", "through the head", "summaries"], 0.0)
@@ -97,8 +97,8 @@ def main() -> None:
         found = pd.DataFrame([measure(model, documents) for _ in range(given.repeats)])
         shares = found.div(found["encoder"], axis=0).median()
         row = {"corpus": shown, "documents": len(documents), **shares.to_dict()}
-        row["fragility + leakage"] = float(
-            ((found["fragility"] + found["leakage"]) / found["encoder"]).median()
+        row["replacement + single_token"] = float(
+            ((found["replacement"] + found["single_token"]) / found["encoder"]).median()
         )
         rows.append({**row, "encoder, seconds": float(found["encoder"].median())})
     frame = pd.DataFrame(rows)

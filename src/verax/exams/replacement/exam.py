@@ -1,0 +1,68 @@
+"""The replacement exam: decisions under uniform and permuted attention, from one encoder pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from verax.exams.reading import check_affine, check_finite, correct
+from verax.exams.item_evidence import ItemExam, ItemEvidence
+from verax.models.counterfactual import permuted, uniform
+from verax.models.head import decisions, probabilities
+from verax.options import option
+
+
+@dataclass(frozen=True)
+class ReplacementOptions:
+    permutations: int = option(10, "random orders of each document's attention weights", minimum=1)
+
+
+class ReplacementExam(ItemExam):
+    """Whether decisions survive when attention is replaced and all else stays (Tutek & Šnajder).
+
+    Gives two tables:
+
+    replacement_instances  items, classes, label, correct, decision_differs (from the model's own,
+                           in single precision)
+    replacement            by `attention` (trained, uniform, permuted) and `draw`: decision,
+                           survived (1 where it is the one under trained attention), tvd (total
+                           variation distance of the output from that under trained attention)
+
+    Trained attention takes the same way as the others, in double precision, so that differences
+    come from the weights alone.
+    """
+
+    name = "replacement"
+    options_class = ReplacementOptions
+
+    def look(self, evidence: ItemEvidence) -> None:
+        """Examine some documents."""
+        check_finite(evidence.logits)
+        draws = self.options.permutations
+        own = torch.stack([evidence.weights.double(), uniform(evidence.mask)])
+        shuffled = permuted(evidence.weights, evidence.mask, evidence.keys, self.seed, draws)
+        logits = evidence.logits_under(torch.cat([own, shuffled.double()]))
+        if evidence.is_affine:
+            check_affine(evidence.logits, logits[0])
+        decided, shares = decisions(logits), probabilities(logits)
+        measures = {
+            "decision": decided,
+            "survived": decided == decided[0],
+            "tvd": (shares - shares[0]).abs().sum(-1) / 2,
+        }
+        labels: list[dict[str, str | int]] = [
+            {"attention": "trained", "draw": 0},
+            {"attention": "uniform", "draw": 0},
+        ]
+        labels += [{"attention": "permuted", "draw": draw} for draw in range(draws)]
+        everyone = torch.ones(len(evidence), dtype=torch.bool)
+        self.builder.add("replacement", evidence.ids, measures, everyone, labels)
+        measures = {
+            "items": evidence.mask.sum(-1),
+            "classes": torch.full_like(decided[0], shares.shape[-1]),
+            "label": evidence.labels,
+            "correct": correct(evidence.labels, decided[0]),
+            "decision_differs": decided[0] != decisions(evidence.logits),
+        }
+        self.builder.add("replacement_instances", evidence.ids, measures, everyone)

@@ -7,8 +7,8 @@
 Every model is trained by their protocol (BiLSTM as wide as the word vectors, batch 32, lr 1e-3,
 weight decay 1e-5, clip 5, balanced classes, best validation F1 of 8 epochs), scored on validation
 as strength auto does, and put through replacement and single_token on test and information on
-train and test, for the 1,000 most frequent and for 1,000 sampled words. On `planted` the attention on the
-evidence is measured too.
+train and test, for the 1,000 most frequent and for 1,000 sampled words. On `planted` the attention
+on the evidence is measured too.
 
 main        base, concat, residual, tying 0.01 to 30 and masked LM 0.1, 0.3, 1, 3, 5; word
             vectors trained, but frozen for the masked LM, beside a base with frozen ones

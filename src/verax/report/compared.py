@@ -26,7 +26,7 @@ TITLES = {
     "dispersion": "dispersion: how spread attention and influence are, 1 where all have the same",
     "replacement": "replacement: decisions when attention is replaced and all else stays",
     "information": "information: what is left of a word in its state",
-    "single_token": "single token: the decision, had attention been on one alone; of correct decisions",
+    "single_token": "single token: the decision by one token alone; of correct decisions",
     "adversary": "adversary: how far another attention can be that keeps the probability",
 }
 CURVES = "curves"

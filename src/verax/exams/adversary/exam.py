@@ -19,8 +19,8 @@ from verax.exams.adversary.most_divergent import (
     most_divergent,
 )
 from verax.exams.adversary.search import Found, SearchOptions, search, search_through
+from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.reading import check_affine, check_finite, correct
-from verax.exams.item_evidence import ItemExam, ItemEvidence
 from verax.models.counterfactual import permuted
 from verax.models.head import decisions, probabilities
 from verax.options import option, parse

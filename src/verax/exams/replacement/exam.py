@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
+from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.reading import check_affine, check_finite, correct
-from verax.exams.item_evidence import ItemExam, ItemEvidence
 from verax.models.counterfactual import permuted, uniform
 from verax.models.head import decisions, probabilities
 from verax.options import option

@@ -8,8 +8,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.reading import check_finite, correct
-from verax.exams.item_evidence import ItemExam, ItemEvidence
 from verax.exams.single_token.tokens import Tokens
 from verax.models.head import decisions, probabilities
 from verax.options import option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -30,6 +30,8 @@ class Exam(ABC):
 
     name: str
     options_class: type
+    charts: ClassVar[str | None] = None
+    """The module that draws its charts, imported only where they are drawn."""
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError
 from verax.exams.verdict import COLUMNS, Verdict
 from verax.report.bounds import cut
@@ -14,8 +15,6 @@ from verax.report.witness import DOCUMENTS, SEEDS, Witness
 from verax.statistics.seeds import over_seeds
 from verax.studies import StudyResults
 
-MOST_CHARTED = 8
-"""Configurations in one chart: colours that can be told apart."""
 _LABEL = "configuration"
 _KEY = ["exam", "table", "row", "column", "unit"]
 _SPEAKING = ("corpus", "encoder", "attention", "projection", "grounding")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from verax.drawing.rendering import printable
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
 from verax.papers.checking import Checked
@@ -17,7 +18,6 @@ from verax.report.cells import study_witnesses
 from verax.report.headline import caveats, headline
 from verax.report.markup import element, named, text
 from verax.report.numerals import interval, numeral
-from verax.report.rendering import printable
 from verax.report.tables import html_table
 from verax.report.witness import Number, Witness
 from verax.report.words import statements

@@ -79,6 +79,7 @@ class AdversaryExam(ItemExam):
 
     name = "adversary"
     options_class = AdversaryOptions
+    charts = "verax.exams.adversary.charts"
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""

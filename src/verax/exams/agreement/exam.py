@@ -53,6 +53,7 @@ class AgreementExam(Exam):
 
     name = "agreement"
     options_class = AgreementOptions
+    charts = "verax.exams.agreement.charts"
 
     def __init__(
         self,

@@ -63,6 +63,7 @@ class DispersionExam(Exam):
 
     name = "dispersion"
     options_class = DispersionOptions
+    charts = "verax.exams.dispersion.charts"
 
     def __init__(
         self,

@@ -47,6 +47,7 @@ class ErasureExam(Exam):
 
     name = "erasure"
     options_class = ErasureOptions
+    charts = "verax.exams.erasure.charts"
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:

@@ -68,6 +68,7 @@ class InformationExam(Exam):
 
     name = "information"
     options_class = InformationOptions
+    charts = "verax.exams.information.charts"
 
     def __init__(
         self,

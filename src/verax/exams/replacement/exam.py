@@ -35,6 +35,7 @@ class ReplacementExam(ItemExam):
 
     name = "replacement"
     options_class = ReplacementOptions
+    charts = "verax.exams.replacement.charts"
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""

@@ -35,6 +35,7 @@ class SingleTokenExam(ItemExam):
 
     name = "single_token"
     options_class = SingleTokenOptions
+    charts = "verax.exams.single_token.charts"
     _tokens: Tokens | None = None
 
     def look(self, evidence: ItemEvidence) -> None:

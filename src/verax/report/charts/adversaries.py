@@ -9,11 +9,12 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import data
-from verax.report.charts.placing import sides, texts
-from verax.report.charts.series import Series, shown_names
-from verax.report.charts.ticks import reach
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import data
+from verax.drawing.names import shown_names
+from verax.drawing.placing import sides, texts
+from verax.drawing.series import Series
+from verax.drawing.ticks import reach
 from verax.studies.adversaries.adversaries import Adversaries
 from verax.studies.adversaries.measuring import BASE
 

@@ -9,13 +9,14 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import intervals, lines
-from verax.report.charts.series import MOST, Series, shown_names
-from verax.report.charts.single_token import LONGEST
-from verax.report.charts.ticks import reach
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import intervals, lines
+from verax.drawing.names import MOST_CHARTED, shown_names
+from verax.drawing.rendering import printable
+from verax.drawing.series import Series
+from verax.drawing.ticks import reach
+from verax.exams.single_token.charts import LONGEST
 from verax.report.compared import CURVES, TITLES, called, direction, shown_rows
-from verax.report.rendering import printable
 from verax.studies import Comparison
 from verax.studies.comparison.directions import PERCENT, POINTS
 
@@ -43,7 +44,7 @@ def charts(comparison: Comparison) -> Iterator[Chart]:
 
 
 def _differences(exam: str, rows: pd.DataFrame, comparison: Comparison) -> Chart:
-    groups = [group for group in comparison.groups if group in set(rows["group"])][:MOST]
+    groups = [group for group in comparison.groups if group in set(rows["group"])][:MOST_CHARTED]
     rows = rows[rows["group"].isin(groups)]
     names = dict(zip(groups, shown_names(groups, _NAME), strict=True))
     labels = _labels(rows)
@@ -102,7 +103,7 @@ def _around_zero(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _curves(curves: pd.DataFrame) -> Chart:
-    models = list(dict.fromkeys(curves["model"]))[:MOST]
+    models = list(dict.fromkeys(curves["model"]))[:MOST_CHARTED]
     names = dict(zip(models, shown_names(models, _NAME), strict=True))
     parts = []
     for model, own in curves[curves["model"].isin(models)].groupby("model", sort=False):

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import altair as alt
 import pandas as pd
 
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import lines
-from verax.report.charts.series import MOST, Series, shown_names
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import lines
+from verax.drawing.names import MOST_CHARTED, shown_names
+from verax.drawing.series import Series
 from verax.studies.sweep import Sweep
 
 _TAUTOLOGY = "items attention : gradient-detached"
@@ -70,7 +71,7 @@ def _split(points: pd.DataFrame, start: str, panel: str) -> pd.DataFrame:
 
 
 def _lines(frame: pd.DataFrame, title: str, domain: Sequence[float]) -> object:
-    names = list(dict.fromkeys(frame["line"]))[:MOST]
+    names = list(dict.fromkeys(frame["line"]))[:MOST_CHARTED]
     shown = dict(zip(names, shown_names(names), strict=True))
     frame = frame[frame["line"].isin(names)].assign(line=frame["line"].map(shown))
     lams = sorted(float(lam) for lam in set(frame["lam"]))

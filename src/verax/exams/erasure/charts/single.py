@@ -9,12 +9,13 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import side_by_side
+from verax.drawing.rendering import CATEGORIES, GRID, INK
+from verax.drawing.series import Models, Series, of_column
+from verax.drawing.ticks import reach
+from verax.exams.erasure.measures import NAME, NEGATIVE, tenth_of
 from verax.exams.tables import wide
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import side_by_side
-from verax.report.charts.series import Models, Series, of_column
-from verax.report.charts.ticks import reach
-from verax.report.rendering import CATEGORIES, GRID, INK
 
 POINTS = 800
 """Of all models together; a file of more is slow to show."""
@@ -24,10 +25,11 @@ _MINUS = "replace(format(datum.value, '~g'), '-', '−')"
 
 
 def charts(models: Models) -> Iterator[Chart]:
+    """ΔJS against Δα, and how many documents have a negative one in each tenth of Δα."""
     points = _points(models)
     if len(points):
         yield _scatter(models, points)
-    negatives = models.numbers("erasure", "negative_delta_js")
+    negatives = models.numbers(NAME, NEGATIVE.id)
     if len(of_column(negatives, "documents")):
         yield _negatives(models, negatives)
 
@@ -51,7 +53,7 @@ def _points(models: Models) -> pd.DataFrame:
 def _scatter(models: Models, points: pd.DataFrame) -> Chart:
     return made(
         "erasure-delta-js",
-        "erasure",
+        NAME,
         "ΔJS against Δα: erasing the top item by attention, and a random other",
         "A point a document: how much more the output moves when the item with most weight is "
         "erased than when a random other is (ΔJS), against how much more weight it had (Δα). "
@@ -101,13 +103,13 @@ def _negatives(models: Models, numbers: pd.DataFrame) -> Chart:
     parts = []
     for column, kind in (("documents", "all"), ("negative", "with ΔJS < 0")):
         own = of_column(numbers, column)[["model", "row", "value"]]
-        # rows are called "Δα 0.0 to 0.1"
-        place = own["row"].str.extract(r"([\d.]+) to ([\d.]+)").astype(float)
-        parts.append(own.assign(kind=kind, low=place[0], high=place[1]))
+        ends = [tenth_of(row) for row in own["row"]]
+        own = own.assign(kind=kind, low=[low for low, _ in ends], high=[high for _, high in ends])
+        parts.append(own.drop(columns="row"))
     bars = pd.concat(parts, ignore_index=True)
     return made(
         "erasure-negative",
-        "erasure",
+        NAME,
         "Negative ΔJS by Δα",
         "For each tenth of Δα, all documents (grey) and those where a random item mattered more "
         "than the top one (coloured). Coloured bars far to the right are documents where attention "

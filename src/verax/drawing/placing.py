@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from verax.report.rendering import PAPER
+from verax.drawing.rendering import PAPER
 
 Point = tuple[float, float]
 _SIDES: Mapping[str, tuple[int, int]] = {

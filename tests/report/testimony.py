@@ -41,20 +41,20 @@ def verdict(*cells: Cell, **manifest: Any) -> Verdict:
 
 
 def optimal(value: float, low: float, high: float) -> Cell:
-    return cell("erasure", "excess", "attention", "optimal", value, low, high, "percent")
+    return cell("erasure", "erasure.excess", "attention", "optimal", value, low, high, "percent")
 
 
 def part_optimal(value: float, low: float, high: float, row: str = "attention") -> Cell:
     """Of the documents that change before all is erased."""
-    column = "optimal where part is enough"
-    return cell("erasure", "excess", row, column, value, low, high, "percent")
+    place = ("erasure", "erasure.excess", row, "optimal_in_part")
+    return cell(*place, value, low, high, "percent")
 
 
 def more_than_random(value: float, low: float, high: float) -> Cell:
-    given = (value, low, high, "points")
-    return cell("erasure", "excess", "attention", "more than random", *given)
+    place = ("erasure", "erasure.excess", "attention", "beyond_random")
+    return cell(*place, value, low, high, "points")
 
 
 def survives(value: float, low: float, high: float) -> Cell:
-    given = (value, low, high, "percent")
-    return cell("replacement", "replacement", "uniform", "decisions that survive", *given)
+    place = ("replacement", "replacement", "uniform", "survival")
+    return cell(*place, value, low, high, "percent")

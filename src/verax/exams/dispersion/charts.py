@@ -37,7 +37,7 @@ def charts(models: Models) -> Iterator[Chart]:
     values = values[(values["measure"] == "entropy") & values["value"].notna()]
     if values.empty:
         return
-    drawn = values.assign(panel=values["row"].map(_words))
+    drawn = values.assign(panel=values["row"].map(row_words))
     yield made(
         "dispersion-histogram",
         NAME,
@@ -61,7 +61,7 @@ def _boxes(models: Models, values: pd.DataFrame) -> Chart:
     averages = numbers.set_index(["model", "row"])["value"].to_dict()
     places = zip(drawn["model"], drawn["row"], strict=True)
     drawn["mean"] = [averages.get(place) for place in places]
-    drawn = drawn.assign(row=drawn["row"].map(_words), panel="")
+    drawn = drawn.assign(row=drawn["row"].map(row_words), panel="")
     return made(
         "dispersion-entropy",
         NAME,
@@ -85,9 +85,14 @@ def _means(models: Models) -> Iterator[Chart]:
         "0 where one position has everything, 1 where all have the same. Attention on few items "
         "says little of few words if the influence of words on an item, or on the output, is "
         f"spread over all. {INTERVALS}",
-        means(numbers.assign(row=numbers["row"].map(_words), panel=""), models, _AXIS, (0, 1)),
+        means(numbers.assign(row=numbers["row"].map(row_words), panel=""), models, _AXIS, (0, 1)),
     )
 
 
-def _words(row: str) -> str:
+def row_words(row: str) -> str:
+    """A row of `dispersion.entropy` in few words.
+
+    >>> row_words("influence@norm"), row_words("leave-one-out")
+    ("gradient on an item's magnitude", 'leave-one-out on the output')
+    """
     return _WORDS.get(row, f"{row} on the output")

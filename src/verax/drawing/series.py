@@ -110,9 +110,9 @@ class Models(Series):
     def table(self, name: str) -> pd.DataFrame:
         """A tidy table of all models that have it; without a row where none has."""
         parts = [
-            own.tables[name].assign(model=model)
-            for model, own in zip(self.names, self.results, strict=True)
-            if name in own.tables and len(own.tables[name])
+            result.tables[name].assign(model=model)
+            for model, result in zip(self.names, self.results, strict=True)
+            if name in result.tables and len(result.tables[name])
         ]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
@@ -124,8 +124,8 @@ class Models(Series):
             table: the table's id, such as `erasure.excess`.
         """
         parts = []
-        for model, own in zip(self.names, self.results, strict=True):
-            summary = own.summary()
+        for model, result in zip(self.names, self.results, strict=True):
+            summary = result.summary()
             rows = summary[(summary["exam"] == exam) & (summary["table"] == table)]
             if len(rows):
                 parts.append(rows.assign(model=model))

@@ -101,12 +101,12 @@ def _by_epsilon(models: Models, jsd: pd.DataFrame) -> Chart:
 
 def _accuracy(models: Models, jsd: pd.DataFrame, accuracy: pd.DataFrame) -> Iterator[Chart]:
     """One point an ε, in its order, from the model's own attention on."""
-    own = of_column(models.numbers(NAME, DOCUMENT_COUNTS.id), VALUE)
-    own = own[own["row"] == "accuracy"]
+    accuracies = of_column(models.numbers(NAME, DOCUMENT_COUNTS.id), VALUE)
+    accuracies = accuracies[accuracies["row"] == "accuracy"]
     both = accuracy.merge(jsd[["model", "row", "value"]], on=["model", "row"], suffixes=("", "_x"))
     if both.empty:
         return
-    start = own.assign(row=_OWN, value_x=0.0)
+    start = accuracies.assign(row=_OWN, value_x=0.0)
     drawn = pd.concat([start, both], ignore_index=True)
     drawn["place"] = drawn.groupby("model", sort=False).cumcount()
     drawn = drawn.rename(columns={"value_x": "jsd", "value": "accuracy"})

@@ -80,15 +80,15 @@ def _means(models: Models) -> Iterator[Chart]:
 def _curves(models: Models, tokens: pd.DataFrame) -> Chart:
     documents = list(dict.fromkeys(tokens["id"]))[:DOCUMENTS]
     parts = []
-    for (model, own), part in tokens[tokens["id"].isin(documents)].groupby(
+    for (model, document), part in tokens[tokens["id"].isin(documents)].groupby(
         ["model", "id"], sort=False, observed=True
     ):
         each = -(-len(part) // LONGEST)
         thin = part[["item", "p"]].groupby(np.arange(len(part)) // each).mean()
-        parts.append(thin.assign(model=str(model), panel=f"document {own}"))
-    found = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
-    found["place"] = found["item"] + 1
-    few = bool((found.groupby(["panel", "model"]).size() <= 40).all())
+        parts.append(thin.assign(model=str(model), panel=f"document {document}"))
+    drawn = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
+    drawn["place"] = drawn["item"] + 1
+    few = bool((drawn.groupby(["panel", "model"]).size() <= 40).all())
     x = alt.X("place:Q", title="place in the text", axis=alt.Axis(tickMinStep=1, grid=False))
     return made(
         "single_token-tokens",
@@ -98,5 +98,5 @@ def _curves(models: Models, tokens: pd.DataFrame) -> Chart:
         "on that token alone. A line that is high throughout tells the decision everywhere; one "
         "with peaks tells it at a few words. Lines of different models are comparable where they "
         f"decide alike. Of texts of more than {LONGEST} tokens means of neighbours are drawn.",
-        lines(found.drop(columns="item"), models, x, "probability", (0, 1), 90, few),
+        lines(drawn.drop(columns="item"), models, x, "probability", (0, 1), 90, few),
     )

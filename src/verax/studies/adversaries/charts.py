@@ -105,8 +105,8 @@ def _points(models: Models, column: str) -> pd.DataFrame:
     ]
     if column == _ACCURACY:
         controls = of_column(models.numbers(EXAM, CONTROLS), column)
-        own = controls[controls["row"] == BASE]
-        parts.insert(0, own.assign(kind=_BASE, jsd=0.0))
+        base = controls[controls["row"] == BASE]
+        parts.insert(0, base.assign(kind=_BASE, jsd=0.0))
     points = pd.concat([part for part in parts if len(part)], ignore_index=True)
     points["place"] = points.groupby("model", sort=False).cumcount()
     return points[["model", "kind", "row", "place", "jsd", "value", "low", "high"]]
@@ -114,5 +114,5 @@ def _points(models: Models, column: str) -> pd.DataFrame:
 
 def _joined(numbers: pd.DataFrame, column: str) -> pd.DataFrame:
     jsd = of_column(numbers, "jsd").rename(columns={"value": "jsd"})
-    own = of_column(numbers, column)
-    return own.merge(jsd[["model", "row", "jsd"]], on=["model", "row"])
+    values = of_column(numbers, column)
+    return values.merge(jsd[["model", "row", "jsd"]], on=["model", "row"])

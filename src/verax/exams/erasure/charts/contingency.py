@@ -50,8 +50,8 @@ def charts(models: Models) -> Iterator[Chart]:
     column = alt.Column("ranking:N", sort=list(shown.values()), header=header)
     layered = heat().properties(width=2 * side, height=2 * min(side, 46))
     tables = []
-    for model, own in cells.groupby("model", sort=False):
-        table = layered.facet(data=data(own), column=column, spacing=14)
+    for model, part in cells.groupby("model", sort=False):
+        table = layered.facet(data=data(part), column=column, spacing=14)
         tables.append(table.properties(title=str(model)) if models.several else table)
     yield made(
         "erasure-contingency",

@@ -35,9 +35,9 @@ _FIRST = ("attention", "gradient", "product")
 def charts(models: Models) -> Iterator[Chart]:
     """Boxes of items and mass erased, of items beyond the optimum, and how often there are none."""
     for measure, (table, title, axis) in _MEASURES.items():
-        found = _boxes(models.numbers(NAME, table))
-        if len(found):
-            found, order = _titled(found, table)
+        drawn = _boxes(models.numbers(NAME, table))
+        if len(drawn):
+            drawn, order = _titled(drawn, table)
             yield made(
                 f"erasure-{measure}",
                 NAME,
@@ -48,7 +48,7 @@ def charts(models: Models) -> Iterator[Chart]:
                 "Further left is better: the optimum is the smallest set that flips the decision, "
                 "found exactly, and no ranking can be left of it on the same documents. Each row "
                 "is over the documents that its ranking flips.",
-                boxes(found, models, axis, order, (0, 1)),
+                boxes(drawn, models, axis, order, (0, 1)),
             )
     yield from _excess(models)
     yield from _optimal(models)
@@ -59,23 +59,23 @@ def _boxes(numbers: pd.DataFrame) -> pd.DataFrame:
     numbers = numbers[numbers["column"].isin(_NUMBERS)]
     if numbers.empty:
         return numbers
-    found = numbers.pivot(index=["model", "row"], columns="column", values="value")
-    found = found.dropna().reset_index()
-    return without_first_draw(found).assign(panel="")
+    drawn = numbers.pivot(index=["model", "row"], columns="column", values="value")
+    drawn = drawn.dropna().reset_index()
+    return without_first_draw(drawn).assign(panel="")
 
 
 def _excess(models: Models) -> Iterator[Chart]:
     """Over the same documents in every row, and by quantiles: one long text can make a mean."""
-    found = common_excess(models)
-    if found.empty:
+    drawn = common_excess(models)
+    if drawn.empty:
         return
-    counts = {str(model): int(n) for model, n in zip(found["model"], found["n"], strict=True)}
+    counts = {str(model): int(n) for model, n in zip(drawn["model"], drawn["n"], strict=True)}
     over = ", ".join(f"{n:,} of {model}" for model, n in counts.items())
     if not models.several:
         over = f"{next(iter(counts.values())):,}"
-    draws = int(found["draws"].max())
+    draws = int(drawn["draws"].max())
     averaged = f" Random is the mean over {draws} orders." if draws > 1 else ""
-    found, order = _titled(found, EXCESS.id)
+    drawn, order = _titled(drawn, EXCESS.id)
     yield made(
         "erasure-excess",
         NAME,
@@ -86,11 +86,11 @@ def _excess(models: Models) -> Iterator[Chart]:
         "the same documents: those that every ranking shown flips, and something less than "
         f"erasing everything, too ({over}).{averaged}",
         boxes(
-            found.drop(columns=["n", "draws"]),
+            drawn.drop(columns=["n", "draws"]),
             models,
             "items beyond the optimum",
             order,
-            (0, reach(float(found["whisker_high"].max()))),
+            (0, reach(float(drawn["whisker_high"].max()))),
         ),
     )
 
@@ -106,8 +106,8 @@ def common_excess(models: Models) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     if many.empty or least.empty:
         return pd.DataFrame(rows)
-    for model, own in many[many["measure"] == "excess"].groupby("model", sort=False):
-        excess = own.set_index(["id", "ranking", "draw"])["value"].unstack(["ranking", "draw"])
+    for model, part in many[many["measure"] == "excess"].groupby("model", sort=False):
+        excess = part.set_index(["id", "ranking", "draw"])["value"].unstack(["ranking", "draw"])
         everything = least[(least["model"] == model) & (least["measure"] == "everything")]
         excess = excess[everything.set_index("id")["value"].reindex(excess.index) == 0]
         never = excess.columns[excess.isna().all()].get_level_values("ranking")

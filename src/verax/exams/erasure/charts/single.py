@@ -40,14 +40,14 @@ def _points(models: Models) -> pd.DataFrame:
     if table.empty:
         return table
     table = table[(table["top"] == "attention") & (table["rule"] == "paper")]
-    found = wide(table, "model").reset_index()[["model", "delta_alpha", "delta_js"]].dropna()
+    points = wide(table, "model").reset_index()[["model", "delta_alpha", "delta_js"]].dropna()
     parts = []
-    for _, own in found.groupby("model", sort=False):
+    for _, part in points.groupby("model", sort=False):
         most = POINTS // len(models.names)
-        if len(own) > most:
-            own = own.iloc[np.sort(np.random.default_rng(0).permutation(len(own))[:most])]
-        parts.append(own)
-    return pd.concat(parts, ignore_index=True) if parts else found
+        if len(part) > most:
+            part = part.iloc[np.sort(np.random.default_rng(0).permutation(len(part))[:most])]
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True) if parts else points
 
 
 def _scatter(models: Models, points: pd.DataFrame) -> Chart:
@@ -102,10 +102,10 @@ def scatter(series: Series, points: pd.DataFrame) -> Any:
 def _negatives(models: Models, numbers: pd.DataFrame) -> Chart:
     parts = []
     for column, kind in (("documents", "all"), ("negative", "with ΔJS < 0")):
-        own = of_column(numbers, column)[["model", "row", "value"]]
-        ends = [tenth_of(row) for row in own["row"]]
-        own = own.assign(kind=kind, low=[low for low, _ in ends], high=[high for _, high in ends])
-        parts.append(own.drop(columns="row"))
+        part = of_column(numbers, column)[["model", "row", "value"]]
+        ends = [tenth_of(row) for row in part["row"]]
+        part = part.assign(kind=kind, low=[low for low, _ in ends], high=[high for _, high in ends])
+        parts.append(part.drop(columns="row"))
     bars = pd.concat(parts, ignore_index=True)
     return made(
         "erasure-negative",

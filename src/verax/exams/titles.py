@@ -1,41 +1,54 @@
-"""Words for the rows and columns of summaries, by the ids of table, row and column."""
+"""Words for ids: what tables, rows, columns and measures are called where people read them."""
 
 from __future__ import annotations
 
-from functools import cache
+from verax.exams.measures import Classes
+from verax.exams.registry import EXAMS, find_place, find_table
 
-from verax.exams.adversary import measures as adversary
-from verax.exams.agreement import measures as agreement
-from verax.exams.dispersion import measures as dispersion
-from verax.exams.erasure import measures as erasure
-from verax.exams.information import measures as information
-from verax.exams.measures import Classes, Table
-from verax.exams.replacement import measures as replacement
-from verax.exams.single_token import measures as single_token
 
-_EXAMS = (erasure, agreement, dispersion, replacement, information, single_token, adversary)
+def exam_title(exam: str) -> str:
+    """An exam's heading."""
+    known = EXAMS.get(exam)
+    if known is not None and known.title:
+        return known.title
+    return exam.replace("_", " ").capitalize()
+
+
+def table_title(table: str) -> str:
+    """A line over a table of a summary."""
+    known = find_table(table)
+    return table if known is None else known.title
 
 
 def row_title(table: str, row: str, classes: Classes = ()) -> str:
-    """A row in words; its id where no table declares it.
+    """A row of a summary's table; `classes` are the model's, by whose names classes go.
 
-    >>> row_title("adversary", "epsilon=0.05")
-    'ε = 0.05'
+    >>> row_title("adversary.groups", "class=1", ["negative", "positive"])
+    'positive'
     """
-    declared = _tables().get(table)
-    return row if declared is None else declared.title_of_row(row, classes)
+    known = find_table(table)
+    return row if known is None else known.title_of_row(row, classes)
 
 
 def column_title(table: str, column: str) -> str:
-    """A column in words; its id where no table declares it.
+    """A column of a summary's table.
 
     >>> column_title("replacement", "survival")
     'decisions that survive'
     """
-    declared = _tables().get(table)
-    return column if declared is None else declared.title_of_column(column)
+    known = find_table(table)
+    return column if known is None else known.title_of_column(column)
 
 
-@cache
-def _tables() -> dict[str, Table]:
-    return {table.id: table for exam in _EXAMS for table in exam.TABLES}
+def measure_title(id: str, classes: Classes = ()) -> str:
+    """A number by its row and column, without its exam.
+
+    >>> measure_title("replacement.uniform.survival")
+    'uniform: decisions that survive'
+    """
+    place = find_place(id)
+    if place is None:
+        return id
+    row = place.table.title_of_row(place.row, classes)
+    column = place.table.title_of_column(place.column)
+    return f"{row}: {column}" if column else row

@@ -10,7 +10,7 @@ from typing import Any
 
 from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError
-from verax.exams.examine import EXAMS
+from verax.exams.registry import EXAMS
 from verax.exams.verdict import Verdict
 from verax.papers import Checked
 from verax.report.adversary_parts import adversary_parts

@@ -19,6 +19,8 @@ from verax.exams.measures import (
 NAME = "adversary"
 ANY_OUTPUT = "any_output"
 """The row of the attention that need not keep the output at all."""
+BEST, SEARCHED = "best", "search"
+"""How an attention was come by, in the tidy table: the best known, or Jain & Wallace's search."""
 ALL = "all"
 """The group of all documents."""
 FAR = 0.5

@@ -32,7 +32,7 @@ def pair_of(row: str) -> tuple[str, str, str]:
 
 
 def _title(row: str, classes: Classes) -> str:
-    on, first, second = row.split(":")
+    on, first, second = pair_of(row)
     return f"{on}: {first} : {second}{' (attention itself)' if row == ITSELF else ''}"
 
 

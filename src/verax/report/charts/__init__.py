@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 
 from verax.drawing.chart import Chart
 from verax.drawing.rendering import require_altair
-from verax.exams.examine import EXAMS
+from verax.exams.registry import EXAMS
 from verax.exams.verdict import Verdict
 from verax.papers import Checked
 from verax.studies import Adversaries, Comparison, Sweep
@@ -27,7 +26,7 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
     from verax.studies.adversaries import charts as adversaries_of_cells
 
     models = Models(verdicts)
-    modules = [import_module(exam.charts) for exam in EXAMS.values() if exam.charts is not None]
+    modules = [module for exam in EXAMS.values() if (module := exam.drawing()) is not None]
     return [chart for part in (*modules, adversaries_of_cells) for chart in part.charts(models)]
 
 

@@ -178,10 +178,10 @@ def _orders(spec: Any) -> Iterator[list[str]]:
 
 
 def test_optimal_is_the_summary(verdicts: dict[str, Verdict], charts: dict[str, Chart]) -> None:
-    part = "optimal_in_part"  # as the verdict judges
+    part = "erasure.excess.gradient.optimal_in_part"  # as the verdict judges
     drawn = frame(charts["erasure-optimal"]).set_index(["model", "row"])["value"]
     for name, verdict in verdicts.items():
-        assert drawn[name, "gradient"] == verdict.summary("erasure.excess").loc["gradient", part]
+        assert drawn[name, "gradient"] == verdict.summary().set_index("measure")["value"][part]
 
 
 def excess(sizes: dict[tuple[str, int], list[float]], everything: list[float]) -> Chart | None:

@@ -71,7 +71,11 @@ def test_differences_from_the_first() -> None:
     svg = charts["comparison-replacement"].svg()
     assert svg.count("stroke-dasharray") == 2
     assert marks(charts["comparison-replacement"], "symbol") == 4
-    assert set(frame(charts["comparison-agreement"])["panel"]) == {"inputs", "items"}
+    ranks = frame(charts["comparison-agreement"])
+    assert set(zip(ranks["panel"], ranks["row"], strict=True)) == {
+        ("inputs", "↑ gradient"),
+        ("items", "↑ gradient"),
+    }
 
 
 def test_no_axis_says_the_same_twice() -> None:

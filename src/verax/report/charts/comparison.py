@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import altair as alt
 import numpy as np
@@ -50,7 +50,8 @@ def _differences(exam: str, rows: pd.DataFrame, comparison: Comparison) -> Chart
     groups = [group for group in comparison.groups if group in set(rows["group"])][:MOST_CHARTED]
     rows = rows[rows["group"].isin(groups)]
     names = dict(zip(groups, shown_names(groups, _NAME), strict=True))
-    panels, labels = _panels(rows), _labels(rows)
+    panels = _panels(rows)
+    labels = _labels(rows, panels)
     frame = rows.assign(
         panel=rows["measure"].map(panels),
         row=rows["measure"].map(labels),
@@ -87,11 +88,14 @@ def _panels(rows: pd.DataFrame) -> dict[str, str]:
     return {m: pair[0] if (pair := _pair(m)) else "" for m in dict.fromkeys(rows["measure"])}
 
 
-def _labels(rows: pd.DataFrame) -> dict[str, str]:
-    """Measure → its title, after which way is better."""
-    by = {str(measure): own for measure, own in rows.groupby("measure", sort=False)}
-    labels = [direction(own.itertuples()) + _title(measure) for measure, own in by.items()]
-    return dict(zip(by, shown_names(labels, _LABEL), strict=True))
+def _labels(rows: pd.DataFrame, panels: Mapping[str, str]) -> dict[str, str]:
+    """Measure → its title, after which way is better; no two of a panel alike."""
+    labels: dict[str, str] = {}
+    for _, part in rows.groupby(rows["measure"].map(panels), sort=False):
+        by = {str(measure): own for measure, own in part.groupby("measure", sort=False)}
+        words = [direction(own.itertuples()) + _title(measure) for measure, own in by.items()]
+        labels |= zip(by, shown_names(words, _LABEL), strict=True)
+    return labels
 
 
 def _title(measure: str) -> str:

@@ -31,6 +31,15 @@ def pair_of(row: str) -> tuple[str, str, str]:
     return on, first, second
 
 
+def importances_of(row: str) -> tuple[str, str]:
+    """The two importances of a row that `pair` made.
+
+    >>> importances_of("inputs:attention:leave-one-out")
+    ('attention', 'leave-one-out')
+    """
+    return pair_of(row)[1:]
+
+
 def _title(row: str, classes: Classes) -> str:
     on, first, second = pair_of(row)
     return f"{on}: {first} : {second}{' (attention itself)' if row == ITSELF else ''}"

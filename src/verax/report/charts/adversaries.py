@@ -17,8 +17,8 @@ from verax.drawing.series import Series
 from verax.drawing.ticks import reach
 from verax.exams import titles
 from verax.studies.adversaries.adversaries import Adversaries
+from verax.studies.adversaries.measures import CONTROLS
 from verax.studies.adversaries.measuring import BASE
-from verax.studies.adversaries.summary import CONTROLS
 
 _ADVERSARIES = "adversaries, one a λ"
 _SEEDS = "other seeds of the base"
@@ -77,7 +77,7 @@ def _points(adversaries: Adversaries) -> pd.DataFrame:
     )
     base = controls["kind"] == BASE
     controls.loc[base, ["jsd", "tvd"]] = 0.0
-    controls["kind"] = [titles.row_title(CONTROLS, str(name)) for name in controls["kind"]]
+    controls["kind"] = [titles.row_title(CONTROLS.id, str(name)) for name in controls["kind"]]
     found = pd.concat([curve, pd.DataFrame([other]), controls], ignore_index=True)
     columns = [f"{n}{end}" for n in ("jsd", "tvd", "accuracy") for end in ("", "_low", "_high")]
     found = found[["kind", "place", "label", "first", *columns]]

@@ -14,9 +14,8 @@ from verax.drawing.chart import Chart, made
 from verax.drawing.forms import data
 from verax.drawing.series import Models, of_column
 from verax.drawing.ticks import reach
+from verax.studies.adversaries.measures import CONTROLS, CURVE, MEAN, NAME, SEEDS, lambda_of
 from verax.studies.adversaries.measuring import BASE
-from verax.studies.adversaries.rows import MEAN, lambda_of
-from verax.studies.adversaries.summary import CONTROLS, EXAM, SEEDS
 
 _MOST = 0.7
 """ln 2 = 0.693 is the largest JSD there is."""
@@ -31,7 +30,7 @@ _READING = (
 
 def charts(models: Models) -> Iterator[Chart]:
     """TVD and accuracy against JSD."""
-    jsd = of_column(models.numbers(EXAM, EXAM), "jsd")
+    jsd = of_column(models.numbers(NAME, CURVE.id), "jsd")
     if jsd.empty:
         return
     lams = ", ".join(f"{lambda_of(row):g}" for row in dict.fromkeys(jsd["row"]))
@@ -92,19 +91,19 @@ def _chart(models: Models, column: str, axis: str, title: str, reading: str) -> 
         others.encode(color=models.colour()),
     )
     picture = picture.properties(data=data(points), width=460, height=260)
-    yield made(f"adversaries-{column}", EXAM, title, reading, picture)
+    yield made(f"adversaries-{column}", NAME, title, reading, picture)
 
 
 def _points(models: Models, column: str) -> pd.DataFrame:
     """model, kind, row, place, jsd, and value with its interval."""
-    curve, seeds = models.numbers(EXAM, EXAM), models.numbers(EXAM, SEEDS)
+    curve, seeds = models.numbers(NAME, CURVE.id), models.numbers(NAME, SEEDS.id)
     seeds = seeds[seeds["row"] == MEAN]
     parts = [
         _joined(curve, column).assign(kind=_CURVE),
         _joined(seeds, column).assign(kind=_OTHERS),
     ]
     if column == _ACCURACY:
-        controls = of_column(models.numbers(EXAM, CONTROLS), column)
+        controls = of_column(models.numbers(NAME, CONTROLS.id), column)
         base = controls[controls["row"] == BASE]
         parts.insert(0, base.assign(kind=_BASE, jsd=0.0))
     points = pd.concat([part for part in parts if len(part)], ignore_index=True)

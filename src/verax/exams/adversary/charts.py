@@ -14,10 +14,10 @@ from verax.drawing.forms import data, histograms, lines
 from verax.drawing.placing import sides, texts
 from verax.drawing.series import Models, of_column
 from verax.exams import titles
-from verax.exams.adversary.exam import BEST
 from verax.exams.adversary.measures import (
     ADVERSARY,
     ANY_OUTPUT,
+    BEST,
     DOCUMENT_COUNTS,
     NAME,
     epsilon_of,

@@ -1,8 +1,8 @@
 """The keywords of `examine`, for editors and type checkers.
 
 A type checker reads no dataclass as keywords, so the options of this package's exams stand here
-once more; a test holds the two to each other. An exam of another package takes its options under its
-name, in `exam_options`.
+once more; a test holds the two to each other. An exam of another package takes its options under
+its name, in `exam_options`.
 """
 
 from __future__ import annotations

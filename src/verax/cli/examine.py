@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from verax.cli.loading import load_shown
 from verax.cli.parsing import add_options, add_reading, given_options
+from verax.cli.saving import save
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.exams.examine import EXAMS, chosen_exams, examine, reading_options
-from verax.exams.verdict import REPORT, Verdict, is_only_a_verdict
+from verax.exams.verdict import Verdict
 from verax.files import refuse_foreign
 from verax.models import load
 from verax.options import names
@@ -75,7 +75,7 @@ def add_examining(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     if given.out:
-        refuse_foreign(given.out, is_only_a_verdict)
+        refuse_foreign(given.out, Verdict.owns)
     chosen = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
     model = load(given.model, device=given.device)
     for_corpus = given_options(given, CorpusOptions, Planted)
@@ -107,10 +107,7 @@ def run(given: argparse.Namespace) -> None:
             console().print(note, style="dim", markup=False)
     show(verdict)
     if given.out:
-        verdict.save(given.out)
-        console().print(f"\nsaved in {given.out}", markup=False)
-        verdict.report(Path(given.out) / REPORT)
-        console().print(f"to look at: {Path(given.out) / REPORT}", markup=False)
+        save(verdict, given.out)
 
 
 def show(verdict: Verdict) -> None:

@@ -1,10 +1,12 @@
-"""What notebooks show: verdicts, comparisons, studies, papers, and words in colour."""
+"""What notebooks show: results of every kind, and words in colour."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
 
 import pandas as pd
 
@@ -17,12 +19,12 @@ from verax.report.cells import study_witnesses
 from verax.report.headline import caveats, headline
 from verax.report.markup import element, named, text
 from verax.report.numerals import interval, numeral
+from verax.report.opposed import chosen_words, score_name, yardstick_words
 from verax.report.rendering import printable
 from verax.report.tables import html_table
 from verax.report.witness import Number, Witness
 from verax.report.words import statements
-from verax.studies.comparison.comparison import Comparison
-from verax.studies.store.results import StudyResults
+from verax.studies import Adversaries, Comparison, StudyResults, Sweep
 
 MOST_WORDS = 2_000
 """Words of one text that a notebook shows; the others are counted."""
@@ -30,6 +32,13 @@ MORE, LESS = (70, 150, 240), (230, 97, 0)
 """Blue for scores above 0, orange below, as on a page: told apart by the colour-blind."""
 
 
+@singledispatch
+def html_of(result: object) -> str:
+    """What a notebook shows of a result; its `repr`, where its kind has nothing more."""
+    return element("p", text(repr(result)))
+
+
+@html_of.register
 def verdict_html(verdict: Verdict) -> str:
     """The headline, what each exam says, and the caveat."""
     witness = Witness.of("", verdict)
@@ -44,6 +53,7 @@ def verdict_html(verdict: Verdict) -> str:
     return _styled(title + html_table(heads, rows, 2) + note)
 
 
+@html_of.register
 def comparison_html(comparison: Comparison) -> str:
     """Every measure of every group beside the reference's, and whether it is better."""
     table = comparison.table()
@@ -66,6 +76,43 @@ def comparison_html(comparison: Comparison) -> str:
     return _styled(html_table(heads, rows, 2) + element("p", element("small", text(note))))
 
 
+@html_of.register
+def sweep_html(sweep: Sweep) -> str:
+    """Every measure's mean at every λ, and how it moves with λ."""
+    points, moves = sweep.points(), sweep.correlations().set_index("measure")["tau"]
+    lams = sorted(set(points["lam"]))
+    means = points.pivot(index="measure", columns="lam", values="mean")
+    rows = [
+        ([str(m)], [_plain(means.at[m, lam]) for lam in lams] + [_plain(moves[m])])
+        for m in dict.fromkeys(points["measure"])
+    ]
+    title = element("p", element("b", text(f"A model for each of {len(lams)} λ of sparsegen")))
+    heads = ["measure", *(f"λ {lam:g}".replace("-", "−") for lam in lams), "τ-b with λ"]
+    over = f"Larger λ is sparser. Intervals, over {points['over'].iloc[0]}, are in points()."
+    return _styled(title + html_table(heads, rows) + element("p", element("small", text(over))))
+
+
+@html_of.register
+def adversaries_html(found: Adversaries) -> str:
+    """The adversary that was chosen, the curve over λ, and the yardstick."""
+    title = element("p", element("b", text(chosen_words(found))))
+    measures = ("jsd", "tvd", "same", "accuracy", "f1")
+    rows = []
+    for row in found.points().to_dict("records"):
+        cells = [_opposed(m, [row[m + end] for end in ("", "_low", "_high")]) for m in measures]
+        rows.append(([f"λ {row['lam']:g}{', chosen' if row['chosen'] else ''}"], cells))
+    if found.has_yardstick:
+        yard: dict[Any, Any] = found.yardstick().set_index("measure").to_dict("index")
+        ends = [[yard[m][end] for end in ("mean", "low", "high")] for m in measures]
+        cells = [_opposed(m, own) for m, own in zip(measures, ends, strict=True)]
+        rows.append((["other seeds of the base"], cells))
+    score = score_name(len(found.manifest["classes"]))
+    heads = ["", "JSD", "TVD", "same decisions", "accuracy", score]
+    note = element("p", element("small", text(". ".join(yardstick_words(found)) + ".")))
+    return _styled(title + html_table(heads, rows) + note)
+
+
+@html_of.register
 def study_html(results: StudyResults) -> str:
     """What was asked, how far it is, and what exams say of each configuration, over seeds."""
     title = element("p", element("b", text(results.question or results.name)))
@@ -85,6 +132,7 @@ def study_html(results: StudyResults) -> str:
     return _styled(title + html_table(heads, rows, 2) + note)
 
 
+@html_of.register
 def paper_html(checked: Checked) -> str:
     """Every claim, and whether it holds."""
     told = " ".join([*([TRIAL] if checked.is_trial else []), *tallies(checked)])
@@ -170,6 +218,17 @@ def _warm(word: str, score: float, most: float) -> str:
     red, green, blue = (round(255 + share * (end - 255)) for end in (MORE if score > 0 else LESS))
     style = f"background:rgb({red},{green},{blue});color:#000;border-radius:3px;padding:0 2px"
     return element("span", named(printable(word)), {"style": style, "title": f"{score:.4g}"})
+
+
+def _opposed(measure: str, values: Sequence[float]) -> str:
+    """A number of adversaries with its interval; what is a share in percent."""
+    if measure in ("jsd", "tvd"):
+        return _told(Number(*values))
+    return _told(Number(*(100 * value for value in values), unit="percent"))
+
+
+def _plain(value: float) -> str:
+    return text(numeral(Number(float(value))))
 
 
 def _told(number: Number) -> str:

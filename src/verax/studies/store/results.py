@@ -19,6 +19,7 @@ from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
+from verax.results import Shown
 from verax.studies.grid.cell import Cell
 from verax.studies.store.manifests import MODEL
 from verax.studies.store.packed import FIRST, PackedSource, is_packed
@@ -55,7 +56,7 @@ def open_study(
     return StudyResults(source, every)
 
 
-class StudyResults:
+class StudyResults(Shown):
     """A study's cells, tables, verdicts and models. Damaged cells have none; a rerun makes them."""
 
     def __init__(self, source: Source, every: bool = False) -> None:
@@ -72,11 +73,6 @@ class StudyResults:
         if self.left_out:
             said.append(f"packed without {len(self.left_out)} tables")
         return f"StudyResults({self.name}: {', '.join(said) or 'no cells'})"
-
-    def _repr_html_(self) -> str:
-        from verax.report.notebook import study_html
-
-        return study_html(self)
 
     @property
     def name(self) -> str:
@@ -231,6 +227,11 @@ class StudyResults:
             chosen = chosen[np.logical_or.reduce(own)] if own else chosen[:0]
         wanted_keys = set(chosen["cell"])
         return [key for key in self.done if key in wanted_keys]
+
+    def differing(self, keys: Sequence[str]) -> list[str]:
+        """The columns of the configuration in which these cells differ."""
+        own = self._configuration.set_index("cell").loc[list(keys)]
+        return [str(name) for name in own if own[name].nunique(dropna=False) > 1]
 
     def model(self, key: str, device: str = "auto") -> AttentionClassifier:
         """A cell's trained model, where weights were kept."""

@@ -14,7 +14,6 @@ from made_up import verdict_of
 from scipy import stats
 
 import verax
-from verax.exams import load_verdict
 from verax.studies import LAMS, Sweep, sweep_of
 from verax.studies.measures import measures_of
 
@@ -190,7 +189,7 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*given: object, **options: object) -> None:
         raise AssertionError("a model was trained")
 
-    monkeypatch.setattr("verax.studies.sweep.train", never)
+    monkeypatch.setattr("verax.studies.engines.performing.train", never)
 
 
 def test_every_point_is_a_model_trained_and_examined(swept: Sweep, corpus: verax.Corpus) -> None:
@@ -255,18 +254,16 @@ def test_what_was_kept_is_not_done_again(
     settings: dict[str, Any] = {"lams": [-1, 0.5], "seeds": [0, 3], "keep": keep, **TINY}
     first = verax.sweep(corpus, **settings)
     pd.testing.assert_frame_equal(first.instances, swept.instances)
-    assert sorted(p.name for p in keep.iterdir()) == [
-        "lam-1-seed0",
-        "lam-1-seed3",
-        "lam0.5-seed0",
-        "lam0.5-seed3",
-    ]
-    assert load_verdict(keep / "lam0.5-seed3").manifest["model"]["options"]["lam"] == 0.5
+    study = verax.open(keep)
+    assert isinstance(study, verax.StudyResults)
+    assert study.counts == {"done": 4}
+    (verdict,) = study.verdicts(lam=0.5, seed=3).values()
+    assert verdict.manifest["model"]["options"]["lam"] == 0.5
 
     def never(*given: object, **options: object) -> None:
         raise AssertionError("a model was trained")
 
-    monkeypatch.setattr("verax.studies.sweep.train", never)
+    monkeypatch.setattr("verax.studies.engines.performing.train", never)
     again = verax.sweep(corpus, **settings)
     pd.testing.assert_frame_equal(again.instances, first.instances)
     assert again.manifest == first.manifest
@@ -283,7 +280,7 @@ def test_what_was_kept_is_not_done_again(
         {"corpus": verax.load_corpus("planted", documents=60, length=12, seed=1)},
     ):
         asked = {"corpus": corpus, **settings, **other}
-        with pytest.raises(AssertionError, match="a model was trained"):
+        with pytest.raises(verax.VeraxError, match="a model was trained"):
             verax.sweep(**asked)
 
 
@@ -300,11 +297,11 @@ def test_what_was_finished_before_an_interruption_is_kept(
         trained.append(options["lam"])
         return train(corpus, **options)
 
-    monkeypatch.setattr("verax.studies.sweep.train", stopped_at_the_last)
+    monkeypatch.setattr("verax.studies.engines.performing.train", stopped_at_the_last)
     settings: dict[str, Any] = {"lams": [-1, 0.5], "seeds": [0, 3], "keep": tmp_path, **TINY}
     with pytest.raises(KeyboardInterrupt):
         verax.sweep(corpus, **settings)
-    assert len(list(tmp_path.iterdir())) == 3
+    assert verax.open_study(tmp_path).counts == {"done": 3, "missing": 1}
     found = verax.sweep(corpus, **settings)
     assert len(trained) == 5
     pd.testing.assert_frame_equal(found.instances, swept.instances)
@@ -314,18 +311,16 @@ def test_lams_that_print_alike_are_kept_apart(corpus: verax.Corpus, tmp_path: Pa
     settings: dict[str, Any] = {"lams": [0.9, 0.90000001], "keep": tmp_path, **TINY}
     settings |= {"exams": "dispersion", "influence": "none"}
     verax.sweep(corpus, **settings)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert verax.open_study(tmp_path).cells["lam"].tolist() == [0.9, 0.90000001]
 
 
 def test_a_kept_folder_that_is_someone_elses_is_left_alone(
     corpus: verax.Corpus, tmp_path: Path, no_training: None
 ) -> None:
-    place = tmp_path / "lam0.5-seed0"
-    place.mkdir()
-    (place / "letter.txt").write_text("dear")
+    (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(verax.VeraxError, match="holds other files"):
         verax.sweep(corpus, [0.5], keep=tmp_path, **TINY)
-    assert (place / "letter.txt").read_text() == "dear"
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("letter.txt", "dear")]
 
 
 def test_numbers_of_numpy_are_numbers(corpus: verax.Corpus, tmp_path: Path) -> None:
@@ -340,7 +335,7 @@ def test_numbers_of_numpy_are_numbers(corpus: verax.Corpus, tmp_path: Path) -> N
         **numbers,
     )
     found.save(tmp_path / "sweep")
-    assert json.loads((tmp_path / "sweep" / "sweep.json").read_text())["lams"] == [0.5]
+    assert json.loads((tmp_path / "sweep" / "manifest.json").read_text())["lams"] == [0.5]
 
 
 # -- on the disk
@@ -350,14 +345,14 @@ def test_a_sweep_is_written_as_a_whole(swept: Sweep, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "sweep"
     swept.save(out)
     swept.save(out)  # over its own earlier result
-    names = ["correlations.parquet", "instances.parquet", "points.parquet", "sweep.json"]
+    names = ["correlations.parquet", "instances.parquet", "manifest.json", "points.parquet"]
     assert sorted(p.name for p in out.iterdir()) == names
     assert [p.name for p in out.parent.iterdir()] == ["sweep"]
     tables = {"instances": swept.instances, "points": swept.points()}
     tables["correlations"] = swept.correlations()
     for name, table in tables.items():
         pd.testing.assert_frame_equal(pd.read_parquet(out / f"{name}.parquet"), table)
-    assert json.loads((out / "sweep.json").read_text()) == swept.manifest
+    assert json.loads((out / "manifest.json").read_text()) == {"kind": "sweep", **swept.manifest}
 
 
 def test_a_failure_on_the_way_leaves_the_old_one(
@@ -370,7 +365,7 @@ def test_a_failure_on_the_way_leaves_the_old_one(
     def full(*given: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("verax.studies.sweep.write_text", full)
+    monkeypatch.setattr("verax.results.write_text", full)
     with pytest.raises(verax.VeraxError, match="No space left"):
         swept.save(out)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before

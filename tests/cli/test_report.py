@@ -115,7 +115,10 @@ def test_a_model_and_several_that_are_no_verdicts_are_refused(
 ) -> None:
     verax.train(planted, encoder="none", epochs=1).save(tmp_path / "model")
     assert main(["report", str(tmp_path / "model")]) == 2
-    assert "model is a model, which verax.load opens: to see results, examine it, and give the" in capsys.readouterr().err
+    assert (
+        "model is a model, which verax.load opens: to see results, examine it, and give the"
+        in capsys.readouterr().err
+    )
     verax.sweep(planted, [0, 0.5], encoder="none", epochs=1).save(tmp_path / "sweep")
     assert main(["report", str(saved / "soft"), str(tmp_path / "sweep")]) == 2
     assert "is no verdict: several can be shown only if all are" in capsys.readouterr().err

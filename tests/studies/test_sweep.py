@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,11 @@ from scipy import stats
 
 import verax
 from verax.studies import LAMS, Sweep, sweep_of
+from verax.studies.engines.here import HereEngine
+from verax.studies.grid import read_study
 from verax.studies.measures import measures_of
+from verax.studies.running.runner import Runner
+from verax.studies.store import Store
 
 ENTROPY, TAU = "entropy: gradient", "tau: inputs attention : gradient"
 TINY: dict[str, Any] = {
@@ -485,3 +490,98 @@ def test_a_lam_that_is_not_there_is_told() -> None:
     sweep = Sweep(pd.DataFrame([(0.5, 0, 1, "accuracy", 1.0, None)], columns=columns))
     with pytest.raises(verax.VeraxError, match=r"no λ of 0 in this sweep: it has 0\.5"):
         sweep.against(0.0)
+
+
+# -- a study over λ
+
+
+def test_a_sweep_is_a_study_that_can_be_run_from_its_file(
+    corpus: verax.Corpus, swept: Sweep, tmp_path: Path
+) -> None:
+    """What is kept names, as a study file, the very cells of the sweep."""
+    few: dict[str, Any] = {"exams": ["dispersion"], "influence": "none", "entropy_of": "gradient"}
+    verax.sweep(corpus, [0.5, -1], [3, 0], keep=tmp_path, sample=4, max_tokens=80, **few, **TINY)
+    study = read_study(tmp_path / "study.yaml")
+    found = verax.open_study(tmp_path)
+    assert [cell.key for cell in study.cells] == found.cells["cell"].tolist() == found.done
+    assert (study.name, study.hardware.max_tokens) == ("sweep", 80)
+    assert [(cell.model["lam"], cell.seed) for cell in study.cells] == [
+        *((0.5, 3), (0.5, 0), (-1.0, 3), (-1.0, 0)),
+    ]
+
+
+def test_a_study_of_several_lams_gives_a_sweep(
+    corpus: verax.Corpus, swept: Sweep, tmp_path: Path
+) -> None:
+    """The sweep itself, from what it kept; of a wider study, from the cells that are picked."""
+    kept = tmp_path / "kept"
+    verax.sweep(corpus, [-1, 0.5], [0, 3], keep=kept, **TINY)
+    found = Sweep.of_study(verax.open_study(kept))
+    pd.testing.assert_frame_equal(found.instances, swept.instances)
+    for name in ("lams", "seeds", "points", "split", "sample", "exams", "corpus"):
+        assert found.manifest[name] == swept.manifest[name]
+    assert found.manifest["options"].items() >= swept.manifest["options"].items()
+    wide = {
+        "name": "wide",
+        "corpora": {"planted": {"documents": 60, "length": 12}},
+        "models": {
+            "projection": ["softmax", {"sparsegen": {"lam": [-1, 0.5]}}],
+            "attention": ["additive", "dot"],
+            "encoder": "none",
+            "embedding_size": 8,
+        },
+        "training": {"epochs": 1},
+        "exams": ["agreement", "dispersion"],
+    }
+    study = read_study(wide)
+    store = Store.create(tmp_path / "wide", study.name, study.text, study.resolved())
+    runner = Runner(study, store)
+    runner.run(HereEngine("cpu"), runner.pending())
+    results = verax.open_study(tmp_path / "wide")
+    assert results.counts == {"done": 6}
+    with pytest.raises(verax.VeraxError, match=r"differ in attention.* beside λ and seed"):
+        Sweep.of_study(results)
+    found = Sweep.of_study(results, attention="additive")
+    expected = swept.instances.query("seed == 0").reset_index(drop=True)
+    pd.testing.assert_frame_equal(found.instances, expected)
+    with pytest.raises(verax.VeraxError, match="no cell has attention 'dott'"):
+        Sweep.of_study(results, attention="dott")
+
+
+def test_a_corpus_that_is_only_in_memory_is_swept(corpus: verax.Corpus, swept: Sweep) -> None:
+    """One that no name leads to, whatever it says of its making."""
+    mine = replace(corpus, name="mine", config={"drawn": "by hand"})
+    found = verax.sweep(mine, [-1, 0.5], [0, 3], **TINY)
+    pd.testing.assert_frame_equal(found.instances, swept.instances)
+    assert found.manifest["corpus"] == {"drawn": "by hand"}
+
+
+def test_a_point_that_fails_is_one_line_and_tried_again(
+    corpus: verax.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {"exams": "dispersion", "influence": "none", "keep": tmp_path}
+    train = verax.train
+
+    def broken(corpus: verax.Corpus, **options: Any) -> verax.AttentionClassifier:
+        if options["lam"] == 0.5:
+            raise RuntimeError("no such luck\nat all")
+        return train(corpus, **options)
+
+    monkeypatch.setattr("verax.studies.engines.performing.train", broken)
+    with pytest.raises(verax.VeraxError) as error:
+        verax.sweep(corpus, [-1, 0.5], **settings, **TINY)
+    assert str(error.value) == "lam=0.5: RuntimeError: no such luck"
+    assert "in broken" in "".join(error.value.__notes__)
+    assert verax.open_study(tmp_path).counts == {"done": 1, "failed": 1}
+    monkeypatch.setattr("verax.studies.engines.performing.train", train)
+    assert verax.sweep(corpus, [-1, 0.5], **settings, **TINY).manifest["points"] == 2
+
+
+def test_options_that_do_not_go_together_are_told_before_training(
+    corpus: verax.Corpus, no_training: None
+) -> None:
+    with pytest.raises(verax.VeraxError, match=r"hidden_size \(8\) must equal embedding_size") as e:
+        verax.sweep(
+            corpus, [-1, 0.5], encoder="conv", grounding="tying", strength=1.0, hidden_size=8
+        )
+    assert "\n" not in str(e.value)

@@ -37,6 +37,6 @@ def write_page(result: Shown | Callable[[], Shown | None], out: str | Path) -> N
         shown.report(target)
         line = f"to look at: {target}"
     except VeraxError as error:
-        again = f"verax report {shlex.quote(str(out))} -o {shlex.quote(str(target))}"
+        again = f"verax report {shlex.quote(str(out))}"
         line = f"no report: {' '.join(str(error).split())}; to try again: {again}"
     console().print(printable(line), markup=False)

@@ -83,7 +83,7 @@ def sweep_html(sweep: Sweep) -> str:
     lams = sorted(set(points["lam"]))
     means = points.pivot(index="measure", columns="lam", values="mean")
     rows = [
-        ([str(m)], [_plain(means.at[m, lam]) for lam in lams] + [_plain(moves[m])])
+        ([str(m)], [_plain(value) for value in (*means.loc[m, lams], moves[m])])
         for m in dict.fromkeys(points["measure"])
     ]
     title = element("p", element("b", text(f"A model for each of {len(lams)} λ of sparsegen")))
@@ -222,9 +222,9 @@ def _warm(word: str, score: float, most: float) -> str:
 
 def _opposed(measure: str, values: Sequence[float]) -> str:
     """A number of adversaries with its interval; what is a share in percent."""
-    if measure in ("jsd", "tvd"):
-        return _told(Number(*values))
-    return _told(Number(*(100 * value for value in values), unit="percent"))
+    is_share = measure not in ("jsd", "tvd")
+    value, low, high = (100 * own if is_share else own for own in values)
+    return _told(Number(value, low, high, unit="percent" if is_share else "number"))
 
 
 def _plain(value: float) -> str:

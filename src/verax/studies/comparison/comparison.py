@@ -195,7 +195,8 @@ class Comparison(Result):
         instances, values = tables["instances"], tables["values"]
         # what has no documents is among the values alone, in its unit
         rest = values[~values["measure"].isin(set(instances["measure"]))]
-        numbers = rest[[*_MODEL, "measure"]].assign(value=rest["value"] / rest["unit"].map(SCALE))
+        scale = rest["unit"].map(SCALE).astype("float64")
+        numbers = rest[[*_MODEL, "measure"]].assign(value=rest["value"] / scale)
         return cls(instances, numbers.reset_index(drop=True), manifest, tables.get(_CURVES))
 
 

@@ -4,6 +4,8 @@ from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import Verdict, examine
 from verax.models import AttentionClassifier, Trace, load
+from verax.opening import open_path as open
+from verax.results import Result
 from verax.studies import (
     Adversaries,
     Comparison,
@@ -24,6 +26,7 @@ __all__ = [
     "Comparison",
     "Corpus",
     "Documents",
+    "Result",
     "StudyResults",
     "Sweep",
     "Trace",
@@ -35,6 +38,7 @@ __all__ = [
     "examine",
     "load",
     "load_corpus",
+    "open",
     "open_study",
     "run_study",
     "sweep",

@@ -28,7 +28,7 @@ from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.judgement.row import AGAINST
 from verax.exams.registry import EXAMS, chosen_exams, divide_options, find_table
 from verax.exams.titles import column_title, row_title, table_title
-from verax.exams.verdict import REPORT, Verdict, is_only_a_verdict
+from verax.exams.verdict import Verdict
 from verax.files import refuse_foreign
 from verax.models import load
 
@@ -105,7 +105,7 @@ def run(given: argparse.Namespace) -> int | None:
             "that a newer Verax does not change what fails"
         )
     if given.out:
-        refuse_foreign(given.out, is_only_a_verdict)
+        refuse_foreign(given.out, Verdict.owns)
     limits = load_limits(given.limits)
     chosen = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
     model = load(given.model, device=given.device)

@@ -76,7 +76,8 @@ def compare(
             refuse_other(entry, asked_in(entry.verdict, chosen), asked)
     instances: list[pd.DataFrame] = []
     numbers: list[pd.DataFrame] = []
-    manifest: dict[str, Any] = {"verax": __version__, **asdict(asked), "exams": chosen}
+    manifest: dict[str, Any] = {"format": Comparison.format, "verax": __version__}
+    manifest |= {**asdict(asked), "exams": chosen}
     manifest["groups"] = {name: [] for name in groups}
     for group, members in groups.items():
         for entry in members:

@@ -31,7 +31,16 @@ KINDS: dict[str, type[Result]] = {}
 """Kind → its class; a class is here once its module is imported."""
 
 
-class Shown:
+class InNotebook:
+    """What shows itself in a notebook."""
+
+    def _repr_html_(self) -> str:
+        from verax.report.notebook import html_of
+
+        return html_of(self)
+
+
+class Shown(InNotebook):
     """What has a page, and shows itself in a notebook."""
 
     def report(self, path: str | Path, title: str | None = None) -> None:
@@ -46,11 +55,6 @@ class Shown:
         from verax.report.report import report
 
         report(cast(Any, self), path, title)
-
-    def _repr_html_(self) -> str:
-        from verax.report.notebook import html_of
-
-        return html_of(self)
 
 
 class Result(Shown):

@@ -18,6 +18,7 @@ from verax.cli.parsing import (
     given_exam_options,
     given_options,
 )
+from verax.cli.saving import say_saved
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
@@ -143,10 +144,7 @@ def run(given: argparse.Namespace) -> int | None:
         notes = () if corpus is None else corpus.notes
         _show(verdict, notes, given.full)
     if given.out:
-        screen = console(stderr=given.json)
-        screen.print(f"\nsaved in {given.out}", markup=False)
-        verdict.report(Path(given.out) / REPORT)
-        screen.print(f"to look at: {Path(given.out) / REPORT}", markup=False)
+        say_saved(verdict, given.out, stderr=given.json)
     return FAILED if given.fail_on and verdict.judgement.speaks(given.fail_on) else None
 
 

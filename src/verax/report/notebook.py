@@ -45,6 +45,7 @@ def verdict_html(verdict: Verdict) -> str:
     return judgement_html(verdict.judgement)
 
 
+@html_of.register
 def judgement_html(judgement: Judgement) -> str:
     """The same of a judgement."""
     rows = [([exam_title(row.exam), row.label], _row_cells(row)) for row in judgement.rows]

@@ -13,7 +13,7 @@ import numbers
 import os
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from verax.errors import VeraxError, nearest
@@ -28,7 +28,7 @@ def option(
     default: Any,
     help: str,
     *,
-    choices: Sequence[str] | None = None,
+    choices: Collection[str] | None = None,
     minimum: float | None = None,
     maximum: float | None = None,
     below: float | None = None,
@@ -37,11 +37,12 @@ def option(
 ) -> Any:
     """A dataclass field with what its flag, its help text and its checks need.
 
+    `choices` may be a collection that grows, such as a registry: it is asked anew each time.
     `also` are words that may stand in place of a number.
     """
     metadata = {
         "help": help,
-        "choices": tuple(choices) if choices else None,
+        "choices": choices,
         "minimum": minimum,
         "maximum": maximum,
         "below": below,

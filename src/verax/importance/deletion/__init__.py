@@ -15,7 +15,6 @@ from verax.importance.deletion import local, recurrent, rereading, sentences
 from verax.importance.deletion.items import logits_without_items
 from verax.importance.given import Given, check_level, held, once, traced
 from verax.models.classifier import AttentionClassifier
-from verax.models.encoders import Identity, Pointwise
 from verax.models.guided import GuidedClassifier
 from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
@@ -72,7 +71,7 @@ def _is_item(model: AttentionClassifier) -> bool:
     """Whether a word and its item are one: no state or score looks beyond its own word."""
     if isinstance(model, (HierarchicalClassifier, GuidedClassifier)):
         return False
-    return isinstance(model.encoder, (Identity, Pointwise))
+    return model.encoder.reach == 0
 
 
 @torch.no_grad()

@@ -18,7 +18,7 @@ _TOKENS_PER_ROW = 4
 
 
 def fits(model: AttentionClassifier) -> bool:
-    return isinstance(model.encoder, (Convolution, Identity, Pointwise))
+    return any(map(model.encoder.computes_as, (Convolution, Identity, Pointwise)))
 
 
 def pieces(

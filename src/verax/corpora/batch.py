@@ -19,7 +19,8 @@ class Batch:
     tokens          (batch, tokens) long    vocabulary rows, PAD beyond the end
     token_mask      (batch, tokens) bool    what is read: SOS and EOS included
     mask            (batch, items) bool     the attended items: words, or sentences if hierarchical
-    lengths         (batch,) long, on CPU   tokens read of each document
+    lengths         (batch,) long           tokens read of each document; on CPU, but in a step that
+                                            is captured and replayed on the device
     labels          (batch,) long or None
     ids             (batch,) numpy          the documents' ids in their corpus
     keys            (batch,) long           their rows in the encoded split, for `Noise`

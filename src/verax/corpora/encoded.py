@@ -78,8 +78,8 @@ class EncodedDocuments:
         """The flat batch of documents at a `geometry` that lies on the device already.
 
         Made by the device alone, so that it can be captured and replayed with another geometry.
-        The host does not know what a GPU's geometry holds: there `lengths` are the width; and
-        `ids` are −1.
+        The host does not know what a GPU's geometry holds: `lengths` are on the device, and `ids`
+        are −1.
         """
         batch = geometry.shape[1]
         tokens, token_mask, words, keys, labels = self._laid_out(geometry, width)
@@ -87,7 +87,7 @@ class EncodedDocuments:
             tokens=tokens,
             token_mask=token_mask,
             mask=words,
-            lengths=geometry[1] if geometry.device.type == "cpu" else torch.full((batch,), width),
+            lengths=geometry[1],
             labels=labels if self.labels is not None else None,
             ids=np.full(batch, -1),
             keys=keys,

@@ -52,7 +52,7 @@ class Recurrent(Encoder):
         if inputs.device.type == "cpu":
             orders = Orders.of(lengths, inputs.shape[1], inputs.device)
             padded = bool((lengths < inputs.shape[1]).any())
-        else:  # nothing travels, and a step that is replayed may have other lengths
+        else:  # nothing travels, and a step that is replayed has its lengths on the device
             orders, padded = Orders.of_mask(mask), True
         states = inputs
         for onward, back in zip(self.forwards, self.backwards, strict=True):

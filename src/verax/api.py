@@ -1,8 +1,12 @@
 """What `verax` offers, imported: with torch, which takes seconds."""
 
+import verax.functional as functional
+import verax.report as report
 from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
-from verax.exams import Verdict, examine
+from verax.exams import EXAMS, Verdict, examine, load_verdict
+from verax.exams.exam import Exam
+from verax.importance import IMPORTANCES
 from verax.models import AttentionClassifier, Trace, load
 from verax.studies import (
     Adversaries,
@@ -19,11 +23,14 @@ from verax.training import train
 from verax.version import __version__
 
 __all__ = [
+    "EXAMS",
+    "IMPORTANCES",
     "Adversaries",
     "AttentionClassifier",
     "Comparison",
     "Corpus",
     "Documents",
+    "Exam",
     "StudyResults",
     "Sweep",
     "Trace",
@@ -33,9 +40,12 @@ __all__ = [
     "adversaries",
     "compare",
     "examine",
+    "functional",
     "load",
     "load_corpus",
+    "load_verdict",
     "open_study",
+    "report",
     "run_study",
     "sweep",
     "train",

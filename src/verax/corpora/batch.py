@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.corpora.ragged import Ragged, positions_within
+from verax.corpora.spelling import Spelling
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,7 @@ class Batch:
     ids             (batch,) numpy          the documents' ids in their corpus
     keys            (batch,) long           their rows in the encoded split, for `Noise`
     layout          how tokens regroup into sentences, None in a flat batch
+    spelling        the words of the encoded split as text, by `keys`; None where nobody knows them
     """
 
     tokens: Tensor
@@ -35,6 +37,7 @@ class Batch:
     ids: NDArray[np.int64]
     keys: Tensor
     layout: SentenceLayout | None = None
+    spelling: Spelling | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -8,6 +8,7 @@ names with the nearest valid one and values of the wrong kind with the kind expe
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import numbers
 import os
@@ -67,6 +68,20 @@ def hints(cls: type) -> dict[str, Any]:
 def names(*classes: type) -> list[str]:
     """Every option name of these dataclasses, in order of declaration."""
     return [f.name for cls in classes for f in dataclasses.fields(cls)]
+
+
+def show_options(function: Callable[..., Any], *classes: type) -> None:
+    """Let `help` see the options behind `**options`; type checkers read the annotation."""
+    signature = inspect.signature(function)
+    keep = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    more = [
+        inspect.Parameter(
+            f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type
+        )
+        for cls in classes
+        for f in dataclasses.fields(cls)
+    ]
+    function.__signature__ = signature.replace(parameters=[*keep, *more])  # type: ignore[attr-defined]
 
 
 def build(cls: Callable[..., T], values: Mapping[str, Any], also_valid: Sequence[str] = ()) -> T:

@@ -78,7 +78,7 @@ def register_importance(
     def register(function: F) -> F:
         for what, given, valid in (("level", levels, LEVELS), ("keyword", takes, TAKES)):
             unknown = [one for one in given if one not in valid]
-            if unknown or isinstance(given, str) or (what == "level" and not given):
+            if unknown or (what == "level" and not given):
                 raise VeraxError(
                     f"importance {name!r} has the {what}s {given!r}: give some of {valid}"
                 )

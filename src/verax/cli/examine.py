@@ -26,7 +26,7 @@ from verax.errors import VeraxError
 from verax.exams.examine import examine, reading_options
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.judgement.row import AGAINST
-from verax.exams.registry import EXAMS, chosen_exams, find_table
+from verax.exams.registry import EXAMS, chosen_exams, divide_options, find_table
 from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import REPORT, Verdict, is_only_a_verdict
 from verax.files import refuse_foreign
@@ -133,7 +133,7 @@ def run(given: argparse.Namespace) -> int | None:
         max_tokens=given.max_tokens,
         limits=limits,
         progress=True,
-        **options,
+        exam_options=divide_options(chosen, options),
     )
     if given.out:
         verdict.save(given.out)

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from verax.errors import VeraxError, nearest
+from verax.exams.judgement.judgement import Judgement
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
@@ -142,6 +143,12 @@ class StudyResults:
     def summary(self, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
         """Every number of every cell's verdict with its interval."""
         return self.table("summary", columns)
+
+    def judgements(self) -> dict[str, Judgement]:
+        """What exams say of each configuration's attention, over its seeds, by its name."""
+        from verax.studies.summaries import model_summaries
+
+        return {model.name: model.judgement for model in model_summaries(self)}
 
     def history(self, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
         """Every epoch of every cell's training."""

@@ -19,6 +19,7 @@ from verax.report.page import Part
 from verax.report.tables import (
     counts_exclusions,
     excluded,
+    exclusion_words,
     html_table,
     shown,
     summary_table,
@@ -298,9 +299,9 @@ def _marked(row: Judged) -> str:
 def _left_out(exam: str, models: Sequence[ModelSummary]) -> str:
     lines = ""
     for model in models:
-        found = excluded(exam, model)
         who = f"{named(model.name)}: " if len(models) > 1 else ""
-        for reason, number in found.items():
+        for measure, number in excluded(exam, model).items():
+            reason = exclusion_words(measure, model.classes)
             lines += element("li", f"{who}{text(reason)}: {text(numeral(number))}")
     if not lines:  # an exam that counts nothing does not know that there was nothing
         nothing = any(counts_exclusions(exam, model) for model in models)

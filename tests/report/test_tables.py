@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from testimony import cell, optimal, survives, verdict, witness
+from made_up_summaries import cell, model_of, optimal, survives, verdict
 
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.numerals import interval, numeral
@@ -73,8 +73,8 @@ def test_numbers_are_shown_in_their_unit(number: Number, value: str, ends: str) 
 
 
 def test_models_stand_below_each_other_in_every_row() -> None:
-    one = witness(optimal(30.6, 23.7, 38.5), name="one")
-    other = witness(optimal(8.2, 4.7, 13.7), name="other")
+    one = model_of(optimal(30.6, 23.7, 38.5), name="one")
+    other = model_of(optimal(8.2, 4.7, 13.7), name="other")
     assert Grid(summary_table("erasure.excess", [one, other])).rows == [
         ["", "model", "optimal"],
         ["attention", "one", "30.6% 23.7% to 38.5%"],
@@ -83,7 +83,7 @@ def test_models_stand_below_each_other_in_every_row() -> None:
 
 
 def test_one_model_needs_no_column_for_its_name() -> None:
-    table = summary_table("erasure.excess", [witness(optimal(30.6, 23.7, 38.5))])
+    table = summary_table("erasure.excess", [model_of(optimal(30.6, 23.7, 38.5))])
     assert Grid(table).rows[0] == ["", "optimal"]
 
 
@@ -98,7 +98,7 @@ def test_a_column_that_counts_nothing_left_out_is_not_shown() -> None:
     place = ("agreement", "agreement", "items:attention:gradient")
     none = cell(*place, "out_one_position", 0.0, unit="count")
     some = cell(*place, "out_first_constant", 2.0, unit="count")
-    judged = witness(cell(*place, "tau", 0.5), none, some)
+    judged = model_of(cell(*place, "tau", 0.5), none, some)
     assert Grid(summary_table("agreement", [judged])).rows[0] == ["", "τ-b", "out: first constant"]
     counted = excluded("agreement", judged)
     assert {id: number.value for id, number in counted.items()} == {
@@ -114,7 +114,7 @@ def test_two_tables_with_the_same_rows_are_counted_apart() -> None:
         cell("agreement", table, "items:attention:gradient", "out_first_constant", n, unit="count")
         for table, n in (("agreement", 2.0), ("agreement.on_support", 5.0))
     ]
-    page = exam_part("agreement", [witness(*cells)], []).inner
+    page = exam_part("agreement", [model_of(*cells)], []).inner
     assert "<li>items: attention : gradient: out: first constant: 2</li>" in page
     assert "<li>the same among the items that attention gives weight; items: " in page
     assert "first constant: 5</li>" in page
@@ -126,22 +126,22 @@ def test_documents_set_aside_are_counted_by_reason() -> None:
         cell("erasure", "erasure.documents", row, "value", float(n), unit="count")
         for row, n in counts.items()
     ]
-    counted = excluded("erasure", witness(*cells))
+    counted = excluded("erasure", model_of(*cells))
     assert {id: number.value for id, number in counted.items()} == {"erasure.documents.one_item": 3}
     assert exclusion_words("erasure.documents.one_item") == "set aside: one item"
 
 
 def test_nothing_left_out_is_said_only_by_exams_that_count() -> None:
     counted = cell("replacement", "replacement.documents", "documents", "value", 10.0, unit="count")
-    assert "Nothing was left out." in exam_part("replacement", [witness(counted)], []).inner
+    assert "Nothing was left out." in exam_part("replacement", [model_of(counted)], []).inner
     uncounted = cell("single_token", "single_token", "all", "mean_probability", 0.7)
-    assert "left out" not in exam_part("single_token", [witness(uncounted)], []).inner
+    assert "left out" not in exam_part("single_token", [model_of(uncounted)], []).inner
     words = {"words": 1000.0, "occurrences": 4353.0}
     cells = [
         cell("information", "information", "frequent", column, n, unit="count")
         for column, n in words.items()
     ]
-    page = exam_part("information", [witness(*cells)], []).inner
+    page = exam_part("information", [model_of(*cells)], []).inner
     assert "frequent words, words looked at; all others are left out: 1,000" in page
     assert "frequent words, occurrences looked at; all others are left out: 4,353" in page
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import strangers
 import torch
 from torch import Tensor
 
+import strangers
 import verax
 from verax.cli import main
 from verax.errors import VeraxError

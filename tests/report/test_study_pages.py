@@ -103,13 +103,13 @@ def test_a_comparison_counts_and_tells_every_difference() -> None:
     assert "\x00" not in page
     seen = words(page)
     table = comparison.table()
-    own = table[(table["group"] == "tied") & (table["better"] != "")]
+    own = comparison.tally("tied")
     counts = [int((own["judged"] == kind).sum()) for kind in ("better", "worse", "unclear")]
     assert (
         f"in {counts[0]}, worse in {counts[1]} and neither for sure in {counts[2]} of the "
         f"{sum(counts)} measures"
     ) in seen
-    survived = table.set_index(["group", "measure"]).loc[("tied", "replacement: survives uniform")]
+    survived = table.set_index(["group", "measure"]).loc[("tied", "replacement.uniform.survival")]
     ends = " to ".join(f"{survived[end]:+.1f}" for end in ("low", "high")).replace("-", "−")
     assert f"tied 50.0% −50.0 {ends}" in seen
     assert "left out of inputs: gradient: one position" in seen

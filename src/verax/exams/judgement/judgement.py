@@ -151,4 +151,4 @@ def _numbers(number: Number) -> dict[str, Any]:
 
 
 def _json(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,21 +1,26 @@
-"""An encoder, a projection and an importance as another package would have them."""
+"""An encoder, a projection and an importance as another package would have them.
+
+There each would stand under its decorator; here they are registered for some tests and taken out
+again, so that others find what is built in.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from verax.importance import register_importance
-from verax.models.encoders import Encoder, register_encoder
+from verax.importance import IMPORTANCES, register_importance
+from verax.models.encoders import ENCODERS, Encoder, register_encoder
 from verax.models.noise import Noise
 from verax.models.options import ModelOptions
-from verax.models.projections import register_projection, softmax
+from verax.models.projections import PROJECTIONS, register_projection, softmax
 
 
-@register_encoder("toy-packed")
 class Packed(Encoder):
     """A GRU over packed sequences, which need the true lengths on the CPU."""
 
@@ -40,14 +45,26 @@ class Packed(Encoder):
         return states
 
 
-@register_projection("toy-cold", uses=("lam",), dense=True)
 def cold(scores: Tensor, mask: Tensor | None = None, *, lam: float = 0.0) -> Tensor:
     """Softmax of scores times 2 − λ."""
     return softmax((2 - lam) * scores, mask)
 
 
-@register_importance("toy-last", "the later, the more important", takes=("signed",))
 def last(model: Any, trace: Any, on: str = "inputs", *, signed: bool = False) -> Tensor:
     """1, 2, 3, … from the first word, or the first item."""
     shown = trace.batch.words if on == "inputs" else trace.mask
     return shown.cumsum(-1).double() * shown
+
+
+@contextmanager
+def registered() -> Iterator[None]:
+    """The three are known by their names in here."""
+    register_encoder("toy-packed")(Packed)
+    register_projection("toy-cold", uses=("lam",), dense=True)(cold)
+    register_importance("toy-last", "the later, the more important", takes=("signed",))(last)
+    try:
+        yield
+    finally:
+        ENCODERS.unregister("toy-packed")
+        PROJECTIONS.unregister("toy-cold")
+        IMPORTANCES.unregister("toy-last")

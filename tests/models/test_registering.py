@@ -28,6 +28,12 @@ TEXTS = ["w1 good0_3 w2 w3 .", "bad1_2 w5"]
 SIZES = {"hidden_size": 12, "embedding_size": 12}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def toys() -> Iterator[None]:
+    with strangers.registered():
+        yield
+
+
 @pytest.fixture(scope="module")
 def corpus() -> verax.Corpus:
     return verax.load_corpus("planted", documents=90, length=12)

@@ -28,35 +28,25 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
-    """One result of every kind; the sweep's study is kept in `study`."""
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the sweep of `made` keeps its study."""
+    return tmp_path_factory.mktemp("kept") / "study"
+
+
+@pytest.fixture(scope="module")
+def made(study: Path) -> dict[str, Result]:
+    """One result of every kind."""
     corpus = verax.load_corpus("planted", documents=60, length=12)
     model = verax.train(corpus, **TINY)
     other = verax.train(corpus, projection="sparsemax", **TINY)
     verdicts = [verax.examine(m, corpus, ["replacement", "information"]) for m in (model, other)]
-    keep = tmp_path_factory.mktemp("kept") / "study"
     few: dict[str, Any] = {"exams": "dispersion", "influence": "none", "entropy_of": ""}
-    found = verax.sweep(corpus, [-1, 0.5], keep=keep, **few, **TINY)
+    found = verax.sweep(corpus, [-1, 0.5], keep=study, **few, **TINY)
     opposed = verax.adversaries(
         model, corpus, [0, 1], retrain=[2], controls=False, epochs=1, device="cpu"
     )
     compared = verax.compare(dict(zip("ab", verdicts, strict=True)))
-    results = {r.kind: r for r in (verdicts[0], compared, found, opposed)}
-    return {**results, "kept": Kept(keep)}
-
-
-class Kept(Result):
-    """Where a study is kept, among results."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-
-@pytest.fixture
-def study(made: dict[str, Result]) -> Path:
-    kept = made["kept"]
-    assert isinstance(kept, Kept)
-    return kept.folder
+    return {r.kind: r for r in (verdicts[0], compared, found, opposed)}
 
 
 def same(one: Result, other: Result) -> None:
@@ -243,6 +233,7 @@ def test_several_verdicts_and_a_model(made: dict[str, Result], tmp_path: Path) -
             verax.open(tmp_path / nothing)
 
 
+@pytest.mark.usefixtures("made")
 def test_a_study_packed_or_not_by_path_or_url(study: Path, tmp_path: Path) -> None:
     pack(study, tmp_path / "packed")
     for place in (study, tmp_path / "packed", study.as_uri()):
@@ -254,6 +245,7 @@ def test_a_study_packed_or_not_by_path_or_url(study: Path, tmp_path: Path) -> No
     assert "2 done" in found._repr_html_()
 
 
+@pytest.mark.usefixtures("made")
 def test_a_cell_of_a_store_is_no_verdict(study: Path) -> None:
     cell = next((study / "cells").iterdir())
     assert saved_kind(cell) is None

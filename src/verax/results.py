@@ -69,7 +69,7 @@ class Result(Shown):
     format: ClassVar[int] = 1
     always: ClassVar[tuple[str, ...]] = ()
     sometimes: ClassVar[tuple[str, ...]] = ()
-    again: ClassVar[str] = "make it again"
+    remedy: ClassVar[str] = "make it again"
     """What to do about one in a format that is not read."""
     manifest: Mapping[str, Any]
 
@@ -122,20 +122,20 @@ class Result(Shown):
         try:
             manifest = _manifest_in(path)
             if manifest is None:
-                raise _NotThis(f"{folder} holds no saved {cls.kind}: expected a folder of one")
+                raise VeraxError(f"{folder} holds no saved {cls.kind}: expected a folder of one")
             kind = manifest.pop("kind")
             if kind not in (cls.kind, None):
-                raise _NotThis(f"{folder} holds a saved {kind}, not a {cls.kind}: use verax.open")
-            found = manifest.get("format", 1)  # the first had none
-            if found != cls.format:
-                raise _NotThis(
-                    f"{folder} has format {found!r}, this Verax reads {cls.format}: {cls.again}"
+                raise VeraxError(f"{folder} holds a saved {kind}, not a {cls.kind}: use verax.open")
+            version = manifest.get("format", 1)  # the first had none
+            if version != cls.format:
+                raise VeraxError(
+                    f"{folder} has format {version!r}, this Verax reads {cls.format}: {cls.remedy}"
                 )
             if kind is None:
                 raise ValueError(f"its {MANIFEST} is of no saved result")
             return cls._restored(_Tables(path), manifest)
-        except _NotThis as error:
-            raise VeraxError(str(error)) from None
+        except VeraxError:
+            raise
         except KeyError as error:
             raise VeraxError(f"cannot read {folder}: it has no {error.args[0]!r}") from error
         except (OSError, ValueError, TypeError) as error:
@@ -158,10 +158,6 @@ class Result(Shown):
         extra = {REPORT, *(f"{name}.parquet" for name in cls.sometimes)}
         whole = {_manifest_file(folder), *(f"{name}.parquet" for name in names)}
         return there - extra == whole
-
-
-class _NotThis(Exception):  # noqa: N818  a reason, on its way to a VeraxError
-    """Why a folder is not the result that was asked for."""
 
 
 class _Tables(Mapping[str, pd.DataFrame]):
@@ -210,8 +206,8 @@ def saved_kind(folder: str | Path) -> str | None:
         manifest = _manifest_in(Path(folder))
     except (OSError, ValueError) as error:
         raise VeraxError(f"cannot read {folder}: {error}") from error
-    found = None if manifest is None else manifest["kind"]
-    return None if found is None else str(found)
+    kind = None if manifest is None else manifest["kind"]
+    return None if kind is None else str(kind)
 
 
 def _manifest_file(folder: Path) -> str | None:

@@ -34,7 +34,7 @@ class Verdict(Result):
     manifest  what was examined and how: model, corpus, split, seed, options, versions, counts
     """
 
-    kind, format, again = "verdict", FORMAT, "examine the model again"
+    kind, format, remedy = "verdict", FORMAT, "examine the model again"
 
     tables: Mapping[str, pd.DataFrame]
     manifest: Mapping[str, Any] = field(default_factory=dict)

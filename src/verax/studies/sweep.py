@@ -28,7 +28,7 @@ Point = tuple[float, int]
 class Sweep(Result):
     """What a sweep found: `instances` has lam, seed, id, measure, value and reason."""
 
-    kind, again = "sweep", "sweep again"
+    kind, remedy = "sweep", "sweep again"
     always = ("instances", "points", "correlations")
 
     instances: pd.DataFrame

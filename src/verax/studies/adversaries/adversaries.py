@@ -37,7 +37,7 @@ class Adversaries(Result):
     of the rest (see `one_item`).
     """
 
-    kind, format, again = "adversaries", FORMAT, "run the study again"
+    kind, format, remedy = "adversaries", FORMAT, "run the study again"
     always = ("instances", "points", "yardstick", "against_yardstick", "by_weight", "controls")
 
     instances: pd.DataFrame

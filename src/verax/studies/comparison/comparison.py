@@ -50,7 +50,7 @@ class Comparison(Result):
     curves     what each token of one text says alone to each group, if asked (see `token_curves`)
     """
 
-    kind, again = "comparison", "compare the models again"
+    kind, remedy = "comparison", "compare the models again"
     always, sometimes = ("table", "values", "excluded", "instances"), (_CURVES,)
 
     instances: pd.DataFrame

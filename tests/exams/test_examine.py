@@ -70,7 +70,7 @@ def test_a_folder_that_is_not_a_verdict_is_left_alone(
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(verax.VeraxError, match="holds other files"):
         verdict.save(tmp_path)
-    with pytest.raises(verax.VeraxError, match="not a saved verdict"):
+    with pytest.raises(verax.VeraxError, match="holds no saved verdict"):
         load_verdict(tmp_path)
     for manifest in ('{"format": 99}', "[]", '{"format": 1}', "{", '{"format": 1, "exams": 3}'):
         (tmp_path / "manifest.json").write_text(manifest)

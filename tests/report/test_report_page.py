@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from testimony import cell, optimal, survives, verdict
 
+from made_up_summaries import cell, optimal, right, survives, verdict
 from verax.errors import VeraxError
 from verax.exams import Verdict
 from verax.report import open_reported, report, report_page
@@ -134,7 +134,7 @@ def test_several_models_stand_side_by_side() -> None:
     better = verdict(optimal(90.0, 85.0, 95.0), survives(50.0, 40.0, 60.0))
     page = report_page({"one": judged(), "two": better})
     assert "<bdi>one</bdi></b> Do not take" in page
-    assert "<bdi>two</bdi></b> Nothing found here" in page
+    assert "<bdi>two</bdi></b> Nothing speaks against this" in page
     assert not Elements(page).of("noscript")
 
 
@@ -155,11 +155,12 @@ def test_models_of_several_corpora_are_not_taken_for_one() -> None:
 
 @pytest.mark.usefixtures("drawn")
 def test_numbers_side_by_side_have_below_them_what_they_are_compared_to() -> None:
-    random = cell("erasure", "excess", "random", "optimal", 7.2, 4.0, 12.6, "percent")
-    accurate = cell("erasure", "documents", "accuracy", "value", 90.0, unit="percent")
+    random = cell("erasure", "erasure.excess", "random", "optimal", 7.2, 4.0, 12.6, "percent")
+    accurate = right(90.0, 85.0, 95.0)
     own = verdict(optimal(30.6, 23.7, 38.5), random, accurate)
     page = report_page({"one": own, "two": own})
     assert page.count('<span class="compared">in random order 7.2%</span></td>') == 2
+    assert page.count("90.0% <span") == 2 + 2  # in the first table, and in the exam's own
     assert "says how well it decides, not why" not in page  # no number, and twice the same
 
 
@@ -179,7 +180,7 @@ def test_what_was_examined_is_told_once_a_line_a_fact_and_details_wait() -> None
         ("exams", "erasure, replacement"),
     ]
     assert ("erasure", "draws: 5") in lines
-    assert ("single_token", "curves: 0") in lines
+    assert ("single token", "curves: 0") in lines
     assert ("hierarchical", "no") in lines
     assert [name for name, _ in lines].count("text column") == 1
     for unwanted in ("{", "6491ebd774ac093d", "importances", ">value<", "top k"):

@@ -12,14 +12,14 @@ from made_up_studies import MadeUpStudy
 from test_charts import frame
 from test_report_page import Elements
 from test_study_pages import words
-from verax.report.bounds import bounds, cut
 
 import verax.report.charts
 from verax.exams import Verdict
+from verax.exams.bounds import bounds, cut
 from verax.report import report_page
-from verax.report.cells import study_witnesses
 from verax.report.notebook import study_html
 from verax.report.report import draw_study
+from verax.studies.summaries import model_summaries
 
 
 class WithDocuments(MadeUpStudy):
@@ -64,28 +64,26 @@ def test_intervals_are_over_seeds_and_end_where_numbers_do(page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "expected"),
+    ("measure", "expected"),
     [
-        (("replacement", "Δ accuracy", "points"), (-100, 100)),
-        (("excess", "mean", "number"), (0, float("inf"))),
-        (("single_token", "confidence", "number"), (0, 1)),
-        (("adversary", "JSD", "number"), (0, pytest.approx(0.693147, abs=1e-6))),
-        (("adversaries", "TVD", "number"), (0, 1)),
-        (("adversaries_chosen", "λ", "number"), (-float("inf"), float("inf"))),
+        ("replacement.uniform.delta_accuracy", (-100, 100)),
+        ("erasure.excess.attention.mean", (0, float("inf"))),
+        ("single_token.all.confidence", (0, 1)),
+        ("adversary.epsilon=0.05.jsd", (0, pytest.approx(0.693147, abs=1e-6))),
+        ("adversaries.lambda=0.1.tvd", (0, 1)),
+        ("adversaries.chosen.chosen.lambda", (0, float("inf"))),
+        ("no.such.number", (-float("inf"), float("inf"))),
     ],
 )
-def test_how_far_a_number_can_go(place: tuple[str, str, str], expected: Any) -> None:
-    assert bounds(*place) == expected
+def test_how_far_a_number_can_go(measure: str, expected: Any) -> None:
+    assert bounds(measure) == expected
 
 
 def test_an_interval_is_around_its_number_and_one_that_is_inside_stays() -> None:
-    rows = [
-        ("mass", "mean", "number", 1.0000001, 0.5, 1.5),
-        ("mass", "q1", "number", 0.5, 0.4, 0.6),
-    ]
-    rows.append(("mass", "min", "number", 0.5, float("nan"), float("nan")))
-    names = ["table", "column", "unit", "value", "low", "high"]
-    found = cut(pd.DataFrame(rows, columns=names))
+    mass = "erasure.mass.attention."
+    rows = [(f"{mass}mean", 1.0000001, 0.5, 1.5), (f"{mass}q1", 0.5, 0.4, 0.6)]
+    rows.append((f"{mass}min", 0.5, float("nan"), float("nan")))
+    found = cut(pd.DataFrame(rows, columns=["measure", "value", "low", "high"]))
     assert found["high"].tolist()[:2] == [1.0000001, 0.6]
     assert found["low"].tolist()[:2] == [0.5, 0.4]
     assert found[["low", "high"]].isna().all(axis=1).tolist() == [False, False, True]
@@ -96,8 +94,8 @@ def test_of_one_seed_intervals_are_its_own_over_documents(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(verax.report.charts, "charts_of", lambda verdicts: [])
-    witness, _ = study_witnesses(MadeUpStudy(seeds=[0]))
-    number = witness.number("erasure.excess", "attention", "optimal")
+    model, _ = model_summaries(MadeUpStudy(seeds=[0]))
+    number = model.number("erasure.excess", "attention", "optimal")
     assert number is not None
     assert (number.value, number.low, number.high) == (40, 39, 41)
     assert "Intervals are over documents" in words(report_page(MadeUpStudy(seeds=[0])))
@@ -106,7 +104,7 @@ def test_of_one_seed_intervals_are_its_own_over_documents(
 @pytest.fixture(scope="module")
 def packed() -> tuple[list[Any], str]:
     """The charts of a study packed without its tables by document, and the note on these."""
-    return draw_study(MadeUpStudy(), study_witnesses(MadeUpStudy()))
+    return draw_study(MadeUpStudy(), model_summaries(MadeUpStudy()))
 
 
 def test_charts_show_the_numbers_of_the_tables(packed: tuple[list[Any], str]) -> None:
@@ -114,7 +112,7 @@ def test_charts_show_the_numbers_of_the_tables(packed: tuple[list[Any], str]) ->
     study = WithDocuments()
     for has_documents, (charts, note) in (
         (False, packed),
-        (True, draw_study(study, study_witnesses(study))),
+        (True, draw_study(study, model_summaries(study))),
     ):
         by = {chart.name: chart for chart in charts}
         for name in ("erasure-optimal", "replacement-scores"):

@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from testimony import cell, optimal, survives, verdict, witness
 
+from made_up_summaries import cell, model_of, optimal, survives, verdict
+from verax.exams.judgement.number import Number
+from verax.exams.judgement.numerals import interval, numeral
 from verax.report.notebook import heat, verdict_html
-from verax.report.numerals import interval, numeral
 from verax.report.sections import exam_part
-from verax.report.tables import excluded, html_table, summary_table
-from verax.report.witness import Number
+from verax.report.tables import excluded, exclusion_words, html_table, summary_table
 
 
 class Grid(HTMLParser):
@@ -73,9 +73,9 @@ def test_numbers_are_shown_in_their_unit(number: Number, value: str, ends: str) 
 
 
 def test_models_stand_below_each_other_in_every_row() -> None:
-    one = witness(optimal(30.6, 23.7, 38.5), name="one")
-    other = witness(optimal(8.2, 4.7, 13.7), name="other")
-    assert Grid(summary_table("excess", [one, other])).rows == [
+    one = model_of(optimal(30.6, 23.7, 38.5), name="one")
+    other = model_of(optimal(8.2, 4.7, 13.7), name="other")
+    assert Grid(summary_table("erasure.excess", [one, other])).rows == [
         ["", "model", "optimal"],
         ["attention", "one", "30.6% 23.7% to 38.5%"],
         ["attention", "other", "8.2% 4.7% to 13.7%"],
@@ -83,7 +83,7 @@ def test_models_stand_below_each_other_in_every_row() -> None:
 
 
 def test_one_model_needs_no_column_for_its_name() -> None:
-    table = summary_table("excess", [witness(optimal(30.6, 23.7, 38.5))])
+    table = summary_table("erasure.excess", [model_of(optimal(30.6, 23.7, 38.5))])
     assert Grid(table).rows[0] == ["", "optimal"]
 
 
@@ -95,37 +95,54 @@ def test_names_are_text() -> None:
 
 
 def test_a_column_that_counts_nothing_left_out_is_not_shown() -> None:
-    place = ("agreement", "agreement", "items: attention : gradient")
-    none = cell(*place, "out: one position", 0.0, unit="count")
-    some = cell(*place, "out: first constant", 2.0, unit="count")
-    judged = witness(cell(*place, "τ-b", 0.5), none, some)
+    place = ("agreement", "agreement", "items:attention:gradient")
+    none = cell(*place, "out_one_position", 0.0, unit="count")
+    some = cell(*place, "out_first_constant", 2.0, unit="count")
+    judged = model_of(cell(*place, "tau", 0.5), none, some)
     assert Grid(summary_table("agreement", [judged])).rows[0] == ["", "τ-b", "out: first constant"]
-    assert {k: n.value for k, n in excluded("agreement", judged).items()} == {
-        "agreement, items: attention : gradient: first constant": 2.0
+    counted = excluded("agreement", judged)
+    assert {id: number.value for id, number in counted.items()} == {
+        "agreement.items:attention:gradient.out_first_constant": 2.0
     }
+    assert [exclusion_words(id) for id in counted] == [
+        "items: attention : gradient: out: first constant"
+    ]
+
+
+def test_two_tables_with_the_same_rows_are_counted_apart() -> None:
+    cells = [
+        cell("agreement", table, "items:attention:gradient", "out_first_constant", n, unit="count")
+        for table, n in (("agreement", 2.0), ("agreement.on_support", 5.0))
+    ]
+    page = exam_part("agreement", [model_of(*cells)], []).inner
+    assert "<li>items: attention : gradient: out: first constant: 2</li>" in page
+    assert "<li>the same among the items that attention gives weight; items: " in page
+    assert "first constant: 5</li>" in page
 
 
 def test_documents_set_aside_are_counted_by_reason() -> None:
-    counts = {"documents": 10, "examined": 7, "set aside: one item": 3, "a tie": 0}
+    counts = {"documents": 10, "examined": 7, "one_item": 3, "tied": 0}
     cells = [
-        cell("erasure", "documents", row, "value", float(n), unit="count")
+        cell("erasure", "erasure.documents", row, "value", float(n), unit="count")
         for row, n in counts.items()
     ]
-    found = excluded("erasure", witness(*cells))
-    assert {reason: number.value for reason, number in found.items()} == {"set aside: one item": 3}
+    counted = excluded("erasure", model_of(*cells))
+    assert {id: number.value for id, number in counted.items()} == {"erasure.documents.one_item": 3}
+    assert exclusion_words("erasure.documents.one_item") == "set aside: one item"
 
 
 def test_nothing_left_out_is_said_only_by_exams_that_count() -> None:
-    counted = cell("replacement", "replacement_documents", "documents", "value", 10.0, unit="count")
-    assert "Nothing was left out." in exam_part("replacement", [witness(counted)], []).inner
-    uncounted = cell("single_token", "single_token", "all decisions", "a token alone", 0.7)
-    assert "left out" not in exam_part("single_token", [witness(uncounted)], []).inner
+    counted = cell("replacement", "replacement.documents", "documents", "value", 10.0, unit="count")
+    assert "Nothing was left out." in exam_part("replacement", [model_of(counted)], []).inner
+    uncounted = cell("single_token", "single_token", "all", "mean_probability", 0.7)
+    assert "left out" not in exam_part("single_token", [model_of(uncounted)], []).inner
     words = {"words": 1000.0, "occurrences": 4353.0}
     cells = [
-        cell("information", "information", "frequent words", column, n, unit="count")
+        cell("information", "information", "frequent", column, n, unit="count")
         for column, n in words.items()
     ]
-    page = exam_part("information", [witness(*cells)], []).inner
+    page = exam_part("information", [model_of(*cells)], []).inner
+    assert "frequent words, words looked at; all others are left out: 1,000" in page
     assert "frequent words, occurrences looked at; all others are left out: 4,353" in page
 
 
@@ -133,7 +150,8 @@ def test_a_notebook_shows_the_headline_and_every_statement() -> None:
     shown = verdict_html(verdict(optimal(10.0, 5.0, 15.0), survives(99.0, 98.0, 100.0)))
     assert "Do not take this attention" in shown
     rows = Grid(shown).rows
-    assert [row[0] for row in rows[1:]] == ["erasure", "replacement"]
+    assert [row[0] for row in rows[1:]] == ["Erasure", "Replacement"]
+    assert [row[-1] for row in rows[1:]] == ["against", "against"]
     assert "<script" not in shown
 
 

@@ -29,7 +29,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.saving import load
 from verax.options import SEED, build, check
 from verax.progress import Display, shown
-from verax.version import __version__
+from verax.version import __version__, source_fingerprint
 
 
 def examine(
@@ -131,6 +131,8 @@ def examine(
     manifest = {
         "format": FORMAT,
         "verax": __version__,
+        "source": source_fingerprint(),
+        "weights": model.fingerprint,
         "exams": exams,
         "options": {name: asdict(setting) for name, setting in settings.items()},
         "importances": list(importances or {}),

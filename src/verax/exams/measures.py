@@ -43,6 +43,7 @@ class Measure:
     bounds    the least and the most it can be; by its unit, unless given
     excluded  whether it counts what the other numbers of its row leave out
     whole     whether it counts everything, so that it is no exclusion in a table of counts
+    chosen    whether it counts what was examined, where nothing counts what was not
     """
 
     id: str
@@ -52,6 +53,7 @@ class Measure:
     bounds: tuple[float, float] | None = None
     excluded: bool = False
     whole: bool = False
+    chosen: bool = False
 
     @property
     def range(self) -> tuple[float, float]:

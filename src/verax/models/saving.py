@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from verax.errors import VeraxError
 from verax.files import replace_folder, write_text
 from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
-from verax.models.options import ModelOptions
+from verax.models.options import ENCODERS, PROJECTIONS, ModelOptions
 from verax.options import build
 from verax.version import __version__
 
@@ -80,6 +81,7 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
     missing = _OWN_KEYS - set(config)
     if missing:
         raise VeraxError(f"{path / _CONFIG} lacks {', '.join(sorted(missing))}: save it again")
+    _refuse_unregistered(path, config["model"])
     options = build(ModelOptions, config["model"])
     vocabulary = Vocabulary(_read_json(path / _VOCABULARY))
     tokeniser = Tokeniser(**config["tokeniser"])
@@ -109,6 +111,21 @@ def is_only_a_model(folder: Path) -> bool:
     """Whether a folder holds a saved model and nothing else, so that it may be replaced."""
     names = {path.name for path in folder.iterdir()}
     return names == FILES and is_model_folder(folder)
+
+
+def _refuse_unregistered(folder: Path, options: Mapping[str, Any]) -> None:
+    """A saved model may be of another package's encoder, which has to be there."""
+    for slot, registry in (
+        ("encoder", ENCODERS),
+        ("sentence_encoder", ENCODERS),
+        ("projection", PROJECTIONS),
+    ):
+        name = options.get(slot)
+        if name is not None and name not in registry:
+            raise VeraxError(
+                f"{folder} has the {slot} {name!r}, which is not registered here: import the "
+                f"module that registers it, or install its package; there are {', '.join(registry)}"
+            )
 
 
 def _rows(history: pd.DataFrame) -> list[dict[str, Any]]:

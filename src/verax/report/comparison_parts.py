@@ -72,7 +72,7 @@ def _first(found: Comparison, table: pd.DataFrame, note: str) -> Part:
         by = own.groupby("exam", sort=False)["judged"].agg(list)
         for exam, judged in by.items():
             cells = [str(judged.count(kind)) for kind in (BETTER, WORSE, UNCLEAR)]
-            rows.append(([group, str(exam)], cells))
+            rows.append(([group, exam_title(str(exam))], cells))
     heads = ["model", "exam", BETTER, WORSE, UNCLEAR]
     inner = lines + html_table(heads, rows, 2, f"measures, against {found.reference}")
     caveats = [

@@ -19,12 +19,15 @@ from verax.report.page import Part
 from verax.report.tables import (
     counts_exclusions,
     excluded,
+    exclusion_words,
     html_table,
     shown,
     summary_table,
 )
 
 CARDS = 6
+DECISIONS = "decisions"
+"""Stands for an exam where accuracy is shown beside what exams say."""
 ABOUT = "What was examined"
 _WIDTH, _HEIGHT = (re.compile(rf'<svg[^>]* {side}="([\d.]+)"') for side in ("width", "height"))
 _SIGNS = {
@@ -164,18 +167,22 @@ def cards(rows: Sequence[Judged]) -> str:
 
 
 def _numbers(judgement: Judgement) -> str:
+    return element("p", text(judgement.headline), {"class": "headline"}) + cards(_shown(judgement))
+
+
+def _shown(judgement: Judgement) -> list[Judged]:
+    """Rows in the order of the first screen: what is judged, accuracy, and what is not judged."""
     rows = [*judgement.judged]
     if judgement.accuracy is not None:
         rows.append(_accuracy(judgement.accuracy))
-    rows += [row for row in judgement.rows if not row.counts]
-    return element("p", text(judgement.headline), {"class": "headline"}) + cards(rows)
+    return rows + [row for row in judgement.rows if not row.counts]
 
 
 def _accuracy(number: Number) -> Judged:
-    """How well the model decides, as a card beside those of exams."""
+    """How well the model decides, beside what exams say."""
     return Judged(
-        "decisions",
-        "decisions.accuracy",
+        DECISIONS,
+        f"{DECISIONS}.accuracy",
         NOT_APPLICABLE,
         number,
         "accuracy of the decisions",
@@ -185,7 +192,7 @@ def _accuracy(number: Number) -> Judged:
 
 
 def _several(models: Sequence[ModelSummary]) -> str:
-    judged = {m.name: {row.exam: row for row in m.judgement.rows} for m in models}
+    judged = {m.name: {row.exam: row for row in _shown(m.judgement)} for m in models}
     exams = list(dict.fromkeys(exam for own in judged.values() for exam in own))[:CARDS]
     labels = {
         exam: next(row.label for own in judged.values() if (row := own.get(exam))) for exam in exams
@@ -286,7 +293,9 @@ def _point(row: Judged) -> str:
 
 def _marked(row: Judged) -> str:
     """A number with its sign, its interval, and what to hold it against."""
-    below = element("span", text(row.compared), {"class": "compared"}) if row.compared else ""
+    below = ""
+    if row.compared and row.exam != DECISIONS:  # the same in every row
+        below = element("span", text(row.compared), {"class": "compared"})
     if not row.counts:
         return shown(row.number) + below
     sign, words = _SIGNS[row.verdict]
@@ -298,9 +307,9 @@ def _marked(row: Judged) -> str:
 def _left_out(exam: str, models: Sequence[ModelSummary]) -> str:
     lines = ""
     for model in models:
-        found = excluded(exam, model)
         who = f"{named(model.name)}: " if len(models) > 1 else ""
-        for reason, number in found.items():
+        for measure, number in excluded(exam, model).items():
+            reason = exclusion_words(measure, model.classes)
             lines += element("li", f"{who}{text(reason)}: {text(numeral(number))}")
     if not lines:  # an exam that counts nothing does not know that there was nothing
         nothing = any(counts_exclusions(exam, model) for model in models)

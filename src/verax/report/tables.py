@@ -7,8 +7,8 @@ from itertools import groupby
 
 from verax.exams.judgement.model_summary import ModelSummary, Number
 from verax.exams.judgement.numerals import interval, numeral
-from verax.exams.measures import COUNT, Measure, Table
-from verax.exams.registry import find_table, tables_of
+from verax.exams.measures import COUNT, Measure, Table, measure_id
+from verax.exams.registry import find_place, find_table, tables_of
 from verax.exams.titles import column_title, row_title, table_title
 from verax.report.markup import element, named, text
 
@@ -78,23 +78,37 @@ def shown(number: Number | None) -> str:
 
 
 def excluded(exam: str, model: ModelSummary) -> Mapping[str, Number]:
-    """Why documents or items are left out of an exam's numbers → how many, where there are any.
+    """Counts of what is left out of an exam's numbers by their ids, where there are any.
 
-    Counts of documents that are set aside, and of values that are not defined, under the row that
-    leaves out the most.
+    Counts of documents that are set aside, and of values that are not defined. Where nothing counts
+    what was not examined, the count is of what was.
     """
-    reasons: dict[str, Number] = {}
+    counted: dict[str, Number] = {}
     for table in tables_of(exam):
         for row in model.rows(table.id):
             for column in model.columns(table.id):
                 measure = table.measure(row, column)
                 number = model.number(table.id, row, column)
-                if measure is None or number is None or not _tells_exclusion(table, measure):
+                if measure is None or number is None or not number.value > 0:
                     continue
-                if number.value > 0:
-                    title = table.title_of_row(row, model.classes)
-                    reasons[title if table.counts else f"{title}: {measure.title}"] = number
-    return reasons
+                if measure.chosen or _tells_exclusion(table, measure):
+                    counted[measure_id(table.id, row, column)] = number
+    return counted
+
+
+def exclusion_words(id: str, classes: Sequence[str] = ()) -> str:
+    """What a count of `excluded` is of, in words."""
+    place = find_place(id)
+    if place is None:
+        return id
+    row = place.table.title_of_row(place.row, classes)
+    if place.table.counts:
+        return row
+    if place.measure.chosen:
+        return f"{row}, {place.measure.title} looked at; all others are left out"
+    # a table beside the exam's first may have the same rows and columns
+    first = place.table == tables_of(place.exam)[0]
+    return f"{'' if first else f'{place.table.title}; '}{row}: {place.measure.title}"
 
 
 def counts_exclusions(exam: str, model: ModelSummary) -> bool:

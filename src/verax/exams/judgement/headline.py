@@ -78,16 +78,22 @@ def accuracy(model: ModelSummary) -> Number | None:
 
 
 def unlearned(model: ModelSummary) -> str:
-    """That a model decides no better than by naming one class always; empty if it does better."""
+    """That a model decides no better than by naming one class always; empty if it does better.
+
+    Without an interval only an accuracy that is no higher says so, and says that it may be.
+    """
     right, share, by = accuracy(model), model.majority, "always naming the largest class"
     if math.isnan(share):
         share, by = model.chance, "naming a class at random"
-    if right is None or math.isnan(share) or right.is_above(100 * share):
+    if right is None or math.isnan(share):
+        return ""
+    better = right.value > 100 * share
+    if better and (right.is_above(100 * share) or not right.has_interval):
         return ""
     within = interval(right)
     shown = f"{numeral(right)}{f' ({within})' if within else ''}"
     other = numeral(Number(100 * share, unit="percent"))
-    if right.is_below(100 * share) or (right.has_interval and right.value <= 100 * share):
+    if right.has_interval and not better:
         return (
             f"This model has learnt nothing that attention could explain: it decides right in "
             f"{shown} of the documents, {by} in {other}."

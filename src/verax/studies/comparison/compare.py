@@ -50,7 +50,8 @@ def compare(
     verdict, or a folder of either. The first is what every other is compared with. All are
     examined on the same documents with the same `seed`, and verdicts on others refused. Without a
     `corpus` it is the one the models were trained on, without `exams` those that all verdicts
-    have. `done` is called after each model. `options` are those of the exams.
+    have. `done` is called after each model. `options` are those of the exams, which each declares
+    for itself (`verax.EXAMS[name].options_class`), so that no type checker knows them all.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -76,7 +77,8 @@ def compare(
             refuse_other(entry, asked_in(entry.verdict, chosen), asked)
     instances: list[pd.DataFrame] = []
     numbers: list[pd.DataFrame] = []
-    manifest: dict[str, Any] = {"verax": __version__, **asdict(asked), "exams": chosen}
+    manifest: dict[str, Any] = {"format": Comparison.format, "verax": __version__}
+    manifest |= {**asdict(asked), "exams": chosen}
     manifest["groups"] = {name: [] for name in groups}
     for group, members in groups.items():
         for entry in members:

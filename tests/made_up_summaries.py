@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.row import Judged
 from verax.exams.measures import measure_id
 from verax.exams.verdict import COLUMNS, Verdict
 
@@ -32,8 +33,14 @@ def summary(*cells: Cell, n: int = 100) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def witness(*cells: Cell, name: str = "mine", n: int = 100, **manifest: Any) -> ModelSummary:
+def model_of(*cells: Cell, name: str = "mine", n: int = 100, **manifest: Any) -> ModelSummary:
     return ModelSummary(name, summary(*cells, n=n), {"classes": ["no", "yes"], **manifest})
+
+
+def judged(*cells: Cell, n: int = 100, **manifest: Any) -> Judged:
+    """The only row of the judgement of a summary of these cells."""
+    (row,) = model_of(*cells, n=n, **manifest).judgement.rows
+    return row
 
 
 def verdict(*cells: Cell, **manifest: Any) -> Verdict:
@@ -58,4 +65,41 @@ def more_than_random(value: float, low: float, high: float) -> Cell:
 
 def survives(value: float, low: float, high: float) -> Cell:
     place = ("replacement", "replacement", "uniform", "survival")
+    return cell(*place, value, low, high, "percent")
+
+
+def tau(value: float, low: float, high: float) -> Cell:
+    place = ("agreement", "agreement", "inputs:attention:leave-one-out", "tau")
+    return cell(*place, value, low, high)
+
+
+def token_alone(value: float, low: float, high: float) -> Cell:
+    return cell("single_token", "single_token", "correct", "mean_probability", value, low, high)
+
+
+def together(value: float, low: float, high: float, row: str = "correct") -> Cell:
+    """The confidence of all tokens together, by the single_token exam."""
+    return cell("single_token", "single_token", row, "confidence", value, low, high)
+
+
+def another(
+    cost: tuple[float, float, float],
+    kept: tuple[float, float, float] | None = (97.0, 95.0, 98.0),
+    confidence: tuple[float, float, float] | None = (0.9, 0.85, 0.95),
+    row: str = "epsilon=0.05",
+) -> list[Cell]:
+    """What the adversary exam says: nats held back, decisions kept, how sure the model is."""
+    place = ("adversary", "adversary", row)
+    cells = [cell(*place, "jsd", 0.5, 0.4, 0.6), cell(*place, "constraint_cost", *cost)]
+    if kept is not None:
+        cells.append(cell(*place, "decisions_kept", *kept, "percent"))
+    if confidence is not None:
+        sure = ("adversary", "adversary.documents", "confidence", "value")
+        cells.append(cell(*sure, *confidence))
+    return cells
+
+
+def right(value: float, low: float = math.nan, high: float = math.nan) -> Cell:
+    """The accuracy of decisions."""
+    place = ("erasure", "erasure.documents", "accuracy", "value")
     return cell(*place, value, low, high, "percent")

@@ -11,6 +11,7 @@ import torch
 
 import verax
 from verax.cli import main
+from verax.exams import load_verdict
 from verax.exams.cells import number_cell
 from verax.exams.exam import Exam
 from verax.exams.measures import Measure, Table
@@ -137,7 +138,7 @@ def test_on_the_command_line_too(
     command = ["examine", folder, "--corpus", "planted", "--documents", "60", "--out", out]
     command += ["--exams", ",".join(toys), "--first_toy.factor", "2"]
     assert main(command) == 0
-    options = verax.load_verdict(out).manifest["options"]
+    options = load_verdict(out).manifest["options"]
     assert [options[name]["factor"] for name in toys] == [2.0, 1.0]
 
 

@@ -124,7 +124,7 @@ def test_a_number_by_its_id(verdict: verax.Verdict) -> None:
     assert verdict.value("replacement.uniform.survival") == found.value
     assert math.isnan(verdict.number("erasure.documents.examined").low)
     assert verdict.value("erasure.documents.one_item") == 1
-    with pytest.raises(verax.VeraxError, match="did you mean 'replacement.uniform.survival'"):
+    with pytest.raises(verax.VeraxError, match=r"did you mean 'replacement\.uniform\.survival'"):
         verdict.value("replacement.uniform.surviva")
 
 

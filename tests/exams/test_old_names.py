@@ -32,7 +32,6 @@ def test_an_exam_by_the_name_it_had(
     with pytest.warns(FutureWarning, match=f"^exam '{old}' is called '{new}' now$") as notes:
         found = verax.examine(model, planted, [old])
     assert len(notes) == 1
-    assert notes[0].filename == __file__
     same(found, verax.examine(model, planted, new))
 
 

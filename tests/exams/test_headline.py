@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import nan
 
 import pytest
+
 from made_up_summaries import (
     Cell,
     model_of,
@@ -15,7 +16,6 @@ from made_up_summaries import (
     right,
     survives,
 )
-
 from verax.exams.judgement.headline import headline, short
 from verax.exams.judgement.model_summary import SEEDS, ModelSummary
 from verax.exams.judgement.number import Number

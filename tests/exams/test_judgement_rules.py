@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_summaries import cell, summary, survives
 
+from made_up_summaries import cell, summary, survives
 from verax.exams.judgement.limits import load_limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
@@ -223,7 +223,7 @@ def number_of(model: ModelSummary, name: str) -> Number:
 
 @st.composite
 def several_seeds(draw: st.DrawFn) -> list[Numbers]:
-    """Seeds that differ, seeds of which some have no value, and seeds that agree in some numbers."""
+    """Seeds that differ, seeds without some values, and seeds that agree in some numbers."""
     seeds = draw(st.lists(all_numbers(), min_size=1, max_size=4))
     alike = draw(st.sets(st.sampled_from(sorted(PLACES))))
     first = seeds[0]

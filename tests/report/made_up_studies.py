@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from made_up_summaries import Cell, cell, optimal, summary, survives
 
+from made_up_summaries import Cell, cell, optimal, summary, survives
 from verax.errors import VeraxError
 from verax.exams.verdict import Verdict
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep

@@ -15,7 +15,6 @@ from made_up_summaries import (
     together,
     token_alone,
 )
-
 from verax.report.markup import text
 from verax.report.sections import cards, exam_part, first_screen
 

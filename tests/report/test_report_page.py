@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_summaries import cell, optimal, right, survives, verdict
 
+from made_up_summaries import cell, optimal, right, survives, verdict
 from verax.errors import VeraxError
 from verax.exams import Verdict
 from verax.report import open_reported, report, report_page

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from made_up_summaries import cell, model_of, optimal, survives, verdict
 
+from made_up_summaries import cell, model_of, optimal, survives, verdict
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.numerals import interval, numeral
 from verax.report.notebook import heat, verdict_html

@@ -59,8 +59,9 @@ def numbers_over_seeds(summary: pd.DataFrame, by: str) -> pd.DataFrame:
         A row a configuration and measure: the mean over seeds with Student's interval over them,
         inside what the number can be (`cut` says where it was not). An interval over seeds needs
         two seeds with values that differ by more than rounding: one alone, and seeds that agree,
-        say nothing of chance. There the interval is over documents, from the lowest end of any seed's
-        to the highest, if the seeds have one. `over` says which it is; `n` is documents, a seed.
+        say nothing of chance. There the interval is over documents, from the lowest end of any
+        seed's to the highest, if the seeds have one. `over` says which it is; `n` is documents, a
+        seed.
     """
     key = [by, *_KEY]
     found = over_seeds(summary, by=key).rename(columns={"mean": "value"})

@@ -25,7 +25,7 @@ def test_prints_the_tables_and_keeps_every_number(
 ) -> None:
     out = tmp_path / "verdict"
     command = ["examine", folder, "--exams", "erasure", "--out", str(out), "--draws", "2"]
-    assert main(command) == 0
+    assert main([*command, "--full"]) == 0
     printed = capsys.readouterr().out
     for word in (
         "accuracy",
@@ -33,7 +33,7 @@ def test_prints_the_tables_and_keeps_every_number(
         "never flips",
         "optimum",
         "mean ratio",
-        "random (2 draws)",
+        "random (all draws)",
     ):
         assert word in printed
     kept = load_verdict(out)
@@ -83,6 +83,9 @@ def test_a_file_is_read_as_the_model_reads(folder: str, tmp_path: Path) -> None:
         (["--draws", "many"], "option 'draws' is 'many'"),
         (["--max-tokens", "0"], "option 'max_tokens' is 0"),
         (["--seed", "-1"], "option 'seed' is -1"),
+        (["--limits", "2026-10"], "no limits '2026-10'"),
+        (["--fail-on", "against"], "--fail-on without --limits"),
+        (["--fail-on", "all", "--limits", "2026-11"], "'all'"),
     ],
 )
 def test_bad_input(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from math import nan
+from math import inf, nan
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,17 @@ def test_rows_say_what_is_judged_by_which_number() -> None:
     frame = judgement.frame()
     assert frame["value"].tolist() == [0.4, 97.0, 0.8, 40.0]
     assert frame["over"].unique().tolist() == ["documents"]
+
+
+def test_as_json_a_number_that_is_not_there_is_null() -> None:
+    cells = [part_optimal(nan, nan, nan), right(90.0, 85.0, inf), survives(97.0, nan, nan)]
+    found = json.loads(json.dumps(model_of(*cells).judgement.to_json(), allow_nan=False))
+    assert [row["value"] for row in found["rows"]] == [None, 97.0]
+    assert [row["low"] for row in found["rows"]] == [None, None]
+    assert [row["verdict"] for row in found["rows"]] == ["open", "open"]
+    assert (found["accuracy"]["low"], found["accuracy"]["high"]) == (85.0, None)
+    assert found["limits"]["version"] == "2026-11"
+    assert found["learnt"]
 
 
 def test_numbers_come_with_intervals_and_with_what_they_are_compared_to() -> None:

@@ -139,7 +139,8 @@ def run(given: argparse.Namespace) -> int | None:
     if given.out:
         verdict.save(given.out)
     if given.json:
-        print(json.dumps(verdict.judgement.to_json(), indent=2, ensure_ascii=False))
+        found = verdict.judgement.to_json()
+        print(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         notes = () if corpus is None else corpus.notes
         _show(verdict, notes, given.full)

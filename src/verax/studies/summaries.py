@@ -12,6 +12,7 @@ from verax.errors import VeraxError
 from verax.exams.bounds import cut
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import DOCUMENTS, SEEDS
+from verax.exams.judgement.numerals import NOTHING
 from verax.exams.verdict import COLUMNS
 from verax.statistics.seeds import over_seeds
 
@@ -57,22 +58,26 @@ def numbers_over_seeds(summary: pd.DataFrame, by: str) -> pd.DataFrame:
     Returns:
         A row a configuration and measure: the mean over seeds with Student's interval over them,
         inside what the number can be (`cut` says where it was not). An interval over seeds needs
-        two seeds with a value that differ: one alone, and seeds that agree to the last digit, say
-        nothing of chance. There the interval is over documents, from the lowest end of any seed's
-        to the highest, if the seeds have one. `over` says which it is; `n` is documents, a seed.
+        two seeds with values that differ by more than rounding: one alone, and seeds that agree,
+        say nothing of chance. There the interval is over documents, from the lowest end of any
+        seed's to the highest, if the seeds have one. `over` says which it is; `n` is documents, a
+        seed.
     """
     key = [by, *_KEY]
     found = over_seeds(summary, by=key).rename(columns={"mean": "value"})
     valued = summary[summary["value"].notna()].groupby(key, sort=False, observed=True)
     own = valued.agg(
-        own_low=("low", _least), own_high=("high", _most), least=("value", "min")
+        own_low=("low", _least),
+        own_high=("high", _most),
+        least=("value", "min"),
+        most=("value", "max"),
     ).reset_index()
     sizes = summary.groupby(key, sort=False, observed=True)["n"].mean().rename("size")
     found = found.drop(columns="n").merge(own, on=key, how="left")
     found = found.merge(sizes.reset_index(), on=key, how="left")
     found["n"] = found["size"].round().astype("int64")
-    # one seed has none; equal seeds have one of no width, which is none
-    chance = (found["seeds"] > 1) & (found["high"] > found["low"])
+    # one seed has none; that of equal seeds has no width but rounding, which is none
+    chance = (found["seeds"] > 1) & (found["most"] - found["least"] > NOTHING)
     found = cut(found)
     found["cut"] &= chance
     for end in ("low", "high"):

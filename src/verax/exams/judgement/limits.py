@@ -10,7 +10,7 @@ names under `based_on`, or else in the newest:
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -126,7 +126,8 @@ def _based(values: Any, where: str) -> LimitSet:
         known = base.limits.get(exam) or _declared(exam, where)
         for limit in limits:
             if limit not in known:
-                raise VeraxError(f"{where}: {exam} has no limit {limit!r}: {nearest(limit, known)}")
+                there = nearest(limit, known) if known else "it has none to set"
+                raise VeraxError(f"{where}: {exam} has no limit {limit!r}: {there}")
         merged[exam] = {**merged.get(exam, {}), **limits}
     return LimitSet(own.version, own.provenance or f"based on {name}", merged)
 
@@ -140,6 +141,7 @@ def _declared(exam: str, where: str) -> Limits:
 
 
 def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= sys.float_info.max:  # NaN is not, nor a huge integer
         raise VeraxError(f"{where} is {value!r}: expected a number")
     return float(value)

@@ -1,0 +1,168 @@
+"""Limits by version: what is published stays, and one's own replace single ones or are refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import verax
+from made_up_summaries import survives
+from made_up_summaries import verdict as made_up_verdict
+from verax.errors import VeraxError
+from verax.exams import Verdict, load_verdict
+from verax.exams.judgement import limits as limits_module
+from verax.exams.judgement.limits import NEWEST, LimitSet, load_limits, versions
+from verax.exams.registry import EXAMS
+
+PUBLISHED = {
+    "2026-11": "ca911aa6ffdf7e7327e1ea3683691e4790d3b558123024bb127de498dd1489e2",
+}
+"""Version → SHA-256 of its file. A published version never changes: add another instead."""
+OURS: dict[str, Any] = {"version": "ours-1", "limits": {"replacement": {"for_below": 75}}}
+
+
+def test_a_published_version_stays_as_it_is() -> None:
+    folder = Path(limits_module.__file__).parent / "limits_files"
+    digests = {
+        path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.json")
+    }
+    assert digests == PUBLISHED
+
+
+@pytest.mark.parametrize("version", versions())
+def test_every_version_loads_and_has_limits_of_exams_there_are(version: str) -> None:
+    loaded = load_limits(version)
+    assert loaded.version == version
+    assert loaded.provenance
+    assert set(loaded.limits) <= set(EXAMS)
+    assert LimitSet.from_json(json.loads(json.dumps(loaded.to_json())), "here") == loaded
+
+
+def test_without_a_name_the_newest_apply() -> None:
+    assert load_limits().version == NEWEST == versions()[-1]
+    assert load_limits(load_limits()) is load_limits()
+
+
+def written(folder: Path, values: Any) -> Path:
+    path = folder / "ours.json"
+    path.write_text(values if isinstance(values, str) else json.dumps(values))
+    return path
+
+
+def test_ones_own_replace_single_limits(tmp_path: Path) -> None:
+    path = written(tmp_path, {**OURS, "based_on": "2026-11", "provenance": "a hunch"})
+    for given in (path, str(path), {**OURS, "provenance": "a hunch"}):
+        ours = load_limits(given)
+        assert (ours.version, ours.provenance) == ("ours-1", "a hunch")
+        assert ours.of("replacement") == {"for_below": 75.0, "against_above": 95.0}
+        others = {exam: own for exam, own in ours.limits.items() if exam != "replacement"}
+        newest = load_limits("2026-11").limits
+        assert others == {exam: own for exam, own in newest.items() if exam != "replacement"}
+    assert load_limits(OURS).provenance == "based on 2026-11"
+    assert load_limits("2026-11").of("replacement")["for_below"] == 80.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"limits": {"replacment": {"for_below": 75}}}, "unknown exam 'replacment': did you mean"),
+        ({"limits": {"replacement": {"for_blow": 75}}}, "replacement has no limit 'for_blow': did"),
+        ({"limits": {"dispersion": {"above": 1}}}, "dispersion has no limit 'above': it has none"),
+        ({"limits": {"replacement": {"for_below": "75"}}}, "for_below is '75': expected a number"),
+        ({"limits": {"replacement": {"for_below": True}}}, "for_below is True: expected a number"),
+        ({"limits": {"replacement": {"for_below": None}}}, "for_below is None: expected a number"),
+        ({"limits": {"replacement": {"for_below": float("nan")}}}, "is nan: expected a number"),
+        ({"limits": {"replacement": {"for_below": float("inf")}}}, "is inf: expected a number"),
+        ({"limits": {"replacement": {"for_below": 10**400}}}, "0000: expected a number"),
+        ({"limits": {"replacement": 75}}, "limits of 'replacement' are 75: expected names"),
+        ({"limits": [75]}, "holds no limits: expected version, and limits by exam and name"),
+        ({"version": 1}, "holds no limits: expected version"),
+        ({"version": " "}, "holds no limits: expected version"),
+        ({"version": "2026-11"}, "version '2026-11' is one of Verax's: name yours otherwise"),
+        ({"based_on": "2026-12"}, "based_on is '2026-12': did you mean '2026-11'?"),
+        ({"based_on": ["2026-11"]}, "based_on is ['2026-11']"),
+    ],
+)
+def test_what_is_no_limit_is_refused_in_a_line(
+    change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    values = {**OURS, **change}
+    path = written(tmp_path, values)
+    for given, where in ((path, str(path)), (values, "these limits")):
+        with pytest.raises(VeraxError) as error:
+            load_limits(given)
+        assert message in str(error.value)
+        assert str(error.value).startswith(where)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "null", "{", '"2026-11"', "\x00\xff"])
+def test_what_is_no_file_of_limits_is_refused_in_a_line(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(VeraxError, match=r"holds no limits|cannot read limits") as error:
+        load_limits(path)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(VeraxError, match=r"no limits '2026-10'.*did you mean '2026-11'"):
+        load_limits("2026-10")
+    with pytest.raises(VeraxError, match="give a file, or a version"):
+        load_limits(tmp_path)
+
+
+def test_a_verdict_is_judged_by_any_limits(tmp_path: Path) -> None:
+    """Of 77% that survive: open between 75 and 95, for below 80."""
+    verdict = made_up_verdict(survives(77.0, 76.0, 78.0))
+    path = written(tmp_path, OURS)
+
+    def said(limits: Any) -> tuple[str, str, str]:
+        judgement = verdict.judge(limits)
+        (row,) = judgement.rows
+        return judgement.limits.version, row.verdict, row.limits
+
+    by_hand = ("2026-11", "for", "for it below 80%, against it above 95%")
+    assert said("2026-11") == said(None) == by_hand
+    assert said(path) == ("ours-1", "open", "for it below 75%, against it above 95%")
+    assert said(str(path)) == said(OURS) == said(path)
+    assert verdict.judgement.limits.version == "2026-11"
+
+
+@pytest.fixture(scope="module")
+def examined() -> Verdict:
+    corpus = verax.load_corpus("planted", documents=90, length=8)
+    model = verax.train(corpus, encoder="none", epochs=1)
+    return verax.examine(model, corpus, "replacement", limits=OURS)
+
+
+def test_limits_are_kept_with_what_was_examined_by_them(examined: Verdict, tmp_path: Path) -> None:
+    assert examined.manifest["limits"] == load_limits(OURS).to_json()
+    examined.save(tmp_path / "verdict")
+    again = load_verdict(tmp_path / "verdict")
+    assert again.judgement.limits == load_limits(OURS)
+    assert again.judgement.to_json() == examined.judgement.to_json()
+    assert again.judge("2026-11").limits.version == "2026-11"
+
+
+def test_a_newer_version_does_not_change_what_a_saved_verdict_says(
+    examined: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examined.save(tmp_path / "verdict")
+    newer = {**load_limits().to_json(), "version": "2027-01"}
+    (tmp_path / "limits").mkdir()
+    for values in (load_limits().to_json(), newer):
+        path = tmp_path / "limits" / f"{values['version']}.json"
+        path.write_text(json.dumps(values))
+    monkeypatch.setattr(limits_module, "_FOLDER", tmp_path / "limits")
+    monkeypatch.setattr(limits_module, "NEWEST", "2027-01")
+    assert load_limits().version == "2027-01"
+    assert load_verdict(tmp_path / "verdict").judgement.limits.version == "ours-1"
+
+
+def test_bad_limits_are_refused_before_anything_is_read() -> None:
+    with pytest.raises(VeraxError, match="no limits 'lax'"):
+        verax.examine("no such model", limits="lax")

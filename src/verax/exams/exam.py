@@ -16,9 +16,6 @@ from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 
-LATER: Mapping[str, Mapping[str, Any]] = {"single_token": {"curves": 0}}
-"""Options that exams did not always have: with these values they ask what they asked without."""
-
 
 class Exam(ABC):
     """Sees every batch of a split, then gives its tables.

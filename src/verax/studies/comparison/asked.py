@@ -8,7 +8,6 @@ from typing import Any
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
-from verax.exams.exam import LATER
 from verax.exams.verdict import Verdict
 from verax.studies.comparison.entries import Entry
 
@@ -51,7 +50,7 @@ def asked_in(verdict: Verdict, exams: Sequence[str]) -> Asked:
         manifest.get("documents"),
         manifest.get("sampled_from"),
         manifest.get("seed"),
-        {exam: {**LATER.get(exam, {}), **options.get(exam, {})} for exam in exams},
+        {exam: dict(options.get(exam, {})) for exam in exams},
     )
 
 

@@ -15,6 +15,7 @@ from pyarrow import parquet
 from verax.errors import VeraxError, VeraxErrors, nearest
 from verax.files import refuse_foreign, replace_folder
 from verax.progress import Progress
+from verax.studies.grid.portable import portable_study
 from verax.studies.store.manifests import (
     CELL,
     CONFIG,
@@ -71,14 +72,14 @@ def pack(
     if is_packed(where):
         raise VeraxError(f"{where.shown} is packed already: give the folder of a study")
     store = Store.open(where)
-    packing = _Packing(store, StoreSource(store), tables, weights)
+    packing = Packing(store, StoreSource(store), tables, weights)
     _refuse_to_lose(out, packing)
     with Progress(progress) as display:
         replace_folder(out, lambda target: packing.write(target, display), owned=is_only_packed)
     return open_study(out)
 
 
-def _refuse_to_lose(out: Path, packing: _Packing) -> None:
+def _refuse_to_lose(out: Path, packing: Packing) -> None:
     """A pack may be the only copy: it is replaced by what has all of it, and by nothing else."""
     if not out.exists() or not any(out.iterdir()):
         return
@@ -97,7 +98,7 @@ def _refuse_to_lose(out: Path, packing: _Packing) -> None:
         )
 
 
-class _Packing:
+class Packing:
     """One study on its way into files, a row group at a time."""
 
     def __init__(
@@ -204,7 +205,7 @@ class _Packing:
         about = {
             "packed": PACKED,
             "store": self._store.about,
-            "study": self._store.text(),
+            "study": portable_study(self._store.text()),
             "resolved": self._source.resolved,
             "shapes": shapes,
         }

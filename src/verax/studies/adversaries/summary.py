@@ -15,7 +15,36 @@ from verax.studies.adversaries.adversaries import Adversaries
 from verax.studies.adversaries.scores import MEASURES
 
 EXAM = "adversaries"
+_LAMBDA, _SEED = "lambda=", "seed="
 CHOSEN, SEEDS, CONTROLS = (f"{EXAM}_{name}" for name in ("chosen", "seeds", "controls"))
+
+
+def lambda_row(lam: float) -> str:
+    """The row of a λ.
+
+    >>> lambda_row(0.1)
+    'lambda=0.1'
+    """
+    return f"{_LAMBDA}{lam:g}"
+
+
+def lambda_of(row: str) -> float:
+    """The λ of a row that `lambda_row` made."""
+    return float(row.removeprefix(_LAMBDA))
+
+
+def seed_row(seed: int) -> str:
+    """The row of a model of the yardstick.
+
+    >>> seed_row(3), seed_of("seed=3"), seed_of("mean")
+    ('seed=3', 3, None)
+    """
+    return f"{_SEED}{seed}"
+
+
+def seed_of(row: str) -> int | None:
+    """The seed of a row that `seed_row` made; None of other rows."""
+    return int(row.removeprefix(_SEED)) if row.startswith(_SEED) else None
 
 
 def summarise(found: Adversaries) -> pd.DataFrame:

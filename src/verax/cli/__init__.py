@@ -24,7 +24,7 @@ from verax.cli import (
     unpack,
 )
 from verax.cli.parsing import Parser
-from verax.cli.terminal import printable
+from verax.cli.terminal import noted_warnings, printable
 from verax.errors import VeraxError, VeraxErrors
 from verax.version import __version__
 
@@ -37,8 +37,8 @@ COMMANDS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code.
 
-    0, or what the command returns (1 where part of a study failed); 2 for bad input; 130 when
-    interrupted.
+    0, or what the command returns (1 where part of a study failed, 3 where --fail-on says so); 2
+    for bad input; 130 when interrupted.
     """
     parser = Parser(prog="verax", description="Puts attention on the witness stand.")
     parser.add_argument("--version", action="version", version=f"verax {__version__}")
@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.verb is None:
             parser.print_help()
             return 0
-        return int(given.run(given) or 0)
+        with noted_warnings():
+            return int(given.run(given) or 0)
     except VeraxError as error:
         # names from a user's file may hold line breaks and worse
         for problem in error.problems if isinstance(error, VeraxErrors) else [str(error)]:

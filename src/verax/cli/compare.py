@@ -12,18 +12,17 @@ import pandas as pd
 from verax.cli.compared import show, show_curves
 from verax.cli.examine import add_examining
 from verax.cli.loading import load_shown
-from verax.cli.parsing import given_options
+from verax.cli.parsing import given_exam_options, given_options
 from verax.cli.terminal import console
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS, Corpus
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
-from verax.exams.examine import EXAMS, chosen_exams
+from verax.exams.registry import EXAMS, chosen_exams
 from verax.exams.single_token import token_curves
 from verax.exams.verdict import Verdict
 from verax.files import refuse_foreign
 from verax.models import AttentionClassifier, load
-from verax.options import names
 from verax.studies import compare
 from verax.studies.comparison.comparison import is_only_a_comparison
 from verax.studies.comparison.grouping import Groups, grouped
@@ -70,16 +69,13 @@ def run(given: argparse.Namespace) -> None:
     screen = console()
 
     def done(group: str, model: str, verdict: Verdict) -> None:
-        rows = verdict.summary()
-        under_trained = (rows["row"] == "trained") & (rows["column"] == "accuracy")
-        found = rows[(rows["row"] == "accuracy") | under_trained]["value"]
-        accuracy = f", accuracy {found.iloc[0]:.1f}%" if len(found) else ""
+        right = verdict.judgement.accuracy
+        accuracy = "" if right is None else f", accuracy {right.value:.1f}%"
         documents = verdict.manifest.get("documents", 0)
         screen.print(
             f"{group}: {model}, {documents:,} documents{accuracy}", style="dim", markup=False
         )
 
-    valid = names(*(EXAMS[name].options_class for name in exams or EXAMS))
     found = compare(
         groups,
         corpus,
@@ -91,7 +87,7 @@ def run(given: argparse.Namespace) -> None:
         max_tokens=given.max_tokens,
         progress=True,
         done=done,
-        **{name: vars(given)[name] for name in valid if name in vars(given)},
+        **given_exam_options(given, exams or list(EXAMS)),
     )
     for note in () if corpus is None else corpus.notes:
         screen.print(note, style="dim", markup=False)

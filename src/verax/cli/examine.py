@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from verax.cli.loading import load_shown
-from verax.cli.parsing import add_options, add_reading, given_options
+from verax.cli.parsing import (
+    add_exam_options,
+    add_options,
+    add_reading,
+    given_exam_options,
+    given_options,
+)
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
-from verax.exams.examine import EXAMS, chosen_exams, examine, reading_options
+from verax.exams.examine import examine, reading_options
+from verax.exams.judgement.limits import NEWEST, load_limits, versions
+from verax.exams.judgement.row import AGAINST
+from verax.exams.registry import EXAMS, chosen_exams, find_table
+from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import REPORT, Verdict, is_only_a_verdict
 from verax.files import refuse_foreign
 from verax.models import load
-from verax.options import names
-from verax.report.tables import TITLES
 
+FAILED = 3
+"""Exit code of --fail-on; bad input is 2."""
 GALLERY, CURVES = 50, 3
 """Documents that a report shows, and those of which it draws every token, unless told otherwise."""
 
@@ -32,7 +44,7 @@ def add(verbs: Any) -> None:
         usage="verax examine MODEL [--corpus C] [--split test] [--exams NAME,…] [--out DIR]",
         help="put a saved model through exams",
         description="Put a saved model through exams on one split of a corpus: the one it was "
-        "trained on, unless another is named. Prints the summary; --out keeps every number.",
+        "trained on, unless another is named. Prints the judgement; --full every number, and --out keeps them.",
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("--corpus", metavar="C", help="name or path of a corpus [the model's own]")
@@ -55,6 +67,19 @@ def add(verbs: Any) -> None:
         metavar="N",
         help=f"documents to keep with their text, for the report [{GALLERY} with --out, else 0]",
     )
+    parser.add_argument("--full", action="store_true", help="print every table, too")
+    parser.add_argument("--json", action="store_true", help="print the judgement as JSON")
+    parser.add_argument(
+        "--limits",
+        metavar="VERSION",
+        help=f"limits of the judgement: a version ({', '.join(versions())}), or a JSON file of "
+        f"your own [{NEWEST}]",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=(AGAINST,),
+        help=f"end with exit code {FAILED} if an exam speaks against the attention; needs --limits",
+    )
     add_examining(parser)
     parser.set_defaults(run=run)
 
@@ -66,16 +91,21 @@ def add_examining(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
     add_reading(parser)
-    for name, exam in EXAMS.items():
-        add_options(parser, f"exam {name}", exam.options_class)
     # the tokeniser is the model's
     add_options(parser, "reading --corpus", CorpusOptions, leave_out=("tokeniser", "lowercase"))
     add_options(parser, "a planted --corpus", Planted, leave_out=("seed",))
+    add_exam_options(parser, EXAMS)
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: argparse.Namespace) -> int | None:
+    if given.fail_on and not given.limits:
+        raise VeraxError(
+            f"--fail-on without --limits: name the version it goes by, as in --limits {NEWEST}, so "
+            "that a newer Verax does not change what fails"
+        )
     if given.out:
         refuse_foreign(given.out, is_only_a_verdict)
+    limits = load_limits(given.limits)
     chosen = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
     model = load(given.model, device=given.device)
     for_corpus = given_options(given, CorpusOptions, Planted)
@@ -86,10 +116,11 @@ def run(given: argparse.Namespace) -> None:
     corpus = None
     if given.corpus:
         corpus = load_shown(given.corpus, **reading_options(model), **for_corpus)
-    valid = names(*(EXAMS[name].options_class for name in chosen))
-    options = {name: vars(given)[name] for name in valid if name in vars(given)}
-    if given.out and "curves" in valid:
-        options.setdefault("curves", CURVES)
+    options = given_exam_options(given, chosen)
+    if given.out and "single_token" in chosen:
+        own = options.get("single_token", {})
+        if "curves" not in options and "curves" not in own:
+            options["single_token"] = {**own, "curves": CURVES}
     verdict = examine(
         model,
         corpus,
@@ -99,49 +130,78 @@ def run(given: argparse.Namespace) -> None:
         sample=given.sample,
         gallery=(GALLERY if given.out else 0) if given.gallery is None else given.gallery,
         max_tokens=given.max_tokens,
+        limits=limits,
         progress=True,
         **options,
     )
-    if corpus is not None:
-        for note in corpus.notes:
-            console().print(note, style="dim", markup=False)
-    show(verdict)
     if given.out:
         verdict.save(given.out)
-        console().print(f"\nsaved in {given.out}", markup=False)
+    if given.json:
+        print(json.dumps(verdict.judgement.to_json(), indent=2, ensure_ascii=False))
+    else:
+        notes = () if corpus is None else corpus.notes
+        _show(verdict, notes, given.full)
+    if given.out:
+        screen = console(stderr=given.json)
+        screen.print(f"\nsaved in {given.out}", markup=False)
         verdict.report(Path(given.out) / REPORT)
-        console().print(f"to look at: {Path(given.out) / REPORT}", markup=False)
+        screen.print(f"to look at: {Path(given.out) / REPORT}", markup=False)
+    return FAILED if given.fail_on and verdict.judgement.speaks(given.fail_on) else None
 
 
-def show(verdict: Verdict) -> None:
+def _show(verdict: Verdict, notes: Sequence[str], full: bool) -> None:
+    """The judgement in ten lines, the answer last; then, if `full`, every table."""
+    screen = console()
+    for note in notes:
+        screen.print(note, style="dim", markup=False)
+    manifest = verdict.manifest
+    documents, split = manifest["documents"], manifest["split"]
+    corpus = Path(str(manifest["corpus"].get("corpus", "a corpus"))).name
+    screen.print(f"{documents:,} documents of {corpus}, {split}", style="italic", markup=False)
+    *lines, answer = verdict.judgement.lines()
+    for line in lines:
+        screen.print(line, markup=False, soft_wrap=True)
+    if not full:
+        screen.print("· --full prints every number, --out DIR writes a report", markup=False)
+    screen.print(answer, style="bold", markup=False, soft_wrap=True)
+    if full:
+        show_tables(verdict)
+
+
+def show_tables(verdict: Verdict) -> None:
     """The summary as tables a person can read."""
     screen = console()
     summary = verdict.summary()
     shown = list(dict.fromkeys(summary["table"]))
-    if "dispersion_documents" in shown and "agreement_documents" in shown:
-        shown.remove("agreement_documents")  # the other says the same, and more
+    if {"dispersion.documents", "agreement.documents"} <= set(shown):
+        shown.remove("agreement.documents")  # the other says the same, and more
+    classes = verdict.manifest.get("classes") or ()
     for name in shown:
         rows = summary[summary["table"] == name]
-        counts = rows.groupby("column")["value"].max()
-        # nothing left out for a reason needs no column to say so
-        columns = [
-            column
-            for column in dict.fromkeys(rows["column"])
-            if not (column.startswith(("out: ", "items out: ")) and counts[column] == 0)
-        ]
+        columns = [c for c in dict.fromkeys(rows["column"]) if not _counts_nothing(name, c, rows)]
         small = {c for c in columns if rows[rows["column"] == c]["value"].abs().max() < 0.1}
         cells = {(r.row, r.column): _cell(r, r.column in small) for r in rows.itertuples()}
         lines = [
-            [row, *(cells.get((row, column), "") for column in columns)]
+            [row_title(name, row, classes), *(cells.get((row, column), "") for column in columns)]
             for row in dict.fromkeys(rows["row"])
         ]
-        screen.print(f"\n{TITLES.get(name, name)}", markup=False, style="italic")
-        screen.print(table(["", *columns], lines))
+        screen.print(f"\n{table_title(name)}", markup=False, style="italic")
+        heads = [column_title(name, column) for column in columns]
+        screen.print(table(["", *heads], lines))
     screen.print(
         "\n95% intervals, over documents, are in verdict.summary() and summary.parquet",
         style="dim",
         markup=False,
     )
+
+
+def _counts_nothing(table: str, column: str, rows: pd.DataFrame) -> bool:
+    """Whether a column counts what was left out for a reason, and nothing was."""
+    known = find_table(table)
+    measure = None if known is None else known.measure("", column)
+    if measure is None or not measure.excluded:
+        return False
+    return bool(rows.loc[rows["column"] == column, "value"].max() == 0)
 
 
 def _cell(row: Any, small: bool) -> str:

@@ -14,6 +14,8 @@ import yaml
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
+from verax.exams.exam import Exam
+from verax.exams.registry import EXAMS
 from verax.options import hints, kind_of, parse
 
 
@@ -60,17 +62,64 @@ def add_options(
     parser: argparse.ArgumentParser, title: str, cls: type, leave_out: Sequence[str] = ()
 ) -> None:
     """A flag for every field of an option dataclass; a flag not given leaves no trace."""
-    group = parser.add_argument_group(title)
+    _add_flags(parser.add_argument_group(title), cls, leave_out=leave_out)
+
+
+def add_exam_options(parser: argparse.ArgumentParser, exams: Mapping[str, type[Exam]]) -> None:
+    """Flags for the options of exams: `--draws`, and `--erasure.draws` for that exam's alone.
+
+    The first is there unless the command has a flag of that name; it stands for whichever of the
+    exams taken has the option.
+    """
+    flags: set[str] = set()
+    for name, exam in exams.items():
+        group = parser.add_argument_group(f"exam {name}")
+        fields = [field.name for field in dataclasses.fields(exam.options_class)]
+        taken = [o for o in fields if _flag(o) in parser._option_string_actions]
+        flags.update(option for option in fields if option not in taken)
+        _add_flags(group, exam.options_class, leave_out=taken)
+        _add_flags(group, exam.options_class, under=name, shown=taken)
+    parser.set_defaults(exam_flags=flags)
+
+
+def given_exam_options(given: argparse.Namespace, exams: Sequence[str]) -> dict[str, Any]:
+    """The options of these exams that a user gave, as keywords of `examine`."""
+    values = vars(given)
+    options: dict[str, Any] = {}
+    for exam in exams:
+        for field in dataclasses.fields(EXAMS[exam].options_class):
+            if field.name in values and field.name in given.exam_flags:
+                options[field.name] = values[field.name]
+            if f"{exam}.{field.name}" in values:
+                options.setdefault(exam, {})[field.name] = values[f"{exam}.{field.name}"]
+    return options
+
+
+def _flag(option: str, under: str | None = None) -> str:
+    return "--" + (f"{under}." if under else "") + option.replace("_", "-")
+
+
+def _add_flags(
+    group: Any,
+    cls: type,
+    leave_out: Sequence[str] = (),
+    under: str | None = None,
+    shown: Sequence[str] | None = None,
+) -> None:
+    """Flags of a dataclass, under an exam's name or plain; help tells of those that are `shown`."""
     annotations = hints(cls)
     for field in dataclasses.fields(cls):
         if field.name in leave_out:
             continue
-        flag = "--" + field.name.replace("_", "-")
+        flag = _flag(field.name, under)
         kind, optional = kind_of(annotations[field.name])
         text = field.metadata["help"].replace("%", "%%")
         if field.default is not None:
             text += f" [{field.default}]"
-        settings: dict[str, Any] = {"dest": field.name, "default": argparse.SUPPRESS, "help": text}
+        settings: dict[str, Any] = {"default": argparse.SUPPRESS, "help": text}
+        settings["dest"] = field.name if under is None else f"{under}.{field.name}"
+        if shown is not None and field.name not in shown:
+            settings["help"] = argparse.SUPPRESS
         if kind is bool:
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **settings)
             continue

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -15,12 +19,29 @@ _LABEL = 16
 """Least width left to labels, if they are as wide, before columns go below one another."""
 
 
-def console() -> Console:
-    """Standard output; a pipe or a file has no edge to wrap or crop at."""
-    made = Console(highlight=False)
+def console(stderr: bool = False) -> Console:
+    """Standard output, or standard error; a pipe or a file has no edge to wrap or crop at."""
+    made = Console(highlight=False, stderr=stderr)
     if not made.is_terminal:
         made.width = 10_000
     return made
+
+
+@contextmanager
+def noted_warnings() -> Iterator[None]:
+    """Within it, a warning that a name has changed is one line on standard error."""
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, FutureWarning):
+            print(f"verax: note: {printable(str(message))}", file=sys.stderr)
+        else:
+            usual(message, category, *where)
+
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+        warnings.showwarning = show
+        warnings.simplefilter("always", FutureWarning)
+        yield
 
 
 def table(

@@ -1,4 +1,7 @@
-"""Cells of a summary: numbers, shares and counts, and the groups that exams have in common."""
+"""Cells of a summary: numbers, shares and counts, and the groups that exams have in common.
+
+`table`, `row` and `column` are ids (see `verax.exams.measures`).
+"""
 
 from __future__ import annotations
 
@@ -9,33 +12,42 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from verax.exams.measures import COUNT, NUMBER, PERCENT, POINTS, UNIT_INTERVAL, VALUE, Measure
 from verax.statistics import Interval, mean, proportion, quantile
 
 Cell = Mapping[str, Any]
+
+DOCUMENTS = Measure("documents", "documents", COUNT, whole=True)
+ACCURACY = Measure("accuracy", "accuracy", PERCENT)
+ITEMS = Measure("items", "items of a document", bounds=(0.0, np.inf))
+SUPPORT = Measure("support", "of these in the support", bounds=(0.0, np.inf))
+SUPPORT_SHARE = Measure("support_share", "share in the support", bounds=UNIT_INTERVAL)
+SD = Measure("sd", "sd", bounds=(0.0, np.inf))
+MEDIAN = Measure("median", "median")
 
 
 def number_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
     """One cell of a summary: a number with its interval, over n instances."""
     value, low, high = interval
-    cell = {"table": table, "row": row, "column": column, "n": n, "unit": "number"}
+    cell = {"table": table, "row": row, "column": column, "n": n, "unit": NUMBER}
     return {**cell, "value": value, "low": low, "high": high}
 
 
 def percent_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
     """The same for a share, in percent."""
     value, low, high = (100 * x for x in interval)
-    return {**number_cell(table, row, column, (value, low, high), n), "unit": "percent"}
+    return {**number_cell(table, row, column, (value, low, high), n), "unit": PERCENT}
 
 
 def points_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
     """The same for a difference of shares, in percentage points."""
-    return {**percent_cell(table, row, column, interval, n), "unit": "points"}
+    return {**percent_cell(table, row, column, interval, n), "unit": POINTS}
 
 
 def count_cell(table: str, row: str, column: str, count: int, n: int) -> dict[str, Any]:
     """The same for a count out of n, which has no interval."""
     nothing = float("nan")
-    return {**number_cell(table, row, column, (count, nothing, nothing), n), "unit": "count"}
+    return {**number_cell(table, row, column, (count, nothing, nothing), n), "unit": COUNT}
 
 
 def spread_cells(
@@ -45,9 +57,26 @@ def spread_cells(
     n = len(values)
     sd = float(values.std(ddof=1)) if n > 1 else float("nan")
     yield number_cell(table, row, column, mean(values), n)
-    yield number_cell(table, row, "sd", (sd, np.nan, np.nan), n)
-    yield number_cell(table, row, "median", quantile(values, 0.5), n)
-    yield count_cell(table, row, "documents", n, documents)
+    yield number_cell(table, row, SD.id, (sd, np.nan, np.nan), n)
+    yield number_cell(table, row, MEDIAN.id, quantile(values, 0.5), n)
+    yield count_cell(table, row, DOCUMENTS.id, n, documents)
+
+
+def exclusions(reasons: Sequence[str]) -> tuple[Measure, ...]:
+    """Measures that count what is left out, a reason each; the first reason stands for none."""
+    return tuple(
+        Measure(exclusion_id(reason), f"out: {reason}", COUNT, excluded=True)
+        for reason in reasons[1:]
+    )
+
+
+def exclusion_id(reason: str) -> str:
+    """The id of the count of what is left out for a reason.
+
+    >>> exclusion_id("one position")
+    'out_one_position'
+    """
+    return f"out_{reason.replace(' ', '_')}"
 
 
 def left_out_cells(
@@ -56,20 +85,23 @@ def left_out_cells(
     """How many documents are left out for each reason; code 0 is for none."""
     for code, reason in enumerate(reasons):
         if code:
-            yield count_cell(table, row, f"out: {reason}", int((codes == code).sum()), len(codes))
+            count = int((codes == code).sum())
+            yield count_cell(table, row, exclusion_id(reason), count, len(codes))
 
 
-def document_cells(table: str, instances: pd.DataFrame, means: Mapping[str, str]) -> Iterator[Cell]:
-    """Documents, accuracy where there are labels, and the means of some columns, by row."""
+def document_cells(
+    table: str, instances: pd.DataFrame, means: Sequence[Measure] = ()
+) -> Iterator[Cell]:
+    """Documents, accuracy where there are labels, and the means of columns named like measures."""
     n = len(instances)
-    yield count_cell(table, "documents", "value", n, n)
+    yield count_cell(table, DOCUMENTS.id, VALUE, n, n)
     correct = defined(instances["correct"])
     if len(correct):
         share = proportion(int(correct.sum()), len(correct))
-        yield percent_cell(table, "accuracy", "value", share, len(correct))
-    for row, column in means.items():
-        values = defined(instances[column])
-        yield number_cell(table, row, "value", mean(values), len(values))
+        yield percent_cell(table, ACCURACY.id, VALUE, share, len(correct))
+    for measure in means:
+        values = defined(instances[measure.id])
+        yield number_cell(table, measure.id, VALUE, mean(values), len(values))
 
 
 def defined(column: pd.Series) -> NDArray[np.float64]:

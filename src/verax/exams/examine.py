@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -18,40 +18,17 @@ from verax.corpora.corpus import SPLITS, Corpus, Documents
 from verax.corpora.loading import load_corpus
 from verax.device import full_precision
 from verax.errors import VeraxError, nearest
-from verax.exams.adversary.exam import AdversaryExam
-from verax.exams.adversary.summary import summarise as summarise_adversary
-from verax.exams.agreement.exam import AgreementExam
-from verax.exams.agreement.summary import summarise as summarise_agreement
-from verax.exams.dispersion.exam import DispersionExam
-from verax.exams.dispersion.summary import summarise as summarise_dispersion
-from verax.exams.erasure.exam import ErasureExam
-from verax.exams.erasure.summary import summarise as summarise_erasure
 from verax.exams.exam import Exam
 from verax.exams.gallery import Gallery
-from verax.exams.information.exam import InformationExam
-from verax.exams.information.summary import summarise as summarise_information
-from verax.exams.replacement.exam import ReplacementExam
-from verax.exams.replacement.summary import summarise as summarise_replacement
-from verax.exams.single_token.exam import SingleTokenExam
-from verax.exams.single_token.summary import summarise as summarise_single_token
+from verax.exams.judgement.limits import LimitSet, load_limits
+from verax.exams.registry import EXAMS, chosen_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import load
-from verax.options import SEED, build, check, divide
+from verax.options import SEED, build, check
 from verax.progress import Display, shown
 from verax.version import __version__
-
-SUMMARIES: dict[type[Exam], Callable[[Mapping[str, pd.DataFrame]], pd.DataFrame]] = {
-    ErasureExam: summarise_erasure,
-    AgreementExam: summarise_agreement,
-    DispersionExam: summarise_dispersion,
-    ReplacementExam: summarise_replacement,
-    InformationExam: summarise_information,
-    SingleTokenExam: summarise_single_token,
-    AdversaryExam: summarise_adversary,
-}
-EXAMS: dict[str, Any] = {exam.name: exam for exam in SUMMARIES}
 
 
 def examine(
@@ -67,6 +44,7 @@ def examine(
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
     progress: bool | Display = False,
+    limits: str | Path | Mapping[str, Any] | LimitSet | None = None,
     **options: Any,
 ) -> Verdict:
     """Put a model through exams on one split of a corpus: all of them, unless some are named.
@@ -77,8 +55,11 @@ def examine(
     adds rankings of your own by name: functions of (model, trace) that give a (batch, items)
     tensor of scores. `gallery` keeps so many of the most surprising documents, or those with these
     ids, with their text and all that a page needs to show them (`Gallery`); it is no exam.
-    `options` are those of the exams, such as `draws`.
-    `max_tokens` bounds the padded tokens held at once; it changes no result beyond rounding.
+    `limits` are those of the judgement: a version, a file or a mapping (see
+    `verax.exams.judgement.limits`); the newest, unless given. `options` are those of the exams,
+    such as `draws=5`; under its exam's name where two exams have one of a name, as in
+    `erasure={"draws": 5}`. `max_tokens` bounds the padded tokens held at once; it changes no result
+    beyond rounding.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -86,6 +67,8 @@ def examine(
     >>> verdict = verax.examine(model, corpus)
     >>> verdict.summary("contingency").columns.tolist()
     ['both', 'only top', 'only random', 'neither']
+    >>> verdict.value("replacement.trained.survival")
+    100.0
     """
     started = time.monotonic()
     if exams is None:
@@ -96,12 +79,13 @@ def examine(
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     if sample is not None:
         sample = check("sample", sample, int, {"minimum": 1})
-    classes = [EXAMS[name].options_class for name in exams]
-    settings = [build(c, v) for c, v in zip(classes, divide(options, *classes), strict=True)]
-    judges: list[Exam] = [
+    divided = divide_options(exams, options)
+    settings = {name: build(EXAMS[name].options_class, own) for name, own in divided.items()}
+    takers: list[Exam] = [
         EXAMS[name](setting, seed, importances or {}, max_tokens)
-        for name, setting in zip(exams, settings, strict=True)
+        for name, setting in settings.items()
     ]
+    applied = load_limits(limits)
     shows = Gallery(gallery, max_tokens)
     if not isinstance(model, AttentionClassifier):
         model = load(model, device=device)
@@ -115,25 +99,26 @@ def examine(
     with shown(progress) as display, full_precision():
         documents.tokenise(display.watching(f"tokenising {split}"))
         encoded = model.read(documents)
-        for judge in judges:
-            judge.begin(model, encoded)
+        for exam in takers:
+            exam.begin(model, encoded)
         shows.begin(model, documents, encoded)
         for trace in model.traces(encoded, max_tokens, display.watching("examining")):
-            for judge in judges:
-                judge.see(model, trace)
+            for exam in takers:
+                exam.see(model, trace)
             shows.see(model, trace)
-        for judge in judges:
-            judge.conclude(display.watching)
+        for exam in takers:
+            exam.conclude(display.watching)
         shows.conclude(display.watching)
         with display.busy("gathering tables"):
-            tables = {n: t for judge in judges for n, t in judge.tables().items()}
+            tables = {n: t for exam in takers for n, t in exam.tables().items()}
             tables |= shows.tables()
-            summary = pd.concat([SUMMARIES[EXAMS[n]](tables) for n in exams], ignore_index=True)
+            parts = [EXAMS[name].summarise(tables) for name in exams]
+            summary = pd.concat(parts, ignore_index=True)
     manifest = {
         "format": FORMAT,
         "verax": __version__,
         "exams": exams,
-        "options": {n: asdict(s) for n, s in zip(exams, settings, strict=True)},
+        "options": {name: asdict(setting) for name, setting in settings.items()},
         "importances": list(importances or {}),
         "tables": list(tables),
         "seed": seed,
@@ -142,6 +127,8 @@ def examine(
         "sampled_from": whole,
         "attended": "sentences" if model.options.hierarchical else "words",
         "classes": model.classes,
+        "labels": _counted(documents, model.classes),
+        "limits": applied.to_json(),
         "corpus": {
             **{k: v for k, v in corpus.config.items() if v is not None},
             "fingerprint": corpus.fingerprint,
@@ -160,17 +147,6 @@ def examine(
 def check_split(split: str) -> None:
     if split not in SPLITS:
         raise VeraxError(f"unknown split {split!r}: {nearest(split, SPLITS)}")
-
-
-def chosen_exams(names: Iterable[str]) -> list[str]:
-    """The exams of these names, each once; an error for one there is not, or for none."""
-    chosen = list(dict.fromkeys(names))
-    if not chosen:
-        raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}")
-    for name in chosen:
-        if name not in EXAMS:
-            raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
-    return chosen
 
 
 def load_as_read_by(model: AttentionClassifier, name: str | Path | None, who: str) -> Corpus:
@@ -198,6 +174,12 @@ def load_trained_on(record: Mapping[str, Any], who: str) -> Corpus:
 def reading_options(model: AttentionClassifier) -> dict[str, Any]:
     """How a corpus is to be loaded so that the model can read it."""
     return {"tokeniser": model.tokeniser.kind, "lowercase": model.tokeniser.lowercase}
+
+
+def _counted(documents: Documents, classes: Sequence[str]) -> dict[str, int]:
+    """Class → how many of the documents have it as their label."""
+    labels = np.bincount(documents.labels[documents.labels >= 0], minlength=len(classes))
+    return {name: int(count) for name, count in zip(classes, labels, strict=True)}
 
 
 def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Documents:

@@ -5,17 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from verax.errors import VeraxError
+from verax.errors import VeraxError, nearest
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.number import Number
+from verax.exams.measures import VALUE, measure_id
+from verax.exams.titles import column_title, row_title
 from verax.files import replace_folder, write_text
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from verax.exams.judgement.judgement import Judgement
+    from verax.exams.judgement.limits import LimitSet
+
+FORMAT = 2
 MANIFEST, SUMMARY, REPORT = "manifest.json", "summary.parquet", "report.html"
-COLUMNS = ["exam", "table", "row", "column", "value", "low", "high", "n", "unit"]
+COLUMNS = ["exam", "table", "row", "column", "measure", "value", "low", "high", "n", "unit"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,25 +43,78 @@ class Verdict:
         exams = ", ".join(self.manifest.get("exams", []))
         return f"Verdict({exams}: {', '.join(f'{n} {len(t):,}' for n, t in self.tables.items())})"
 
+    def __str__(self) -> str:
+        return str(self.judgement)
+
+    @cached_property
+    def judgement(self) -> Judgement:
+        """What every exam says of the attention, by the limits named when it was examined."""
+        return self.judge()
+
+    def judge(self, limits: str | Path | Mapping[str, Any] | LimitSet | None = None) -> Judgement:
+        """The same by other limits: a version, a file, or a mapping as a file has it."""
+        from verax.exams.judgement.judgement import judge
+        from verax.exams.judgement.limits import LimitSet
+
+        if limits is None and "limits" in self.manifest:
+            limits = LimitSet.from_json(self.manifest["limits"], "the verdict's manifest")
+        return judge(ModelSummary("", self._summary, self.manifest), limits)
+
+    def value(self, measure: str) -> float:
+        """A number of the summary by its id, such as `replacement.uniform.survival`."""
+        return self.number(measure).value
+
+    def number(self, measure: str) -> Number:
+        """The same with its interval, n and unit."""
+        rows = self._summary[self._summary["measure"] == measure]
+        if rows.empty:
+            known = list(dict.fromkeys(self._summary["measure"]))
+            raise VeraxError(f"no measure {measure!r} in the summary: {nearest(measure, known)}")
+        row = rows.iloc[0]
+        value, low, high = (float(row[name]) for name in ("value", "low", "high"))
+        return Number(value, low, high, int(row["n"]), str(row["unit"]))
+
+    def document_values(self) -> pd.DataFrame:
+        """Values of single documents: id, measure, value, and the reason where there is none.
+
+        `measure` is the id of the number that is their mean over documents.
+        """
+        from verax.exams.document_values import document_values
+
+        return document_values(self)
+
     def summary(self, table: str | None = None) -> pd.DataFrame:
         """Every number of every table with its 95% interval over instances, one a row.
 
-        exam, table, row, column   where it stands
+        exam, table, row, column   where it stands, as ids
+        measure                    its id
         value, low, high           the number and its interval, NaN where it has none
         n                          the instances it is over
         unit                       count, percent, points (of percent) or number
 
-        With the name of a table, that table alone in its printed form: its rows by its columns.
+        With the name of a table, that table alone in its printed form: its rows by its columns,
+        both by their titles. `excess` will do for `erasure.excess`.
         """
         if table is None:
             return self._summary.copy()
-        rows = self._summary[self._summary["table"] == table]
-        if rows.empty:
-            there = ", ".join(dict.fromkeys(self._summary["table"]))
-            raise VeraxError(f"no table {table!r} in the summary: it has {there}")
+        rows = self._summary[self._summary["table"] == self._table(table)]
+        name = str(rows["table"].iloc[0])
         shown = rows.pivot(index="row", columns="column", values="value")
         shown = shown.loc[list(dict.fromkeys(rows["row"])), list(dict.fromkeys(rows["column"]))]
-        return shown.rename_axis(index=None, columns=None)
+        classes = self.manifest.get("classes") or ()
+        shown.index = pd.Index([row_title(name, str(row), classes) for row in shown.index])
+        shown.columns = pd.Index([column_title(name, str(c)) or VALUE for c in shown.columns])
+        return shown
+
+    def _table(self, name: str) -> str:
+        """The id of the table that a name stands for: its own, or the last part of it."""
+        there = [str(table) for table in dict.fromkeys(self._summary["table"])]
+        fitting = [t for t in there if t == name] or [t for t in there if t.endswith(f".{name}")]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            raise VeraxError(f"several tables are called {name!r}: give {', '.join(fitting)}")
+        raise VeraxError(f"no table {name!r} in the summary: it has {', '.join(there)}")
 
     def save(self, folder: str | Path) -> None:
         """Write a Parquet file a table, the summary, and `manifest.json`, all at once."""
@@ -114,6 +176,8 @@ def is_only_a_verdict(folder: Path) -> bool:
 def summary_frame(exam: str, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows of a summary; what a row does not say is NaN."""
     frame = pd.DataFrame([{"exam": exam, **row} for row in rows], columns=COLUMNS)
+    places = zip(frame["table"], frame["row"], frame["column"], strict=True)
+    frame["measure"] = [measure_id(*place) for place in places]
     for name in ("value", "low", "high"):
         frame[name] = frame[name].astype("float64")
     frame["n"] = frame["n"].astype("int64")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from verax.errors import VeraxError
-from verax.exams.examine import EXAMS
+from verax.exams.registry import EXAMS
 from verax.exams.verdict import Verdict
 from verax.papers import Checked
 from verax.report.adversary_parts import adversary_parts

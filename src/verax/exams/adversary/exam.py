@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pandas as pd
 import torch
 from torch import Tensor
 
 from verax.divergence import total_variation
 from verax.errors import VeraxError
+from verax.exams.adversary.comparing import direction
+from verax.exams.adversary.judging import judge
+from verax.exams.adversary.measures import BEST, SEARCHED, TABLES, written
 from verax.exams.adversary.most_divergent import (
     MET,
     Adversary,
@@ -19,13 +24,19 @@ from verax.exams.adversary.most_divergent import (
     most_divergent,
 )
 from verax.exams.adversary.search import Found, SearchOptions, search, search_through
+from verax.exams.adversary.summary import summarise
+from verax.exams.adversary.values import values
+from verax.exams.exam import Cost, Pair
 from verax.exams.item_evidence import ItemEvidence, ItemExam
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.row import Judged
+from verax.exams.measures import Place
 from verax.exams.reading import check_affine, check_finite, correct
+from verax.exams.registry import register
 from verax.models.counterfactual import permuted
 from verax.models.head import decisions, probabilities
 from verax.options import option, parse
-
-BEST, SEARCHED = "best", "search"
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,7 @@ class AdversaryOptions:
         return found
 
 
+@register
 class AdversaryExam(ItemExam):
     """Is there another attention with the same prediction (Jain & Wallace; Meister et al.)?
 
@@ -78,7 +90,23 @@ class AdversaryExam(ItemExam):
     """
 
     name = "adversary"
+    title = "Adversary"
+    question = "How far can another attention be that keeps the decision's probability within ε?"
+    comparison = "how far another attention can be that keeps the probability"
+    explanation = (
+        "Of all attentions that move the probability of the decision by ε at most, the one "
+        "farthest from the model's own, in nats of Jensen–Shannon divergence; for two "
+        "classes it is exact. What is judged is by how much keeping the output holds it "
+        "back from the farthest there is (Jain & Wallace 2019 search for it)."
+    )
     options_class = AdversaryOptions
+    summary_tables = TABLES
+    tidy_tables = ("adversary_instances", "adversary")
+    charts = "verax.exams.adversary.charts"
+    cost = Cost(14e-6)
+    of_items = True
+    decisions_table = "adversary_instances"
+    decides_again = True
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
@@ -151,10 +179,21 @@ class AdversaryExam(ItemExam):
             "farthest": farthest_anywhere(evidence.weights, evidence.mask),
         }
 
+    @classmethod
+    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        return summarise(tables)
 
-def written(epsilon: float) -> str:
-    """How an ε is written in a table: no two alike."""
-    return repr(epsilon).removesuffix(".0")
+    @classmethod
+    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        return values(tables)
+
+    @classmethod
+    def better(cls, place: Place, pair: Pair) -> tuple[str, str]:
+        return direction(place, pair)
+
+    @classmethod
+    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
+        return judge(model, limits)
 
 
 def _measures(found: Adversary, labels: Tensor) -> dict[str, Tensor]:

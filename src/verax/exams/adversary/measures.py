@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from verax.exams.cells import ACCURACY, DOCUMENTS, SD
+from verax.exams.measures import (
+    COUNT,
+    HIGHER,
+    JSD,
+    PERCENT,
+    POINTS,
+    UNIT_INTERVAL,
+    Classes,
+    Measure,
+    Table,
+    counts,
+)
+
 NAME = "adversary"
 ANY_OUTPUT = "any_output"
 """The row of the attention that need not keep the output at all."""
+BEST, SEARCHED = "best", "search"
+"""How an attention was come by, in the tidy table: the best known, or Jain & Wallace's search."""
 ALL = "all"
 """The group of all documents."""
+FAR = 0.5
+"""Nats of at most ln 2 = 0.693: beyond it two attentions have little in common."""
+UNMOVED = 0.05
+"""An output that random orders of the weights move by less, in the median, hardly notices."""
 _EPSILON, _CLASS, _WEIGHT = "epsilon=", "class=", "max_weight="
 _AT = "@"
 
@@ -69,3 +89,81 @@ def at_epsilon(column: str, epsilon: float) -> str:
     'jsd@epsilon=0.05'
     """
     return f"{column}{_AT}{epsilon_row(epsilon)}"
+
+
+def _epsilon(row: str, classes: Classes = ()) -> str:
+    return "any output" if row == ANY_OUTPUT else f"ε = {row.removeprefix(_EPSILON)}"
+
+
+def _group(row: str, classes: Classes) -> str:
+    decided, weights = group_of(row)
+    parts = []
+    if decided is not None:
+        parts.append(str(classes[decided]) if decided < len(classes) else f"class {decided}")
+    if weights is not None:
+        parts.append(f"max α {weights[0]:g}–{weights[1]:g}")
+    return ", ".join(parts) or "all"
+
+
+def _in_group(column: str) -> Measure | None:
+    name, _, row = column.partition(_AT)
+    if name == "jsd" and row:
+        return Measure(column, f"JSD, {_epsilon(row)}", bounds=JSD)
+    if name == "far" and row:
+        return Measure(column, f"> {FAR:g}, {_epsilon(row)}", PERCENT)
+    return None
+
+
+_DISTANCE = (
+    Measure("jsd", "JSD", bounds=JSD),
+    SD,
+    Measure("median", "median", bounds=JSD),
+    Measure("far", f"JSD > {FAR:g}", PERCENT),
+)
+CONFIDENCE = Measure("confidence", "confidence in the decision", bounds=UNIT_INTERVAL)
+DOCUMENT_COUNTS = counts(
+    NAME,
+    DOCUMENTS,
+    ACCURACY,
+    CONFIDENCE,
+    Measure("one_item", "left out: of one item, which no attention can change", COUNT),
+)
+ADVERSARY = Table(
+    NAME,
+    "the most divergent attention that moves the decision's probability by ε at most",
+    (
+        *_DISTANCE,
+        Measure("constraint_cost", "held back", better=HIGHER, bounds=JSD),
+        Measure("change", "|Δp|", bounds=UNIT_INTERVAL),
+        Measure("decisions_kept", "decisions kept", PERCENT),
+        ACCURACY,
+        Measure("delta_accuracy", "Δ accuracy", POINTS),
+        Measure("certified", "certified", PERCENT),
+        Measure("upper_bound", "at most", bounds=JSD),
+    ),
+    _epsilon,
+)
+SEARCH = Table(
+    f"{NAME}.search",
+    "the same by Jain & Wallace's search, which penalises |Δp| beyond 0.01",
+    (
+        *_DISTANCE,
+        Measure("gap", "short of the bound", bounds=JSD),
+        Measure("smallest_gap", "at best", bounds=JSD),
+        Measure("largest_gap", "at worst", bounds=JSD),
+        Measure("nothing_found", "nothing found", PERCENT),
+    ),
+    _epsilon,
+)
+GROUPS = Table(
+    f"{NAME}.groups",
+    "by decided class and largest weight; permuted: median over random orders",
+    (
+        DOCUMENTS,
+        Measure("permuted_change", "permuted |Δŷ|", better=HIGHER, bounds=UNIT_INTERVAL),
+        Measure("permuted_unmoved", f"permuted < {UNMOVED:g}", PERCENT),
+    ),
+    _group,
+    variants=_in_group,
+)
+TABLES = (ADVERSARY, DOCUMENT_COUNTS, SEARCH, GROUPS)

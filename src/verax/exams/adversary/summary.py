@@ -10,7 +10,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from verax.divergence import MOST
-from verax.exams.adversary.exam import BEST, SEARCHED, written
+from verax.exams.adversary.measures import (
+    ADVERSARY,
+    BEST,
+    CONFIDENCE,
+    DOCUMENT_COUNTS,
+    FAR,
+    GROUPS,
+    SEARCH,
+    SEARCHED,
+    UNMOVED,
+    at_epsilon,
+    epsilon_row,
+    group_row,
+)
 from verax.exams.cells import (
     Cell,
     count_cell,
@@ -19,15 +32,11 @@ from verax.exams.cells import (
     percent_cell,
     points_cell,
 )
+from verax.exams.measures import VALUE
 from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
 from verax.statistics import Interval, mean, mean_share, quantile, share, within_one
 
-ONE = "left out: of one item, which no attention can change"
-UNMOVED = 0.05
-"""An output that random orders of the weights move by less, in the median, hardly notices."""
-FAR = 0.5
-"""Nats of at most ln 2 = 0.693: beyond it two attentions have little in common."""
 CLOSE = 0.1
 """Changes of the output up to which it is still called the same, for the groups."""
 ROUNDING = 1e-9
@@ -40,9 +49,9 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A row per ε, of the search too, and the closest ε by decided class and largest weight."""
     instances = wide(tables["adversary_instances"])
     found = wide(tables["adversary"], "epsilon", "by")
-    rows = [*document_cells("adversary_documents", instances, {})]
+    rows = [*document_cells(DOCUMENT_COUNTS.id, instances, (CONFIDENCE,))]
     one = instances["items"] == 1
-    rows.append(count_cell("adversary_documents", ONE, "value", int(one.sum()), len(instances)))
+    rows.append(count_cell(DOCUMENT_COUNTS.id, "one_item", VALUE, int(one.sum()), len(instances)))
     instances = instances[~one]
     found = found[found.index.get_level_values("id").isin(instances.index)]
     by = {
@@ -50,70 +59,64 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         for (epsilon, how), part in found.groupby(["epsilon", "by"], observed=True)
     }
     for epsilon in sorted({epsilon for epsilon, _ in by}):
-        rows += [*_best_cells(row_of(epsilon), by[epsilon, BEST], instances)]
+        rows += [*_best_cells(epsilon_row(epsilon), by[epsilon, BEST], instances)]
     for epsilon in sorted({epsilon for epsilon, how in by if how == SEARCHED}):
-        rows += [*_search_cells(row_of(epsilon), by[epsilon, SEARCHED])]
+        rows += [*_search_cells(epsilon_row(epsilon), by[epsilon, SEARCHED])]
     close = {e: part for (e, how), part in sorted(by.items()) if how == BEST and e <= CLOSE}
     rows += [*_group_cells(instances, close)]
     return summary_frame("adversary", rows)
 
 
-def row_of(epsilon: float) -> str:
-    """How an ε is called in a table."""
-    return "any output" if epsilon >= 1 else f"ε = {written(epsilon)}"
-
-
 def _best_cells(row: str, part: pd.DataFrame, instances: pd.DataFrame) -> Iterator[Cell]:
-    n, table = len(part), "adversary"
+    n, table = len(part), ADVERSARY.id
     jsd = part["jsd"].to_numpy()
-    yield number_cell(table, row, "JSD", _divergence(jsd), n)
+    yield number_cell(table, row, "jsd", _divergence(jsd), n)
     yield number_cell(table, row, "sd", (_sd(jsd), np.nan, np.nan), n)
     yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
-    yield percent_cell(table, row, f"JSD > {FAR:g}", mean_share(_far(jsd)), n)
+    yield percent_cell(table, row, "far", mean_share(_far(jsd)), n)
     held = instances["farthest"].to_numpy() - jsd
     held = np.where(held > ROUNDING, held, 0.0)
-    yield number_cell(table, row, "held back", _divergence(held), n)
-    yield number_cell(table, row, "|Δp|", within_one(mean(part["change"].to_numpy())), n)
-    yield percent_cell(table, row, "decisions kept", mean_share(part["kept"].to_numpy()), n)
+    yield number_cell(table, row, "constraint_cost", _divergence(held), n)
+    yield number_cell(table, row, "change", within_one(mean(part["change"].to_numpy())), n)
+    yield percent_cell(table, row, "decisions_kept", mean_share(part["kept"].to_numpy()), n)
     right = part["correct"].to_numpy()
     if not np.isnan(right).any():
         yield percent_cell(table, row, "accuracy", mean_share(right), n)
         own = instances["correct"].to_numpy()
-        yield points_cell(table, row, "Δ accuracy", (share(right) - share(own)).interval, n)
+        yield points_cell(table, row, "delta_accuracy", (share(right) - share(own)).interval, n)
     yield percent_cell(table, row, "certified", mean_share(part["certified"].to_numpy()), n)
-    yield number_cell(table, row, "at most", _divergence(part["upper_bound"].to_numpy()), n)
+    yield number_cell(table, row, "upper_bound", _divergence(part["upper_bound"].to_numpy()), n)
 
 
 def _search_cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
-    n, table = len(part), "adversary_search"
+    n, table = len(part), SEARCH.id
     jsd, bound = part["jsd"].to_numpy(), part["upper_bound"].to_numpy()
-    yield number_cell(table, row, "JSD", _divergence(jsd), n)
+    yield number_cell(table, row, "jsd", _divergence(jsd), n)
     yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
-    yield percent_cell(table, row, f"JSD > {FAR:g}", mean_share(_far(jsd)), n)
+    yield percent_cell(table, row, "far", mean_share(_far(jsd)), n)
     gap = bound - jsd
-    yield number_cell(table, row, "short of the bound", mean(gap), n)
-    yield number_cell(table, row, "at best", (float(gap.min()), np.nan, np.nan), n)
-    yield number_cell(table, row, "at worst", (float(gap.max()), np.nan, np.nan), n)
-    yield percent_cell(table, row, "nothing found", mean_share((jsd == 0).astype(float)), n)
+    yield number_cell(table, row, "gap", mean(gap), n)
+    yield number_cell(table, row, "smallest_gap", (float(gap.min()), np.nan, np.nan), n)
+    yield number_cell(table, row, "largest_gap", (float(gap.max()), np.nan, np.nan), n)
+    yield percent_cell(table, row, "nothing_found", mean_share((jsd == 0).astype(float)), n)
 
 
 def _group_cells(instances: pd.DataFrame, close: Mapping[float, pd.DataFrame]) -> Iterator[Cell]:
     """By decided class, by largest weight, and by both."""
     decision = instances["decision"].to_numpy()
     place = np.digitize(instances["max_weight"].to_numpy(), BINS[1:-1])
-    bins = [f"max α {low:g}–{high:g}" for low, high in itertools.pairwise(BINS)]
     all_of_them = np.ones(len(instances), dtype=bool)
     decided = np.unique(decision)
-    classes = {"": all_of_them}
+    classes: dict[int | None, NDArray[np.bool_]] = {None: all_of_them}
     if len(decided) > 1:  # one alone has no other rows than all
-        classes |= {f"class {c:g}": decision == c for c in decided}
-    weights = {"": all_of_them} | {name: place == k for k, name in enumerate(bins)}
-    for class_name, in_class in classes.items():
-        for bin_name, in_bin in weights.items():
+        classes |= {int(c): decision == c for c in decided}
+    weights: dict[tuple[float, float] | None, NDArray[np.bool_]] = {None: all_of_them}
+    weights |= {edges: place == k for k, edges in enumerate(itertools.pairwise(BINS))}
+    for one, in_class in classes.items():
+        for edges, in_bin in weights.items():
             chosen = in_class & in_bin
-            row = ", ".join(filter(None, (class_name, bin_name))) or "all"
             if chosen.any():
-                yield from _one_group(row, instances[chosen], close, chosen)
+                yield from _one_group(group_row(one, edges), instances[chosen], close, chosen)
 
 
 def _one_group(
@@ -122,16 +125,16 @@ def _one_group(
     close: Mapping[float, pd.DataFrame],
     chosen: NDArray[np.bool_],
 ) -> Iterator[Cell]:
-    n, table = len(instances), "adversary_groups"
+    n, table = len(instances), GROUPS.id
     yield count_cell(table, row, "documents", n, len(chosen))
     for epsilon, part in close.items():
         jsd = part["jsd"].to_numpy()[chosen]
-        yield number_cell(table, row, f"JSD, {row_of(epsilon)}", _divergence(jsd), n)
-        yield percent_cell(table, row, f"> {FAR:g}, {row_of(epsilon)}", mean_share(_far(jsd)), n)
+        yield number_cell(table, row, at_epsilon("jsd", epsilon), _divergence(jsd), n)
+        yield percent_cell(table, row, at_epsilon("far", epsilon), mean_share(_far(jsd)), n)
     moved = instances["permuted"].to_numpy()
-    yield number_cell(table, row, "permuted |Δŷ|", within_one(mean(moved)), n)
+    yield number_cell(table, row, "permuted_change", within_one(mean(moved)), n)
     unmoved = (moved < UNMOVED).astype(np.float64)
-    yield percent_cell(table, row, f"permuted < {UNMOVED:g}", mean_share(unmoved), n)
+    yield percent_cell(table, row, "permuted_unmoved", mean_share(unmoved), n)
 
 
 def _divergence(values: NDArray[np.float64]) -> Interval:

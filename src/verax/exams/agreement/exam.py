@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import torch
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
+from verax.exams.agreement.comparing import direction, is_compared
+from verax.exams.agreement.judging import judge
+from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
-from verax.exams.exam import Exam
+from verax.exams.agreement.summary import summarise
+from verax.exams.agreement.values import values
+from verax.exams.exam import Cost, Exam, Pair
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.row import Judged
+from verax.exams.measures import Place
 from verax.exams.own_importances import ask
 from verax.exams.reading import correct, labels_of
+from verax.exams.registry import register
 from verax.importance import Importance, names_of, score
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
@@ -38,6 +49,7 @@ class AgreementOptions:
     top_k: int | None = option(None, "also the overlap of the k highest", minimum=1)
 
 
+@register
 class AgreementExam(Exam):
     """Rank agreement of attention with each importance, and of these with leave-one-out.
 
@@ -52,7 +64,21 @@ class AgreementExam(Exam):
     """
 
     name = "agreement"
+    title = "Agreement"
+    question = "Does attention rank words as other measures of importance do?"
+    comparison = "Kendall's τ-b of attention with other importances"
+    explanation = (
+        "Kendall's τ-b compares the order in which attention puts the words, or items, of a "
+        "document with the order by gradients and by leave-one-out: 1 is the same order, 0 "
+        "none (Jain & Wallace 2019; Meister et al. 2021)."
+    )
     options_class = AgreementOptions
+    summary_tables = TABLES
+    tidy_tables = ("agreement_instances", "agreement")
+    charts = "verax.exams.agreement.charts"
+    cost = Cost(5e-6, 35e-6, 0.6e-6)
+    of_items = True
+    decisions_table = "agreement_instances"
 
     def __init__(
         self,
@@ -138,6 +164,26 @@ class AgreementExam(Exam):
             found[on][name] = given.double()
         inputs = {name: sum_by_item(scores, trace) for name, scores in found["inputs"].items()}
         return {"inputs": inputs, "items": found["items"]}
+
+    @classmethod
+    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        return summarise(tables)
+
+    @classmethod
+    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        return values(tables)
+
+    @classmethod
+    def better(cls, place: Place, pair: Pair) -> tuple[str, str]:
+        return direction(place, pair)
+
+    @classmethod
+    def is_compared(cls, place: Place, note: str) -> bool:
+        return is_compared(place, note)
+
+    @classmethod
+    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
+        return judge(model, limits)
 
 
 def pairs(names: Iterable[str]) -> list[tuple[str, str]]:

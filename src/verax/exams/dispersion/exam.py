@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,16 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.exams.dispersion.entropy import normalised_entropy, support_size
-from verax.exams.exam import Exam
+from verax.exams.dispersion.judging import judge
+from verax.exams.dispersion.measures import TABLES
+from verax.exams.dispersion.summary import summarise
+from verax.exams.dispersion.values import values
+from verax.exams.exam import Cost, Exam
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.row import Judged
 from verax.exams.reading import correct, labels_of
+from verax.exams.registry import register
 from verax.importance import Importance, gradient, influences, names_of, score
 from verax.importance.jacobian import Targets
 from verax.models.classifier import AttentionClassifier
@@ -21,7 +29,6 @@ from verax.models.head import decisions
 from verax.models.trace import Trace
 from verax.options import option
 
-REASONS = ("defined", "one position", "all zero", "not a number")
 KINDS = {
     "none": (),
     "norm": ("norm",),
@@ -47,6 +54,7 @@ class DispersionOptions:
     )
 
 
+@register
 class DispersionExam(Exam):
     """Normalised entropies: 0 where one position has all, 1 where all have the same.
 
@@ -62,7 +70,20 @@ class DispersionExam(Exam):
     """
 
     name = "dispersion"
+    title = "Dispersion"
+    question = "Does attention on few items mean the influence of few inputs?"
+    comparison = "how spread attention and influence are, 1 where all have the same"
+    explanation = (
+        "The normalised entropy of attention over items, of importances over words, and of "
+        "the influence of words on items: 0 where one has all, 1 where all have the same "
+        "(Meister et al. 2021)."
+    )
     options_class = DispersionOptions
+    summary_tables = TABLES
+    tidy_tables = ("dispersion_instances", "dispersion", "dispersion_influence")
+    charts = "verax.exams.dispersion.charts"
+    cost = Cost(3e-6, 40e-6, 2.6e-6)
+    decisions_table = "dispersion_instances"
 
     def __init__(
         self,
@@ -153,6 +174,18 @@ class DispersionExam(Exam):
             joined["kind"] = joined["kind"].astype("category")
             tables["dispersion_influence"] = joined
         return tables
+
+    @classmethod
+    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        return summarise(tables)
+
+    @classmethod
+    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        return values(tables)
+
+    @classmethod
+    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
+        return judge(model, limits)
 
 
 def spread(scores: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 
 from verax.exams.cells import (
+    ITEMS,
+    SUPPORT,
+    SUPPORT_SHARE,
     Cell,
     count_cell,
     defined,
@@ -17,7 +20,7 @@ from verax.exams.cells import (
     percent_cell,
     spread_cells,
 )
-from verax.exams.dispersion.exam import REASONS
+from verax.exams.dispersion.measures import DOCUMENT_COUNTS, ENTROPY, REASONS, influence
 from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
 from verax.statistics import mean
@@ -26,12 +29,7 @@ from verax.statistics import mean
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Mean entropies with their spread over documents, support, and what was left out and why."""
     instances = wide(tables["dispersion_instances"])
-    means = {
-        "items of a document": "items",
-        "of these in the support": "support",
-        "share in the support": "support_share",
-    }
-    rows = [*document_cells("dispersion_documents", instances, means)]
+    rows = [*document_cells(DOCUMENT_COUNTS.id, instances, (ITEMS, SUPPORT, SUPPORT_SHARE))]
     for name, part in tables["dispersion"].groupby("of", sort=False, observed=True):
         rows += [*_entropy(str(name), wide(part.drop(columns="of")))]
     if "dispersion_influence" in tables:
@@ -41,20 +39,19 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _entropy(name: str, frame: pd.DataFrame) -> Iterator[Cell]:
-    row = "attention, over items" if name == "attention" else f"{name}, of inputs on the output"
-    yield from spread_cells("entropy", row, "mean", defined(frame["entropy"]), len(frame))
+    table, row = ENTROPY.id, name
+    yield from spread_cells(table, row, "mean", defined(frame["entropy"]), len(frame))
     shares = defined(frame["boundaries"])
     if len(shares):
         found = mean(shares)
-        yield percent_cell("entropy", row, "at SOS and EOS", found, len(shares))
-    yield from left_out_cells("entropy", row, frame["reason"], REASONS)
+        yield percent_cell(table, row, "boundaries", found, len(shares))
+    yield from left_out_cells(table, row, frame["reason"], REASONS)
 
 
 def _influence(kind: str, frame: pd.DataFrame) -> Iterator[Cell]:
     """Mean over items within a document, then over documents; the pooled sd is over all items."""
-    of = "an item's magnitude" if kind == "norm" else "an item"
-    row = f"gradient, of inputs on {of}"
-    yield from spread_cells("entropy", row, "mean", defined(frame["entropy"]), len(frame))
+    table, row = ENTROPY.id, influence(kind)
+    yield from spread_cells(table, row, "mean", defined(frame["entropy"]), len(frame))
     there = frame[frame["positions"] > 0]
     total = float(there["positions"].sum())
     if total > 1:
@@ -62,8 +59,8 @@ def _influence(kind: str, frame: pd.DataFrame) -> Iterator[Cell]:
         square = float((there["entropy_square"] * there["positions"]).sum()) / total
         pooled = float(np.sqrt(max(0.0, square - centre**2) * total / (total - 1)))
         cell = (pooled, np.nan, np.nan)
-        yield number_cell("entropy", row, "pooled sd", cell, int(total))
-    yield from left_out_cells("entropy", row, frame["reason"], REASONS)
+        yield number_cell(table, row, "pooled_sd", cell, int(total))
+    yield from left_out_cells(table, row, frame["reason"], REASONS)
     items = int(frame[["positions", "zero", "nan"]].to_numpy().sum())
-    for column, what in (("zero", "all zero"), ("nan", "not a number")):
-        yield count_cell("entropy", row, f"items out: {what}", int(frame[column].sum()), items)
+    for column, what in (("zero", "all_zero"), ("nan", "not_a_number")):
+        yield count_cell(table, row, f"items_out_{what}", int(frame[column].sum()), items)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
 import torch
 from torch import Tensor
 
+from verax.exams.erasure.comparing import direction
 from verax.exams.erasure.flips import checked_importance
+from verax.exams.erasure.judging import judge
+from verax.exams.erasure.measures import TABLES
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
+from verax.exams.erasure.summary import summarise
 from verax.exams.erasure.through_head import HeadStates
-from verax.exams.exam import Exam
+from verax.exams.erasure.values import values
+from verax.exams.exam import Cost, Exam, Pair
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.row import Judged
+from verax.exams.measures import Place
 from verax.exams.own_importances import ask
 from verax.exams.reading import check_affine, check_finite, correct, labels_of
+from verax.exams.registry import register
 from verax.importance import attention_gradient, random_draws
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
@@ -30,6 +41,7 @@ class ErasureOptions:
     draws: int = option(5, "random rankings drawn for each document", minimum=1)
 
 
+@register
 class ErasureExam(Exam):
     """What goes before a decision changes, one item or many, by each ranking and at least.
 
@@ -46,7 +58,22 @@ class ErasureExam(Exam):
     """
 
     name = "erasure"
+    title = "Erasure"
+    question = "If what attention points at is taken away, does the decision change?"
+    comparison = "what goes before a decision flips, by attention and at least (optimum)"
+    explanation = (
+        "Weights of items are set to zero, one at a time from the most attended down, and "
+        "the others are scaled up until they sum to one again; the decision is made anew "
+        "after each. The smallest set whose erasure changes the decision is known exactly, "
+        "so that every order has an excess over the best there is (Serrano & Smith 2019)."
+    )
     options_class = ErasureOptions
+    summary_tables = TABLES
+    tidy_tables = ("erasure_instances", "erasure_single", "erasure_many", "erasure_minimal")
+    charts = "verax.exams.erasure.charts"
+    cost = Cost(5e-6)
+    of_items = True
+    decisions_table = "erasure_instances"
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
@@ -162,3 +189,19 @@ class ErasureExam(Exam):
         never = minimal.size < 0
         measures = {n: m.double().masked_fill(never, torch.nan) for n, m in measures.items()}
         self.builder.add("erasure_minimal", trace.ids, measures, several)
+
+    @classmethod
+    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        return summarise(tables)
+
+    @classmethod
+    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        return values(tables)
+
+    @classmethod
+    def better(cls, place: Place, pair: Pair) -> tuple[str, str]:
+        return direction(place, pair)
+
+    @classmethod
+    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
+        return judge(model, limits)

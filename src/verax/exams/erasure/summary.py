@@ -11,6 +11,24 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from verax.exams.cells import count_cell, defined, number_cell, percent_cell, points_cell
+from verax.exams.erasure.measures import (
+    ALL_DRAWS,
+    BY_ALPHA,
+    CONTINGENCY,
+    DELTA_JS,
+    DOCUMENT_COUNTS,
+    EXCESS,
+    FRACTION,
+    MASS,
+    NEGATIVE,
+    OPTIMUM,
+    PAIRS,
+    RANDOM,
+    pair,
+    tenth,
+    variant,
+)
+from verax.exams.measures import VALUE
 from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
 from verax.statistics.intervals import Interval, mean, mean_share, proportion, quantile
@@ -21,8 +39,6 @@ NEAR = 0.01
 """A ΔJS nearer to 0 says little of which item mattered more."""
 WHISKER = 1.5
 """How many times the distance of the quartiles a box plot's whiskers reach beyond them."""
-PART, MORE = "optimal where part is enough", "more than random"
-"""Columns of `excess`, over the documents that flip before all weight is erased."""
 EVEN = 1e-6
 """Rounding: of n equal weights the k largest have k/n, and of others more."""
 _FIVE = (("min", 0.0), ("q1", 0.25), ("median", 0.5), ("q3", 0.75), ("max", 1.0))
@@ -39,7 +55,8 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     if len(single):
         tops = {key: wide(part) for key, part in _parts(single, "top", "rule")}
         rows += [*_contingency(tops), *_delta_js(tops), *_negatives(tops), *_by_alpha(tops)]
-        rows += [*_numbers("fraction", rankings, least), *_numbers("mass", rankings, least)]
+        rows += [*_numbers("fraction", FRACTION.id, rankings, least)]
+        rows += [*_numbers("mass", MASS.id, rankings, least)]
         rows += [*_excess(rankings, least), *_pairs(rankings)]
     return summary_frame("erasure", rows)
 
@@ -53,48 +70,41 @@ def _parts(table: pd.DataFrame, *labels: str) -> Iterator[tuple[tuple[Any, ...],
 def _rankings(many: pd.DataFrame) -> dict[str, list[pd.DataFrame]]:
     """Each ranking's measures: one frame, but for random ones.
 
-    `random` is the first draw; `random (n draws)` has them all, and its numbers are averages of
-    each draw's.
+    `random` is the first draw; `random@all` has them all, and its numbers are averages of each
+    draw's.
     """
     if not len(many):
         return {}
     found = {key: wide(part) for key, part in _parts(many, "ranking", "draw")}
     rankings = {name: [frame] for (name, draw), frame in found.items() if draw == 0}
-    draws = [frame for (name, _), frame in found.items() if name == "random"]
+    draws = [frame for (name, _), frame in found.items() if name == RANDOM]
     if len(draws) > 1:
-        rankings[f"random ({len(draws)} draws)"] = draws
+        rankings[ALL_DRAWS] = draws
     return rankings
 
 
 def _documents(
     instances: pd.DataFrame, rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame
 ) -> Iterator[Row]:
-    n = len(instances)
+    table, n = DOCUMENT_COUNTS.id, len(instances)
     examined = instances["examined"] == 1
     correct = instances["correct"].dropna().to_numpy()
     if len(correct):
         share = proportion(int(correct.sum()), len(correct))
-        yield percent_cell("documents", "accuracy", "value", share, len(correct))
-    searched = len(least) and bool((least["certified"] == 0).any())
+        yield percent_cell(table, "accuracy", VALUE, share, len(correct))
     counts = {
         "documents": n,
-        "set aside: one item": int((~examined).sum()),
+        "one_item": int((~examined).sum()),
         "examined": int(examined.sum()),
-        "no ranking flips it": int(_never(rankings).sum()),
-        "no erasure was found to flip it" if searched else "no erasure flips it": _count_of(
-            least, lambda frame: frame["size"].isna()
-        ),
-        "flips only when all weight is erased": _count_of(
-            least, lambda frame: frame["everything"] == 1
-        ),
-        "a tie, before or after the minimal erasure": int(instances["tied"].sum()),
-        "decision differs in double precision": int(instances["decision_differs"].sum()),
-        "minimal set searched for, not certified": _count_of(
-            least, lambda frame: frame["certified"] == 0
-        ),
+        "no_ranking_flips": int(_never(rankings).sum()),
+        "no_erasure_flips": _count_of(least, lambda frame: frame["size"].isna()),
+        "all_weight_needed": _count_of(least, lambda frame: frame["everything"] == 1),
+        "tied": int(instances["tied"].sum()),
+        "decision_differs": int(instances["decision_differs"].sum()),
+        "not_certified": _count_of(least, lambda frame: frame["certified"] == 0),
     }
     for row, count in counts.items():
-        yield count_cell("documents", row, "value", count, n)
+        yield count_cell(table, row, VALUE, count, n)
 
 
 def _count_of(least: pd.DataFrame, which: Callable[[pd.DataFrame], pd.Series]) -> int:
@@ -116,49 +126,50 @@ def _contingency(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
         by_top, by_random = frame["flips_top"] == 1, frame["flips_random"] == 1
         cells = {
             "both": by_top & by_random,
-            "only top": by_top & ~by_random,
-            "only random": ~by_top & by_random,
+            "top_only": by_top & ~by_random,
+            "random_only": ~by_top & by_random,
             "neither": ~by_top & ~by_random,
         }
         for column, cell in cells.items():
             share = proportion(int(cell.sum()), len(frame))
-            yield percent_cell("contingency", _by(top, rule), column, share, len(frame))
+            yield percent_cell(CONTINGENCY.id, variant(top, rule), column, share, len(frame))
 
 
 def _delta_js(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
     for (top, rule), frame in tops.items():
         values, n = frame["delta_js"].to_numpy(), len(frame)
-        row = _by(top, rule)
-        yield number_cell("delta_js", row, "mean", mean(values), n)
+        row, table = variant(top, rule), DELTA_JS.id
+        yield number_cell(table, row, "mean", mean(values), n)
         for column, q in _FIVE:
-            yield number_cell("delta_js", row, column, quantile(values, q), n)
+            yield number_cell(table, row, column, quantile(values, q), n)
         negative = values[values < 0]
         share = proportion(len(negative), n)
-        yield percent_cell("delta_js", row, "negative", share, n)
-        yield number_cell("delta_js", row, "mean Δα", mean(frame["delta_alpha"].to_numpy()), n)
+        yield percent_cell(table, row, "negative_share", share, n)
+        mean_alpha = mean(frame["delta_alpha"].to_numpy())
+        yield number_cell(table, row, "mean_delta_alpha", mean_alpha, n)
         share = proportion(int((negative > -NEAR).sum()), len(negative))
-        yield percent_cell("delta_js", row, "negative, near 0", share, len(negative))
+        yield percent_cell(table, row, "negative_near_zero_share", share, len(negative))
 
 
 def _negatives(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
     """Documents and negative ΔJS in each tenth of Δα, for the top item by attention."""
     for row, values in _tenths(tops["attention", "paper"]):
         negative, n = int((values < 0).sum()), len(values)
-        yield count_cell("negative_delta_js", row, "documents", n, n)
-        yield count_cell("negative_delta_js", row, "negative", negative, n)
-        yield percent_cell("negative_delta_js", row, "share", proportion(negative, n), n)
+        yield count_cell(NEGATIVE.id, row, "documents", n, n)
+        yield count_cell(NEGATIVE.id, row, "negative", negative, n)
+        yield percent_cell(NEGATIVE.id, row, "negative_share", proportion(negative, n), n)
 
 
 def _by_alpha(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
     """Quartiles of ΔJS in each tenth of Δα, and how often it is near 0 on either side."""
-    table = "delta_js_by_alpha"
+    table = BY_ALPHA.id
     for row, values in _tenths(tops["attention", "paper"]):
         n = len(values)
         yield count_cell(table, row, "documents", n, n)
         for column, q in (("median", 0.5), ("q1", 0.25), ("q3", 0.75)):
             yield number_cell(table, row, column, quantile(values, q), n)
         share = proportion(int((np.abs(values) < NEAR).sum()), n)
-        yield percent_cell(table, row, "near 0", share, n)
+        yield percent_cell(table, row, "near_zero_share", share, n)
 
 
 def _tenths(frame: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.float64]]]:
@@ -168,11 +179,11 @@ def _tenths(frame: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.float64]]]:
     place = np.clip(np.digitize(frame["delta_alpha"], edges) - 1, 0, len(edges) - 2)
     values = frame["delta_js"].to_numpy(dtype=np.float64)
     for number, (low, high) in enumerate(itertools.pairwise(edges)):
-        yield f"Δα {low:.1f} to {high:.1f}", values[place == number]
+        yield tenth(low, high), values[place == number]
 
 
 def _numbers(
-    measure: str, rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame
+    measure: str, table: str, rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame
 ) -> Iterator[Row]:
     """Five numbers and mean of each ranking and the optimum, over the documents it flips.
 
@@ -180,7 +191,7 @@ def _numbers(
     how many. `common mean` is over those that all of them flip (random ones by the first draw):
     there rows can be compared. Whiskers are a box plot's.
     """
-    every = {**rankings, "optimum": [least]}
+    every = {**rankings, OPTIMUM: [least]}
     first = np.stack([frames[0]["size"].notna().to_numpy() for frames in every.values()])
     common = first.all(0)
     for name, frames in every.items():
@@ -189,28 +200,28 @@ def _numbers(
         n = round(float(np.mean([len(values) for values in flipped])))
         for column, q in _FIVE:
             found = _average([quantile(values, q) for values in flipped])
-            yield number_cell(measure, name, column, found, n)
-        yield number_cell(measure, name, "mean", _average([mean(v) for v in flipped]), n)
+            yield number_cell(table, name, column, found, n)
+        yield number_cell(table, name, "mean", _average([mean(v) for v in flipped]), n)
         shares = [proportion(int((v > 0.5).sum()), len(v)) for v in flipped]
-        yield percent_cell(measure, name, "above ½", _average(shares), n)
-        yield count_cell(measure, name, "flips", n, len(least))
-        yield count_cell(measure, name, "never flips", len(least) - n, len(least))
+        yield percent_cell(table, name, "above_half", _average(shares), n)
+        yield count_cell(table, name, "flips", n, len(least))
+        yield count_cell(table, name, "never_flips", len(least) - n, len(least))
         shared = columns[0][common]
-        yield number_cell(measure, name, "common mean", mean(shared), len(shared))
+        yield number_cell(table, name, "common_mean", mean(shared), len(shared))
         ends = np.mean([whiskers(values) for values in flipped], axis=0)
-        for column, end in zip(("whisker low", "whisker high"), ends, strict=True):
-            yield number_cell(measure, name, column, (float(end), np.nan, np.nan), n)
+        for column, end in zip(("whisker_low", "whisker_high"), ends, strict=True):
+            yield number_cell(table, name, column, (float(end), np.nan, np.nan), n)
 
 
 def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> Iterator[Row]:
     """How many more items than the optimum a ranking takes.
 
     Numbers are over the documents it flips. `optimal` is of all documents that can be flipped: one
-    that a ranking fails to flip is not optimal, and is counted under `never, though possible`.
+    that a ranking fails to flip is not optimal, and is counted under `never_though_possible`.
 
     Where nothing flips the decision but to erase all weight, any order that ends there is optimal.
-    `optimal where part is enough` leaves those out, and `more than random` is what is left of it
-    beyond random order, document by document.
+    `optimal_in_part` leaves those out, and `beyond_random` is what is left of it beyond random
+    order, document by document.
     """
     enough = part_is_enough(least)
     every = {n: [part_optimal(n, f)[enough] for f in frames] for n, frames in rankings.items()}
@@ -220,26 +231,26 @@ def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> 
         flipped = [defined(frame["excess"]) for frame in frames]
         ratios = [defined(frame["ratio"]) for frame in frames]
         n = round(float(np.mean([len(values) for values in flipped])))
-        yield number_cell("excess", name, "mean", _average([mean(v) for v in flipped]), n)
+        yield number_cell(EXCESS.id, name, "mean", _average([mean(v) for v in flipped]), n)
         for column, q in _FIVE[1:]:
             found = _average([quantile(v, q) for v in flipped])
-            yield number_cell("excess", name, column, found, n)
-        yield number_cell("excess", name, "mean ratio", _average([mean(v) for v in ratios]), n)
+            yield number_cell(EXCESS.id, name, column, found, n)
+        yield number_cell(EXCESS.id, name, "mean_ratio", _average([mean(v) for v in ratios]), n)
         found = _average([quantile(v, 0.5) for v in ratios])
-        yield number_cell("excess", name, "median ratio", found, n)
+        yield number_cell(EXCESS.id, name, "median_ratio", found, n)
         shares = [proportion(int((v == 0).sum()), possible) for v in flipped]
-        yield percent_cell("excess", name, "optimal", _average(shares), possible)
+        yield percent_cell(EXCESS.id, name, "optimal", _average(shares), possible)
         shares = [mean_share(values) for values in every[name]]
-        yield percent_cell("excess", name, PART, _average(shares), int(enough.sum()))
+        yield percent_cell(EXCESS.id, name, "optimal_in_part", _average(shares), int(enough.sum()))
         if chances and enough.any() and not _is_random(name):
             chance = np.mean(chances[-1], axis=0)  # of all draws, if there are several
             beyond = (share(every[name][0]) - share(chance)).interval
-            yield points_cell("excess", name, MORE, beyond, len(chance))
-        yield count_cell("excess", name, "never, though possible", possible - n, possible)
+            yield points_cell(EXCESS.id, name, "beyond_random", beyond, len(chance))
+        yield count_cell(EXCESS.id, name, "never_though_possible", possible - n, possible)
 
 
 def _is_random(name: str) -> bool:
-    return name == "random" or name.startswith("random (")
+    return name in (RANDOM, ALL_DRAWS)
 
 
 def part_is_enough(least: pd.DataFrame) -> NDArray[np.bool_]:
@@ -271,13 +282,13 @@ def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:
         n = len(left)
         flips = np.isfinite(left) | np.isfinite(right)
         fewer, more = int((left < right).sum()), int((left > right).sum())
-        row, of = f"{one} : {other}", int(flips.sum())
-        yield count_cell("pairs", row, "fewer", fewer, of)
-        yield count_cell("pairs", row, "same", of - fewer - more, of)
-        yield count_cell("pairs", row, "more", more, of)
+        row, of = pair(one, other), int(flips.sum())
+        yield count_cell(PAIRS.id, row, "fewer", fewer, of)
+        yield count_cell(PAIRS.id, row, "same", of - fewer - more, of)
+        yield count_cell(PAIRS.id, row, "more", more, of)
         for column, count in (("fewer", fewer), ("more", more)):
-            yield percent_cell("pairs", row, f"{column}, of flips", proportion(count, of), of)
-            yield percent_cell("pairs", row, f"{column}, of all", proportion(count, n), n)
+            yield percent_cell(PAIRS.id, row, f"{column}_of_flips", proportion(count, of), of)
+            yield percent_cell(PAIRS.id, row, f"{column}_of_all", proportion(count, n), n)
 
 
 def whiskers(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -298,7 +309,3 @@ def _average(intervals: list[Interval]) -> Interval:
     """The mean of several draws' numbers, and of the ends of their intervals."""
     value, low, high = (float(x) for x in np.mean(np.array(intervals), axis=0))
     return value, low, high
-
-
-def _by(top: str, rule: str) -> str:
-    return top if rule == "paper" else f"{top} ({rule}' rule)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,22 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.vocabulary import Vocabulary
-from verax.exams.exam import Exam
+from verax.exams.exam import Cost, Exam
 from verax.exams.information.clustering import cluster
+from verax.exams.information.judging import judge
+from verax.exams.information.measures import TABLES
 from verax.exams.information.mutual_information import (
     Shared,
     mutual_information,
     shuffled_information,
 )
 from verax.exams.information.occurrences import WORDS_BY, Occurrences
+from verax.exams.information.summary import summarise
+from verax.exams.information.values import split_values
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.row import Judged
+from verax.exams.registry import register
 from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
@@ -47,6 +55,7 @@ class InformationOptions:
     shuffles: int = option(5, "random relabellings that measure the estimate's bias", minimum=1)
 
 
+@register
 class InformationExam(Exam):
     """Mutual information between a word and the cluster of its state (Tutek & Šnajder, table 2).
 
@@ -67,7 +76,19 @@ class InformationExam(Exam):
     """
 
     name = "information"
+    title = "Information"
+    question = "How much of the word is left in its hidden state?"
+    comparison = "what is left of a word in its state"
+    explanation = (
+        "Hidden states of chosen words are put into clusters; the mutual information of "
+        "word and cluster says how much a state tells of its word, between what shuffled "
+        "labels give and the words' entropy (Tutek & Šnajder 2020)."
+    )
     options_class = InformationOptions
+    summary_tables = TABLES
+    tidy_tables = ("information", "information_words")
+    charts = "verax.exams.information.charts"
+    cost = Cost(0.0, 60e-6)
 
     def __init__(
         self,
@@ -156,6 +177,18 @@ class InformationExam(Exam):
         }
         by_word = mutual_information(words, labels)
         return measures, _word_table(self.vocabulary, words, by_word, between, lengths)
+
+    @classmethod
+    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        return summarise(tables)
+
+    @classmethod
+    def split_values(cls, tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+        return split_values(tables)
+
+    @classmethod
+    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
+        return judge(model, limits)
 
 
 def _same_vectors(embedding: Tensor, words: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,17 +8,19 @@ from typing import Any
 import pandas as pd
 
 from verax.exams.cells import Cell, count_cell, number_cell, percent_cell
+from verax.exams.information.measures import INFORMATION, WORD_VECTORS
 from verax.exams.verdict import summary_frame
 from verax.statistics import Interval
 
 _NUMBERS = {
     "information": "information",
-    "entropy of words": "ceiling",
-    "of shuffled labels": "shuffled",
-    "less that": "difference",
+    "word_entropy": "ceiling",
+    "shuffled": "shuffled",
+    "above_shuffled": "difference",
 }
 _COUNTS = {"words": "types", "occurrences": "occurrences", "clusters": "clusters"}
-_LENGTHS = {"‖e‖": "norm_e", "‖h‖": "norm_h", "‖h − e‖² / ‖e‖²": "distance"}
+_LENGTHS = {"norm_embedding": "norm_e", "norm_state": "norm_h", "distance": "distance"}
+"""Column of the summary → measure of the tidy table."""
 
 
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -27,16 +29,17 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     One model's clusters give one number: its spread is over seeds, so there are no intervals.
     """
     rows: list[Cell] = []
+    table = INFORMATION.id
     for kind, part in tables["information"].groupby("words", sort=False, observed=True):
         found = part.set_index("measure")["value"].astype(float).to_dict()
-        row, n = f"{kind} words", int(found["occurrences"])
+        row, n = str(kind), int(found["occurrences"])
         for column, name in _NUMBERS.items():
-            rows.append(number_cell("information", row, column, _alone(found, name), n))
-        rows.append(percent_cell("information", row, "kept", _alone(found, "kept"), n))
+            rows.append(number_cell(table, row, column, _alone(found, name), n))
+        rows.append(percent_cell(table, row, "retained", _alone(found, "kept"), n))
         for column, name in _COUNTS.items():
-            rows.append(count_cell("information", row, column, int(found.get(name, 0)), n))
+            rows.append(count_cell(table, row, column, int(found.get(name, 0)), n))
         for column, name in _LENGTHS.items():
-            rows.append(number_cell("word_vectors", row, column, _alone(found, name), n))
+            rows.append(number_cell(WORD_VECTORS.id, row, column, _alone(found, name), n))
     return summary_frame("information", rows)
 
 

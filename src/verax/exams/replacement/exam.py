@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
 import torch
 
+from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.row import Judged
 from verax.exams.reading import check_affine, check_finite, correct
+from verax.exams.registry import register
+from verax.exams.replacement.judging import judge
+from verax.exams.replacement.measures import TABLES
+from verax.exams.replacement.summary import summarise
+from verax.exams.replacement.values import values
 from verax.models.counterfactual import permuted, uniform
 from verax.models.head import decisions, probabilities
 from verax.options import option
@@ -18,6 +29,7 @@ class ReplacementOptions:
     permutations: int = option(10, "random orders of each document's attention weights", minimum=1)
 
 
+@register
 class ReplacementExam(ItemExam):
     """Whether decisions survive when attention is replaced and all else stays (Tutek & Šnajder).
 
@@ -34,7 +46,22 @@ class ReplacementExam(ItemExam):
     """
 
     name = "replacement"
+    title = "Replacement"
+    question = "Does the model notice if its attention is made uniform, or permuted?"
+    comparison = "decisions when attention is replaced and all else stays"
+    explanation = (
+        "The trained weights are replaced by uniform ones, and by random orders of "
+        "themselves; states and head stay. A model whose decisions survive does not depend "
+        "on its attention; Tutek & Šnajder (2020) call one whose decisions change fragile, "
+        "and mean it well."
+    )
     options_class = ReplacementOptions
+    summary_tables = TABLES
+    tidy_tables = ("replacement_instances", "replacement")
+    charts = "verax.exams.replacement.charts"
+    cost = Cost(3e-6)
+    decisions_table = "replacement_instances"
+    decides_again = True
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
@@ -66,3 +93,15 @@ class ReplacementExam(ItemExam):
             "decision_differs": decided[0] != decisions(evidence.logits),
         }
         self.builder.add("replacement_instances", evidence.ids, measures, everyone)
+
+    @classmethod
+    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        return summarise(tables)
+
+    @classmethod
+    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        return values(tables)
+
+    @classmethod
+    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
+        return judge(model, limits)

@@ -10,6 +10,13 @@ import numpy as np
 import pandas as pd
 
 from verax.exams.cells import Cell, count_cell, number_cell, percent_cell, points_cell
+from verax.exams.measures import VALUE
+from verax.exams.replacement.measures import (
+    DOCUMENT_COUNTS,
+    REPLACEMENT,
+    TRAINED,
+    score_id,
+)
 from verax.exams.tables import measured, wide
 from verax.exams.verdict import summary_frame
 from verax.statistics import Estimate, average, f1, mean, mean_share, share, within_one
@@ -50,44 +57,31 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """F1, accuracy, and how many decisions survive; differences from trained attention."""
     instances = wide(tables["replacement_instances"])
     n = len(instances)
+    table = DOCUMENT_COUNTS.id
+    one, differs = (instances["items"] == 1).sum(), instances["decision_differs"].sum()
     rows: list[Cell] = [
-        count_cell("replacement_documents", "documents", "value", n, n),
-        count_cell(
-            "replacement_documents",
-            "of one item, which no attention can change",
-            "value",
-            int((instances["items"] == 1).sum()),
-            n,
-        ),
-        count_cell(
-            "replacement_documents",
-            "decision differs from the model's own, in single precision",
-            "value",
-            int(instances["decision_differs"].sum()),
-            n,
-        ),
+        count_cell(table, "documents", VALUE, n, n),
+        count_cell(table, "one_item", VALUE, int(one), n),
+        count_cell(table, "decision_differs", VALUE, int(differs), n),
     ]
     found = replacements(tables)
     classes = int(instances["classes"].iloc[0])
-    trained = found["trained"]
-    draws = tables["replacement"].loc[tables["replacement"]["attention"] == "permuted", "draw"]
     for kind, own in found.items():
-        row = f"permuted ({draws.nunique()} draws)" if kind == "permuted" else kind
-        rows += [*_cells(row, own, trained, n, classes)]
+        rows += [*_cells(kind, own, found[TRAINED], n, classes)]
     return summary_frame("replacement", rows)
 
 
 def _cells(
     row: str, own: Replacement, trained: Replacement, n: int, classes: int
 ) -> Iterator[Cell]:
-    score = "F1" if classes == 2 else "macro F1"
-    yield percent_cell("replacement", row, score, within_one(own.score.interval), n)
-    yield points_cell("replacement", row, f"Δ {score}", (own.score - trained.score).interval, n)
-    yield percent_cell("replacement", row, "accuracy", mean_share(own.correct), n)
+    score, table = score_id(classes), REPLACEMENT.id
+    yield percent_cell(table, row, score, within_one(own.score.interval), n)
+    yield points_cell(table, row, f"delta_{score}", (own.score - trained.score).interval, n)
+    yield percent_cell(table, row, "accuracy", mean_share(own.correct), n)
     difference = (share(own.correct) - share(trained.correct)).interval
-    yield points_cell("replacement", row, "Δ accuracy", difference, n)
+    yield points_cell(table, row, "delta_accuracy", difference, n)
     # trained attention leaves its own decisions and outputs alone by definition: no interval
     survived = (1.0, math.nan, math.nan) if own is trained else mean_share(own.survived)
     tvd = (0.0, math.nan, math.nan) if own is trained else within_one(mean(own.tvd))
-    yield percent_cell("replacement", row, "decisions that survive", survived, n)
-    yield number_cell("replacement", row, "TVD", tvd, n)
+    yield percent_cell(table, row, "survival", survived, n)
+    yield number_cell(table, row, "tvd", tvd, n)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 import torch
 from torch import Tensor
 
+from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.row import Judged
 from verax.exams.reading import check_finite, correct
+from verax.exams.registry import register
+from verax.exams.single_token.judging import judge
+from verax.exams.single_token.measures import TABLES
+from verax.exams.single_token.summary import summarise
 from verax.exams.single_token.tokens import Tokens
+from verax.exams.single_token.values import values
 from verax.models.head import decisions, probabilities
 from verax.options import option
 
@@ -20,6 +30,7 @@ class SingleTokenOptions:
     curves: int = option(0, "keep what every token of the first so many documents says", minimum=0)
 
 
+@register
 class SingleTokenExam(ItemExam):
     """Per-token prediction probability (Tutek & Šnajder 2020, table 3).
 
@@ -34,7 +45,22 @@ class SingleTokenExam(ItemExam):
     """
 
     name = "single_token"
+    title = "Single token"
+    question = "What would each token say on its own?"
+    comparison = "the decision by one token alone; of correct decisions"
+    explanation = (
+        "All attention is put on one token, each in its turn, and the probability of the "
+        "decision is read off. Where neutral words alone are near the decision, the encoder "
+        "has spread the evidence over their states (Tutek & Šnajder 2020, who speak of "
+        "leakage)."
+    )
     options_class = SingleTokenOptions
+    summary_tables = TABLES
+    tidy_tables = ("single_token", "single_token_tokens")
+    charts = "verax.exams.single_token.charts"
+    cost = Cost(2e-6)
+    of_items = True
+    decisions_table = "single_token"
     _tokens: Tokens | None = None
 
     def look(self, evidence: ItemEvidence) -> None:
@@ -65,6 +91,18 @@ class SingleTokenExam(ItemExam):
         if self._tokens is not None:
             found["single_token_tokens"] = self._tokens.table()
         return found
+
+    @classmethod
+    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        return summarise(tables)
+
+    @classmethod
+    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        return values(tables)
+
+    @classmethod
+    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
+        return judge(model, limits)
 
 
 def alone(item_logits: Tensor, classes: Tensor) -> Tensor:

@@ -13,15 +13,15 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError
-from verax.exams.examine import EXAMS, check_split, chosen_exams, examine, load_trained_on
+from verax.exams.document_values import split_values
+from verax.exams.examine import check_split, examine, load_trained_on
+from verax.exams.registry import EXAMS, chosen_exams, divide_options
 from verax.exams.verdict import Verdict
-from verax.options import SEED, build, check, divide
+from verax.options import SEED, build, check
 from verax.studies.comparison.asked import Asked, asked_about, asked_in, refuse_other
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.comparison.entries import Entry, Given
 from verax.studies.comparison.grouping import grouped
-from verax.studies.comparison.pooled import pooled_measures, split_measures
-from verax.studies.measures import document_measures
 from verax.version import __version__
 
 _BOUNDS = {"minimum": 1}
@@ -94,9 +94,9 @@ def compare(
                 )
             verdict = _only(verdict, chosen)
             told = {"group": group, "model": entry.name, "seed": entry.seed}
-            instances.append(_documents(verdict).assign(**told))
+            instances.append(verdict.document_values().assign(**told))
             _refuse_other_documents(entry, instances)
-            found = split_measures(verdict)
+            found = split_values(verdict)
             numbers.append(pd.DataFrame(found.items(), columns=["measure", "value"]).assign(**told))
             manifest["groups"][group].append(_described(entry, verdict))
             done(group, entry.name, verdict)
@@ -130,10 +130,9 @@ def _chosen(exams: str | Sequence[str] | None, entries: Sequence[Entry]) -> list
 
 def _checked(exams: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Exam → the options given for it, in the kinds that it takes."""
-    classes = [EXAMS[name].options_class for name in exams]
     found = {}
-    for name, cls, given in zip(exams, classes, divide(options, *classes), strict=True):
-        made = build(cls, given)
+    for name, given in divide_options(exams, options).items():
+        made = build(EXAMS[name].options_class, given)
         EXAMS[name](made, 0, {})  # refuses what it cannot do before a model is read
         found[name] = {key: getattr(made, key) for key in given}
     return found
@@ -191,14 +190,11 @@ def _asked(
 
 
 def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
-    """What these exams found; an exam's tables begin with its name."""
-    tables = {n: t for n, t in verdict.tables.items() if n.partition("_")[0] in exams}
-    return Verdict(tables, verdict.manifest, verdict.summary())
-
-
-def _documents(verdict: Verdict) -> pd.DataFrame:
-    parts = [document_measures(verdict), pooled_measures(verdict)]
-    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    """The part of a verdict that these exams gave."""
+    names = {table for exam in exams for table in EXAMS[exam].tidy_tables}
+    tables = {name: table for name, table in verdict.tables.items() if name in names}
+    manifest = {**verdict.manifest, "exams": list(exams)}
+    return Verdict(tables, manifest, verdict.summary())
 
 
 def _refuse_other_documents(entry: Entry, instances: Sequence[pd.DataFrame]) -> None:

@@ -12,7 +12,10 @@ import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
-from verax.exams.examine import EXAMS
+from verax.exams.dispersion.measures import DOCUMENT_COUNTS
+from verax.exams.exam import Pair
+from verax.exams.measures import NEITHER, SCALE, VALUE, measure_id
+from verax.exams.registry import EXAMS
 from verax.exams.verdict import REPORT
 from verax.files import replace_folder, write_text
 from verax.models.options import DENSE
@@ -24,12 +27,13 @@ from verax.studies.comparison.differences import (
     over_nothing,
     over_seeds,
 )
-from verax.studies.comparison.directions import DECISIONS, NEITHER, SCALE, Kind, kind_of
+from verax.studies.comparison.directions import DECISIONS, Direction, direction_of
 
 MANIFEST = "comparison.json"
 _TABLES = ("table", "values", "excluded", "instances")
 _CURVES = "curves"
 _MODEL = ["group", "model", "seed"]
+_SUPPORT_SHARE = measure_id(DOCUMENT_COUNTS.id, "support_share", VALUE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +83,7 @@ class Comparison:
         found = found.rename(columns={"mean": "value", "count": "n"}).drop(columns="size")
         rest = self.numbers.assign(n=0, excluded=0)
         found = pd.concat([part for part in (found, rest) if len(part)], ignore_index=True)
-        kinds = {name: kind_of(name) for name in dict.fromkeys(found["measure"])}
+        kinds = {name: direction_of(str(name)) for name in dict.fromkeys(found["measure"])}
         found.insert(3, "exam", [kinds[name].exam for name in found["measure"]])
         found.insert(5, "unit", [kinds[name].unit for name in found["measure"]])
         found["value"] = found["value"] * found["unit"].map(SCALE)
@@ -114,19 +118,20 @@ class Comparison:
     def _against(self, group: str, numbers: pd.DataFrame) -> list[dict[str, Any]]:
         pair = (self.reference, group)
         both = numbers[numbers["group"].isin(pair)]
-        share = both.loc[both["measure"] == "support_share", "value"]
+        share = both.loc[both["measure"] == _SUPPORT_SHARE, "value"]
         models = [model for name in pair for model in self._models(name)]
-        dense = bool((share > 100 - 1e-9).all())
+        dense = bool((share > 1 - 1e-11).all())
         if share.empty:  # of exams that do not count it
             dense = all(m["options"].get("projection", "softmax") in DENSE for m in models)
-        told = {
-            "encoders": {model["encoder"] for model in models},
-            "attended": {model["attended"] for model in models} - {None},
-        }
+        kinds = Pair(
+            dense,
+            {model["encoder"] for model in models},
+            {model["attended"] for model in models} - {None},
+        )
         rows, family = [], []
         instances = dict(list(self.instances.groupby("measure", sort=False, observed=True)))
         for measure, values in both.groupby("measure", sort=False, observed=True):
-            kind = kind_of(str(measure), dense=dense, **told)
+            kind = direction_of(str(measure), kinds)
             found = self._difference(pair, kind, values, instances.get(measure))
             family.append(found.p if kind.better != NEITHER else np.nan)
             rows.append(self._row(pair, str(measure), kind, found))
@@ -136,7 +141,7 @@ class Comparison:
         return sorted(rows, key=lambda row: _place(row["exam"]))
 
     def _difference(
-        self, pair: tuple[str, str], kind: Kind, values: pd.DataFrame, own: pd.DataFrame | None
+        self, pair: tuple[str, str], kind: Direction, values: pd.DataFrame, own: pd.DataFrame | None
     ) -> Difference:
         left, right = (values.loc[values["group"] == name, "value"] for name in pair)
         if min(len(self._models(name)) for name in pair) > 1:
@@ -151,7 +156,7 @@ class Comparison:
         return over_documents(a, b)
 
     def _row(
-        self, pair: tuple[str, str], measure: str, kind: Kind, found: Difference
+        self, pair: tuple[str, str], measure: str, kind: Direction, found: Difference
     ) -> dict[str, Any]:
         return {
             "group": pair[1],
@@ -173,6 +178,7 @@ class Comparison:
             "better": kind.better,
             "judged": "",
             "note": kind.note or found.why_no_interval,
+            "shown": kind.shown,
         }
 
     def _models(self, group: str) -> list[Mapping[str, Any]]:

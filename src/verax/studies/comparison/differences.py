@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from verax.exams.measures import HIGHER, NEITHER
 from verax.statistics import paired
 from verax.statistics.independent import independent
-from verax.studies.comparison.directions import HIGHER, NEITHER
 
 LEVEL = 0.05
 SEEDS, DOCUMENTS, NOTHING = "seeds", "documents", ""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from verax.errors import VeraxError, nearest
-from verax.exams.examine import EXAMS
+from verax.exams.registry import EXAMS
 from verax.options import build
 from verax.studies.grid.lines import Written
 from verax.studies.grid.problems import Place, Problems

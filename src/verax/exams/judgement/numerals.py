@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from verax.report.witness import Number
+from verax.exams.judgement.number import Number
 
 SMALL = 0.1
 """Below it a number is given by two digits where three decimals do not show them."""

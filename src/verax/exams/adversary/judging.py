@@ -1,0 +1,73 @@
+"""What another attention with the same prediction says of the model's own."""
+
+from __future__ import annotations
+
+import math
+
+from verax.exams.adversary.measures import (
+    ADVERSARY,
+    CONFIDENCE,
+    DOCUMENT_COUNTS,
+    NAME,
+    epsilon_row,
+)
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.number import Number
+from verax.exams.judgement.phrases import listed, of_all, with_interval
+from verax.exams.judgement.row import OPEN, Judged, lean
+from verax.exams.measures import VALUE, measure_id
+from verax.exams.single_token.measures import ALL, SINGLE_TOKEN
+from verax.exams.titles import row_title
+
+CLOSE = tuple(epsilon_row(epsilon) for epsilon in (0.05, 0.01, 0.1))
+"""Changes of the output that leave it as it was, the first that was asked for."""
+
+
+def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
+    """Whether keeping the prediction holds another attention back."""
+    for row in CLOSE:
+        jsd = model.number(ADVERSARY.id, row, "jsd")
+        cost = model.number(ADVERSARY.id, row, "constraint_cost")
+        if jsd is not None and cost is not None:
+            break
+    else:
+        return []
+    above, below = limits["for_above"], limits["against_below"]
+    least, sure = limits["decisions_kept_above"], limits["sure_above_chance_plus"]
+    kept = model.number(ADVERSARY.id, row, "decisions_kept")
+    confidence = _confidence(model)
+    verdict, why = lean(cost, above=above, below=below), ""
+    if kept is None or not kept.is_above(least):
+        verdict, why = OPEN, ". Too few decisions are kept for it to say the same"
+    elif confidence is None or math.isnan(model.chance):
+        verdict, why = OPEN, ". How sure the model is, is not known here"
+    elif not confidence.is_above(model.chance + sure):
+        verdict, why = OPEN, ". The model is too unsure for that to say much"
+    within = row_title(ADVERSARY.id, row)
+    others = {"still apart by (JSD)": jsd, "decisions kept": kept, "confidence": confidence}
+    also = f", with {with_interval(kept)} of the decisions kept" if kept is not None else ""
+    enough = f"{model.chance + sure:.3g}" if not math.isnan(model.chance) else f"chance + {sure:g}"
+    return [
+        Judged(
+            NAME,
+            measure_id(ADVERSARY.id, row, "constraint_cost"),
+            verdict,
+            cost,
+            f"nats by which keeping the decision's probability within {within} holds another "
+            "attention back",
+            listed(others),
+            f"Another attention, {with_interval(jsd)} nats away on average (0.693 is the most "
+            f"there is), keeps the probability of the decision within {within}{also}; having to "
+            f"keep it holds it back by {with_interval(cost)}{why}.",
+            of_all(cost, model),
+            f"for it above {above:g}, against it below {below:g}; judged where more than "
+            f"{least:g}% of decisions are kept and the model's confidence is above {enough}",
+        )
+    ]
+
+
+def _confidence(model: ModelSummary) -> Number | None:
+    """How sure the model is of its decisions, by this exam or else by single_token."""
+    own = model.number(DOCUMENT_COUNTS.id, CONFIDENCE.id, VALUE)
+    return own if own is not None else model.number(SINGLE_TOKEN.id, ALL, "confidence")

@@ -1,0 +1,40 @@
+"""Which way agreement is better, between two groups of models."""
+
+from __future__ import annotations
+
+from verax.exams.agreement.measures import ITSELF, ON_SUPPORT, pair
+from verax.exams.exam import Pair, no_direction
+from verax.exams.measures import Place
+
+ATTENTION_ITSELF = "attention itself, by arithmetic"
+ZEROS = "items without weight tie by arithmetic: see on support"
+SAME = "judged over all items"
+_DETACHED = (ITSELF, pair("inputs", "attention", "gradient-detached"))
+
+
+def direction(place: Place, models: Pair) -> tuple[str, str]:
+    """Agreement of attention with others is judged, where arithmetic leaves something to judge.
+
+    Where an item has no weight, rankings of items agree at zeros by arithmetic: only those on the
+    support are judged. Without an encoder a word is its item, so that goes for inputs too. With
+    attention detached the gradient of an item is its weight times what all share.
+    """
+    on, first, _ = place.row.split(":")
+    # without an encoder a word is its item; an mlp's has no part in another's either
+    itself = on == "items" or "none" in models.encoders
+    same = itself or "mlp" in models.encoders
+    if first != "attention":
+        return no_direction("")
+    if place.row in _DETACHED and itself:
+        return no_direction(ATTENTION_ITSELF)
+    if place.table is not ON_SUPPORT and same and not models.dense:
+        return no_direction(ZEROS)
+    if place.table is ON_SUPPORT and (models.dense or not same):
+        return no_direction(SAME)
+    return place.measure.better, ""
+
+
+def is_compared(place: Place, note: str) -> bool:
+    """All but what says the same as another, or nothing, or is not of attention."""
+    _, first, _ = place.row.split(":")
+    return first == "attention" and note not in (SAME, ATTENTION_ITSELF)

@@ -1,0 +1,30 @@
+"""What dispersion says beside the question whether attention is true."""
+
+from __future__ import annotations
+
+from verax.exams.dispersion.measures import ATTENTION, ENTROPY, NAME
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.phrases import beside, listed, with_interval
+from verax.exams.judgement.row import NOT_APPLICABLE, Judged
+from verax.exams.measures import measure_id
+
+
+def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
+    """How widely attention is spread, which is neither for it nor against it."""
+    number = model.number(ENTROPY.id, ATTENTION, "mean")
+    if number is None:
+        return []
+    others = {"gradients": model.number(ENTROPY.id, "gradient", "mean")}
+    return [
+        Judged(
+            NAME,
+            measure_id(ENTROPY.id, ATTENTION, "mean"),
+            NOT_APPLICABLE,
+            number,
+            "entropy of attention, 1 where it is uniform",
+            listed(others),
+            f"Attention has a normalised entropy of {with_interval(number)}, where 1 is uniform"
+            f"{beside(others)}; that says how widely it is spread, not whether it is true.",
+        )
+    ]

@@ -1,0 +1,110 @@
+"""What erasure says of attention."""
+
+from __future__ import annotations
+
+from verax.exams.erasure.measures import ALL_DRAWS, DOCUMENT_COUNTS, EXCESS, NAME, RANDOM
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.number import SEEDS, Number
+from verax.exams.judgement.phrases import beside, first, listed, with_interval
+from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged, lean
+from verax.exams.measures import VALUE, measure_id
+
+_ARITHMETIC = "where nothing is shorter than attention, by arithmetic"
+PART, ALL = "optimal_in_part", "optimal"
+
+
+def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
+    """Whether attention finds what changes a decision as soon as anything can."""
+    number = model.cell(EXCESS.id, ATTENTION, PART)
+    if number is None:
+        return _judge_of_all(model, limits)
+    above, below, least = (
+        limits[name] for name in ("for_above", "against_below", "least_documents")
+    )
+    beyond = model.number(EXCESS.id, ATTENTION, "beyond_random")
+    verdict = OPEN
+    if number.n >= least:
+        verdict = lean(number, above=above, below=below)
+        if verdict == FOR and (beyond is None or not beyond.is_above(0)):
+            verdict = OPEN
+        if beyond is not None and beyond.is_below(0):
+            verdict = AGAINST
+    others = _other_orders(model, PART)
+    item, whole = model.item, _count(model, "examined")
+    more = f", {with_interval(beyond)} points from random order" if beyond is not None else ""
+    rest = _count(model, "all_weight_needed")
+    only = f" {rest:,} more change only when all is erased, {_ARITHMETIC}." if rest else ""
+    sentence = (
+        f"Erasing a part of the {item}s is enough to change the decision in {number.n:,}"
+        f"{f' of {whole:,}' if whole else ''} documents"
+    )
+    if number.n:
+        sentence += (
+            f". Erasing from the most attended {item} down changes it as soon as any order can in "
+            f"{with_interval(number)} of these{beside(others)}{more}"
+        )
+    return [
+        Judged(
+            NAME,
+            measure_id(EXCESS.id, ATTENTION, PART),
+            verdict,
+            number,
+            f"decisions that erasing the most attended {item}s changes as soon as any order can",
+            listed(others),
+            f"{sentence}{'' if number.n >= least else ': too few to judge'}.{only}",
+            _of_erased(model, number.n),
+            f"for it above {above:g}% and random order, against it below {below:g}% or random "
+            f"order; judged from {least:g} documents on",
+        )
+    ]
+
+
+def _judge_of_all(model: ModelSummary, limits: Limits) -> list[Judged]:
+    """Of tables that do not tell apart what changes only when all is erased: never for."""
+    number = model.number(EXCESS.id, ATTENTION, ALL)
+    if number is None:
+        return []
+    below = limits["against_below"]
+    others, item = _other_orders(model, ALL), model.item
+    whole = _count(model, "all_weight_needed")
+    only = f" ({whole:,})" if whole else ""
+    return [
+        Judged(
+            NAME,
+            measure_id(EXCESS.id, ATTENTION, ALL),
+            AGAINST if number.is_below(below) else OPEN,
+            number,
+            f"decisions that erasing the most attended {item}s changes as soon as any order can, "
+            "with those that change only when all is erased",
+            listed(others),
+            f"Erasing {item}s from the most attended down changes the decision as soon as any "
+            f"order can in {with_interval(number)} of the documents that can be changed"
+            f"{beside(others)}. That is with those{only} that change only when all is erased, "
+            f"{_ARITHMETIC}: these results were made without telling them apart, and cannot speak "
+            "for attention.",
+            f"of {model.documents(number)} that can be changed",
+            f"against it below {below:g}%; never for, as the others are not told apart",
+        )
+    ]
+
+
+def _other_orders(model: ModelSummary, column: str) -> dict[str, Number | None]:
+    return {
+        "in random order": first(model, EXCESS.id, (ALL_DRAWS, RANDOM), column),
+        "by gradient": model.number(EXCESS.id, "gradient", column),
+    }
+
+
+def _of_erased(model: ModelSummary, part: int) -> str:
+    only, never = _count(model, "all_weight_needed"), _count(model, "no_erasure_flips")
+    each = " a seed" if model.over == SEEDS else ""
+    text = f"of {part:,} documents{each} that change before all is erased"
+    others = [f"{only:,} change only then"] if only else []
+    others += [f"{never:,} never"] if never else []
+    return f"{text}; {', '.join(others)}" if others else text
+
+
+def _count(model: ModelSummary, row: str) -> int | None:
+    number = model.number(DOCUMENT_COUNTS.id, row, VALUE)
+    return None if number is None else round(number.value)

@@ -1,0 +1,137 @@
+"""All exams together: whether this attention can be trusted, and what the numbers do not say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
+from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.judgement.row import AGAINST, FOR, OPEN, Judged
+from verax.exams.measures import VALUE
+
+FEW = 5
+"""Seeds below which Student's interval is more than three standard errors to either side."""
+
+
+def headline(rows: Sequence[Judged], unlearned: str = "") -> str:
+    """Whether this attention can be trusted, in one sentence; after it, if so, that it need not be.
+
+    Args:
+        rows: what each exam says.
+        unlearned: what is said first of a model that may have learnt nothing.
+    """
+    return f"{unlearned} {_headline(rows)}" if unlearned else _headline(rows)
+
+
+def _headline(rows: Sequence[Judged]) -> str:
+    votes = [row.verdict for row in rows]
+    for_it, against, left = (votes.count(vote) for vote in (FOR, AGAINST, OPEN))
+    total = for_it + against + left
+    if total == 0:
+        return "The exams taken here do not ask whether this attention can be trusted."
+    rest = f", and {_exams(left)} {'leaves' if left == 1 else 'leave'} it open" if left else ""
+    if against and for_it:
+        return (
+            f"This attention tells part of the truth: of {_exams(total)}, {for_it} "
+            f"{_speak(for_it)} for it and {against} against{rest}."
+        )
+    if against == total:
+        return (
+            "Do not take this attention for the reason of a decision: "
+            f"{_all(total)} {_speak(total)} against it."
+        )
+    if against > total / 2:
+        return (
+            f"Do not rely on this attention: {against} of {_exams(total)} {_speak(against)} "
+            "against it, and none for it."
+        )
+    if against:
+        return (
+            f"Doubt this attention: {against} of {_exams(total)} {_speak(against)} against it, and "
+            "none for it."
+        )
+    if for_it == total:
+        return f"Nothing speaks against this attention: {_all(total)} {_speak(total)} for it."
+    if for_it:
+        return (
+            f"Nothing speaks against this attention: {for_it} of {_exams(total)} "
+            f"{_speak(for_it)} for it{rest}."
+        )
+    leave = "leaves" if total == 1 else "leave"
+    return f"The {_exams(total)} taken here {leave} open whether this attention can be trusted."
+
+
+def short(rows: Sequence[Judged]) -> str:
+    """The headline for a cell of a table."""
+    votes = [row.verdict for row in rows]
+    parts = [f"{votes.count(vote)} {vote}" for vote in (FOR, AGAINST, OPEN) if vote in votes]
+    return ", ".join(parts) or "not asked"
+
+
+def accuracy(model: ModelSummary) -> Number | None:
+    """How many of the decisions are right, by the first exam that says so."""
+    places = [(f"{exam}.documents", "accuracy", VALUE) for exam in model.exams]
+    places.append(("replacement", "trained", "accuracy"))
+    return next((n for place in places if (n := model.number(*place)) is not None), None)
+
+
+def unlearned(model: ModelSummary) -> str:
+    """That a model decides no better than by naming one class always; empty if it does better."""
+    right, share, by = accuracy(model), model.majority, "always naming the largest class"
+    if math.isnan(share):
+        share, by = model.chance, "naming a class at random"
+    if right is None or math.isnan(share) or right.is_above(100 * share):
+        return ""
+    within = interval(right)
+    shown = f"{numeral(right)}{f' ({within})' if within else ''}"
+    other = numeral(Number(100 * share, unit="percent"))
+    if right.is_below(100 * share) or (right.has_interval and right.value <= 100 * share):
+        return (
+            f"This model has learnt nothing that attention could explain: it decides right in "
+            f"{shown} of the documents, {by} in {other}."
+        )
+    return (
+        f"This model may have learnt nothing: it decides right in {shown} of the documents, {by} "
+        f"in {other}."
+    )
+
+
+def caveats(model: ModelSummary) -> list[str]:
+    """What these numbers do not say."""
+    lines = []
+    if model.over == DOCUMENTS:
+        lines.append(
+            "Intervals are over documents of one trained model: another seed may give another "
+            "attention."
+        )
+    seeds = model.manifest.get("seeds", 0)
+    if model.over == SEEDS and seeds:
+        lines.append(
+            f"Intervals are over {seeds} seeds (Student's t)"
+            + (f": {seeds} are few, and intervals wide" if seeds < FEW else "")
+            + ("; they are cut where a number cannot go." if model.manifest.get("cut") else ".")
+        )
+    documents, whole = (model.manifest.get(name) for name in ("documents", "sampled_from"))
+    if documents and whole and documents < whole:
+        lines.append(f"{documents:,} of {whole:,} documents were examined.")
+    if model.is_uniform:
+        lines.append("This attention is uniform by construction: nothing can speak for it.")
+    lines.append(
+        "An exam that speaks for attention has failed to find fault with it; that is no proof. "
+        "How accurate a model is says nothing of whether its attention explains it."
+    )
+    return lines
+
+
+def _exams(number: int) -> str:
+    return "one exam" if number == 1 else f"{number} exams"
+
+
+def _all(number: int) -> str:
+    return "the one exam taken here" if number == 1 else f"all {number} exams taken here"
+
+
+def _speak(number: int) -> str:
+    return "speaks" if number == 1 else "speak"

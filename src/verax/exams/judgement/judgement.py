@@ -1,0 +1,155 @@
+"""The judgement: what every exam says of what is judged, under which limits, and the answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from verax.exams.judgement.headline import accuracy, caveats, headline, short, unlearned
+from verax.exams.judgement.limits import LimitSet, load_limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.number import Number
+from verax.exams.judgement.phrases import with_interval
+from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
+from verax.exams.registry import EXAMS
+from verax.exams.titles import exam_title
+
+COLUMNS = [
+    *("exam", "measure", "subject", "verdict", "value", "low", "high", "n", "unit", "over"),
+    *("limits", "sentence"),
+]
+SIGNS = {FOR: "✓", AGAINST: "✗", OPEN: "?", NOT_APPLICABLE: "·"}
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What exams say of an attention.
+
+    rows       one for each exam, measure and subject that was judged, or could not be
+    limits     the limits that were applied, with their version
+    caveats    what the numbers do not say
+    accuracy   how many of the decisions are right, where labels are known
+    unlearned  that the model has learnt nothing, where that may be so
+
+    >>> import verax
+    >>> corpus = verax.load_corpus("planted", documents=120)
+    >>> model = verax.train(corpus, encoder="none", epochs=1)
+    >>> judgement = verax.examine(model, corpus, "replacement").judgement
+    >>> [(row.exam, row.measure) for row in judgement.rows]
+    [('replacement', 'replacement.uniform.survival')]
+    """
+
+    rows: Sequence[Judged]
+    limits: LimitSet
+    caveats: Sequence[str]
+    accuracy: Number | None = None
+    unlearned: str = ""
+
+    @property
+    def headline(self) -> str:
+        """Whether this attention can be trusted, in one sentence."""
+        return headline(self.rows, self.unlearned)
+
+    @property
+    def short(self) -> str:
+        """How many exams speak for it, against it, and leave it open."""
+        return short(self.rows)
+
+    @property
+    def judged(self) -> list[Judged]:
+        """The rows of exams that judge the subject."""
+        return [row for row in self.rows if row.counts]
+
+    def speaks(self, verdict: str) -> list[str]:
+        """The exams that say so: "for", "against", "open" or "not applicable"."""
+        return list(dict.fromkeys(row.exam for row in self.rows if row.verdict == verdict))
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a table: exam, measure, subject, verdict, value, low, high, n, …"""
+        rows = [_plain(row) for row in self.rows]
+        return pd.DataFrame(rows, columns=COLUMNS)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it for machines; a number that is not there is null."""
+        return {
+            "headline": self.headline,
+            "counts": {verdict: len(self.speaks(verdict)) for verdict in (FOR, AGAINST, OPEN)},
+            "learnt": not self.unlearned,
+            "accuracy": None if self.accuracy is None else _numbers(self.accuracy),
+            "limits": self.limits.to_json(),
+            "rows": [{k: _json(v) for k, v in _plain(row).items()} for row in self.rows],
+            "caveats": list(self.caveats),
+        }
+
+    def lines(self) -> list[str]:
+        """The judgement in a few lines, the answer last."""
+        names = [exam_title(row.exam) for row in self.judged]
+        width = max(map(len, names), default=0)
+        lines = [
+            f"{SIGNS[row.verdict]} {name:<{width}}  {row.verdict:<8} {with_interval(row.number)}: "
+            f"{row.label}"
+            for name, row in zip(names, self.judged, strict=True)
+        ]
+        aside = [exam_title(row.exam) for row in self.rows if not row.counts]
+        if aside:
+            lines.append(f"· not judged: {', '.join(aside)}")
+        right = f"accuracy {with_interval(self.accuracy)}; " if self.accuracy is not None else ""
+        lines.append(f"· {right}limits {self.limits.version}")
+        return [*lines, self.headline]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"Judgement({self.short}; limits {self.limits.version})"
+
+    def _repr_html_(self) -> str:
+        from verax.report.notebook import judgement_html
+
+        return judgement_html(self)
+
+
+def judge(
+    model: ModelSummary, limits: str | Path | Mapping[str, Any] | LimitSet | None = None
+) -> Judgement:
+    """What each exam that was taken says of the attention, those that judge it first.
+
+    Nothing speaks for an attention that is uniform by construction: it points at nothing.
+    """
+    applied = load_limits(limits)
+    rows: list[Judged] = []
+    for name in model.exams:
+        exam = EXAMS.get(name)  # trained adversaries have numbers and are no exam
+        if exam is not None:
+            rows += exam.judge(model, applied.of(name, exam.limits))
+    order = list(EXAMS)
+    rows.sort(key=lambda row: (not row.counts, order.index(row.exam)))
+    if model.is_uniform:
+        rows = [replace(row, verdict=OPEN) if row.verdict == FOR else row for row in rows]
+    return Judgement(rows, applied, caveats(model), accuracy(model), unlearned(model))
+
+
+def _plain(row: Judged) -> dict[str, Any]:
+    return {
+        "exam": row.exam,
+        "measure": row.measure,
+        "subject": row.subject,
+        "verdict": row.verdict,
+        **_numbers(row.number),
+        "limits": row.limits,
+        "sentence": row.sentence,
+    }
+
+
+def _numbers(number: Number) -> dict[str, Any]:
+    names = ("value", "low", "high", "n", "unit", "over")
+    return {name: _json(getattr(number, name)) for name in names}
+
+
+def _json(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,145 @@
+"""Limits: from where on an exam speaks for a subject or against it, by version.
+
+A version is a JSON file, `limits_files/VERSION.json` beside this module, that stays as it is once
+it is published. One of your own has the same keys; what it leaves out is as in the version that it
+names under `based_on`, or else in the newest:
+
+    {"version": "ours-1", "limits": {"replacement": {"for_below": 75}}}
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from verax.errors import VeraxError, nearest
+
+NEWEST = "2026-11"
+"""The version by which verdicts are judged, unless another is named."""
+_FOLDER = Path(__file__).parent / "limits_files"
+
+Limits = Mapping[str, float]
+"""Limits of one exam, by name."""
+
+
+@dataclass(frozen=True)
+class LimitSet:
+    """Limits of all exams.
+
+    version     what to call them by
+    provenance  where they come from
+    limits      exam → name → limit
+    """
+
+    version: str
+    provenance: str
+    limits: Mapping[str, Limits] = field(repr=False)
+
+    def of(self, exam: str, defaults: Limits | None = None) -> Limits:
+        """The limits of an exam; `defaults` are its own, where these have none for it."""
+        return {**(defaults or {}), **self.limits.get(exam, {})}
+
+    def to_json(self) -> dict[str, Any]:
+        """As a file of limits has them."""
+        return {
+            "version": self.version,
+            "provenance": self.provenance,
+            "limits": {exam: dict(own) for exam, own in self.limits.items()},
+        }
+
+    @classmethod
+    def from_json(cls, values: Any, where: str) -> LimitSet:
+        """Limits that are complete, from what a file or a manifest holds; strictly checked."""
+        wrong = f"{where} holds no limits: expected version, and limits by exam and name"
+        if not isinstance(values, Mapping) or not isinstance(values.get("limits"), Mapping):
+            raise VeraxError(wrong)
+        if not isinstance(values.get("version"), str) or not values["version"].strip():
+            raise VeraxError(wrong)
+        limits = {}
+        for exam, own in values["limits"].items():
+            if not isinstance(own, Mapping):
+                raise VeraxError(
+                    f"{where}: limits of {exam!r} are {own!r}: expected names, numbers"
+                )
+            limits[str(exam)] = {
+                str(name): _number(limit, f"{where}: {exam}, {name}") for name, limit in own.items()
+            }
+        return cls(values["version"], str(values.get("provenance", "")), limits)
+
+
+def versions() -> list[str]:
+    """The versions there are, the newest last."""
+    return sorted(path.stem for path in _FOLDER.glob("*.json"))
+
+
+def load_limits(given: str | Path | Mapping[str, Any] | LimitSet | None = None) -> LimitSet:
+    """Limits by version, of a file, of a mapping as a file has it, or the newest.
+
+    >>> load_limits().version
+    '2026-11'
+    """
+    if isinstance(given, LimitSet):
+        return given
+    if given is None:
+        return _version(NEWEST)
+    if isinstance(given, Mapping):
+        return _based(given, "these limits")
+    if str(given) in versions():
+        return _version(str(given))
+    path = Path(given)
+    if not path.is_file():
+        known = versions()
+        raise VeraxError(
+            f"no limits {str(given)!r}: give a file, or a version: {nearest(str(given), known)}"
+        )
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise VeraxError(f"cannot read limits {path}: {error}") from error
+    return _based(values, str(path))
+
+
+@cache
+def _version(name: str) -> LimitSet:
+    path = _FOLDER / f"{name}.json"
+    return LimitSet.from_json(json.loads(path.read_text(encoding="utf-8")), name)
+
+
+def _based(values: Any, where: str) -> LimitSet:
+    """Limits of the user's over those of a version; names that no exam has are refused."""
+    own = LimitSet.from_json(values, where)
+    name = values.get("based_on", NEWEST)
+    if name not in versions():
+        raise VeraxError(f"{where}: based_on is {name!r}: {nearest(str(name), versions())}")
+    if own.version in versions():
+        raise VeraxError(
+            f"{where}: version {own.version!r} is one of Verax's: name yours otherwise"
+        )
+    base = _version(name)
+    merged = {exam: dict(limits) for exam, limits in base.limits.items()}
+    for exam, limits in own.limits.items():
+        known = base.limits.get(exam) or _declared(exam, where)
+        for limit in limits:
+            if limit not in known:
+                raise VeraxError(f"{where}: {exam} has no limit {limit!r}: {nearest(limit, known)}")
+        merged[exam] = {**merged.get(exam, {}), **limits}
+    return LimitSet(own.version, own.provenance or f"based on {name}", merged)
+
+
+def _declared(exam: str, where: str) -> Limits:
+    from verax.exams.registry import EXAMS
+
+    if exam not in EXAMS:
+        raise VeraxError(f"{where}: unknown exam {exam!r}: {nearest(exam, EXAMS)}")
+    return EXAMS[exam].limits
+
+
+def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise VeraxError(f"{where} is {value!r}: expected a number")
+    return float(value)

@@ -1,0 +1,57 @@
+"""A row of a judgement: what one exam says of one subject, by which limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verax.exams.judgement.number import Number
+
+FOR, AGAINST, OPEN, NOT_APPLICABLE = "for", "against", "open", "not applicable"
+"""What an exam says of a subject. Not applicable: it asks something else, or cannot be asked."""
+ATTENTION = "attention"
+"""The subject: what is judged."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one exam says.
+
+    exam      its name
+    measure   id of the number that is judged
+    subject   what is judged: the attention
+    verdict   for, against, open or not applicable
+    number    the number, with its interval and n
+    label     what the number is, in a line
+    compared  what to hold it against
+    sentence  both as a sentence
+    of        of how many documents
+    limits    by which limits the number is judged, in words; empty where it is not
+    """
+
+    exam: str
+    measure: str
+    verdict: str
+    number: Number
+    label: str
+    compared: str
+    sentence: str
+    of: str = ""
+    limits: str = ""
+    subject: str = ATTENTION
+
+    @property
+    def counts(self) -> bool:
+        """Whether the exam judges the subject."""
+        return self.verdict != NOT_APPLICABLE
+
+
+def lean(number: Number, above: float, below: float, high_is_good: bool = True) -> str:
+    """for or against where all of an interval is beyond a limit, and open else.
+
+    An interval that touches a limit, and a number without an interval, leave it open.
+    """
+    if number.is_above(above):
+        return FOR if high_is_good else AGAINST
+    if number.is_below(below):
+        return AGAINST if high_is_good else FOR
+    return OPEN

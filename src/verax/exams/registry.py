@@ -1,0 +1,160 @@
+"""Every exam by name, and where each of its numbers stands."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from verax.errors import VeraxError, nearest
+from verax.exams.exam import Exam
+from verax.exams.measures import Place, Table, place_of
+from verax.options import names
+from verax.plugins import Registry
+
+GROUP = "verax.exams"
+"""The group of entry points that name exams of other packages."""
+RENAMED = {"fragility": "replacement", "leakage": "single_token"}
+"""Exams by the names they had."""
+RENAMED_OPTIONS = {"spread": "entropy_of", "words": "max_words"}
+
+EXAMS: Registry[type[Exam]] = Registry("exam", GROUP)
+"""Name → exam, in order of registration, those of installed packages last."""
+
+_stages: dict[str, tuple[Table, ...]] = {}
+
+
+def register(exam: type[Exam]) -> type[Exam]:
+    """Make an exam one of Verax's; works as a decorator.
+
+    It becomes a keyword of `examine` and a flag of the command line, and takes part in summaries,
+    comparisons, judgement, reports, studies and estimates.
+    """
+    if not (isinstance(exam, type) and issubclass(exam, Exam)):
+        raise VeraxError(f"cannot register {exam!r}: expected a class derived from verax.Exam")
+    name = getattr(exam, "name", None)
+    if not isinstance(name, str) or not name.isidentifier():  # it is a keyword, too
+        raise VeraxError(
+            f"exam {exam.__name__} is called {name!r}: name it with letters, digits and _"
+        )
+    for table in exam.summary_tables:
+        if table.id != name and not table.id.startswith(f"{name}."):
+            raise VeraxError(
+                f"exam {name!r} has a table {table.id!r}: call it {name}, or {name}.{table.id}"
+            )
+    EXAMS.register(name, exam, origin=f"{exam.__module__}.{exam.__qualname__}")
+    _place.cache_clear()
+    return exam
+
+
+def unregister(name: str) -> None:
+    """Forget an exam that was registered."""
+    EXAMS.unregister(name)
+    _place.cache_clear()
+
+
+def register_stage(name: str, tables: tuple[Table, ...]) -> None:
+    """Name the tables of numbers that come from no exam, such as those of trained adversaries."""
+    _stages[name] = tables
+    _place.cache_clear()
+
+
+def chosen_exams(given: Iterable[str]) -> list[str]:
+    """The exams of these names, each once; an error for one there is not, or for none."""
+    chosen = list(dict.fromkeys(current_name(name) for name in given))
+    if not chosen:
+        raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}")
+    for name in chosen:
+        if name not in EXAMS:
+            raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
+    return chosen
+
+
+def current_name(name: str) -> str:
+    """What an exam is called now; a note where it was renamed."""
+    if name not in RENAMED:
+        return name
+    warnings.warn(f"exam {name!r} is called {RENAMED[name]!r} now", FutureWarning, stacklevel=3)
+    return RENAMED[name]
+
+
+def current_option(name: str) -> str:
+    """What an option of an exam is called now; a note where it was renamed."""
+    if name not in RENAMED_OPTIONS:
+        return name
+    warnings.warn(
+        f"option {name!r} is called {RENAMED_OPTIONS[name]!r} now", FutureWarning, stacklevel=3
+    )
+    return RENAMED_OPTIONS[name]
+
+
+def divide_options(
+    exams: Iterable[str], given: Mapping[str, Any], also: Iterable[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """Exam → the options given for it.
+
+    An option belongs to an exam. It is given by its name, `permutations=10`, or, where two of the
+    exams have one of that name, under its exam's: `replacement={"permutations": 10}`. `also` are
+    names that belong elsewhere, offered where a name is mistyped.
+    """
+    divided: dict[str, dict[str, Any]] = {name: {} for name in exams}
+    owners: dict[str, list[str]] = {}
+    for exam in divided:
+        for option in names(EXAMS[exam].options_class):
+            owners.setdefault(option, []).append(exam)
+    for key, value in given.items():
+        if isinstance(value, Mapping) and (key in EXAMS or key in RENAMED):
+            _whole(divided, current_name(key), value)
+            continue
+        option = key if key in owners else current_option(key)
+        if option not in owners:
+            valid = [*owners, *also]
+            raise VeraxError(
+                f"unknown option {key!r}: "
+                + (nearest(key, valid) if valid else "there is nothing to set")
+            )
+        if len(owners[option]) > 1:
+            one, other, *_ = owners[option]
+            raise VeraxError(
+                f"option {option!r} is of exams {one} and {other}: give it under one's name, as "
+                f"in {one}={{{option!r}: …}}, on the command line --{one}.{option} …"
+            )
+        divided[owners[option][0]][option] = value
+    return divided
+
+
+def _whole(divided: dict[str, dict[str, Any]], exam: str, options: Mapping[str, Any]) -> None:
+    """Options given under their exam's name."""
+    if exam not in divided:
+        raise VeraxError(f"options of exam {exam!r}, which is not among the exams: add or drop it")
+    valid = names(EXAMS[exam].options_class)
+    for option, value in options.items():
+        current = option if option in valid else current_option(str(option))
+        if current not in valid:
+            there = nearest(str(option), valid) if valid else "it has none"
+            raise VeraxError(f"unknown option {str(option)!r} of exam {exam!r}: {there}")
+        divided[exam][current] = value
+
+
+def find_table(id: str) -> Table | None:
+    """The declared table with this id; None where no exam has it."""
+    exam = id.partition(".")[0]
+    return next((table for table in _tables(exam) if table.id == id), None)
+
+
+@cache
+def _place(id: str) -> Place | None:
+    exam = id.partition(".")[0]
+    return place_of(id, exam, _tables(exam))
+
+
+def find_place(id: str) -> Place | None:
+    """Where the number with this id stands; None where no exam declares it."""
+    return _place(id)
+
+
+def _tables(exam: str) -> tuple[Table, ...]:
+    if exam in EXAMS:
+        return EXAMS[exam].summary_tables
+    return _stages.get(exam, ())

@@ -1,0 +1,33 @@
+"""What replacing attention says of it."""
+
+from __future__ import annotations
+
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.phrases import beside, listed, of_all, with_interval
+from verax.exams.judgement.row import Judged, lean
+from verax.exams.measures import measure_id
+from verax.exams.replacement.measures import NAME, PERMUTED, REPLACEMENT, UNIFORM
+
+
+def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
+    """Whether decisions depend on attention."""
+    number = model.number(REPLACEMENT.id, UNIFORM, "survival")
+    if number is None:
+        return []
+    others = {"with attention permuted": model.number(REPLACEMENT.id, PERMUTED, "survival")}
+    below, above = limits["for_below"], limits["against_above"]
+    return [
+        Judged(
+            NAME,
+            measure_id(REPLACEMENT.id, UNIFORM, "survival"),
+            lean(number, above=above, below=below, high_is_good=False),
+            number,
+            "decisions that stay the same when attention is made uniform",
+            listed(others),
+            f"With attention made uniform {with_interval(number)} of the decisions stay as they "
+            f"were{beside(others)}: the more do, the less attention had to say.",
+            of_all(number, model),
+            f"for it below {below:g}%, against it above {above:g}%",
+        )
+    ]

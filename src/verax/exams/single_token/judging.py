@@ -1,0 +1,65 @@
+"""What single tokens say of attention."""
+
+from __future__ import annotations
+
+import math
+
+from verax.exams.judgement.limits import Limits
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.number import Number
+from verax.exams.judgement.numerals import numeral
+from verax.exams.judgement.phrases import beside, listed, of_all, with_interval
+from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
+from verax.exams.measures import measure_id
+from verax.exams.single_token.measures import ALL, CORRECT, NAME, SINGLE_TOKEN
+
+_WHOSE = {CORRECT: "correct decisions", ALL: "all decisions"}
+
+
+def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
+    """Whether it matters which token attention finds."""
+    for row in (CORRECT, ALL):
+        number = model.number(SINGLE_TOKEN.id, row, "mean_probability")
+        confidence = model.number(SINGLE_TOKEN.id, row, "confidence")
+        if number is not None and confidence is not None:
+            break
+    else:
+        return []
+    others: dict[str, Number | None] = {"all together": confidence}
+    chance, item = model.chance, model.item
+    unsure, sure = limits["for_below_chance_plus"], limits["sure_above_chance_plus"]
+    within = limits["against_within"]
+    if math.isnan(chance):
+        verdict, rule = NOT_APPLICABLE, ""
+        compared = f"{listed(others)}; not judged: the number of classes is not known"
+    else:
+        verdict = OPEN
+        if confidence.is_above(chance + sure) and number.has_interval:
+            if number.is_above(confidence.high - within):
+                verdict = AGAINST
+            elif number.is_below(chance + unsure):
+                verdict = FOR
+        others["undecided"] = Number(chance)
+        compared = listed(others)
+        rule = (
+            f"for it below {chance + unsure:.3g}, against it less than {within:g} below all "
+            f"together; judged where all together give more than {chance + sure:.3g}"
+        )
+    ends = [model.number(SINGLE_TOKEN.id, row, column) for column in ("least", "most")]
+    least, most = (numeral(end) if end is not None else "" for end in ends)
+    between = f", from {least} by the least to {most} by the most" if least and most else ""
+    return [
+        Judged(
+            NAME,
+            measure_id(SINGLE_TOKEN.id, row, "mean_probability"),
+            verdict,
+            number,
+            f"probability of the decision, had attention been on one {item} alone; a mean",
+            compared,
+            f"One {item} alone gives {_WHOSE[row]} a probability of {with_interval(number)} on "
+            f"average{between}{beside(others)}: the nearer that comes to what all give together, "
+            f"the less it matters which {item} attention finds.",
+            f"{of_all(number, model)}{', decided right' if row == CORRECT else ''}",
+            rule,
+        )
+    ]

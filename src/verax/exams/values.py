@@ -1,0 +1,75 @@
+"""Values of single documents, by the id of the number that is their mean over documents.
+
+A part is a frame with `id`, `measure`, `value` and, where there is no value, the `reason`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from verax.exams.measures import Table, measure_id
+from verax.statistics import Estimate
+
+COLUMNS = ["id", "measure", "value", "reason"]
+NO_LABEL = "no label"
+Tables = Mapping[str, pd.DataFrame]
+
+
+def part(
+    ids: pd.Series, measure: str, values: pd.Series, reasons: NDArray[np.object_] | None = None
+) -> pd.DataFrame:
+    """Values of one measure; `reasons`, (documents,), are read where there is no value."""
+    why = np.array([None] * len(ids), dtype=object)
+    if reasons is not None:
+        missing = values.isna().to_numpy()
+        why[missing] = reasons[missing]
+    columns = {"id": ids.to_numpy(), "measure": measure, "value": values.to_numpy(), "reason": why}
+    return pd.DataFrame(columns)
+
+
+def coded_part(table: pd.DataFrame, id: str, measure: str, reasons: Sequence[str]) -> pd.DataFrame:
+    """The same from a tidy table that has the code of a reason beside each value."""
+    values, codes = (table[table["measure"] == name] for name in (measure, "reason"))
+    words = np.array(["", *reasons[1:]], dtype=object)[codes["value"].to_numpy(dtype=np.int64)]
+    return part(values["id"], id, values["value"], words)
+
+
+def estimate_part(
+    table: pd.DataFrame, measure: str, estimate: Estimate, reason: str = NO_LABEL
+) -> pd.DataFrame:
+    """A number that is no mean: for each document the number plus the document's influence on it.
+
+    Influences average to zero, so that the mean over documents is the number, and Student's
+    interval of that mean, or of a paired difference, is the number's by the delta method.
+    """
+    ids = np.unique(table["id"].to_numpy())
+    why = [reason if math.isnan(estimate.value) else None] * len(ids)
+    values = estimate.value + estimate.influence
+    return pd.DataFrame({"id": ids, "measure": measure, "value": values, "reason": why})
+
+
+def column(table: pd.DataFrame, measure: str, **labels: Any) -> pd.Series:
+    """One measure of a tidy table by document id, of the rows with these labels."""
+    chosen = table["measure"] == measure
+    for name, label in labels.items():
+        chosen &= table[name] == label
+    return table[chosen].set_index("id")["value"]
+
+
+def number(table: Table, row: str, column: str) -> str:
+    """The id of a number of a declared table."""
+    return measure_id(table.id, row, column)
+
+
+def joined(parts: Iterator[pd.DataFrame] | Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Parts as one frame; without a row where there is none."""
+    filled = [one for one in parts if len(one)]
+    if not filled:
+        return pd.DataFrame(columns=COLUMNS)
+    return pd.concat(filled, ignore_index=True)[COLUMNS]

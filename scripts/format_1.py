@@ -33,6 +33,8 @@ from verax.studies.store.places import place
 from verax.studies.store.sources import CellState
 
 SUMMARY = "summary"
+VERDICT_FORMAT = 2
+"""The format of verdicts whose numbers have ids."""
 _MACHINE = re.compile(r"^([A-Za-z]+)-.*?(x86_64|amd64|AMD64|aarch64|arm64)")
 _EXAMS_BLOCK = re.compile(r"^(exams\s*:.*(?:\n(?:[ \t#-].*)?)*)", re.MULTILINE)
 
@@ -181,6 +183,7 @@ def migrated_verdict(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """A verdict's manifest with the present names."""
     changed = {
         **manifest,
+        "format": VERDICT_FORMAT,
         "exams": [exam_id(name) for name in manifest["exams"]],
         "options": _options(manifest["options"]),
         "tables": [INSTANCES.get(name, name) for name in manifest["tables"]],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of, group_of
+from verax.studies.adversaries.rows import MEAN, seed_row
 
 
 def epsilon_words(row: str) -> str:
@@ -21,6 +22,15 @@ def lambda_words(lam: float) -> str:
     'λ = 0.03'
     """
     return f"λ = {lam:g}"
+
+
+def seed_words(row: str) -> str:
+    """A model of another seed than the base's, or all of them together.
+
+    >>> seed_words("seed=3"), seed_words("mean")
+    ('3', 'mean')
+    """
+    return "mean" if row == MEAN else row.removeprefix(seed_row(""))
 
 
 def weight_words(weights: tuple[float, float]) -> str:

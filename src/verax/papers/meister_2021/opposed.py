@@ -16,7 +16,8 @@ from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
 from verax.papers.rows import lambda_words
 from verax.papers.saying import tally
-from verax.studies.adversaries.summary import lambda_of
+from verax.studies.adversaries.rows import MEAN as YARDSTICK
+from verax.studies.adversaries.rows import lambda_of
 
 POST_HOC, TRAINED, SEEDS = "adversary", "adversaries", "adversaries.seeds"
 LET_GO, KEPT = ANY_OUTPUT, epsilon_row(0.05)
@@ -87,7 +88,7 @@ def post_hoc_costs_trained_does_not(results: PaperResults) -> Finding:
         if adversary is None:
             continue
         row, distance = adversary
-        yardstick = results.find(SEEDS, "mean", "jsd", **base.where)
+        yardstick = results.find(SEEDS, YARDSTICK, "jsd", **base.where)
         if yardstick is not None and distance.value <= yardstick.value:
             near.append(str(base))
             continue

@@ -27,7 +27,8 @@ from verax.papers.numbers import Number
 from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
 from verax.papers.rows import epsilon_words, lambda_words
-from verax.studies.adversaries.summary import lambda_of
+from verax.studies.adversaries.rows import MEAN as YARDSTICK
+from verax.studies.adversaries.rows import lambda_of
 
 JACOBIAN = "influence@frobenius"
 ENTROPY_ON_ITEMS = "mean_normalised_entropy_g_h(x)"
@@ -123,7 +124,7 @@ def appendix_c(results: PaperResults) -> pd.DataFrame:
                     number = results.find(table, row, column, **base.where)
                     rows.append(entry(labels, measure, number))
         for measure, column in _OPPOSED.items():
-            number = results.find(SEEDS, "mean", column, **base.where)
+            number = results.find(SEEDS, YARDSTICK, column, **base.where)
             rows.append(entry({**base.labels, "other attention": "another seed"}, measure, number))
     return frame(rows)
 

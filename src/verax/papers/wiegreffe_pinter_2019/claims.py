@@ -27,7 +27,7 @@ from verax.papers.wiegreffe_pinter_2019.models import (
     lams,
     of_chosen,
 )
-from verax.studies.adversaries.summary import lambda_row
+from verax.studies.adversaries.rows import MEAN, lambda_row
 
 TOPICS = ("ag_news", "20news_sports")
 """The two corpora of topics, which the paper sets aside because attention is not needed there."""
@@ -68,7 +68,7 @@ def seeds_differ_less_than_adversaries(results: PaperResults) -> Finding:
     comparisons = []
     for corpus in corpora(results):
         trained = of_chosen(results, "jsd", corpus)
-        chance = find(results, SEEDS, "mean", "jsd", corpus)
+        chance = find(results, SEEDS, MEAN, "jsd", corpus)
         if trained is not None and chance is not None:
             comparisons.append(larger(corpus, trained, chance))
     refuse_none(comparisons, "adversaries, and models of other seeds")

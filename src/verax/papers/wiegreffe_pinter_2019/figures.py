@@ -7,7 +7,7 @@ import pandas as pd
 from verax.exams.adversary.measures import epsilon_row
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.results import PaperResults
-from verax.papers.rows import epsilon_words, lambda_words
+from verax.papers.rows import epsilon_words, lambda_words, seed_words
 from verax.papers.wiegreffe_pinter_2019.models import (
     CURVE,
     SEEDS,
@@ -16,7 +16,7 @@ from verax.papers.wiegreffe_pinter_2019.models import (
     find,
     lams,
 )
-from verax.studies.adversaries.summary import lambda_row, seed_of
+from verax.studies.adversaries.rows import MEAN, lambda_row
 
 MEASURES = {"JSD": "jsd", "TVD": "tvd", "same": "same", "F1": "f1", "accuracy": "accuracy"}
 """Measure → column of the summaries of adversaries and of other seeds."""
@@ -27,8 +27,7 @@ def seeds(results: PaperResults) -> pd.DataFrame:
     rows = []
     for corpus in corpora(results):
         for row in results.rows(SEEDS, "jsd", corpus=corpus):
-            seed = seed_of(row)
-            labels = {"corpus": corpus, "seed": row if seed is None else str(seed)}
+            labels = {"corpus": corpus, "seed": seed_words(row)}
             for measure, column in MEASURES.items():
                 found = find(results, SEEDS, row, column, corpus)
                 rows.append(entry(labels, measure, found))
@@ -43,7 +42,7 @@ def curve(results: PaperResults) -> pd.DataFrame:
             ("adversaries", CURVE, lambda_row(lam), lambda_words(lam))
             for lam in lams(results, corpus)
         ]
-        points.append(("other seeds", SEEDS, "mean", "mean"))
+        points.append(("other seeds", SEEDS, MEAN, "mean"))
         for by, table, row, at in points:
             for measure, column in MEASURES.items():
                 found = find(results, table, row, column, corpus)

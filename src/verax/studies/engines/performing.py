@@ -123,7 +123,7 @@ def _run(
     clocks = [time.monotonic()]
     model = _model(job, corpus, device, display, budget)
     clocks.append(time.monotonic())
-    options = {name: value for given in cell.exams.values() for name, value in given.items()}
+    options: dict[str, Any] = {exam: dict(given) for exam, given in cell.exams.items()}
     verdict = examine(
         model,
         corpus,

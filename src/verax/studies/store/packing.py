@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -40,7 +40,7 @@ from verax.studies.store.places import place
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.rows import arrow_rows, cell_row
 from verax.studies.store.shapes import Union, shape_of
-from verax.studies.store.sources import DAMAGED, DONE, StoreSource
+from verax.studies.store.sources import DAMAGED, DONE, CellState, StoreSource
 from verax.studies.store.store import Store
 
 GROUP = 1 << 16
@@ -79,6 +79,41 @@ def pack(
     return open_study(out)
 
 
+class Named(Protocol):
+    """A study as it was given."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def about(self) -> Mapping[str, Any]: ...
+
+    def text(self) -> str: ...
+
+
+class Unpacked(Protocol):
+    """Cells to be packed: what is known of each, its tables and its other files."""
+
+    @property
+    def shown(self) -> str: ...
+
+    @property
+    def resolved(self) -> Mapping[str, Any]: ...
+
+    @property
+    def states(self) -> Mapping[str, CellState]: ...
+
+    def schema(self, key: str, name: str) -> pa.Schema: ...
+
+    def table(self, key: str, name: str) -> pa.Table: ...
+
+    def files(self, key: str) -> list[str]: ...
+
+    def file(self, key: str, name: str) -> bytes: ...
+
+    def model(self, key: str) -> dict[str, bytes]: ...
+
+
 def _refuse_to_lose(out: Path, packing: Packing) -> None:
     """A pack may be the only copy: it is replaced by what has all of it, and by nothing else."""
     if not out.exists() or not any(out.iterdir()):
@@ -102,7 +137,7 @@ class Packing:
     """One study on its way into files, a row group at a time."""
 
     def __init__(
-        self, store: Store, source: StoreSource, tables: Sequence[str] | None, weights: bool
+        self, store: Named, source: Unpacked, tables: Sequence[str] | None, weights: bool
     ) -> None:
         self._store, self._source, self._weights = store, source, weights
         listed = {key: source.states[key] for key in source.resolved["cells"]}

@@ -9,9 +9,11 @@ from typing import Any
 import pandas as pd
 
 from verax.cli.terminal import printable, table
+from verax.exams.agreement.comparing import ZEROS
+from verax.exams.erasure.comparing import FEWER
+from verax.exams.measures import PERCENT, POINTS
+from verax.exams.titles import comparison_title, measure_title
 from verax.report.compared import (
-    TITLES,
-    called,
     direction,
     is_of_common_documents,
     left_out,
@@ -20,7 +22,7 @@ from verax.report.compared import (
 )
 from verax.studies import Comparison
 from verax.studies.comparison.differences import DOCUMENTS, NOTHING, SEEDS
-from verax.studies.comparison.directions import FEWER, OTHER_ITEMS, PERCENT, POINTS, ZEROS
+from verax.studies.comparison.directions import OTHER_ITEMS
 
 _LONGEST = 18
 """A longer name gets a letter as its column's head."""
@@ -36,7 +38,7 @@ def show(found: Comparison, screen: Any) -> None:
         own = shown_rows(rows[rows["exam"] == exam])
         if own.empty:
             continue
-        screen.print(f"\n{TITLES.get(exam, exam)}", markup=False, style="italic")
+        screen.print(f"\n{comparison_title(str(exam))}", markup=False, style="italic")
         for made in _tables(own, found, heads, screen.width):
             screen.print(made)
         for line in left_out(found, set(own["measure"]), heads):
@@ -98,7 +100,7 @@ def _lines(rows: pd.DataFrame, groups: Sequence[str]) -> Iterator[list[str]]:
         shown = [every[name] for name in groups if name in every]
         one = next(iter(every.values()))
         digits = _digits([one.reference_value, *(row.value for row in every.values())], one.unit)
-        label = direction(shown) + called(str(measure), one.unit)
+        label = direction(shown) + measure_title(str(measure))
         if any(is_of_common_documents(row) for row in shown):
             label += " †"
         cells = [label, _value(one.reference_value, one.unit, digits)]

@@ -37,11 +37,11 @@ GALLERY, CURVES = 50, 3
 """Reviews in the report, and those of which it draws what each token says alone."""
 _RANKINGS = ("attention", "product", "random", "optimum")
 _AGREED = {
-    "gradient, inputs": "inputs: attention : gradient",
-    "leave-one-out, inputs": "inputs: attention : leave-one-out",
-    "gradient, items": "items: attention : gradient",
-    "leave-one-out, items": "items: attention : leave-one-out",
+    f"{name}, {on}": f"agreement.{on}:attention:{name}.tau"
+    for on in ("inputs", "items")
+    for name in ("gradient", "leave-one-out")
 }
+"""Column → id of the measure."""
 _KINDS = ("uniform", "permuted")
 _REPLACED = (
     *(f"F1, {kind}" for kind in _KINDS),
@@ -184,46 +184,42 @@ def measure(model: AttentionClassifier, corpus: Corpus) -> dict[str, float]:
 
 def erased(verdict: Verdict) -> dict[str, float]:
     """The mean share of words that go before a decision flips, where all rankings flip it."""
-    shares = verdict.summary("fraction")["common mean"].to_dict()
-    optimal = verdict.summary("excess")["optimal"].to_dict()
-    rows = verdict.summary()
-    common = rows[(rows["table"] == "fraction") & (rows["column"] == "common mean")]
+    shares = {n: verdict.number(f"erasure.fraction.{n}.common_mean") for n in _RANKINGS}
     return {
-        **{f"erased_{name}": float(shares[name]) for name in _RANKINGS},
-        "flipped": int(common["n"].iloc[0]),
-        "attention_optimal": float(optimal["attention"]) / 100,
+        **{f"erased_{name}": share.value for name, share in shares.items()},
+        "flipped": shares["attention"].n,
+        "attention_optimal": verdict.value("erasure.excess.attention.optimal") / 100,
     }
 
 
 def agreed(verdict: Verdict) -> dict[str, float]:
     """How far attention ranks words and items as gradients and leave-one-out do."""
-    found = verdict.summary("agreement")["τ-b"]
-    return {name: float(found[row]) for name, row in _AGREED.items()}
+    return {name: verdict.value(measure) for name, measure in _AGREED.items()}
 
 
 def replaced(verdict: Verdict) -> dict[str, float]:
     """What uniform and permuted attention do to F1 and decisions; what tokens say alone."""
-    found = verdict.summary("replacement")
-    rows = {kind: next(r for r in found.index if r.startswith(kind)) for kind in _KINDS}
-    moved, survived = found["Δ F1"], found["decisions that survive"]
-    alone = verdict.summary("single_token")["a token alone"]
     return {
-        **{f"F1, {kind}": float(moved[row]) for kind, row in rows.items()},
-        **{f"survive {kind}": float(survived[row]) / 100 for kind, row in rows.items()},
-        "token alone": float(alone["correct decisions"]),
+        **{f"F1, {kind}": verdict.value(f"replacement.{kind}.delta_f1") for kind in _KINDS},
+        **{
+            f"survive {kind}": verdict.value(f"replacement.{kind}.survival") / 100
+            for kind in _KINDS
+        },
+        "token alone": verdict.value("single_token.correct.mean_probability"),
     }
 
 
 def diverged(verdict: Verdict) -> dict[str, float]:
     """How far the most divergent attention is, for small changes of the output and for any."""
-    found = verdict.summary("adversary")
-    groups = verdict.summary("adversary_groups")
-    return {
-        **{name: float(found["JSD"][name.removeprefix("JSD, ")]) for name in _DIVERGED[:2]},
-        "beyond 0.5": float(found["JSD > 0.5"]["ε = 0.05"]) / 100,
-        "any output": float(found["JSD"]["any output"]),
-        "permuted |Δŷ|": float(groups["permuted |Δŷ|"]["all"]),
+    measures = {
+        "JSD, ε = 0.01": "adversary.epsilon=0.01.jsd",
+        "JSD, ε = 0.05": "adversary.epsilon=0.05.jsd",
+        "beyond 0.5": "adversary.epsilon=0.05.far",
+        "any output": "adversary.any_output.jsd",
+        "permuted |Δŷ|": "adversary.groups.all.permuted_change",
     }
+    numbers = {name: verdict.value(measure) for name, measure in measures.items()}
+    return {**numbers, "beyond 0.5": numbers["beyond 0.5"] / 100}
 
 
 def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list[int]:

@@ -44,7 +44,8 @@ def add(verbs: Any) -> None:
         usage="verax examine MODEL [--corpus C] [--split test] [--exams NAME,…] [--out DIR]",
         help="put a saved model through exams",
         description="Put a saved model through exams on one split of a corpus: the one it was "
-        "trained on, unless another is named. Prints the judgement; --full every number, and --out keeps them.",
+        "trained on, unless another is named. Prints the judgement; --full every "
+        "number, and --out keeps them.",
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("--corpus", metavar="C", help="name or path of a corpus [the model's own]")

@@ -18,6 +18,7 @@ from verax.report.opposed import (
     yardstick_words,
 )
 from verax.studies import Adversaries
+from verax.studies.adversaries.recipes import control_title
 
 
 def begin(row: Mapping[str, Any]) -> None:
@@ -37,7 +38,7 @@ def done(row: Mapping[str, Any]) -> None:
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    name = row["name"] if row["lam"] is None else f"λ {row['lam']:g}"
+    name = control_title(row["name"]) if row["lam"] is None else f"λ {row['lam']:g}"
     return name if row["seed"] is None else f"{name}, seed {row['seed']}"
 
 
@@ -113,7 +114,7 @@ def _show_controls(controls: pd.DataFrame, score: str) -> None:
     screen = console()
     rows = [
         [
-            row["name"],
+            control_title(row["name"]),
             *(percent(row[name]) for name in ("f1", "accuracy")),
             *(number(row[name]) for name in ("jsd", "tvd")),
         ]

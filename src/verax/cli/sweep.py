@@ -16,18 +16,19 @@ from verax.corpora.corpus import SPLITS
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.exams.agreement.exam import AgreementOptions
+from verax.exams.agreement.measures import AGREEMENT, ITSELF, ON_SUPPORT
 from verax.exams.dispersion.exam import DispersionOptions
+from verax.exams.dispersion.measures import ENTROPY
+from verax.exams.registry import find_place
+from verax.exams.titles import measure_title
 from verax.exams.verdict import Verdict
 from verax.files import refuse_foreign
 from verax.models import ModelOptions
 from verax.options import parse
 from verax.studies import LAMS, Sweep, run_sweep
+from verax.studies.measures import ACCURACY, SUPPORT_SHARE
 from verax.studies.sweep import is_only_a_sweep
 from verax.training import TrainingOptions
-
-_SHOWN = ("accuracy", "support_share", "entropy", "tau")
-_TAUTOLOGY = "items attention : gradient-detached"
-"""Attention itself: one at every λ."""
 
 
 def add(verbs: Any) -> None:
@@ -70,9 +71,8 @@ def run(given: argparse.Namespace) -> None:
     screen = console()
 
     def done(lam: float, seed: int, verdict: Verdict) -> None:
-        numbers = verdict.summary()
-        accuracy = numbers[numbers["row"] == "accuracy"]["value"].iloc[0]
-        support = numbers[numbers["row"] == "share in the support"]["value"].iloc[0]
+        means = verdict.document_values().groupby("measure")["value"].mean()
+        accuracy, support = 100 * means.get(ACCURACY, float("nan")), means[SUPPORT_SHARE]
         screen.print(
             f"λ {lam:g}, seed {seed}: accuracy {accuracy:.1f}%, {support:.0%} of items with weight",
             style="dim",
@@ -99,25 +99,34 @@ def run(given: argparse.Namespace) -> None:
         screen.print(f"\nsaved in {given.out}", markup=False)
 
 
+def _moves(measure: str) -> bool:
+    """Whether a measure is an entropy or a rank agreement, and not attention with itself."""
+    place = find_place(measure)
+    return (
+        place is not None
+        and place.table in (ENTROPY, AGREEMENT, ON_SUPPORT)
+        and place.row != ITSELF
+    )
+
+
 def show(sweep: Sweep) -> None:
     """Points as one table, λ by measure, then correlations."""
     screen = console()
     points = sweep.points()
-    chosen = [
-        m
-        for m in dict.fromkeys(points["measure"])
-        if m.startswith(_SHOWN) and not m.endswith(_TAUTOLOGY)
-    ]
+    moving = [m for m in dict.fromkeys(points["measure"]) if _moves(str(m))]
+    chosen = [m for m in (ACCURACY, SUPPORT_SHARE) if m in set(points["measure"])] + moving
     lams = sorted(set(points["lam"]))
     means = points.pivot(index="measure", columns="lam", values="mean")
-    rows = [[m, *(_number(means.loc[m, lam]) for lam in lams)] for m in chosen]
+    rows = [[measure_title(m), *(_number(means.loc[m, lam]) for lam in lams)] for m in chosen]
     over = points["over"].iloc[0]
     screen.print("\nmeans at each λ, larger being sparser", style="italic", markup=False)
     screen.print(table(["", *(f"{lam:g}" for lam in lams)], rows))
     moves = sweep.correlations().set_index("measure")
-    moves = moves.loc[[m for m in chosen if m.startswith(("entropy", "tau"))]]
+    moves = moves.loc[moving]
     columns = ["tau", "spearman", "pearson", "pooled_tau", "support_tau"]
-    rows = [[str(m), *(_number(row[c]) for c in columns)] for m, row in moves.iterrows()]
+    rows = [
+        [measure_title(str(m)), *(_number(row[c]) for c in columns)] for m, row in moves.iterrows()
+    ]
     screen.print("\ncorrelation with λ", style="italic", markup=False)
     heads = ["", "τ-b", "Spearman", "Pearson", "pooled τ-b", "τ-b with support"]
     screen.print(table(heads, rows))

@@ -31,11 +31,11 @@ def console(stderr: bool = False) -> Console:
 def noted_warnings() -> Iterator[None]:
     """Within it, a warning that a name has changed is one line on standard error."""
 
-    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, FutureWarning):
             print(f"verax: note: {printable(str(message))}", file=sys.stderr)
         else:
-            usual(message, category, *where)
+            usual(message, category, *where, **more)
 
     with warnings.catch_warnings():
         usual = warnings.showwarning

@@ -9,7 +9,7 @@ import pandas as pd
 from verax.exams.cells import ACCURACY, SUPPORT, SUPPORT_SHARE
 from verax.exams.dispersion.measures import DOCUMENT_COUNTS
 from verax.exams.measures import HIGHER, PERCENT, VALUE, Measure, Table, measure_id
-from verax.exams.registry import EXAMS, register_stage
+from verax.exams.registry import EXAMS, Stage, register_stage
 from verax.exams.values import column, joined, part
 from verax.exams.verdict import Verdict
 
@@ -24,7 +24,7 @@ DECISIONS = Table(
     counts=True,
 )
 """Numbers of decisions, whichever exam they come from."""
-register_stage(DECISIONS.id, (DECISIONS,))
+register_stage(Stage(DECISIONS.id, "Decisions", "How often is the decision right?", (DECISIONS,)))
 
 
 def document_values(verdict: Verdict) -> pd.DataFrame:

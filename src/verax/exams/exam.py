@@ -12,7 +12,7 @@ import pandas as pd
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
-from verax.exams.measures import NEITHER, Place, Table
+from verax.exams.measures import NEITHER, Classes, Place, Table, measure_id
 from verax.exams.own_importances import named
 from verax.exams.tables import TableBuilder
 from verax.importance import Importance
@@ -150,6 +150,18 @@ class Exam(ABC):
         return place.measure.better, ""
 
     @classmethod
+    def label(cls, place: Place, classes: Classes = ()) -> str:
+        """A number by a few words, among others of this exam."""
+        row = place.table.title_of_row(place.row, classes)
+        column = place.table.title_of_column(place.column)
+        return f"{row}: {column}" if column else row
+
+    @classmethod
+    def counted_as(cls, place: Place) -> str:
+        """What a number counts as where measures are counted: alike for several of one kind."""
+        return measure_id(place.table.id, place.row, place.column)
+
+    @classmethod
     def is_compared(cls, place: Place, note: str) -> bool:
         """Whether a comparison shows a number; what says the same as another need not be."""
         return True
@@ -161,6 +173,11 @@ class Exam(ABC):
         `limits` are those of this exam, by name.
         """
         return ()
+
+    @classmethod
+    def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
+        """What a token of documents of such a length costs with these options."""
+        return cls.cost
 
     @classmethod
     def drawing(cls) -> ModuleType | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -22,7 +23,22 @@ RENAMED_OPTIONS = {"spread": "entropy_of", "words": "max_words"}
 EXAMS: Registry[type[Exam]] = Registry("exam", GROUP)
 """Name → exam, in order of registration, those of installed packages last."""
 
-_stages: dict[str, tuple[Table, ...]] = {}
+
+@dataclass(frozen=True)
+class Stage:
+    """Numbers that come from no exam, such as those of trained adversaries.
+
+    name, title, question  as an exam's
+    tables                 the tables of its summary, the most important first
+    """
+
+    name: str
+    title: str
+    question: str
+    tables: tuple[Table, ...]
+
+
+STAGES: dict[str, Stage] = {}
 
 
 def register(exam: type[Exam]) -> type[Exam]:
@@ -54,9 +70,9 @@ def unregister(name: str) -> None:
     _place.cache_clear()
 
 
-def register_stage(name: str, tables: tuple[Table, ...]) -> None:
-    """Name the tables of numbers that come from no exam, such as those of trained adversaries."""
-    _stages[name] = tables
+def register_stage(stage: Stage) -> None:
+    """Declare the tables of numbers that come from no exam."""
+    STAGES[stage.name] = stage
     _place.cache_clear()
 
 
@@ -140,13 +156,13 @@ def _whole(divided: dict[str, dict[str, Any]], exam: str, options: Mapping[str, 
 def find_table(id: str) -> Table | None:
     """The declared table with this id; None where no exam has it."""
     exam = id.partition(".")[0]
-    return next((table for table in _tables(exam) if table.id == id), None)
+    return next((table for table in tables_of(exam) if table.id == id), None)
 
 
 @cache
 def _place(id: str) -> Place | None:
     exam = id.partition(".")[0]
-    return place_of(id, exam, _tables(exam))
+    return place_of(id, exam, tables_of(exam))
 
 
 def find_place(id: str) -> Place | None:
@@ -154,7 +170,8 @@ def find_place(id: str) -> Place | None:
     return _place(id)
 
 
-def _tables(exam: str) -> tuple[Table, ...]:
+def tables_of(exam: str) -> tuple[Table, ...]:
+    """The declared tables of an exam or a stage, the most important first."""
     if exam in EXAMS:
         return EXAMS[exam].summary_tables
-    return _stages.get(exam, ())
+    return STAGES[exam].tables if exam in STAGES else ()

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from verax.exams.measures import Classes
-from verax.exams.registry import EXAMS, find_place, find_table
+from verax.exams.registry import EXAMS, STAGES, find_place, find_table
 
 
 def exam_title(exam: str) -> str:
     """An exam's heading."""
-    known = EXAMS.get(exam)
-    if known is not None and known.title:
-        return known.title
-    return exam.replace("_", " ").capitalize()
+    known = EXAMS.get(exam) or STAGES.get(exam)
+    title = "" if known is None else known.title
+    return title or exam.replace("_", " ").capitalize()
+
+
+def question(exam: str) -> str:
+    """What an exam asks; empty for one that is not known here."""
+    known = EXAMS.get(exam) or STAGES.get(exam)
+    return "" if known is None else known.question
 
 
 def table_title(table: str) -> str:
@@ -49,6 +54,14 @@ def measure_title(id: str, classes: Classes = ()) -> str:
     place = find_place(id)
     if place is None:
         return id
-    row = place.table.title_of_row(place.row, classes)
-    column = place.table.title_of_column(place.column)
-    return f"{row}: {column}" if column else row
+    exam = EXAMS.get(place.exam)
+    if exam is None:
+        return place.table.title_of_row(place.row, classes)
+    return exam.label(place, classes)
+
+
+def comparison_title(exam: str) -> str:
+    """A line over the numbers of an exam where models are compared."""
+    known = EXAMS.get(exam)
+    about = "" if known is None else known.comparison
+    return f"{exam_title(exam)}: {about}" if about else exam_title(exam)

@@ -54,11 +54,12 @@ class Verdict:
     def judge(self, limits: str | Path | Mapping[str, Any] | LimitSet | None = None) -> Judgement:
         """The same by other limits: a version, a file, or a mapping as a file has it."""
         from verax.exams.judgement.judgement import judge
-        from verax.exams.judgement.limits import LimitSet
 
-        if limits is None and "limits" in self.manifest:
-            limits = LimitSet.from_json(self.manifest["limits"], "the verdict's manifest")
-        return judge(ModelSummary("", self._summary, self.manifest), limits)
+        return judge(self.model_summary(), limits)
+
+    def model_summary(self, name: str = "") -> ModelSummary:
+        """The model as a judgement and a report see it."""
+        return ModelSummary(name, self._summary, self.manifest)
 
     def value(self, measure: str) -> float:
         """A number of the summary by its id, such as `replacement.uniform.survival`."""

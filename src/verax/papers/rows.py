@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of, group_of
-from verax.studies.adversaries.rows import MEAN, seed_row
+from verax.studies.adversaries.measures import seed_of
 
 
 def epsilon_words(row: str) -> str:
@@ -30,7 +30,8 @@ def seed_words(row: str) -> str:
     >>> seed_words("seed=3"), seed_words("mean")
     ('3', 'mean')
     """
-    return "mean" if row == MEAN else row.removeprefix(seed_row(""))
+    seed = seed_of(row)
+    return row if seed is None else str(seed)
 
 
 def weight_words(weights: tuple[float, float]) -> str:

@@ -6,16 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from verax.exams.judgement.model_summary import Number
+from verax.exams.judgement.numerals import numeral
+from verax.exams.judgement.row import NOT_APPLICABLE, Judged
+from verax.exams.measures import measure_id
+from verax.exams.titles import question
 from verax.report.facts import closed, facts
 from verax.report.markup import element, text
-from verax.report.numerals import numeral
 from verax.report.opposed import chosen_words, one_item_words, score_name, yardstick_words
 from verax.report.page import Part
-from verax.report.sections import ABOUT, QUESTIONS, Chart, cards, figures
+from verax.report.sections import ABOUT, Chart, cards, figures
 from verax.report.tables import html_table, shown
-from verax.report.witness import Number
-from verax.report.words import ASIDE, Statement
 from verax.studies import Adversaries
+from verax.studies.adversaries.measures import lambda_row
+from verax.studies.adversaries.recipes import control_title
 
 EXAM = "adversaries"
 _SHARES = ("same", "accuracy", "f1")
@@ -42,7 +46,7 @@ def adversary_parts(found: Adversaries, charts: Sequence[Chart] = (), note: str 
 def _first(found: Adversaries) -> Part:
     points = found.points()
     chosen = points[points["chosen"]].to_dict("records")[0]
-    inner = element("p", text(QUESTIONS[EXAM]), {"class": "question"})
+    inner = element("p", text(question(EXAM)), {"class": "question"})
     inner += element("p", text(_sentence(chosen_words(found))), {"class": "headline small"})
     inner += cards(_statements(found, chosen))
     lines = [*yardstick_words(found), f"Intervals are 95%, over {chosen['over']}.", _CAVEAT]
@@ -51,7 +55,7 @@ def _first(found: Adversaries) -> Part:
     return Part("verdict", "The chosen adversary", inner)
 
 
-def _statements(found: Adversaries, chosen: Mapping[Any, Any]) -> list[Statement]:
+def _statements(found: Adversaries, chosen: Mapping[Any, Any]) -> list[Judged]:
     yard: dict[Any, Any] = found.yardstick().set_index("measure").to_dict("index")
     base = found.controls().to_dict("records")[0]
     score = score_name(len(found.manifest["classes"]))
@@ -72,7 +76,8 @@ def _statements(found: Adversaries, chosen: Mapping[Any, Any]) -> list[Statement
         if found.has_yardstick:
             beside.append(f"other seeds of the base {_told(measure, yard[measure]['mean'])}")
         number = _number(measure, chosen)
-        said.append(Statement(EXAM, ASIDE, label, number, "; ".join(beside), ""))
+        id_ = measure_id(EXAM, lambda_row(chosen["lam"]), measure)
+        said.append(Judged(EXAM, id_, NOT_APPLICABLE, number, label, "; ".join(beside), ""))
     return said
 
 
@@ -135,7 +140,7 @@ def _controls(found: Adversaries) -> str:
         return ""
     measures = ("f1", "accuracy", "jsd", "tvd")
     rows = [
-        ([row["name"]], [shown(_number(measure, row)) for measure in measures])
+        ([control_title(row["name"])], [shown(_number(measure, row)) for measure in measures])
         for row in frame
         if not row["note"]
     ]
@@ -145,7 +150,7 @@ def _controls(found: Adversaries) -> str:
     inner += html_table(heads, rows)
     for row in frame:
         if row["note"]:
-            told = f"Left out: {row['name']}; {row['note']}"
+            told = f"Left out: {control_title(row['name'])}; {row['note']}"
             inner += element("p", text(told), {"class": "note"})
     return inner
 

@@ -8,47 +8,21 @@ from typing import Any
 
 import pandas as pd
 
+from verax.exams.measures import HIGHER, LOWER, NEITHER
+from verax.exams.titles import measure_title
 from verax.studies import Comparison
 from verax.studies.comparison.differences import BETTER, DOCUMENTS, UNCLEAR, WORSE
-from verax.studies.comparison.directions import (
-    ATTENTION_ITSELF,
-    DECISIONS,
-    HIGHER,
-    LOWER,
-    NATS,
-    SAME,
-)
 
-TITLES = {
-    DECISIONS: "decisions",
-    "erasure": "erasure: what goes before a decision flips, by attention and at least (optimum)",
-    "agreement": "agreement: Kendall's τ-b of attention with other importances",
-    "dispersion": "dispersion: how spread attention and influence are, 1 where all have the same",
-    "replacement": "replacement: decisions when attention is replaced and all else stays",
-    "information": "information: what is left of a word in its state",
-    "single_token": "single token: the decision by one token alone; of correct decisions",
-    "adversary": "adversary: how far another attention can be that keeps the probability",
-}
 CURVES = "curves"
 """Stands for an exam where a part or a chart is of one text."""
-ARROWS = {HIGHER: "↑ ", LOWER: "↓ ", "": "  "}
+ARROWS = {HIGHER: "↑ ", LOWER: "↓ ", NEITHER: "  "}
 """Which way is better."""
 _MARKS = {BETTER: "✓", WORSE: "✗", UNCLEAR: "·", "": ""}
 
 
 def shown_rows(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of measures that some group shows: all but what says the same as another."""
-    shown = {row.measure for row in table.itertuples() if _is_shown(row)}
-    return table[table["measure"].isin(shown)]
-
-
-def called(measure: str, unit: str = "") -> str:
-    """The measure without its exam's name.
-
-    >>> called("tau on support: items attention : leave-one-out")
-    'items: leave-one-out, on support'
-    """
-    return _called(measure) + (" (nats)" if unit == NATS else "")
+    return table[table["measure"].isin(set(table.loc[table["shown"], "measure"]))]
 
 
 def direction(rows: Any) -> str:
@@ -90,23 +64,6 @@ def left_out(
             f"{names[str(group)]} {count:,} of {totals[group, measure]:,}"
             for group, count in counts.items()
         )
-        said.setdefault(f"{reason} ({each})", []).append(called(str(measure)))
+        said.setdefault(f"{reason} ({each})", []).append(measure_title(str(measure)))
     for reason, labels in said.items():
         yield f"left out of {'; '.join(labels)}: {reason}"
-
-
-def _is_shown(row: Any) -> bool:
-    """All but what says the same as another, or nothing, or is not of attention."""
-    if row.exam != "agreement":
-        return True
-    return " attention : " in row.measure and row.note not in (SAME, ATTENTION_ITSELF)
-
-
-def _called(measure: str) -> str:
-    if measure.startswith("tau"):
-        over, _, pair = measure.partition(": ")
-        on, _, _, second = pair.split(" ")
-        return f"{on}: {second}{', on support' if over == 'tau on support' else ''}"
-    if measure.startswith("entropy"):
-        return measure
-    return measure.rpartition(": ")[2].removesuffix(" (correct decisions)")

@@ -9,10 +9,13 @@ from typing import Any
 
 import pandas as pd
 
+from verax.exams.judgement.model_summary import Number
+from verax.exams.judgement.numerals import numeral
+from verax.exams.measures import PERCENT, POINTS
+from verax.exams.registry import EXAMS
+from verax.exams.titles import comparison_title, exam_title, measure_title
 from verax.report.compared import (
     CURVES,
-    TITLES,
-    called,
     direction,
     is_of_common_documents,
     left_out,
@@ -21,14 +24,11 @@ from verax.report.compared import (
 )
 from verax.report.facts import closed, facts
 from verax.report.markup import element, named, text
-from verax.report.numerals import numeral
 from verax.report.page import Part
-from verax.report.sections import ABOUT, QUESTIONS, Chart, figures
+from verax.report.sections import ABOUT, Chart, figures
 from verax.report.tables import html_table, shown
-from verax.report.witness import Number
 from verax.studies import Comparison
 from verax.studies.comparison.differences import BETTER, DOCUMENTS, SEEDS, UNCLEAR, WORSE
-from verax.studies.comparison.directions import PERCENT, POINTS
 
 _ASKED = {"class": "question"}
 _OVER = {
@@ -61,7 +61,7 @@ def comparison_parts(found: Comparison, charts: Sequence[Chart] = (), note: str 
 def _first(found: Comparison, table: pd.DataFrame, note: str) -> Part:
     lines, rows = "", []
     for group in found.groups[1:]:
-        own = table[(table["group"] == group) & (table["better"] != "")]
+        own = found.tally(group)
         counts = Counter(own["judged"])
         told = (
             f"is better than <b>{named(found.reference)}</b> in {counts[BETTER]}, worse in "
@@ -86,15 +86,15 @@ def _first(found: Comparison, table: pd.DataFrame, note: str) -> Part:
 
 
 def _exam(exam: str, table: pd.DataFrame, found: Comparison, charts: Sequence[Chart]) -> Part:
-    inner = element("p", text(QUESTIONS.get(exam, "How often is the decision right?")), _ASKED)
+    inner = element("p", text(_question(exam)), _ASKED)
     inner += figures(charts)
     first = shown_rows(table)
-    title = TITLES.get(exam, exam)
+    title = comparison_title(exam)
     if len(first):
         inner += _table(first, found, title)
     rest = table[~table["measure"].isin(set(first["measure"]))]
     if len(rest):
-        inner += closed("Other measures", _table(rest, found, title, whole=True))
+        inner += closed("Other measures", _table(rest, found, title))
     names = {name: name for name in found.groups}
     lines = list(left_out(found, set(table["measure"]), names))
     if lines:
@@ -102,19 +102,21 @@ def _exam(exam: str, table: pd.DataFrame, found: Comparison, charts: Sequence[Ch
         inner += closed("What was left out, and why", element("ul", listed))
     else:
         inner += element("p", "Nothing was left out.", {"class": "note"})
-    return Part(f"exam-{exam}", exam.capitalize(), inner, exam)
+    return Part(f"exam-{exam}", exam_title(exam), inner, exam)
 
 
-def _table(table: pd.DataFrame, found: Comparison, title: str, whole: bool = False) -> str:
-    """Under every measure a line a model, the reference first; below, why some is not judged.
+def _question(exam: str) -> str:
+    known = EXAMS.get(exam)
+    return "How often is the decision right?" if known is None else known.question
 
-    whole  measures by their whole names, where what is left of two is the same
-    """
+
+def _table(table: pd.DataFrame, found: Comparison, title: str) -> str:
+    """Under every measure a line a model, the reference first; below, why some is not judged."""
     made: list[tuple[list[str], list[str]]] = []
     why: dict[str, list[str]] = {}
     for measure, own in table.groupby("measure", sort=False):
         rows: list[Any] = list(own.itertuples())
-        name = str(measure) if whole else called(str(measure), rows[0].unit)
+        name = measure_title(str(measure))
         label = direction(rows) + name + " †" * any(map(is_of_common_documents, rows))
         value = numeral(Number(rows[0].reference_value, unit=rows[0].unit))
         made.append(([label, found.reference], [text(value), "", "", ""]))

@@ -9,20 +9,21 @@ from dataclasses import dataclass
 import pandas as pd
 
 from verax.errors import VeraxError, nearest
+from verax.exams.judgement.judgement import Judgement
+from verax.exams.judgement.number import Number
+from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.judgement.row import Judged
+from verax.exams.titles import exam_title, measure_title
 from verax.exams.verdict import Verdict
 from verax.papers.checking import Checked
 from verax.papers.claims import Finding
 from verax.papers.wording import TRIAL, alone, tallies
-from verax.report.cells import study_witnesses
-from verax.report.headline import caveats, headline
 from verax.report.markup import element, named, text
-from verax.report.numerals import interval, numeral
 from verax.report.rendering import printable
 from verax.report.tables import html_table
-from verax.report.witness import Number, Witness
-from verax.report.words import statements
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.store.results import StudyResults
+from verax.studies.summaries import model_summaries
 
 MOST_WORDS = 2_000
 """Words of one text that a notebook shows; the others are counted."""
@@ -32,16 +33,16 @@ MORE, LESS = (70, 150, 240), (230, 97, 0)
 
 def verdict_html(verdict: Verdict) -> str:
     """The headline, what each exam says, and the caveat."""
-    witness = Witness.of("", verdict)
-    said = statements(witness)
-    rows = [
-        ([one.exam, one.label], [_told(one.number), text(one.compared), text(one.leaning)])
-        for one in said
-    ]
-    heads = ["exam", "", "value, 95% interval", "compared", "speaks"]
-    title = element("p", element("b", text(headline(said))))
-    note = element("p", element("small", text(" ".join(caveats(witness)))))
-    return _styled(title + html_table(heads, rows, 2) + note)
+    return judgement_html(verdict.judgement)
+
+
+def judgement_html(judgement: Judgement) -> str:
+    """The same of a judgement."""
+    rows = [([exam_title(row.exam), row.label], _row_cells(row)) for row in judgement.rows]
+    title = element("p", element("b", text(judgement.headline)))
+    note = " ".join([*judgement.caveats, f"Limits {judgement.limits.version}."])
+    table = html_table(["exam", "", *_HEADS], rows, 2)
+    return _styled(title + table + element("p", element("small", text(note))))
 
 
 def comparison_html(comparison: Comparison) -> str:
@@ -60,7 +61,7 @@ def comparison_html(comparison: Comparison) -> str:
             text("" if math.isnan(row["holm"]) else f"{row['holm']:.3g}"),
             text(row["judged"] or row["note"]),
         ]
-        rows.append(([str(row["group"]), str(row["measure"])], cells))
+        rows.append(([str(row["group"]), measure_title(str(row["measure"]))], cells))
     heads = ["model", "measure", comparison.reference, "value", "difference", "p, Holm", ""]
     note = "Differences with 95% intervals; p corrected by Holm for the measures judged."
     return _styled(html_table(heads, rows, 2) + element("p", element("small", text(note))))
@@ -73,16 +74,15 @@ def study_html(results: StudyResults) -> str:
     title += element("p", text(f"{results.name}: {counts or 'no cells'}"))
     if "summary" not in results.tables:
         return _styled(title)
-    witnesses = study_witnesses(results)
+    models = model_summaries(results)
     rows = [
-        ([witness.name, one.exam], [_told(one.number), text(one.compared), text(one.leaning)])
-        for witness in witnesses
-        for one in statements(witness)
+        ([model.name, exam_title(row.exam)], _row_cells(row))
+        for model in models
+        for row in model.judgement.rows
     ]
-    heads = ["model", "exam", "value, 95% interval", "compared", "speaks"]
-    lines = dict.fromkeys(line for witness in witnesses for line in caveats(witness))
+    lines = dict.fromkeys(line for model in models for line in model.judgement.caveats)
     note = element("p", element("small", text(" ".join(lines))))
-    return _styled(title + html_table(heads, rows, 2) + note)
+    return _styled(title + html_table(["model", "exam", *_HEADS], rows, 2) + note)
 
 
 def paper_html(checked: Checked) -> str:
@@ -170,6 +170,13 @@ def _warm(word: str, score: float, most: float) -> str:
     red, green, blue = (round(255 + share * (end - 255)) for end in (MORE if score > 0 else LESS))
     style = f"background:rgb({red},{green},{blue});color:#000;border-radius:3px;padding:0 2px"
     return element("span", named(printable(word)), {"style": style, "title": f"{score:.4g}"})
+
+
+_HEADS = ("value, 95% interval", "compared", "speaks")
+
+
+def _row_cells(row: Judged) -> list[str]:
+    return [_told(row.number), text(row.compared), text(row.verdict)]
 
 
 def _told(number: Number) -> str:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from verax.errors import VeraxError
+from verax.exams.judgement.model_summary import SEEDS, ModelSummary
 from verax.exams.registry import EXAMS
 from verax.exams.verdict import Verdict
 from verax.papers import Checked
 from verax.report.adversary_parts import adversary_parts
-from verax.report.cells import MOST_CHARTED, of_documents, of_seeds, study_witnesses
+from verax.report.cells import MOST_CHARTED, of_documents, of_seeds
 from verax.report.comparison_parts import comparison_parts
 from verax.report.markup import named, text
 from verax.report.opening import Found, open_found
@@ -22,8 +23,8 @@ from verax.report.paper_parts import paper_parts
 from verax.report.sections import Chart, about_part, exam_part, first_screen, stand_part
 from verax.report.study_about import study_about
 from verax.report.sweep_parts import sweep_parts
-from verax.report.witness import SEEDS, Witness
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep
+from verax.studies.summaries import model_summaries
 
 Other = Checked | Sweep | Adversaries | Comparison
 GALLERY = "gallery_documents"
@@ -113,7 +114,7 @@ def draw(verdicts: Mapping[str, Verdict]) -> tuple[list[Chart], str]:
     return list(charts_of(first)), note
 
 
-def draw_study(results: StudyResults, witnesses: Sequence[Witness]) -> tuple[list[Chart], str]:
+def draw_study(results: StudyResults, models: Sequence[ModelSummary]) -> tuple[list[Chart], str]:
     """The charts of a study, each with what it is over, and a note on those not drawn.
 
     What shows numbers shows those of the tables, over seeds; what shows documents shows those of
@@ -123,8 +124,8 @@ def draw_study(results: StudyResults, witnesses: Sequence[Witness]) -> tuple[lis
         return [], NO_CHARTS
     from verax.report.charts import charts_of
 
-    several = any(witness.over == SEEDS for witness in witnesses)
-    numbers = {chart.name: chart for chart in charts_of(of_seeds(witnesses))}
+    several = any(model.over == SEEDS for model in models)
+    numbers = {chart.name: chart for chart in charts_of(of_seeds(models))}
     verdicts = of_documents(results)
     order = charts_of(verdicts) if verdicts else list(numbers.values())
     names = {chart.name for chart in order}
@@ -134,8 +135,8 @@ def draw_study(results: StudyResults, witnesses: Sequence[Witness]) -> tuple[lis
         own = numbers.get(chart.name, chart)
         found.append(replace(own, reading=f"{own.reading} {over}") if several else own)
     notes = [] if verdicts else [_NO_DOCUMENTS]
-    if len(witnesses) > MOST_CHARTED:
-        notes.append(f"Charts show the first {MOST_CHARTED} of {len(witnesses)} configurations.")
+    if len(models) > MOST_CHARTED:
+        notes.append(f"Charts show the first {MOST_CHARTED} of {len(models)} configurations.")
     return found, " ".join(notes)
 
 
@@ -144,24 +145,24 @@ def _can_draw() -> bool:
 
 
 def _verdicts_page(verdicts: Mapping[str, Verdict], title: str | None) -> str:
-    witnesses = [Witness.of(name, verdict) for name, verdict in verdicts.items()]
+    models = [verdict.model_summary(name) for name, verdict in verdicts.items()]
     charts, note = draw(verdicts)
-    parts = _exam_parts(witnesses, charts, note)
+    parts = _exam_parts(models, charts, note)
     shown = {name: v for name, v in verdicts.items() if GALLERY in v.tables}
     if shown:
         from verax.report.stand import stand_data
 
         parts.append(stand_part(stand_data(shown)))
-    first = first_screen(witnesses, stand=bool(shown))
-    parts = [first, *parts, about_part(witnesses)]
+    first = first_screen(models, stand=bool(shown))
+    parts = [first, *parts, about_part(models)]
     return page(title or _title(verdicts), _about(verdicts), parts, stand=bool(shown))
 
 
 def _study_page(results: StudyResults, title: str | None) -> str:
-    witnesses = study_witnesses(results)
-    charts, note = draw_study(results, witnesses)
-    parts = [first_screen(witnesses), *_exam_parts(witnesses, charts, note)]
-    parts.append(study_about(results, witnesses))
+    models = model_summaries(results)
+    charts, note = draw_study(results, models)
+    parts = [first_screen(models), *_exam_parts(models, charts, note)]
+    parts.append(study_about(results, models))
     cells = results.cells
     corpora = _together(dict.fromkeys(Path(str(name)).name for name in cells["corpus"]), "corpora")
     seeds = cells["seed"].nunique()
@@ -182,11 +183,11 @@ def _other_parts(found: Other) -> list[Part]:
     return paper_parts(found, charts, note)
 
 
-def _exam_parts(witnesses: Sequence[Witness], charts: Sequence[Chart], note: str) -> list[Part]:
-    taken = list(dict.fromkeys(exam for witness in witnesses for exam in witness.exams))
+def _exam_parts(models: Sequence[ModelSummary], charts: Sequence[Chart], note: str) -> list[Part]:
+    taken = list(dict.fromkeys(exam for model in models for exam in model.exams))
     ordered = [exam for exam in EXAMS if exam in taken]
     ordered += [exam for exam in taken if exam not in EXAMS]
-    return [exam_part(exam, witnesses, charts, note) for exam in ordered]
+    return [exam_part(exam, models, charts, note) for exam in ordered]
 
 
 def _name(verdict: Verdict) -> str:

@@ -3,45 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
+from verax.exams.judgement.judgement import Judgement
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.number import Number
+from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
+from verax.exams.registry import EXAMS, tables_of
+from verax.exams.titles import exam_title, question, table_title
 from verax.report.facts import closed, facts
-from verax.report.headline import caveats, headline, short
 from verax.report.markup import element, named, text
-from verax.report.numerals import interval, numeral
 from verax.report.page import Part
 from verax.report.tables import (
-    FIRST,
-    TITLES,
     counts_exclusions,
     excluded,
     html_table,
     shown,
     summary_table,
 )
-from verax.report.witness import Witness
-from verax.report.words import ASIDE, Statement, statements
 
 CARDS = 6
 ABOUT = "What was examined"
 _WIDTH, _HEIGHT = (re.compile(rf'<svg[^>]* {side}="([\d.]+)"') for side in ("width", "height"))
-QUESTIONS = {
-    "erasure": "If what attention points at is taken away, does the decision change?",
-    "agreement": "Does attention rank words as other measures of importance do?",
-    "dispersion": "Does attention on few items mean the influence of few inputs?",
-    "replacement": "Does the model notice if its attention is made uniform, or permuted?",
-    "information": "How much of the word is left in its hidden state?",
-    "single_token": "What would each token say on its own?",
-    "adversary": "How far can another attention be that keeps the decision's probability within ε?",
-    "adversaries": "Can a model be trained that says the same and attends elsewhere?",
-}
 _SIGNS = {
-    "for": ("✓", "speaks for it"),
-    "against": ("✗", "speaks against it"),
-    "open": ("?", "leaves it open"),
-    ASIDE: ("·", "beside the question"),
+    FOR: ("✓", "speaks for it"),
+    AGAINST: ("✗", "speaks against it"),
+    OPEN: ("?", "leaves it open"),
+    NOT_APPLICABLE: ("·", "not judged"),
 }
+_CLASSES = {FOR: "for", AGAINST: "against", OPEN: "open", NOT_APPLICABLE: "aside"}
+"""Verdict → class of style."""
 _COUNTED = {
     (True, False): "have exams for them and none against",
     (True, True): "have exams for and against them",
@@ -69,44 +62,48 @@ class Chart(Protocol):
     def svg(self) -> str: ...
 
 
-def first_screen(witnesses: Sequence[Witness], stand: bool = False) -> Part:
+def first_screen(models: Sequence[ModelSummary], stand: bool = False) -> Part:
     """Whether attention can be trusted, compared to what, and the caveat."""
-    said = statements(witnesses[0])
-    inner = _numbers(said) if len(witnesses) == 1 else _several(witnesses)
-    notes = "".join(element("li", note) for note in _caveats(witnesses))
+    judgement = models[0].judgement
+    inner = _numbers(judgement) if len(models) == 1 else _several(models)
+    notes = "".join(element("li", note) for note in _caveats(models))
     inner += element("ul", notes, {"class": "caveat"})
     if stand:
-        items = f"{witnesses[0].item}s"
+        items = f"{models[0].item}s"
         link = f'<a href="#stand">Look at documents, and erase {items} yourself</a>'
         inner += element("p", link, {"class": "onward"})
-    if len(witnesses) == 1:
-        points = "".join(_point(one) for one in said if one.leaning != ASIDE)
+    if len(models) == 1:
+        points = "".join(_point(row) for row in judgement.judged)
         inner += element("ul", points, {"class": "said"})
     return Part("verdict", "The verdict", inner)
 
 
 def exam_part(
-    exam: str, witnesses: Sequence[Witness], charts: Sequence[Chart], note: str = ""
+    exam: str, models: Sequence[ModelSummary], charts: Sequence[Chart], note: str = ""
 ) -> Part:
-    """The question, what was found in a sentence, figures, tables, and what was left out."""
-    inner = element("p", text(QUESTIONS.get(exam, "")), {"class": "question"})
-    said = [(w, s) for w in witnesses for s in statements(w) if s.exam == exam]
-    if len(witnesses) == 1:
-        inner += "".join(element("p", text(s.sentence)) for _, s in said)
-    inner += _judged(said)
+    """The question, the judgement in a sentence, figures, tables, and what was left out."""
+    inner = element("p", text(question(exam)), {"class": "question"})
+    rows = [(m, row) for m in models for row in m.judgement.rows if row.exam == exam]
+    if len(models) == 1:
+        inner += "".join(element("p", text(row.sentence)) for _, row in rows)
+    inner += _judged(rows)
     if note:
         inner += element("p", text(note), {"class": "note"})
     inner += figures([chart for chart in charts if chart.exam == exam])
-    names = list(dict.fromkeys(name for w in witnesses for name in w.tables(exam)))
-    first = FIRST.get(exam, names[0] if names else "")
-    if first in names:
-        inner += summary_table(first, witnesses)
+    names = list(dict.fromkeys(name for model in models for name in model.tables(exam)))
+    first = next((table.id for table in tables_of(exam) if table.id in names), "")
+    if not first and names:
+        first = names[0]
+    if first:
+        inner += summary_table(first, models)
     for name in names:
         if name != first:
-            title = TITLES.get(name, name)
-            inner += closed(title[:1].upper() + title[1:], summary_table(name, witnesses))
-    inner += _left_out(exam, witnesses)
-    return Part(f"exam-{exam}", exam.capitalize(), inner, exam)
+            title = table_title(name)
+            inner += closed(title[:1].upper() + title[1:], summary_table(name, models))
+    inner += _left_out(exam, models)
+    if exam in EXAMS and EXAMS[exam].explanation:
+        inner += closed("How it is measured", element("p", text(EXAMS[exam].explanation)))
+    return Part(f"exam-{exam}", exam_title(exam), inner, exam)
 
 
 def stand_part(found: str) -> Part:
@@ -125,12 +122,12 @@ def stand_part(found: str) -> Part:
     return Part("stand", "The stand", inner + root + held)
 
 
-def about_part(witnesses: Sequence[Witness]) -> Part:
+def about_part(models: Sequence[ModelSummary]) -> Part:
     """What was examined and how, from the manifests."""
     inner = ""
-    for witness in witnesses:
-        told = facts(witness.manifest, f"what was examined: {witness.name}")
-        inner += told if len(witnesses) == 1 else closed(witness.name, told)
+    for model in models:
+        told = facts(model.manifest, f"what was examined: {model.name}")
+        inner += told if len(models) == 1 else closed(model.name, told)
     return Part("about", ABOUT, inner)
 
 
@@ -161,129 +158,151 @@ def figures(charts: Sequence[Chart]) -> str:
     return element("div", "".join(drawn), {"class": "figures alike" if last else "figures"})
 
 
-def cards(said: Sequence[Statement]) -> str:
+def cards(rows: Sequence[Judged]) -> str:
     """The numbers of the first screen, large."""
-    return element("ul", "".join(_card(one) for one in said[:CARDS]), {"class": "cards"})
+    return element("ul", "".join(_card(row) for row in rows[:CARDS]), {"class": "cards"})
 
 
-def _numbers(said: Sequence[Statement]) -> str:
-    return element("p", text(headline(said)), {"class": "headline"}) + cards(said)
+def _numbers(judgement: Judgement) -> str:
+    rows = [*judgement.judged]
+    if judgement.accuracy is not None:
+        rows.append(_accuracy(judgement.accuracy))
+    rows += [row for row in judgement.rows if not row.counts]
+    return element("p", text(judgement.headline), {"class": "headline"}) + cards(rows)
 
 
-def _several(witnesses: Sequence[Witness]) -> str:
-    said = {w.name: {s.exam: s for s in statements(w)} for w in witnesses}
-    exams = list(dict.fromkeys(exam for own in said.values() for exam in own))[:CARDS]
+def _accuracy(number: Number) -> Judged:
+    """How well the model decides, as a card beside those of exams."""
+    return Judged(
+        "decisions",
+        "decisions.accuracy",
+        NOT_APPLICABLE,
+        number,
+        "accuracy of the decisions",
+        "says how well it decides, not why",
+        "",
+    )
+
+
+def _several(models: Sequence[ModelSummary]) -> str:
+    judged = {m.name: {row.exam: row for row in m.judgement.rows} for m in models}
+    exams = list(dict.fromkeys(exam for own in judged.values() for exam in own))[:CARDS]
     labels = {
-        exam: next(s.label for own in said.values() if (s := own.get(exam))) for exam in exams
+        exam: next(row.label for own in judged.values() if (row := own.get(exam))) for exam in exams
     }
     rows = []
-    for name, own in said.items():
-        cells = [text(short(list(own.values())))]
+    for model in models:
+        cells = [text(model.judgement.short)]
         for exam in exams:
-            found = own.get(exam)
-            cells.append("" if found is None else _marked(found))
-        rows.append(([name], cells))
+            row = judged[model.name].get(exam)
+            cells.append("" if row is None else _marked(row))
+        rows.append(([model.name], cells))
     lines = ""
-    if len(witnesses) <= CARDS:
-        for name, own in said.items():
-            told = f"<b>{named(name)}</b> {text(headline(list(own.values())))}"
-            lines += element("p", told, {"class": "headline small"})
+    if len(models) <= CARDS:
+        for model in models:
+            line = f"<b>{named(model.name)}</b> {text(model.judgement.headline)}"
+            lines += element("p", line, {"class": "headline small"})
     else:
-        lines = element("p", _counted(said), {"class": "headline small"})
-    heads = ["model", "exams", *(labels[exam] for exam in exams)]
+        lines = element("p", _counted(models), {"class": "headline small"})
+    heads = ["model", "exams", *(f"{exam_title(exam)}: {labels[exam]}" for exam in exams)]
     return lines + html_table(heads, rows, title="what exams say of each attention")
 
 
-def _counted(said: Mapping[str, Mapping[str, Statement]]) -> str:
+def _counted(models: Sequence[ModelSummary]) -> str:
     """What many models come to, in a sentence; those with nothing against them by name."""
     kinds: dict[str, list[str]] = {words: [] for words in _COUNTED.values()}
-    for name, own in said.items():
-        leanings = {one.leaning for one in own.values()}
-        kinds[_COUNTED["for" in leanings, "against" in leanings]].append(name)
+    for model in models:
+        says = model.judgement.speaks
+        kinds[_COUNTED[bool(says(FOR)), bool(says(AGAINST))]].append(model.name)
     parts = []
     for words, names in kinds.items():
         if names:
-            told = f"<b>{len(names)}</b> {text(words)}"
+            part = f"<b>{len(names)}</b> {text(words)}"
             if words == _COUNTED[True, False] and len(names) <= CARDS:
-                told += f" ({'; '.join(named(name) for name in names)})"
-            parts.append(told)
-    return f"Of {len(said)} models {', '.join(parts)}."
+                part += f" ({'; '.join(named(name) for name in names)})"
+            parts.append(part)
+    unlearned = sum(bool(model.judgement.unlearned) for model in models)
+    rest = f" <b>{unlearned}</b> may have learnt nothing." if unlearned else ""
+    return f"Of {len(models)} models {', '.join(parts)}.{rest}"
 
 
-def _caveats(witnesses: Sequence[Witness]) -> list[str]:
+def _caveats(models: Sequence[ModelSummary]) -> list[str]:
     """What numbers do not say, as markup: once, and by name where it is not of all."""
-    said: dict[str, list[str]] = {}
-    for witness in witnesses:
-        for line in caveats(witness):
-            said.setdefault(line, []).append(witness.name)
-    found = []
-    for line, names in said.items():
+    whose: dict[str, list[str]] = {}
+    for model in models:
+        for line in model.judgement.caveats:
+            whose.setdefault(line, []).append(model.name)
+    lines = []
+    for line, names in whose.items():
         who = ""
-        if len(names) < len(witnesses):
-            several = f"{len(names)} of {len(witnesses)} models"
+        if len(names) < len(models):
+            several = f"{len(names)} of {len(models)} models"
             who = ", ".join(map(named, names)) if len(names) <= CARDS else several
             who += ": "
-        found.append(who + text(line))
-    return found
+        lines.append(who + text(line))
+    limits = list(dict.fromkeys(model.judgement.limits.version for model in models))
+    provenance = models[0].judgement.limits.provenance
+    lines.append(text(f"Limits {', '.join(limits)}: {provenance}"))
+    return lines
 
 
-def _card(said: Statement) -> str:
-    within = interval(said.number)
-    inner = _leaning(said) if said.leaning != ASIDE else ""
-    inner += element("span", text(numeral(said.number)), {"class": "value"})
+def _card(row: Judged) -> str:
+    within = interval(row.number)
+    inner = element("span", text(exam_title(row.exam)), {"class": "exam"})
+    inner += _sign(row) if row.counts else ""
+    inner += element("span", text(numeral(row.number)), {"class": "value"})
     inner += element("span", text(within), {"class": "interval"}) if within else ""
-    inner += element("span", text(said.label), {"class": "label"})
-    for told in (said.of, said.compared):
-        inner += element("span", text(told), {"class": "compared"}) if told else ""
-    if said.limits:
-        inner += element("span", text(f"Speaks {said.limits}."), {"class": "limits"})
-    return element("li", inner, {"class": f"card {said.leaning}", "data-exam": said.exam})
+    inner += element("span", text(row.label), {"class": "label"})
+    for line in (row.of, row.compared):
+        inner += element("span", text(line), {"class": "compared"}) if line else ""
+    if row.limits:
+        inner += element("span", text(f"Speaks {row.limits}."), {"class": "limits"})
+    style = {"class": f"card {_CLASSES[row.verdict]}", "data-exam": row.exam}
+    return element("li", inner, style)
 
 
-def _leaning(said: Statement) -> str:
-    sign, words = _SIGNS[said.leaning]
-    return element("span", f"{sign} {words}", {"class": f"mark {said.leaning}"})
+def _sign(row: Judged) -> str:
+    sign, words = _SIGNS[row.verdict]
+    return element("span", f"{sign} {words}", {"class": f"mark {_CLASSES[row.verdict]}"})
 
 
-def _judged(said: Sequence[tuple[Witness, Statement]]) -> str:
+def _judged(rows: Sequence[tuple[ModelSummary, Judged]]) -> str:
     """The limits by which an exam speaks, and for which models where not all have them."""
     limits: dict[str, list[str]] = {}
-    for witness, one in said:
-        if one.limits:
-            limits.setdefault(one.limits, []).append(witness.name)
-    told = ""
+    for model, row in rows:
+        if row.limits:
+            limits.setdefault(row.limits, []).append(model.name)
+    lines = ""
     for how, names in limits.items():
         whose = ", ".join(named(name) for name in names) + ": " if len(limits) > 1 else ""
-        told += element("p", f"{whose}It speaks {text(how)}.", {"class": "note"})
-    return told
+        lines += element("p", f"{whose}It speaks {text(how)}.", {"class": "note"})
+    return lines
 
 
-def _point(said: Statement) -> str:
-    link = element("a", text(said.exam.capitalize()), {"href": f"#exam-{said.exam}"})
-    return element("li", f"{_leaning(said)} {link}: {text(said.sentence)}")
+def _point(row: Judged) -> str:
+    link = element("a", text(exam_title(row.exam)), {"href": f"#exam-{row.exam}"})
+    return element("li", f"{_sign(row)} {link}: {text(row.sentence)}")
 
 
-def _marked(said: Statement) -> str:
+def _marked(row: Judged) -> str:
     """A number with its sign, its interval, and what to hold it against."""
-    below = ""
-    if any(map(str.isdigit, said.compared)):  # else it is no number, and of all models alike
-        below = element("span", text(said.compared), {"class": "compared"})
-    if said.leaning == ASIDE:
-        return shown(said.number) + below
-    sign, words = _SIGNS[said.leaning]
-    told = {"title": words, "role": "img", "aria-label": words}
-    mark = element("span", sign, {"class": f"mark {said.leaning}", **told})
-    return f"{mark} {shown(said.number)}{below}"
+    below = element("span", text(row.compared), {"class": "compared"}) if row.compared else ""
+    if not row.counts:
+        return shown(row.number) + below
+    sign, words = _SIGNS[row.verdict]
+    about = {"title": words, "role": "img", "aria-label": words}
+    mark = element("span", sign, {"class": f"mark {_CLASSES[row.verdict]}", **about})
+    return f"{mark} {shown(row.number)}{below}"
 
 
-def _left_out(exam: str, witnesses: Sequence[Witness]) -> str:
+def _left_out(exam: str, models: Sequence[ModelSummary]) -> str:
     lines = ""
-    for witness in witnesses:
-        found = excluded(exam, witness)
-        who = f"{named(witness.name)}: " if len(witnesses) > 1 else ""
+    for model in models:
+        found = excluded(exam, model)
+        who = f"{named(model.name)}: " if len(models) > 1 else ""
         for reason, number in found.items():
             lines += element("li", f"{who}{text(reason)}: {text(numeral(number))}")
     if not lines:  # an exam that counts nothing does not know that there was nothing
-        nothing = any(counts_exclusions(exam, witness) for witness in witnesses)
+        nothing = any(counts_exclusions(exam, model) for model in models)
         return element("p", "Nothing was left out.", {"class": "note"}) if nothing else ""
     return closed("What was left out or stands apart, and why", element("ul", lines))

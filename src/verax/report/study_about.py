@@ -7,20 +7,20 @@ from typing import Any
 
 import pandas as pd
 
-from verax.report.cells import labelled, varying
+from verax.exams.judgement.model_summary import ModelSummary
 from verax.report.facts import closed, fact_table
 from verax.report.markup import element, text
 from verax.report.page import Part
 from verax.report.sections import ABOUT
 from verax.report.tables import html_table
-from verax.report.witness import Witness
 from verax.studies import StudyResults
+from verax.studies.summaries import LABEL, labelled, varying
 
 _VERSIONS = ("verax", "torch", "device")
 _TOLD = ("corpus", "seed", "split", "sample", "exams", "adversaries", "fingerprint")
 
 
-def study_about(results: StudyResults, witnesses: Sequence[Witness]) -> Part:
+def study_about(results: StudyResults, models: Sequence[ModelSummary]) -> Part:
     """A line a fact, then every configuration, and the options that all have alike."""
     cells = results.cells
     last = list(cells).index("seconds")
@@ -31,14 +31,14 @@ def study_about(results: StudyResults, witnesses: Sequence[Witness]) -> Part:
         ("corpora", _documents(summary)),
         ("split", _distinct(cells["split"])),
         ("sample", _distinct(cells["sample"])),
-        ("configurations", len(witnesses)),
+        ("configurations", len(models)),
         ("seeds", [*_distinct(cells["seed"])]),
         ("cells", [f"{number:,} {status}" for status, number in results.counts.items()]),
-        ("exams", list(dict.fromkeys(exam for w in witnesses for exam in w.exams))),
+        ("exams", list(dict.fromkeys(exam for w in models for exam in w.exams))),
         *((name, _distinct(cells[name])) for name in _VERSIONS if name in cells),
     ]
     inner = fact_table([(k, v) for k, v in lines if v], f"the study {results.name}")
-    if len(witnesses) > 1:
+    if len(models) > 1:
         inner += closed("Configurations", _configurations(results, summary))
     same = {name: found[0] for name in options if len(found := _distinct(cells[name])) == 1}
     inner += closed("Options that all cells have", fact_table(list(same.items())))
@@ -62,7 +62,7 @@ def _configurations(results: StudyResults, summary: pd.DataFrame) -> str:
     cells = labelled(results).drop_duplicates("cell").set_index("cell")
     told = varying(summary)
     rows = []
-    for name, own in cells.groupby("configuration", sort=False):
+    for name, own in cells.groupby(LABEL, sort=False):
         values = told.loc[own.index[0]].tolist()
         seeds = ", ".join(str(seed) for seed in own["seed"])
         rows.append(([str(name)], [text("" if pd.isna(v) else v) for v in values] + [text(seeds)]))

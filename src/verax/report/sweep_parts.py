@@ -7,21 +7,24 @@ from typing import Any
 
 import pandas as pd
 
+from verax.exams.agreement.measures import AGREEMENT, ITSELF, ON_SUPPORT, importances_of
+from verax.exams.dispersion.measures import ENTROPY
+from verax.exams.judgement.model_summary import Number
+from verax.exams.judgement.numerals import numeral
+from verax.exams.judgement.row import ATTENTION
+from verax.exams.registry import find_place
+from verax.exams.titles import measure_title
 from verax.report.facts import closed, facts
 from verax.report.markup import element, text
-from verax.report.numerals import numeral
 from verax.report.page import Part
 from verax.report.sections import ABOUT, Chart, figures
 from verax.report.tables import html_table, shown
-from verax.report.witness import Number
 from verax.studies import Sweep
+from verax.studies.measures import ACCURACY, SUPPORT, SUPPORT_SHARE
 
 QUESTION = "Does attention explain better where it is sparser?"
-_TAU, _SUPPORT, _ENTROPY = "tau: ", "tau on support: ", "entropy: "
-_TAUTOLOGY = "items attention : gradient-detached"
-"""Attention itself: one at every λ."""
-_ENDS = {"support_share": "the share of items with weight", "accuracy": "accuracy"}
-_BESIDE = {**_ENDS, "support": "items with weight"}
+_ENDS = {SUPPORT_SHARE: "the share of items with weight", ACCURACY: "accuracy"}
+_BESIDE = {**_ENDS, SUPPORT: "items with weight"}
 _MOVES = ("tau", "spearman", "pearson", "pooled_tau", "support_tau")
 
 
@@ -30,12 +33,11 @@ def sweep_parts(sweep: Sweep, charts: Sequence[Chart] = (), note: str = "") -> l
     points = sweep.points()
     measures = [str(m) for m in dict.fromkeys(points["measure"])]
     by = {str(m): own.set_index("lam") for m, own in points.groupby("measure", sort=False)}
-    taus = {m.removeprefix(_TAU): m for m in measures if m.startswith(_TAU)}
-    own = {label: m for label, m in taus.items() if _is_of_attention(label)}
-    support = {m.removeprefix(_SUPPORT): m for m in measures if m.startswith(_SUPPORT)}
-    support = {label: m for label, m in support.items() if _is_of_attention(label)}
-    others = {label: m for label, m in taus.items() if label.split(" ")[1] != "attention"}
-    entropies = {m.removeprefix(_ENTROPY): m for m in measures if m.startswith(_ENTROPY)}
+    taus, own = _of_table(measures, AGREEMENT.id), _of_table(measures, AGREEMENT.id, True)
+    support = _of_table(measures, ON_SUPPORT.id, True)
+    others = {label: m for label, m in taus.items() if m not in own.values()}
+    others = {label: m for label, m in others.items() if _first_of(m) != ATTENTION}
+    entropies = _of_table(measures, ENTROPY.id)
     beside = {label: m for m, label in _BESIDE.items() if m in by}
     drawn = {chart.name: chart for chart in charts}
 
@@ -127,7 +129,12 @@ def _left_out(points: pd.DataFrame) -> str:
     columns = [str(name) for name in points if str(name).startswith("excluded: ")]
     counts = points.groupby("measure", sort=False)[columns].sum()
     items = "".join(
-        element("li", text(f"{measure}: {column.removeprefix('excluded: ')}: {row[column]:,}"))
+        element(
+            "li",
+            text(
+                f"{measure_title(str(measure))}: {column.removeprefix('excluded: ')}: {row[column]:,}"
+            ),
+        )
         for measure, row in counts.iterrows()
         for column in columns
         if row[column]
@@ -137,8 +144,22 @@ def _left_out(points: pd.DataFrame) -> str:
     return closed("What was left out, and why", element("ul", items))
 
 
-def _is_of_attention(label: str) -> bool:
-    return label.split(" ")[1] == "attention" and label != _TAUTOLOGY
+def _of_table(measures: Sequence[str], table: str, judged: bool = False) -> dict[str, str]:
+    """Title → measure, of one table; `judged`: of attention with others, and not with itself."""
+    own = [m for m in measures if (place := find_place(m)) is not None and place.table.id == table]
+    if judged:
+        own = [m for m in own if _first_of(m) == ATTENTION and _row_of(m) != ITSELF]
+    return {measure_title(m): m for m in own}
+
+
+def _row_of(measure: str) -> str:
+    place = find_place(measure)
+    return "" if place is None else place.row
+
+
+def _first_of(measure: str) -> str:
+    """The first of the two importances that a rank agreement is of."""
+    return importances_of(_row_of(measure))[0]
 
 
 def _lam(lam: float) -> str:

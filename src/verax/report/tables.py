@@ -5,52 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from verax.exams.judgement.model_summary import ModelSummary, Number
+from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.measures import COUNT, Measure, Table
+from verax.exams.registry import find_table, tables_of
+from verax.exams.titles import column_title, row_title, table_title
 from verax.report.markup import element, named, text
-from verax.report.numerals import interval, numeral
-from verax.report.witness import Number, Witness
-
-TITLES = {
-    "documents": "documents",
-    "contingency": "which single erasure flips the decision: the top item by …, a random other",
-    "delta_js": "ΔJS: how much further the top item's erasure moves the output than a random one's",
-    "negative_delta_js": "negative ΔJS by Δα, top item by attention",
-    "delta_js_by_alpha": "ΔJS by Δα, top item by attention; near 0: |ΔJS| below 0.01",
-    "fraction": "share of the items erased, in order of …, when the decision first flips",
-    "mass": "attention erased by then",
-    "excess": "items erased beyond the smallest set that flips the decision",
-    "pairs": "which of two rankings flips the decision with fewer items",
-    "agreement_documents": "documents",
-    "agreement": "Kendall's τ-b between two importances, a document at a time",
-    "agreement_on_support": "the same among the items that attention gives weight",
-    "dispersion_documents": "documents",
-    "replacement_documents": "documents",
-    "replacement": "decisions when attention is replaced and all else stays; Δ in points",
-    "information": "mutual information of a word and the cluster of its state, in nats",
-    "word_vectors": "word vectors e and states h of these words, root mean squares",
-    "single_token": "probability of the decision, had attention been on one token alone",
-    "adversary_documents": "documents",
-    "adversary": "the most divergent attention that moves the decision's probability by ε at most",
-    "adversary_search": "the same by Jain & Wallace's search, which penalises |Δp| beyond 0.01",
-    "adversary_groups": "by decided class and largest weight; permuted: median over random orders",
-    "adversaries": "adversaries, one a λ: how far from the base, and how well they decide",
-    "adversaries_chosen": "the λ chosen on validation; within: 1 if it decides as well as the base",
-    "adversaries_seeds": "the yardstick: models that differ from the base only by seed",
-    "adversaries_controls": "controls: uniform attention, models that see each word by itself",
-    "entropy": "normalised entropy: 0 where one position has all, 1 where all have the same",
-}
-FIRST = {
-    "erasure": "excess",
-    "agreement": "agreement",
-    "dispersion": "entropy",
-    "replacement": "replacement",
-    "information": "information",
-    "single_token": "single_token",
-    "adversary": "adversary",
-    "adversaries": "adversaries",
-}
-"""The table of each exam that is shown open; the others wait to be opened."""
-LEFT_OUT = ("out: ", "items out: ")
-"""How columns begin that count what a row leaves out."""
 
 Cells = Sequence[tuple[Sequence[str], Sequence[str]]]
 
@@ -87,24 +47,25 @@ def html_table(heads: Sequence[str], rows: Cells, labels: int = 1, title: str = 
     return element("div", element("table", inner), box)
 
 
-def summary_table(name: str, witnesses: Sequence[Witness]) -> str:
+def summary_table(name: str, models: Sequence[ModelSummary]) -> str:
     """A summary's table; with several models a line each under every row."""
-    several = len(witnesses) > 1
-    rows = _together([witness.rows(name) for witness in witnesses])
+    several = len(models) > 1
+    rows = _together([model.rows(name) for model in models])
     columns = [
         column
-        for column in _together([witness.columns(name) for witness in witnesses])
-        if not (column.startswith(LEFT_OUT) and not _counted(name, column, witnesses))
+        for column in _together([model.columns(name) for model in models])
+        if not (_is_exclusion(name, column) and not _counted(name, column, models))
     ]
     made: list[tuple[list[str], list[str]]] = []
     for row in rows:
-        for witness in witnesses:
-            cells = [witness.cell(name, row, column) for column in columns]
+        for model in models:
+            cells = [model.cell(name, row, column) for column in columns]
             if any(cell is not None for cell in cells):
-                labels = [row, witness.name] if several else [row]
+                title = row_title(name, row, model.classes)
+                labels = [title, model.name] if several else [title]
                 made.append((labels, [shown(cell) for cell in cells]))
-    heads = ["", *(["model"] if several else []), *columns]
-    return html_table(heads, made, len(heads) - len(columns), TITLES.get(name, name))
+    heads = ["", *(["model"] if several else []), *(column_title(name, c) for c in columns)]
+    return html_table(heads, made, len(heads) - len(columns), table_title(name))
 
 
 def shown(number: Number | None) -> str:
@@ -116,54 +77,49 @@ def shown(number: Number | None) -> str:
     return f"{text(numeral(number))}{below}"
 
 
-def excluded(exam: str, witness: Witness) -> Mapping[str, Number]:
+def excluded(exam: str, model: ModelSummary) -> Mapping[str, Number]:
     """Why documents or items are left out of an exam's numbers → how many, where there are any.
 
     Counts of documents that are set aside, and of values that are not defined, under the row that
-    leaves out the most. Of words that were not looked at there is no count: of those that were.
+    leaves out the most.
     """
-    found: dict[str, Number] = {}
-    for row in witness.rows("information") if exam == "information" else ():
-        for column, told in _LOOKED_AT.items():
-            number = witness.number("information", row, column)
-            if number is not None:
-                found[f"{row}, {told}; all others are left out"] = number
-    for table in witness.tables(exam):
-        if table == "documents" or table.endswith("_documents"):
-            for row in witness.rows(table):
-                number = witness.number(table, row, "value")
-                if number is None or number.unit != "count" or row in _ALL:
+    reasons: dict[str, Number] = {}
+    for table in tables_of(exam):
+        for row in model.rows(table.id):
+            for column in model.columns(table.id):
+                measure = table.measure(row, column)
+                number = model.number(table.id, row, column)
+                if measure is None or number is None or not _tells_exclusion(table, measure):
                     continue
                 if number.value > 0:
-                    found[row] = number
-            continue
-        for column in witness.columns(table):
-            if column.startswith(LEFT_OUT) or column in _NEVER:
-                for row in witness.rows(table):
-                    number = witness.number(table, row, column)
-                    key = f"{table.replace('_', ' ')}, {row}: {column.removeprefix('out: ')}"
-                    if number is not None and number.value > 0:
-                        found[key] = number
-    return found
+                    title = table.title_of_row(row, model.classes)
+                    reasons[title if table.counts else f"{title}: {measure.title}"] = number
+    return reasons
 
 
-def counts_exclusions(exam: str, witness: Witness) -> bool:
+def counts_exclusions(exam: str, model: ModelSummary) -> bool:
     """Whether an exam counts what it leaves out, so that none means that there was nothing."""
     return any(
-        table == "documents"
-        or table.endswith("_documents")
-        or any(c.startswith(LEFT_OUT) or c in _NEVER for c in witness.columns(table))
-        for table in witness.tables(exam)
+        table.counts or any(measure.excluded for measure in table.measures)
+        for table in tables_of(exam)
+        if model.rows(table.id)
     )
 
 
-_LOOKED_AT = {"words": "different ones looked at", "occurrences": "occurrences looked at"}
-_ALL = ("documents", "examined")
-_NEVER = ("never, though possible",)
+def _tells_exclusion(table: Table, measure: Measure) -> bool:
+    if table.counts:
+        return measure.unit == COUNT and not measure.whole
+    return measure.excluded
 
 
-def _counted(table: str, column: str, witnesses: Sequence[Witness]) -> bool:
-    numbers = (w.number(table, row, column) for w in witnesses for row in w.rows(table))
+def _is_exclusion(table: str, column: str) -> bool:
+    known = find_table(table)
+    measure = None if known is None else known.measure("", column)
+    return measure is not None and measure.excluded
+
+
+def _counted(table: str, column: str, models: Sequence[ModelSummary]) -> bool:
+    numbers = (m.number(table, row, column) for m in models for row in m.rows(table))
     return any(number is not None and number.value > 0 for number in numbers)
 
 

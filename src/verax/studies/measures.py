@@ -5,8 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from verax.errors import VeraxError
+from verax.exams.dispersion.measures import DOCUMENT_COUNTS
+from verax.exams.document_values import DECISIONS
+from verax.exams.measures import VALUE, measure_id
 from verax.exams.verdict import Verdict
 
+ACCURACY = measure_id(DECISIONS.id, "accuracy", VALUE)
+SUPPORT, SUPPORT_SHARE = (
+    measure_id(DOCUMENT_COUNTS.id, name, VALUE) for name in ("support", "support_share")
+)
+"""Ids of what every sweep shows beside what moves."""
 SWEPT = ("dispersion", "agreement")
 """Exams of which at least one is needed: the others ask nothing that moves with sparsity."""
 

@@ -18,9 +18,9 @@ from verax.exams.registry import EXAMS, chosen_exams
 from verax.exams.verdict import REPORT, Verdict, is_only_a_verdict, load_verdict
 from verax.files import refuse_foreign, replace_folder, write_text
 from verax.models.options import ModelOptions
-from verax.options import SEED, build, check, divide
+from verax.options import SEED, build, check, divide, names
 from verax.statistics import correlations, describe, holm, over_seeds, paired
-from verax.studies.measures import measures_of
+from verax.studies.measures import SUPPORT_SHARE, measures_of
 from verax.training import TrainingOptions, train
 from verax.version import __version__
 
@@ -71,7 +71,7 @@ class Sweep:
         for measure in dict.fromkeys(self.instances["measure"]):
             own = self.instances[self.instances["measure"] == measure]
             by_lam = correlations(means.index, means[measure])
-            by_support = correlations(means["support_share"], means[measure])
+            by_support = correlations(means[SUPPORT_SHARE], means[measure])
             pooled = correlations(own["lam"], own["value"])
             rows.append(
                 {
@@ -196,7 +196,7 @@ def run_sweep(
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
     >>> found = verax.sweep(corpus, lams=[-1, 0.5], encoder="none", epochs=1)
-    >>> found.points().query("measure == 'accuracy'")["lam"].tolist()
+    >>> found.points().query("measure == 'decisions.accuracy'")["lam"].tolist()
     [-1.0, 0.5]
     """
     lams = [float(check("lam", lam, float, {"below": 1})) for lam in _several("lams", lams)]
@@ -206,17 +206,21 @@ def run_sweep(
         raise VeraxError(f"a sweep needs measures of {' or '.join(EXAMINED)}: name one of them")
     check_split(split)
     sample = None if sample is None else check("sample", sample, int, {"minimum": 1})
-    classes = [EXAMS[name].options_class for name in exams]
     for name in ("projection", "lam"):
         if name in options:
             raise VeraxError(f"option {name!r} is what a sweep sets: leave it out")
-    of_model, of_training, *of_exams = divide(options, ModelOptions, TrainingOptions, *classes)
+    known = (*names(ModelOptions), *names(TrainingOptions))
+    of_exams = divide_options(exams, {n: v for n, v in options.items() if n not in known}, known)
+    of_model, of_training = divide(
+        {n: v for n, v in options.items() if n in known}, ModelOptions, TrainingOptions
+    )
     # in the kinds that options take: a number of NumPy's is as good, and no JSON
     options = _checked(ModelOptions, of_model) | _checked(TrainingOptions, of_training)
     trained = dict(options)
     examined: dict[str, Any] = {}
-    for name, cls, given in zip(exams, classes, of_exams, strict=True):
-        examined |= _checked(cls, given)
+    for name, given in of_exams.items():
+        cls = EXAMS[name].options_class
+        examined[name] = _checked(cls, given)
         EXAMS[name](build(cls, given), 0, {})  # refuses what it cannot do before a model is trained
     options |= examined
     budget = {"max_tokens": options["max_tokens"]} if "max_tokens" in options else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from verax.divergence import total_variation
 from verax.errors import VeraxError
-from verax.exams.adversary.comparing import direction
+from verax.exams.adversary.comparing import counted_as, direction, label
 from verax.exams.adversary.judging import judge
 from verax.exams.adversary.measures import BEST, SEARCHED, TABLES, written
 from verax.exams.adversary.most_divergent import (
@@ -31,7 +31,7 @@ from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import Judged
-from verax.exams.measures import Place
+from verax.exams.measures import Classes, Place
 from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
 from verax.models.counterfactual import permuted
@@ -190,6 +190,19 @@ class AdversaryExam(ItemExam):
     @classmethod
     def better(cls, place: Place, pair: Pair) -> tuple[str, str]:
         return direction(place, pair)
+
+    @classmethod
+    def label(cls, place: Place, classes: Classes = ()) -> str:
+        return label(place, classes)
+
+    @classmethod
+    def counted_as(cls, place: Place) -> str:
+        return counted_as(place)
+
+    @classmethod
+    def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
+        """A search costs about ten times what the exact answer does."""
+        return replace(cls.cost, token=10 * cls.cost.token) if options["search"] else cls.cost
 
     @classmethod
     def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verax.exams.agreement.measures import ITSELF, ON_SUPPORT, pair
 from verax.exams.exam import Pair, no_direction
-from verax.exams.measures import Place
+from verax.exams.measures import Classes, Place
 
 ATTENTION_ITSELF = "attention itself, by arithmetic"
 ZEROS = "items without weight tie by arithmetic: see on support"
@@ -38,3 +38,12 @@ def is_compared(place: Place, note: str) -> bool:
     """All but what says the same as another, or nothing, or is not of attention."""
     _, first, _ = place.row.split(":")
     return first == "attention" and note not in (SAME, ATTENTION_ITSELF)
+
+
+def label(place: Place, classes: Classes = ()) -> str:
+    """Of inputs or items, and with what; attention is taken for granted."""
+    if place.table.counts:
+        return place.table.title_of_row(place.row, classes)
+    on, first, second = place.row.split(":")
+    pair = second if first == "attention" else f"{first} : {second}"
+    return f"{on}: {pair}{', on support' if place.table is ON_SUPPORT else ''}"

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
-from verax.exams.agreement.comparing import direction, is_compared
+from verax.exams.agreement.comparing import direction, is_compared, label
 from verax.exams.agreement.judging import judge
 from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
@@ -22,7 +22,7 @@ from verax.exams.exam import Cost, Exam, Pair
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import Judged
-from verax.exams.measures import Place
+from verax.exams.measures import Classes, Place
 from verax.exams.own_importances import ask
 from verax.exams.reading import correct, labels_of
 from verax.exams.registry import register
@@ -180,6 +180,10 @@ class AgreementExam(Exam):
     @classmethod
     def is_compared(cls, place: Place, note: str) -> bool:
         return is_compared(place, note)
+
+    @classmethod
+    def label(cls, place: Place, classes: Classes = ()) -> str:
+        return label(place, classes)
 
     @classmethod
     def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:

@@ -21,6 +21,16 @@ def pair(on: str, first: str, second: str) -> str:
     return f"{on}:{first}:{second}"
 
 
+def importances_of(row: str) -> tuple[str, str]:
+    """The two importances of a row that `pair` made.
+
+    >>> importances_of("inputs:attention:leave-one-out")
+    ('attention', 'leave-one-out')
+    """
+    _, first, second = row.split(":")
+    return first, second
+
+
 def _title(row: str, classes: Classes) -> str:
     on, first, second = row.split(":")
     return f"{on}: {first} : {second}{' (attention itself)' if row == ITSELF else ''}"

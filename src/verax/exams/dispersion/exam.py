@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
+from verax.exams.dispersion.comparing import label
 from verax.exams.dispersion.entropy import normalised_entropy, support_size
 from verax.exams.dispersion.judging import judge
 from verax.exams.dispersion.measures import TABLES
@@ -20,6 +21,7 @@ from verax.exams.exam import Cost, Exam
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import Judged
+from verax.exams.measures import Classes, Place
 from verax.exams.reading import correct, labels_of
 from verax.exams.registry import register
 from verax.importance import Importance, gradient, influences, names_of, score
@@ -182,6 +184,16 @@ class DispersionExam(Exam):
     @classmethod
     def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
         return values(tables)
+
+    @classmethod
+    def label(cls, place: Place, classes: Classes = ()) -> str:
+        return label(place, classes)
+
+    @classmethod
+    def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
+        """Influence is looked at for some positions of a document alone, if so many are asked."""
+        positions = options["positions"] or length
+        return replace(cls.cost, by_length=cls.cost.by_length * min(length, positions) / length)
 
     @classmethod
     def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from verax.exams.erasure.measures import EXCESS, FRACTION
+from verax.exams.erasure.measures import DELTA_JS, EXCESS, FRACTION
 from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.row import ATTENTION
-from verax.exams.measures import Place
+from verax.exams.measures import Classes, Place
 
 FEWER = "items without weight need not go, by arithmetic: see optimal"
 ALL = "where all weight must go any order is, by arithmetic: see where part is enough"
@@ -20,3 +20,22 @@ def direction(place: Place, pair: Pair) -> tuple[str, str]:
     if place.table in (FRACTION, EXCESS) and place.column == "mean" and not pair.dense:
         return no_direction(FEWER)
     return place.measure.better, ""
+
+
+_MEANS = {
+    FRACTION.id: "share of items erased",
+    EXCESS.id: "items beyond the smallest set",
+    DELTA_JS.id: "ΔJS",
+}
+"""Table → what its mean is called among the exam's other numbers."""
+
+
+def label(place: Place, classes: Classes = ()) -> str:
+    """What is measured, then the ranking."""
+    row = place.table.title_of_row(place.row, classes)
+    if place.table.counts:
+        return row
+    what = place.table.title_of_column(place.column)
+    if place.column == "mean":
+        what = _MEANS.get(place.table.id, what)
+    return f"{what}, {row}"

@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from verax.exams.erasure.comparing import direction
+from verax.exams.erasure.comparing import direction, label
 from verax.exams.erasure.flips import checked_importance
 from verax.exams.erasure.judging import judge
 from verax.exams.erasure.measures import TABLES
@@ -22,7 +22,7 @@ from verax.exams.exam import Cost, Exam, Pair
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import Judged
-from verax.exams.measures import Place
+from verax.exams.measures import Classes, Place
 from verax.exams.own_importances import ask
 from verax.exams.reading import check_affine, check_finite, correct, labels_of
 from verax.exams.registry import register
@@ -201,6 +201,10 @@ class ErasureExam(Exam):
     @classmethod
     def better(cls, place: Place, pair: Pair) -> tuple[str, str]:
         return direction(place, pair)
+
+    @classmethod
+    def label(cls, place: Place, classes: Classes = ()) -> str:
+        return label(place, classes)
 
     @classmethod
     def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:

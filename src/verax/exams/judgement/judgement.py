@@ -119,8 +119,11 @@ def judge(
 ) -> Judgement:
     """What each exam that was taken says of the attention, those that judge it first.
 
-    Nothing speaks for an attention that is uniform by construction: it points at nothing.
+    Without `limits`, those that the model's manifest names apply, or else the newest. Nothing
+    speaks for an attention that is uniform by construction: it points at nothing.
     """
+    if limits is None and "limits" in model.manifest:
+        limits = LimitSet.from_json(model.manifest["limits"], "the manifest")
     applied = load_limits(limits)
     rows: list[Judged] = []
     for name in model.exams:

@@ -6,11 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
+
+if TYPE_CHECKING:
+    from verax.exams.judgement.judgement import Judgement
 
 __all__ = ["DOCUMENTS", "SEEDS", "ModelSummary", "Number"]
 
@@ -29,6 +32,13 @@ class ModelSummary:
     summary: pd.DataFrame
     manifest: Mapping[str, Any] = field(default_factory=dict)
     over: str = DOCUMENTS
+
+    @cached_property
+    def judgement(self) -> Judgement:
+        """What every exam says of this model's attention."""
+        from verax.exams.judgement.judgement import judge
+
+        return judge(self)
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str, str], Number]:

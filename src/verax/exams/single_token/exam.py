@@ -14,8 +14,10 @@ from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import Judged
+from verax.exams.measures import Classes, Place
 from verax.exams.reading import check_finite, correct
 from verax.exams.registry import register
+from verax.exams.single_token.comparing import label
 from verax.exams.single_token.judging import judge
 from verax.exams.single_token.measures import TABLES
 from verax.exams.single_token.summary import summarise
@@ -99,6 +101,10 @@ class SingleTokenExam(ItemExam):
     @classmethod
     def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
         return values(tables)
+
+    @classmethod
+    def label(cls, place: Place, classes: Classes = ()) -> str:
+        return label(place, classes)
 
     @classmethod
     def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:

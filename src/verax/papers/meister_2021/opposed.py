@@ -16,8 +16,8 @@ from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
 from verax.papers.rows import lambda_words
 from verax.papers.saying import tally
-from verax.studies.adversaries.rows import MEAN as YARDSTICK
-from verax.studies.adversaries.rows import lambda_of
+from verax.studies.adversaries.measures import MEAN as YARDSTICK
+from verax.studies.adversaries.measures import lambda_of
 
 POST_HOC, TRAINED, SEEDS = "adversary", "adversaries", "adversaries.seeds"
 LET_GO, KEPT = ANY_OUTPUT, epsilon_row(0.05)

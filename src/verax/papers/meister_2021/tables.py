@@ -27,8 +27,8 @@ from verax.papers.numbers import Number
 from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
 from verax.papers.rows import epsilon_words, lambda_words
-from verax.studies.adversaries.rows import MEAN as YARDSTICK
-from verax.studies.adversaries.rows import lambda_of
+from verax.studies.adversaries.measures import MEAN as YARDSTICK
+from verax.studies.adversaries.measures import lambda_of
 
 JACOBIAN = "influence@frobenius"
 ENTROPY_ON_ITEMS = "mean_normalised_entropy_g_h(x)"

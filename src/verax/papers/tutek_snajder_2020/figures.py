@@ -18,7 +18,7 @@ from verax.papers.tutek_snajder_2020.models import (
     find,
     parts,
 )
-from verax.studies.adversaries.rows import lambda_of
+from verax.studies.adversaries.measures import lambda_of
 
 DOCUMENTS = 6
 PART = "sst"

@@ -27,7 +27,7 @@ from verax.papers.wiegreffe_pinter_2019.models import (
     lams,
     of_chosen,
 )
-from verax.studies.adversaries.rows import MEAN, lambda_row
+from verax.studies.adversaries.measures import MEAN, lambda_row
 
 TOPICS = ("ag_news", "20news_sports")
 """The two corpora of topics, which the paper sets aside because attention is not needed there."""

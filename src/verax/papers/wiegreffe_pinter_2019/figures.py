@@ -16,7 +16,7 @@ from verax.papers.wiegreffe_pinter_2019.models import (
     find,
     lams,
 )
-from verax.studies.adversaries.rows import MEAN, lambda_row
+from verax.studies.adversaries.measures import MEAN, lambda_row
 
 MEASURES = {"JSD": "jsd", "TVD": "tvd", "same": "same", "F1": "f1", "accuracy": "accuracy"}
 """Measure → column of the summaries of adversaries and of other seeds."""

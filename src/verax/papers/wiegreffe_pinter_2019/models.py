@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
-from verax.studies.adversaries.rows import lambda_of, lambda_row
+from verax.studies.adversaries.measures import lambda_of, lambda_row
 
 PACKAGE = "verax.papers.wiegreffe_pinter_2019"
 CORPORA = {"sst": "SST", "imdb": "IMDb", "20news_sports": "20News", "ag_news": "AgNews"}

@@ -1,9 +1,11 @@
-"""What the numbers of adversaries are, in the tables of a cell's summary."""
+"""What the numbers of trained adversaries are."""
 
 from __future__ import annotations
 
-from verax.exams.cells import ACCURACY
+from dataclasses import replace
+
 from verax.exams.measures import (
+    AT_LEAST_ZERO,
     JSD,
     PERCENT,
     UNIT_INTERVAL,
@@ -12,64 +14,101 @@ from verax.exams.measures import (
     Table,
     titles,
 )
-from verax.studies.adversaries.measuring import BASE
-from verax.studies.adversaries.recipes import (
-    BY_ADVERSARY,
-    BY_BASE,
-    MLP_OWN,
-    MLP_UNIFORM,
-    UNIFORM,
-)
-from verax.studies.adversaries.rows import MEAN, lambda_of, seed_row
+from verax.exams.registry import Stage, register_stage
+from verax.studies.adversaries.recipes import CONTROL_TITLES
 
 NAME = "adversaries"
-VALIDATION = "validation_"
-CONTROLS = {
-    BASE: "base",
-    UNIFORM: "uniform",
-    MLP_UNIFORM: "mlp-uniform",
-    MLP_OWN: "mlp-own",
-    BY_BASE: "mlp-guided-by-base",
-    BY_ADVERSARY: "mlp-guided-by-adversary",
-}
-"""Name of a control → its row."""
-_SCORES = (ACCURACY, Measure("f1", "F1", PERCENT), Measure("macro_f1", "macro F1", PERCENT))
-_BESIDE = (
-    Measure("jsd", "JSD", bounds=JSD),
-    Measure("tvd", "TVD", bounds=UNIT_INTERVAL),
-    Measure("same", "same", PERCENT),
-    *_SCORES,
-)
-_ON_VALIDATION = tuple(
-    Measure(f"{VALIDATION}{one.id}", f"validation {one.title}", one.unit, bounds=one.bounds)
-    for one in _BESIDE
-)
+MEAN, CHOSEN_ROW = "mean", "chosen"
+_LAMBDA, _SEED, _VALIDATION = "lambda=", "seed=", "validation_"
+
+
+def lambda_row(lam: float) -> str:
+    """The row of a λ.
+
+    >>> lambda_row(0.1)
+    'lambda=0.1'
+    """
+    return f"{_LAMBDA}{lam:g}"
+
+
+def lambda_of(row: str) -> float:
+    """The λ of a row that `lambda_row` made."""
+    return float(row.removeprefix(_LAMBDA))
+
+
+def seed_row(seed: int) -> str:
+    """The row of a model that differs from the base only by seed.
+
+    >>> seed_row(3), seed_of("seed=3"), seed_of("mean")
+    ('seed=3', 3, None)
+    """
+    return f"{_SEED}{seed}"
+
+
+def seed_of(row: str) -> int | None:
+    """The seed of a row that `seed_row` made; None of other rows."""
+    return int(row.removeprefix(_SEED)) if row.startswith(_SEED) else None
+
+
+def score_column(measure: str, classes: int) -> str:
+    """The column of a measure; F1 of more than two classes is a macro F1."""
+    return "macro_f1" if measure == "f1" and classes != 2 else measure
+
+
+def on_validation(column: str) -> str:
+    """The column of the same measure on validation."""
+    return f"{_VALIDATION}{column}"
 
 
 def _lambda(row: str, classes: Classes) -> str:
-    return f"λ = {lambda_of(row):g}"
+    return f"λ = {row.removeprefix(_LAMBDA)}"
 
 
 def _seed(row: str, classes: Classes) -> str:
-    return row if row == MEAN else f"seed {row.removeprefix(seed_row(''))}"
+    seed = seed_of(row)
+    return row if seed is None else f"seed {seed}"
 
 
+_SCORES = (
+    Measure("jsd", "JSD", bounds=JSD),
+    Measure("tvd", "TVD", bounds=UNIT_INTERVAL),
+    Measure("same", "same", PERCENT),
+    Measure("accuracy", "accuracy", PERCENT),
+    Measure("f1", "F1", PERCENT),
+    Measure("macro_f1", "macro F1", PERCENT),
+)
 CURVE = Table(
     NAME,
-    "models trained to attend elsewhere and to say the same, by the weight on attending elsewhere",
-    (*_BESIDE, *_ON_VALIDATION),
+    "adversaries, one a λ: how far from the base, and how well they decide",
+    (
+        *_SCORES,
+        *(
+            replace(one, id=on_validation(one.id), title=f"validation {one.title}")
+            for one in _SCORES
+        ),
+    ),
     _lambda,
 )
 CHOSEN = Table(
     f"{NAME}.chosen",
-    "the adversary picked on validation, and whether it decides as well as the base",
-    (Measure("lambda", "λ"), Measure("within", "within", bounds=UNIT_INTERVAL)),
+    "the λ chosen on validation; within: 1 if it decides as well as the base",
+    (
+        Measure("lambda", "λ", bounds=AT_LEAST_ZERO),
+        Measure("within", "within", bounds=UNIT_INTERVAL),
+    ),
 )
-SEEDS = Table(f"{NAME}.seeds", "models that differ from the base by seed alone", _BESIDE, _seed)
-CONTROL_SCORES = Table(
-    f"{NAME}.controls",
-    "what attention is worth: the base, and models with other attention or none",
+SEEDS = Table(
+    f"{NAME}.seeds",
+    "the yardstick: models that differ from the base only by seed",
     _SCORES,
-    titles({row: name for name, row in CONTROLS.items()}),
+    _seed,
 )
-TABLES = (CURVE, CHOSEN, SEEDS, CONTROL_SCORES)
+CONTROLS = Table(
+    f"{NAME}.controls",
+    "controls: uniform attention, models that see each word by itself",
+    _SCORES,
+    titles(CONTROL_TITLES),
+)
+TABLES = (CURVE, CHOSEN, SEEDS, CONTROLS)
+QUESTION = "Can a model be trained that says the same and attends elsewhere?"
+register_stage(Stage(NAME, "Adversaries", QUESTION, TABLES))

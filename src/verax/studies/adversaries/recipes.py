@@ -17,8 +17,21 @@ from verax.training.inheriting import inherit
 Recipe = dict[str, Any]
 
 UNIFORM = "uniform"
-MLP_UNIFORM, MLP_OWN = "mlp, uniform", "mlp, own"
-BY_BASE, BY_ADVERSARY = "mlp, guided by base", "mlp, guided by adversary"
+MLP_UNIFORM, MLP_OWN = "mlp-uniform", "mlp-own"
+BY_BASE, BY_ADVERSARY = "mlp-guided-by-base", "mlp-guided-by-adversary"
+CONTROL_TITLES = {
+    MLP_UNIFORM: "mlp, uniform",
+    MLP_OWN: "mlp, own",
+    BY_BASE: "mlp, guided by base",
+    BY_ADVERSARY: "mlp, guided by adversary",
+}
+
+
+def control_title(name: str) -> str:
+    """A control in words."""
+    return CONTROL_TITLES.get(name, name)
+
+
 CONTROLS = (UNIFORM, MLP_UNIFORM, MLP_OWN, BY_BASE, BY_ADVERSARY)
 SHARED = ("vectors", "max_tokens")
 """Options that reach every model: where a file is and how much is held, not what is trained."""
@@ -40,10 +53,10 @@ def control(name: str, recipe: Recipe) -> Recipe:
     """The options of one of `CONTROLS`; a guided one's are those that its guide does not set.
 
     uniform                   as the base, but attention is uniform, in training too
-    mlp, uniform              each word by itself, without context, under uniform attention
-    mlp, own                  the same with attention of its own, by the base's projection
-    mlp, guided by base       the same under the base's weights
-    mlp, guided by adversary  the same under those of the adversary chosen
+    mlp-uniform               each word by itself, without context, under uniform attention
+    mlp-own                   the same with attention of its own, by the base's projection
+    mlp-guided-by-base        the same under the base's weights
+    mlp-guided-by-adversary   the same under those of the adversary chosen
     """
     if name == UNIFORM:
         return {**recipe, "projection": "uniform"}

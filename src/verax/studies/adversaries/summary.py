@@ -9,26 +9,31 @@ import numpy as np
 import pandas as pd
 
 from verax.exams.cells import Cell, number_cell, percent_cell
-from verax.exams.registry import register_stage
-from verax.exams.replacement.measures import score_id
 from verax.exams.verdict import summary_frame
 from verax.statistics import Interval
-from verax.studies.adversaries import measures
 from verax.studies.adversaries.adversaries import Adversaries
-from verax.studies.adversaries.rows import MEAN, lambda_row, seed_row
+from verax.studies.adversaries.measures import (
+    CHOSEN,
+    CHOSEN_ROW,
+    CONTROLS,
+    CURVE,
+    MEAN,
+    NAME,
+    SEEDS,
+    lambda_row,
+    on_validation,
+    score_column,
+    seed_row,
+)
 from verax.studies.adversaries.scores import MEASURES
 
-EXAM = measures.NAME
-CHOSEN, SEEDS, CONTROLS = (
-    table.id for table in (measures.CHOSEN, measures.SEEDS, measures.CONTROL_SCORES)
-)
-register_stage(EXAM, measures.TABLES)
+EXAM = NAME
 
 
 def summarise(found: Adversaries) -> pd.DataFrame:
     """Every number that was asked for, as `verax.exams.Verdict.summary` has those of exams.
 
-    adversaries           λ by JSD, TVD, same, accuracy, F1, and these on validation
+    adversaries           λ by jsd, tvd, same, accuracy, f1, and these on validation
     adversaries.chosen    the λ picked on validation, and whether it is within (1) or not (0)
     adversaries.seeds     the same measures of each model of the yardstick, and their mean
     adversaries.controls  accuracy and F1 of each control, without a value of one left out
@@ -41,8 +46,7 @@ def summarise(found: Adversaries) -> pd.DataFrame:
         rows += _yardstick(found)
     if found.manifest.get("controls"):
         for row in _rows(found.controls()):
-            name = measures.CONTROLS[row["name"]]
-            rows += _cells(found, CONTROLS, name, row, ("accuracy", "f1"))
+            rows += _cells(found, CONTROLS.id, row["name"], row, ("accuracy", "f1"))
     return summary_frame(EXAM, rows)
 
 
@@ -50,27 +54,27 @@ def _curve(found: Adversaries) -> Iterator[Cell]:
     n, several = _documents(found, "validation")
     for row in _rows(found.points()):
         name = lambda_row(row["lam"])
-        yield from _cells(found, EXAM, name, row, MEASURES)
+        yield from _cells(found, CURVE.id, name, row, MEASURES)
         beside = {measure: row[f"validation_{measure}"] for measure in MEASURES}
         beside |= {"n": n, "jsd_n": several}
-        yield from _cells(found, EXAM, name, beside, MEASURES, measures.VALIDATION)
+        yield from _cells(found, CURVE.id, name, beside, MEASURES, validation=True)
 
 
 def _chosen(found: Adversaries) -> Iterator[Cell]:
     chosen, n = found.chosen(), _documents(found, "validation")[0]
-    yield number_cell(CHOSEN, "chosen", "lambda", _alone(chosen.lam), n)
-    yield number_cell(CHOSEN, "chosen", "within", _alone(float(chosen.within)), n)
+    yield number_cell(CHOSEN.id, CHOSEN_ROW, "lambda", _alone(chosen.lam), n)
+    yield number_cell(CHOSEN.id, CHOSEN_ROW, "within", _alone(float(chosen.within)), n)
 
 
 def _yardstick(found: Adversaries) -> Iterator[Cell]:
     for row in _rows(found.other_seeds()):
-        yield from _cells(found, SEEDS, seed_row(row["seed"]), row, MEASURES)
+        yield from _cells(found, SEEDS.id, seed_row(row["seed"]), row, MEASURES)
     mean: dict[str, Any] = {}
     for told in _rows(found.yardstick()):
         name = told["measure"]
         mean |= {name: told["mean"], f"{name}_low": told["low"], f"{name}_high": told["high"]}
         mean["jsd_n" if name == "jsd" else "n"] = told["n"]
-    yield from _cells(found, SEEDS, MEAN, mean, MEASURES)
+    yield from _cells(found, SEEDS.id, MEAN, mean, MEASURES)
 
 
 def _cells(
@@ -78,12 +82,12 @@ def _cells(
     table: str,
     name: str,
     row: Mapping[str, Any],
-    wanted: Iterable[str],
-    start: str = "",
+    measures: Iterable[str],
+    validation: bool = False,
 ) -> Iterator[Cell]:
-    score = score_id(len(found.manifest["classes"]))
-    for measure in wanted:
-        column = start + (score if measure == "f1" else measure)
+    for measure in measures:
+        column = score_column(measure, len(found.manifest["classes"]))
+        column = on_validation(column) if validation else column
         ends = tuple(row.get(f"{measure}_{end}", np.nan) for end in ("low", "high"))
         cell = number_cell if measure in ("jsd", "tvd") else percent_cell
         n = row["jsd_n" if measure == "jsd" else "n"]

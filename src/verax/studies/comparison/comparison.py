@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,21 @@ from verax.files import replace_folder, write_text
 from verax.models.options import DENSE
 from verax.statistics import holm
 from verax.studies.comparison.differences import (
+    BETTER,
+    UNCLEAR,
+    WORSE,
     Difference,
     judge,
     over_documents,
     over_nothing,
     over_seeds,
 )
-from verax.studies.comparison.directions import DECISIONS, Direction, direction_of
+from verax.studies.comparison.directions import (
+    DECISIONS,
+    Direction,
+    counted_as,
+    direction_of,
+)
 
 MANIFEST = "comparison.json"
 _TABLES = ("table", "values", "excluded", "instances")
@@ -114,6 +122,22 @@ class Comparison:
         numbers = self.values()
         rows = [row for group in self.groups[1:] for row in self._against(group, numbers)]
         return pd.DataFrame(rows)
+
+    def tally(self, group: str) -> pd.DataFrame:
+        """What a group is judged by, each kind of measure once: exam, measure, judged.
+
+        Several of one kind, such as those of several ε, are better or worse together where some
+        are and none says the contrary.
+        """
+        rows = [row for row in self._against(group, self.values()) if row["better"] != NEITHER]
+        kinds: dict[tuple[str, str], list[str]] = {}
+        for row in rows:
+            kinds.setdefault((row["exam"], counted_as(row["measure"])), []).append(row["judged"])
+        tallied = [
+            {"exam": exam, "measure": measure, "judged": _together(judged)}
+            for (exam, measure), judged in kinds.items()
+        ]
+        return pd.DataFrame(tallied, columns=["exam", "measure", "judged"])
 
     def _against(self, group: str, numbers: pd.DataFrame) -> list[dict[str, Any]]:
         pair = (self.reference, group)
@@ -225,6 +249,12 @@ def load_comparison(folder: str | Path) -> Comparison:
     rest = values[~values["measure"].isin(set(instances["measure"]))]
     numbers = rest[[*_MODEL, "measure"]].assign(value=rest["value"] / rest["unit"].map(SCALE))
     return Comparison(instances, numbers.reset_index(drop=True), manifest, curves)
+
+
+def _together(judged: Sequence[str]) -> str:
+    """What measures of one kind say together."""
+    sides = {one for one in judged if one in (BETTER, WORSE)}
+    return sides.pop() if len(sides) == 1 else UNCLEAR
 
 
 def _place(exam: str) -> int:

@@ -48,3 +48,10 @@ def direction_of(measure: str, pair: Pair | None = None) -> Direction:
     if exam.of_items and len(pair.attended) > 1:
         better, note = NEITHER, note or OTHER_ITEMS
     return Direction(place.exam, place.measure.unit, better, note, exam.is_compared(place, note))
+
+
+def counted_as(measure: str) -> str:
+    """What a measure counts as where measures are counted, as its exam says."""
+    place = find_place(measure)
+    exam = None if place is None else EXAMS.get(place.exam)
+    return measure if place is None or exam is None else exam.counted_as(place)

@@ -123,7 +123,6 @@ def _run(
     clocks = [time.monotonic()]
     model = _model(job, corpus, device, display, budget)
     clocks.append(time.monotonic())
-    options: dict[str, Any] = {exam: dict(given) for exam, given in cell.exams.items()}
     verdict = examine(
         model,
         corpus,
@@ -133,7 +132,7 @@ def _run(
         sample=cell.sample,
         max_tokens=budget,
         progress=display,
-        **options,
+        **{name: dict(options) for name, options in cell.exams.items()},
     )
     clocks.append(time.monotonic())
     opposed = _adversaries(job, model, corpus, device, report, budget)

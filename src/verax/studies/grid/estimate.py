@@ -16,6 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from verax.corpora.corpus import Corpus, Documents
+from verax.exams.registry import EXAMS
 from verax.models.options import AUTO
 from verax.studies.adversaries.recipes import CONTROLS
 from verax.studies.grid.cell import Cell
@@ -55,18 +56,6 @@ LOOKING = {
     "transformer": (6.0, 6.0),
 }
 """What it costs to look through an encoder, a BiLSTM being 1: at all, and for a longer text."""
-EXAMS = {
-    "erasure": (5e-6, 0.0, 0.0),
-    "agreement": (5e-6, 35e-6, 0.6e-6),
-    "dispersion": (3e-6, 40e-6, 2.6e-6),
-    "replacement": (3e-6, 0.0, 0.0),
-    "information": (0.0, 60e-6, 0.0),
-    "single_token": (2e-6, 0.0, 0.0),
-    "adversary": (14e-6, 0.0, 0.0),
-}
-"""Seconds a token: once; through the encoder; through it, for each token of the document."""
-_SEARCH = 10
-"""How much more the adversary costs when it searches too."""
 _OPPOSED = 1.6
 """How much more an epoch of an adversary costs, which is held against its base."""
 _SIZE = 100
@@ -177,10 +166,8 @@ def _examining(cell: Cell, sizes: Sizes, machine: Machine) -> float:
     at_all, longer = LOOKING[cell.model["encoder"]]
     cost = 0.0
     for name, options in cell.exams.items():
-        once, through, long = EXAMS[name]
-        cost += once * (_SEARCH if options.get("search") else 1)
-        looked_at = min(length, options.get("positions") or length)  # items that are looked into
-        cost += at_all * through + longer * long * looked_at
+        own = EXAMS[name].cost_of(options, length)
+        cost += own.token + at_all * own.through_encoder + longer * own.by_length * length
     return machine.reading * cost * read
 
 

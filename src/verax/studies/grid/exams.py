@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from verax.errors import VeraxError, nearest
-from verax.exams.registry import EXAMS
+from verax.exams.registry import EXAMS, current_name
 from verax.options import build
 from verax.studies.grid.lines import Written
 from verax.studies.grid.problems import Place, Problems
@@ -40,7 +40,7 @@ def asked_of(written: Written, problems: Problems) -> dict[str, Asked]:
             problems.add(f"{item.plain()!r:.60} is no exam: {_EXPECTED}", item.place)
             continue
         for name, (place, given) in parts.items():
-            _add(found, name, place, given, problems)
+            _add(found, current_name(name), place, given, problems)
     if not found and len(problems) == before:
         problems.add(f"no exam given: {_EXPECTED}", written.place)
     return {name: found[name] for name in EXAMS if name in found}

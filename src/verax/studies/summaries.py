@@ -1,0 +1,148 @@
+"""Each configuration of a study as one model: its numbers over seeds, and their judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from verax.errors import VeraxError
+from verax.exams.bounds import cut
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.number import DOCUMENTS, SEEDS
+from verax.exams.verdict import COLUMNS
+from verax.statistics.seeds import over_seeds
+
+if TYPE_CHECKING:
+    from verax.studies.store.results import StudyResults
+
+LABEL = "configuration"
+_KEY = [name for name in COLUMNS if name not in ("value", "low", "high", "n")]
+_NAMED_BY_VALUE = ("corpus", "encoder", "attention", "projection", "grounding")
+"""Columns whose values say what they are of."""
+_SWITCH = {"True": 1, "False": 0}
+"""Whether an option that is on or off is named."""
+_KEPT = ("classes", "labels", "attended", "model")
+"""What a configuration's manifest has of its first cell's."""
+
+
+def model_summaries(results: StudyResults) -> list[ModelSummary]:
+    """A summary a configuration, in the study's order: numbers over its seeds.
+
+    The manifest says how many `seeds` there are, and whether an interval was `cut` where a number
+    cannot go.
+    """
+    summary = labelled(results)
+    numbers = numbers_over_seeds(summary, LABEL)
+    models = []
+    for label, own in numbers.groupby(LABEL, sort=False, observed=True):
+        seeds = int(own["seeds"].max())
+        manifest: dict[str, Any] = {"seeds": seeds, "cut": bool(own["cut"].any())}
+        manifest |= _manifest(results, summary, label)
+        frame = own[[*COLUMNS, "over"]].reset_index(drop=True)
+        over = SEEDS if (own["seeds"] > 1).any() else DOCUMENTS
+        models.append(ModelSummary(str(label), frame, manifest, over))
+    return models
+
+
+def numbers_over_seeds(summary: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Numbers of several models, some of them seeds of one, over these seeds.
+
+    Args:
+        summary: rows of summaries with a column `seed` and a column that names the configuration.
+        by: that column.
+
+    Returns:
+        A row a configuration and measure: the mean over seeds with Student's interval over them,
+        inside what the number can be (`cut` says where it was not). An interval over seeds needs
+        two seeds with a value that differ: one alone, and seeds that agree to the last digit, say
+        nothing of chance. There the interval is over documents, from the lowest end of any seed's
+        to the highest, if the seeds have one. `over` says which it is; `n` is documents, a seed.
+    """
+    key = [by, *_KEY]
+    found = over_seeds(summary, by=key).rename(columns={"mean": "value"})
+    valued = summary[summary["value"].notna()].groupby(key, sort=False, observed=True)
+    own = valued.agg(
+        own_low=("low", _least), own_high=("high", _most), least=("value", "min")
+    ).reset_index()
+    sizes = summary.groupby(key, sort=False, observed=True)["n"].mean().rename("size")
+    found = found.drop(columns="n").merge(own, on=key, how="left")
+    found = found.merge(sizes.reset_index(), on=key, how="left")
+    found["n"] = found["size"].round().astype("int64")
+    # one seed has none; equal seeds have one of no width, which is none
+    chance = (found["seeds"] > 1) & (found["high"] > found["low"])
+    found = cut(found)
+    found["cut"] &= chance
+    for end in ("low", "high"):
+        found[end] = found[end].where(chance, found[f"own_{end}"])
+    found["over"] = np.where(chance, SEEDS, DOCUMENTS)
+    return found
+
+
+def labelled(results: StudyResults) -> pd.DataFrame:
+    """The summary of all cells with a column that names each one's configuration."""
+    summary = results.summary()
+    told = varying(summary)
+    names = dict(zip(told.index, _names(told), strict=True))
+    found = summary[["cell", "seed", *COLUMNS]].astype({"cell": "str"})
+    found[LABEL] = [names[cell] for cell in summary["cell"]]
+    return found
+
+
+def varying(summary: pd.DataFrame) -> pd.DataFrame:
+    """A row a cell, with the configuration, but for the seed, in which cells differ."""
+    columns = [str(name) for name in summary if name not in {*COLUMNS, "cell", "seed"}]
+    cells = summary[["cell", *columns]].drop_duplicates("cell").set_index("cell")
+    return cells.loc[:, [c for c in cells if cells[c].astype(str).nunique() > 1]]
+
+
+def _least(ends: pd.Series) -> float:
+    """The lowest end; NaN where a seed has no interval."""
+    return float(ends.min(skipna=False))
+
+
+def _most(ends: pd.Series) -> float:
+    return float(ends.max(skipna=False))
+
+
+def _names(cells: pd.DataFrame) -> list[str]:
+    """A name a cell, alike where the configuration is; of as few columns as tell all apart."""
+    written = cells.astype(str)
+    kept: list[str] = []
+    apart = 1
+    for column in map(str, cells):
+        found = len(written[[*kept, column]].drop_duplicates())
+        if found > apart:
+            kept, apart = [*kept, column], found
+    rows = cells[kept].to_dict("records")
+    names = [_name(row, _NAMED_BY_VALUE) for row in rows]
+    if len(set(names)) < apart:
+        names = [_name(row, ()) for row in rows]
+    return names
+
+
+def _name(row: dict[Any, Any], by_value: Sequence[str]) -> str:
+    parts = []
+    for name, value in row.items():
+        if pd.isna(value):
+            continue
+        shown = f"{value:g}" if isinstance(value, float) else str(value)
+        if name in by_value:
+            parts.append(f"no {name}" if value == "none" else shown)
+        elif by_value and shown in _SWITCH:
+            parts += [str(name).replace("_", " ")] * _SWITCH[shown]
+        else:
+            parts.append(f"{name} {shown}")
+    return ", ".join(parts) or "all cells"
+
+
+def _manifest(results: StudyResults, summary: pd.DataFrame, label: Any) -> dict[str, Any]:
+    """What one of its cells says of classes, items and the model, packed with its tables or not."""
+    cell = str(summary.loc[summary[LABEL] == label, "cell"].iloc[0])
+    try:
+        manifest = results.manifest(cell)
+    except VeraxError:  # nothing was examined in it
+        return {}
+    return {name: manifest[name] for name in _KEPT if name in manifest}

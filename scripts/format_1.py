@@ -14,6 +14,7 @@ import pyarrow as pa
 import yaml
 
 from old_names import (
+    CONTROLS,
     DEFAULTS,
     EXAMS,
     INSTANCES,
@@ -32,7 +33,7 @@ from verax.studies.store.packed import ALONE, PackedSource, about_packed
 from verax.studies.store.places import place
 from verax.studies.store.sources import CellState
 
-SUMMARY = "summary"
+SUMMARY, ADVERSARIES = "summary", "adversaries"
 VERDICT_FORMAT = 2
 """The format of verdicts whose numbers have ids."""
 _MACHINE = re.compile(r"^([A-Za-z]+)-.*?(x86_64|amd64|AMD64|aarch64|arm64)")
@@ -99,7 +100,12 @@ class Migrated:
         old = _old_table(name, self._source.states[self._old[key]].tables)
         table = self._source.table(self._old[key], old, self._rows[old])
         try:
-            return _relabelled(with_ids(table) if name == SUMMARY else table, key)
+            if name == SUMMARY:
+                table = with_ids(table)
+            elif name == ADVERSARIES:
+                names = table.column("name").to_pylist()
+                table = _replaced(table, "name", [CONTROLS.get(one, one) for one in names])
+            return _relabelled(table, key)
         except UnknownLabelError as error:
             raise VeraxError(f"{self.shown}: {error}") from None
 

@@ -127,12 +127,11 @@ def main() -> int:
         except VeraxError as error:
             print(f"error: {error}", file=sys.stderr)
             return 2
-        for line in said or [f"{folder}: nothing to migrate"]:
-            print(
-                f"{'would change' if given.dry_run and said else 'changed'} {line}"
-                if said
-                else line
-            )
+        verb = "would change" if given.dry_run else "changed"
+        for line in said:
+            print(f"{verb} {line}")
+        if not said:
+            print(f"{folder}: nothing to migrate")
     return 0
 
 

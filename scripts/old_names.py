@@ -26,6 +26,14 @@ INSTANCES = {
 }
 """Tables of documents that were called otherwise."""
 
+CONTROLS = {
+    "mlp, uniform": "mlp-uniform",
+    "mlp, own": "mlp-own",
+    "mlp, guided by base": "mlp-guided-by-base",
+    "mlp, guided by adversary": "mlp-guided-by-adversary",
+}
+"""Controls that were called otherwise, in the table of documents `adversaries`."""
+
 TABLES = {
     **{
         name: f"erasure.{name}"

@@ -89,7 +89,7 @@ def test_only_what_was_asked_for_is_there() -> None:
 
 
 def test_jsd_counts_documents_of_several_items_only() -> None:
-    found, _ = made_up(1, controls=True, left_out={"mlp, guided by base": "it cannot be"})
+    found, _ = made_up(1, controls=True, left_out={"mlp-guided-by-base": "it cannot be"})
     rows = found.instances
     single = (rows["measure"] == "items") & (rows["id"] == 3)
     rows["value"] = rows["value"].where(~single, 1.0)

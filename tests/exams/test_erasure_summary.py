@@ -13,8 +13,9 @@ from matplotlib.cbook import boxplot_stats
 from scipy import stats
 
 import verax
-from verax.exams.erasure.summary import summarise, whiskers
+from verax.exams.erasure.summary import summarise
 from verax.exams.tables import tidy
+from verax.statistics.boxes import whiskers
 
 
 def made_up_tables() -> dict[str, pd.DataFrame]:

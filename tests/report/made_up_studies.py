@@ -13,7 +13,12 @@ from verax.exams.verdict import Verdict
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep
 
 LAMS = (-100.0, -1.0, 0.0, 0.97)
-SWEPT = ("entropy: attention", "tau: inputs attention : gradient", "accuracy", "support_share")
+SWEPT = (
+    "dispersion.entropy.attention.mean",
+    "agreement.inputs:attention:gradient.tau",
+    "decisions.accuracy",
+    "dispersion.documents.support_share",
+)
 WORDS = ("fine", '<b>\x00"')
 
 OPTIONS = {"encoder": "conv", "split": "test", "sample": None, "lr": 0.001, "exams": "erasure"}
@@ -63,18 +68,18 @@ class MadeUpStudy(StudyResults):
 def made_up_cells(value: float) -> list[Cell]:
     """What a cell's exams found: `value` percent of decisions, and as much as a share for τ."""
     found = [
-        cell("erasure", "documents", "documents", "value", 150.0, unit="count"),
+        cell("erasure", "erasure.documents", "documents", "value", 150.0, unit="count"),
         optimal(value, value - 1, value + 1),
-        cell("erasure", "excess", "random", "optimal", value / 2, unit="percent"),
-        cell("agreement", "agreement", "inputs: attention : leave-one-out", "τ-b", value / 100),
+        cell("erasure", "erasure.excess", "random", "optimal", value / 2, unit="percent"),
+        cell("agreement", "agreement", "inputs:attention:leave-one-out", "tau", value / 100),
         survives(value, value - 1, value + 1),
     ]
     for lam, jsd in ((0, 0.1), (1, 0.4)):
         for column, number, unit in (
-            *(("JSD", jsd, "number"), ("TVD", value / 1000, "number")),
+            *(("jsd", jsd, "number"), ("tvd", value / 1000, "number")),
             ("accuracy", value, "percent"),
         ):
-            place = ("adversaries", "adversaries", f"λ = {lam}", column)
+            place = ("adversaries", "adversaries", f"lambda={lam}", column)
             found.append(cell(*place, number, unit=unit))
     return found
 
@@ -117,16 +122,16 @@ def made_up_adversaries(*, yardstick: bool = True) -> Adversaries:
 def made_up_comparison() -> Comparison:
     """Of four documents all decisions of the first survive, and two of those of the others."""
     measures = {
-        "accuracy": [1.0, 1.0, 0.0, 1.0],
-        "replacement: tvd uniform": [0.1, 0.2, 0.3, 0.4],
-        "tau: inputs attention : gradient": [0.1, 0.2, 0.3, float("nan")],
-        "tau: items attention : gradient": [0.2, 0.3, 0.4, 0.5],
-        "tau: items attention : gradient-detached": [1.0, 1.0, 1.0, 1.0],
+        "decisions.accuracy": [1.0, 1.0, 0.0, 1.0],
+        "replacement.uniform.tvd": [0.1, 0.2, 0.3, 0.4],
+        "agreement.inputs:attention:gradient.tau": [0.1, 0.2, 0.3, float("nan")],
+        "agreement.items:attention:gradient.tau": [0.2, 0.3, 0.4, 0.5],
+        "agreement.items:attention:gradient-detached.tau": [1.0, 1.0, 1.0, 1.0],
     }
     rows = []
     for place, group in enumerate(("plain", "tied", "<other>")):
         survived = [1.0, 1.0, 1.0, 1.0] if place == 0 else [1.0, 0.0, 1.0, 0.0]
-        for measure, values in {**measures, "replacement: survives uniform": survived}.items():
+        for measure, values in {**measures, "replacement.uniform.survival": survived}.items():
             for id_, value in enumerate(values):
                 told = {"group": group, "model": f"m{place}", "seed": 0, "id": id_}
                 reason = "one position" if value != value else None
@@ -135,7 +140,7 @@ def made_up_comparison() -> Comparison:
     numbers = [
         {"group": group, "model": f"m{place}", "seed": 0, "measure": m, "value": 0.7 + place / 10}
         for place, group in enumerate(("plain", "tied", "<other>"))
-        for m in ("information: frequent words", "information: frequent words, kept")
+        for m in ("information.frequent.information", "information.frequent.retained")
     ]
     told = {"encoder": "conv", "attended": "words", "seed": 0, "options": {"layers": 1}}
     groups = {

@@ -15,6 +15,7 @@ import verax
 from verax.errors import VeraxError
 from verax.exams import Verdict
 from verax.exams.tables import wide
+from verax.exams.titles import row_title
 from verax.report.charts import Chart, charts_of
 
 NAMES = ("dense", "sparse")
@@ -177,10 +178,10 @@ def _orders(spec: Any) -> Iterator[list[str]]:
 
 
 def test_optimal_is_the_summary(verdicts: dict[str, Verdict], charts: dict[str, Chart]) -> None:
-    part = "optimal where part is enough"  # as the verdict judges
+    part = "erasure.excess.gradient.optimal_in_part"  # as the verdict judges
     drawn = frame(charts["erasure-optimal"]).set_index(["model", "row"])["value"]
     for name, verdict in verdicts.items():
-        assert drawn[name, "gradient"] == verdict.summary("excess").loc["gradient", part]
+        assert drawn[name, "gradient"] == verdict.summary().set_index("measure")["value"][part]
 
 
 def excess(sizes: dict[tuple[str, int], list[float]], everything: list[float]) -> Chart | None:
@@ -206,11 +207,13 @@ def test_excess_is_of_the_same_documents_in_every_row_and_one_of_them_does_not_m
     chart = excess(sizes, [0, 0, 0, 0, 0, 1, 0])
     assert chart is not None
     drawn = frame(chart).set_index("row")
-    assert drawn["median"].to_dict() == {"attention": 2, "random (2 draws)": 6}
+    draws = row_title("erasure.excess", "random@all")
+    assert drawn["median"].to_dict() == {"attention": 2, draws: 6}
     assert drawn["q1"].tolist() == [2, 5]
     assert drawn["whisker_high"].max() < 10
     assert (drawn[["whisker_low", "q1"]] >= 0).all(axis=None)
     assert "flips, and something less than erasing everything, too (5)." in chart.reading
+    assert chart.reading.endswith("Random is the mean over 2 orders.")
     assert excess(sizes, [1] * 7) is None
 
 

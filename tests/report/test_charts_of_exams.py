@@ -69,7 +69,7 @@ def test_entropies_are_drawn_by_name() -> None:
         "dispersion": tidy_rows({"entropy": [0.1, 0.2]}, of="attention"),
         "dispersion_influence": tidy_rows({"entropy": [0.6, 0.9]}, kind="norm"),
     }
-    cell = {"table": "entropy", "row": "attention, over items", "column": "mean", "value": 0.15}
+    cell = {"table": "dispersion.entropy", "row": "attention", "column": "mean", "value": 0.15}
     summary = summary_frame("dispersion", [{**cell, "n": 2}])
     charts = named({"a": Verdict(tables, {}, summary)})
     drawn = frame(charts["dispersion-entropy"]).set_index("row")
@@ -140,7 +140,7 @@ def test_divergence_and_what_it_costs() -> None:
     mean = frame(charts["adversary-epsilon"]).set_index("row")["value"]
     assert mean.to_dict() == pytest.approx({"0.01": 0.2625, "any output": 0.4725})
     curve = frame(charts["adversary-accuracy"]).sort_values("place")
-    assert curve["row"].tolist() == ["own", "ε = 0.01", "any output"]
+    assert curve["row"].tolist() == ["own", "epsilon=0.01", "any_output"]
     assert curve["jsd"].tolist() == pytest.approx([0, 0.2625, 0.4725])
     assert curve["accuracy"].tolist() == [100, 75, 75]
     lowest = 10 * (curve["low"].min() // 10)
@@ -171,9 +171,9 @@ def test_long_documents_are_drawn_as_means_of_neighbours() -> None:
 
 
 def test_information_stands_between_its_bounds() -> None:
-    cells = {"information": 4.0, "entropy of words": 5.5, "of shuffled labels": 3.0}
+    cells = {"information": 4.0, "word_entropy": 5.5, "shuffled": 3.0}
     rows = [
-        {"table": "information", "row": "frequent words", "column": c, "value": v, "n": 9}
+        {"table": "information", "row": "frequent", "column": c, "value": v, "n": 9}
         for c, v in cells.items()
     ]
     chart = named({"a": Verdict({}, {}, summary_frame("information", rows))})["information-bars"]

@@ -12,6 +12,7 @@ from test_charts import frame, marks
 
 from verax.errors import VeraxError
 from verax.exams import Verdict
+from verax.exams.titles import measure_title
 from verax.report.charts import charts_of_other
 from verax.report.figures import study_verdicts
 from verax.studies import Comparison
@@ -58,9 +59,10 @@ def test_differences_from_the_first() -> None:
         "comparison-curves",
     }
     drawn = frame(charts["comparison-replacement"])
-    row = drawn[(drawn["model"] == "tied") & (drawn["row"] == "↓ survives uniform")]
+    measure = "replacement.uniform.survival"
+    row = drawn[(drawn["model"] == "tied") & (drawn["row"] == f"↓ {measure_title(measure)}")]
     expected = comparison.table().set_index(["group", "measure"])
-    own = expected.loc[("tied", "replacement: survives uniform")]
+    own = expected.loc[("tied", measure)]
     assert row[["value", "low", "high"]].to_numpy().ravel().tolist() == pytest.approx(
         own[["difference", "low", "high"]].tolist()
     )
@@ -69,7 +71,11 @@ def test_differences_from_the_first() -> None:
     svg = charts["comparison-replacement"].svg()
     assert svg.count("stroke-dasharray") == 2
     assert marks(charts["comparison-replacement"], "symbol") == 4
-    assert set(frame(charts["comparison-agreement"])["panel"]) == {"inputs", "items"}
+    ranks = frame(charts["comparison-agreement"])
+    assert set(zip(ranks["panel"], ranks["row"], strict=True)) == {
+        ("inputs", "↑ gradient"),
+        ("items", "↑ gradient"),
+    }
 
 
 def test_no_axis_says_the_same_twice() -> None:

@@ -97,7 +97,7 @@ def test_of_one_seed_intervals_are_its_own_over_documents(
 ) -> None:
     monkeypatch.setattr(verax.report.charts, "charts_of", lambda verdicts: [])
     witness, _ = study_witnesses(MadeUpStudy(seeds=[0]))
-    number = witness.number("excess", "attention", "optimal")
+    number = witness.number("erasure.excess", "attention", "optimal")
     assert number is not None
     assert (number.value, number.low, number.high) == (40, 39, 41)
     assert "Intervals are over documents" in words(report_page(MadeUpStudy(seeds=[0])))

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.measures import measure_id
 from verax.exams.verdict import COLUMNS, Verdict
-from verax.report.witness import Witness
 
 Cell = tuple[str, str, str, str, float, float, float, str]
 
@@ -27,12 +28,12 @@ def cell(
 
 
 def summary(*cells: Cell, n: int = 100) -> pd.DataFrame:
-    rows = [(*c[:7], n, c[7]) for c in cells]
+    rows = [(*c[:4], measure_id(*c[1:4]), *c[4:7], n, c[7]) for c in cells]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def witness(*cells: Cell, name: str = "mine", n: int = 100, **manifest: Any) -> Witness:
-    return Witness(name, summary(*cells, n=n), {"classes": ["no", "yes"], **manifest})
+def witness(*cells: Cell, name: str = "mine", n: int = 100, **manifest: Any) -> ModelSummary:
+    return ModelSummary(name, summary(*cells, n=n), {"classes": ["no", "yes"], **manifest})
 
 
 def verdict(*cells: Cell, **manifest: Any) -> Verdict:
@@ -41,20 +42,20 @@ def verdict(*cells: Cell, **manifest: Any) -> Verdict:
 
 
 def optimal(value: float, low: float, high: float) -> Cell:
-    return cell("erasure", "excess", "attention", "optimal", value, low, high, "percent")
+    return cell("erasure", "erasure.excess", "attention", "optimal", value, low, high, "percent")
 
 
 def part_optimal(value: float, low: float, high: float, row: str = "attention") -> Cell:
     """Of the documents that change before all is erased."""
-    column = "optimal where part is enough"
-    return cell("erasure", "excess", row, column, value, low, high, "percent")
+    place = ("erasure", "erasure.excess", row, "optimal_in_part")
+    return cell(*place, value, low, high, "percent")
 
 
 def more_than_random(value: float, low: float, high: float) -> Cell:
-    given = (value, low, high, "points")
-    return cell("erasure", "excess", "attention", "more than random", *given)
+    place = ("erasure", "erasure.excess", "attention", "beyond_random")
+    return cell(*place, value, low, high, "points")
 
 
 def survives(value: float, low: float, high: float) -> Cell:
-    given = (value, low, high, "percent")
-    return cell("replacement", "replacement", "uniform", "decisions that survive", *given)
+    place = ("replacement", "replacement", "uniform", "survival")
+    return cell(*place, value, low, high, "percent")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.verdict import Verdict
 from verax.studies import StudyResults
 from verax.studies.summaries import LABEL, labelled
-
-MOST_CHARTED = 8
-"""Configurations in one chart: colours that can be told apart."""
 
 
 def of_seeds(models: Sequence[ModelSummary]) -> dict[str, Verdict]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
 from verax.report.charts import Chart, charts_of, charts_of_other
@@ -14,8 +15,6 @@ from verax.report.opening import open_found
 from verax.studies import StudyResults
 
 FORMATS = ("svg", "pdf", "png")
-MOST = 8
-"""Models on one chart."""
 
 
 def charts_in(runs: Sequence[str | Path] | Mapping[str, str | Path]) -> list[Chart]:
@@ -67,10 +66,11 @@ def study_verdicts(study: StudyResults) -> dict[str, Verdict]:
     """The verdicts of a study's finished cells, named by what tells them apart."""
     if not study.done:
         raise VeraxError(f"study {study.name} has no finished cell: run it")
-    if len(study.done) > MOST:
+    if len(study.done) > MOST_CHARTED:
         raise VeraxError(
             f"study {study.name} has {len(study.done):,} finished cells, and a chart has room for "
-            f"{MOST}: save verdicts of some, open_study(…).verdicts(corpus=…), and draw these"
+            f"{MOST_CHARTED}: save verdicts of some, open_study(…).verdicts(corpus=…), and draw "
+            "these"
         )
     cells = study.cells.set_index("cell").loc[study.done]
     told = [c for c in study.table("summary").columns if c in cells and cells[c].nunique() > 1]

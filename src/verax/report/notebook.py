@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from verax.drawing.rendering import printable
 from verax.errors import VeraxError, nearest
 from verax.exams.judgement.judgement import Judgement
 from verax.exams.judgement.number import Number
@@ -19,7 +20,6 @@ from verax.papers.checking import Checked
 from verax.papers.claims import Finding
 from verax.papers.wording import TRIAL, alone, tallies
 from verax.report.markup import element, named, text
-from verax.report.rendering import printable
 from verax.report.tables import html_table
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.store.results import StudyResults

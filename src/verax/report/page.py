@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from verax.drawing.rendering import VARIABLES
 from verax.errors import VeraxError
 from verax.files import write_text
 from verax.report.markup import element, named, text
-from verax.report.rendering import VARIABLES
 from verax.version import __version__
 
 ASSETS = "assets"

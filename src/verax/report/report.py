@@ -8,13 +8,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError
 from verax.exams.judgement.model_summary import SEEDS, ModelSummary
 from verax.exams.registry import EXAMS
 from verax.exams.verdict import Verdict
 from verax.papers import Checked
 from verax.report.adversary_parts import adversary_parts
-from verax.report.cells import MOST_CHARTED, of_documents, of_seeds
+from verax.report.cells import of_documents, of_seeds
 from verax.report.comparison_parts import comparison_parts
 from verax.report.markup import named, text
 from verax.report.opening import Found, open_found

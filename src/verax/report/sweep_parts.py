@@ -19,6 +19,7 @@ from verax.report.markup import element, text
 from verax.report.page import Part
 from verax.report.sections import ABOUT, Chart, figures
 from verax.report.tables import html_table, shown
+from verax.statistics.seeds import EXCLUDED
 from verax.studies import Sweep
 from verax.studies.measures import ACCURACY, SUPPORT, SUPPORT_SHARE
 
@@ -126,19 +127,15 @@ def _correlations(sweep: Sweep, measures: Mapping[str, str]) -> Part:
 
 def _left_out(points: pd.DataFrame) -> str:
     """What has no value, by reason, over all λ and seeds."""
-    columns = [str(name) for name in points if str(name).startswith("excluded: ")]
-    counts = points.groupby("measure", sort=False)[columns].sum()
-    items = "".join(
-        element(
-            "li",
-            text(
-                f"{measure_title(str(measure))}: {column.removeprefix('excluded: ')}: {row[column]:,}"
-            ),
-        )
+    names = [str(name) for name in points if str(name).startswith(EXCLUDED)]
+    counts = points.groupby("measure", sort=False)[names].sum()
+    lines = [
+        f"{measure_title(str(measure))}: {name.removeprefix(EXCLUDED)}: {row[name]:,}"
         for measure, row in counts.iterrows()
-        for column in columns
-        if row[column]
-    )
+        for name in names
+        if row[name]
+    ]
+    items = "".join(element("li", text(line)) for line in lines)
     if not items:
         return element("p", "Nothing was left out.", {"class": "note"})
     return closed("What was left out, and why", element("ul", items))

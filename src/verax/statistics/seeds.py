@@ -16,6 +16,8 @@ from verax.statistics.missing import numbers, there
 
 COLUMNS = ["mean", "sd", "low", "high", "seeds", "seeds_excluded", "n", "excluded"]
 UNSAID = "no reason given"
+EXCLUDED = "excluded: "
+"""How columns begin that count what has no value, by reason."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def over_seeds(
         # groups come first in the same order in the frame as in its means
         where = _places(frame, names)[missing]
         for name in sorted(set(told)):
-            found[f"excluded: {name}"] = np.bincount(where[told == name], minlength=len(found))
+            found[f"{EXCLUDED}{name}"] = np.bincount(where[told == name], minlength=len(found))
     return found
 
 

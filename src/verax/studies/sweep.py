@@ -14,7 +14,7 @@ from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError
 from verax.exams.examine import check_split, examine
-from verax.exams.registry import EXAMS, chosen_exams
+from verax.exams.registry import EXAMS, chosen_exams, divide_options
 from verax.exams.verdict import REPORT, Verdict, is_only_a_verdict, load_verdict
 from verax.files import refuse_foreign, replace_folder, write_text
 from verax.models.options import ModelOptions

@@ -21,18 +21,27 @@ def pair(on: str, first: str, second: str) -> str:
     return f"{on}:{first}:{second}"
 
 
+def pair_of(row: str) -> tuple[str, str, str]:
+    """Inputs or items, and the two importances, of a row that `pair` made.
+
+    >>> pair_of("inputs:attention:leave-one-out")
+    ('inputs', 'attention', 'leave-one-out')
+    """
+    on, first, second = row.split(":")
+    return on, first, second
+
+
 def importances_of(row: str) -> tuple[str, str]:
     """The two importances of a row that `pair` made.
 
     >>> importances_of("inputs:attention:leave-one-out")
     ('attention', 'leave-one-out')
     """
-    _, first, second = row.split(":")
-    return first, second
+    return pair_of(row)[1:]
 
 
 def _title(row: str, classes: Classes) -> str:
-    on, first, second = row.split(":")
+    on, first, second = pair_of(row)
     return f"{on}: {first} : {second}{' (attention itself)' if row == ITSELF else ''}"
 
 

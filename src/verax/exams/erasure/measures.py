@@ -23,8 +23,8 @@ from verax.exams.measures import (
 NAME = "erasure"
 OPTIMUM, RANDOM, ALL_DRAWS = "optimum", "random", "random@all"
 """Rows: the smallest set that flips, one random order, and the mean over all random orders."""
-AUTHORS = "authors"
-"""The authors' code's rule of drawing the random item; the paper's has no name in an id."""
+PAPER, AUTHORS = "paper", "authors"
+"""Rules of drawing the random item: the paper's, which an id leaves out, and the code's."""
 
 DOCUMENT_COUNTS = counts(
     NAME,
@@ -55,6 +55,15 @@ def variant(name: str, rule: str) -> str:
     return f"{name}@{AUTHORS}" if rule == AUTHORS else name
 
 
+def rule_of(row: str) -> str:
+    """The rule that the random item of a row is drawn by, of rows that `variant` made.
+
+    >>> rule_of("attention@authors"), rule_of("attention")
+    ('authors', 'paper')
+    """
+    return row.partition("@")[2] or PAPER
+
+
 def pair(one: str, other: str) -> str:
     """The row of two rankings held against each other."""
     return f"{one}:{other}"
@@ -63,6 +72,16 @@ def pair(one: str, other: str) -> str:
 def tenth(low: float, high: float) -> str:
     """The row of a tenth of Δα."""
     return f"{low:.1f}-{high:.1f}"
+
+
+def tenth_of(row: str) -> tuple[float, float]:
+    """Where a tenth of Δα begins and ends, of rows that `tenth` made.
+
+    >>> tenth_of("0.2-0.3")
+    (0.2, 0.3)
+    """
+    low, high = row.split("-")
+    return float(low), float(high)
 
 
 def _ranking(row: str, classes: Classes) -> str:

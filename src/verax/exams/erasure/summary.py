@@ -31,14 +31,13 @@ from verax.exams.erasure.measures import (
 from verax.exams.measures import VALUE
 from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
+from verax.statistics.boxes import whiskers
 from verax.statistics.intervals import Interval, mean, mean_share, proportion, quantile
 from verax.statistics.ratios import share
 
 BIN = 0.1
 NEAR = 0.01
 """A ΔJS nearer to 0 says little of which item mattered more."""
-WHISKER = 1.5
-"""How many times the distance of the quartiles a box plot's whiskers reach beyond them."""
 EVEN = 1e-6
 """Rounding: of n equal weights the k largest have k/n, and of others more."""
 _FIVE = (("min", 0.0), ("q1", 0.25), ("median", 0.5), ("q3", 0.75), ("max", 1.0))
@@ -289,20 +288,6 @@ def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:
         for column, count in (("fewer", fewer), ("more", more)):
             yield percent_cell(PAIRS.id, row, f"{column}_of_flips", proportion(count, of), of)
             yield percent_cell(PAIRS.id, row, f"{column}_of_all", proportion(count, n), n)
-
-
-def whiskers(values: NDArray[np.float64]) -> tuple[float, float]:
-    """The least and the greatest value within `WHISKER` times q3 − q1 of the quartiles.
-
-    As matplotlib draws them, with the quartiles of the tables: where these lie between two values
-    and none within reach is beyond one, the whisker ends at the quartile. NaN without a value.
-    """
-    if not len(values):
-        return np.nan, np.nan
-    q1, q3 = np.quantile(values, (0.25, 0.75))
-    reach = WHISKER * (q3 - q1)
-    inside = values[(values >= q1 - reach) & (values <= q3 + reach)]
-    return float(inside.min(initial=q1)), float(inside.max(initial=q3))
 
 
 def _average(intervals: list[Interval]) -> Interval:

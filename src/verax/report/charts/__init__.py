@@ -1,13 +1,14 @@
-"""Charts of verdicts, one file an exam, all models on the same scales; and of other results."""
+"""Charts of verdicts, which each exam draws, all models on the same scales; of other results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from verax.drawing.chart import Chart
+from verax.drawing.rendering import require_altair
+from verax.exams.registry import EXAMS
 from verax.exams.verdict import Verdict
 from verax.papers import Checked
-from verax.report.charts.chart import Chart
-from verax.report.rendering import require_altair
 from verax.studies import Adversaries, Comparison, Sweep
 
 __all__ = ["Chart", "charts_of", "charts_of_other", "charts_of_paper"]
@@ -16,32 +17,17 @@ __all__ = ["Chart", "charts_of", "charts_of_other", "charts_of_paper"]
 def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
     """Every chart that these verdicts have tables for, by exam; at most eight models.
 
-    An exam that no verdict has, or that has nothing to draw, has no chart.
+    An exam that no verdict has, or that has nothing to draw, has no chart. Adversaries that cells
+    have trained come last: they are no exam's.
     """
     require_altair()
     # Altair is wanted only where a chart is, and takes a while to load
-    from verax.report.charts import (
-        adversaries_of_cells,
-        adversary,
-        agreement,
-        contingency,
-        dispersion,
-        erasure_many,
-        erasure_single,
-        information,
-        means,
-        replacement,
-        single_token,
-    )
-    from verax.report.charts.series import Models
+    from verax.drawing.series import Models
+    from verax.studies.adversaries import charts as adversaries_of_cells
 
-    exams = (
-        *(erasure_single, contingency, erasure_many),
-        *(agreement, dispersion, replacement, information, single_token, adversary),
-        *(adversaries_of_cells, means),
-    )
     models = Models(verdicts)
-    return [chart for exam in exams for chart in exam.charts(models)]
+    modules = [module for exam in EXAMS.values() if (module := exam.drawing()) is not None]
+    return [chart for part in (*modules, adversaries_of_cells) for chart in part.charts(models)]
 
 
 def charts_of_other(found: Checked | Sweep | Adversaries | Comparison) -> list[Chart]:

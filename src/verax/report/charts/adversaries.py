@@ -9,12 +9,15 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import data
-from verax.report.charts.placing import sides, texts
-from verax.report.charts.series import Series, shown_names
-from verax.report.charts.ticks import reach
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import data
+from verax.drawing.names import shown_names
+from verax.drawing.placing import sides, texts
+from verax.drawing.series import Series
+from verax.drawing.ticks import reach
+from verax.exams import titles
 from verax.studies.adversaries.adversaries import Adversaries
+from verax.studies.adversaries.measures import CONTROLS
 from verax.studies.adversaries.measuring import BASE
 
 _ADVERSARIES = "adversaries, one a λ"
@@ -74,6 +77,7 @@ def _points(adversaries: Adversaries) -> pd.DataFrame:
     )
     base = controls["kind"] == BASE
     controls.loc[base, ["jsd", "tvd"]] = 0.0
+    controls["kind"] = [titles.row_title(CONTROLS.id, str(name)) for name in controls["kind"]]
     found = pd.concat([curve, pd.DataFrame([other]), controls], ignore_index=True)
     columns = [f"{n}{end}" for n in ("jsd", "tvd", "accuracy") for end in ("", "_low", "_high")]
     found = found[["kind", "place", "label", "first", *columns]]

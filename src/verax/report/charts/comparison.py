@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import intervals, lines
-from verax.report.charts.series import MOST, Series, shown_names
-from verax.report.charts.single_token import LONGEST
-from verax.report.charts.ticks import reach
-from verax.report.compared import CURVES, TITLES, called, direction, shown_rows
-from verax.report.rendering import printable
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import intervals, lines
+from verax.drawing.names import MOST_CHARTED, shown_names
+from verax.drawing.rendering import printable
+from verax.drawing.series import Series
+from verax.drawing.ticks import reach
+from verax.exams import titles
+from verax.exams.agreement.measures import AGREEMENT, ON_SUPPORT, pair_of
+from verax.exams.measures import PERCENT, POINTS
+from verax.exams.registry import find_place
+from verax.exams.single_token.charts import LONGEST
+from verax.report.compared import CURVES, direction, shown_rows
 from verax.studies import Comparison
-from verax.studies.comparison.directions import PERCENT, POINTS
 
 _POINTS = "points"
-_COUNTS = ("support", "erasure: excess, attention")
+_COUNTS = ("dispersion.documents.support", "erasure.excess.attention.mean")
 _NAME, _LABEL = 70, 48
 """Letters of a model's name, and of a measure's."""
 _WORDS, _WORD = 30, 14
@@ -43,14 +47,11 @@ def charts(comparison: Comparison) -> Iterator[Chart]:
 
 
 def _differences(exam: str, rows: pd.DataFrame, comparison: Comparison) -> Chart:
-    groups = [group for group in comparison.groups if group in set(rows["group"])][:MOST]
+    groups = [group for group in comparison.groups if group in set(rows["group"])][:MOST_CHARTED]
     rows = rows[rows["group"].isin(groups)]
     names = dict(zip(groups, shown_names(groups, _NAME), strict=True))
-    labels = _labels(rows)
-    panels = dict.fromkeys(labels, "")
-    if exam == "agreement":  # of inputs, and of items
-        panels = {measure: called(measure).partition(": ")[0] for measure in labels}
-        labels = {m: label.replace(f"{panels[m]}: ", "", 1) for m, label in labels.items()}
+    panels = _panels(rows)
+    labels = _labels(rows, panels)
     frame = rows.assign(
         panel=rows["measure"].map(panels),
         row=rows["measure"].map(labels),
@@ -76,16 +77,43 @@ def _differences(exam: str, rows: pd.DataFrame, comparison: Comparison) -> Chart
     )
     if (rows["better"] != "").any():
         reading += " ↑ ↓ tell which way is better."
-    title = TITLES.get(exam, exam).partition(":")[0].capitalize()
     picture = pictures[0] if len(pictures) == 1 else alt.vconcat(*pictures, spacing=14)
-    return made(f"comparison-{exam}", exam, f"{title}: differences", reading, picture)
+    return made(
+        f"comparison-{exam}", exam, f"{titles.exam_title(exam)}: differences", reading, picture
+    )
 
 
-def _labels(rows: pd.DataFrame) -> dict[str, str]:
-    """Measure → its name, after which way is better."""
-    by = {str(measure): own for measure, own in rows.groupby("measure", sort=False)}
-    told = [direction(own.itertuples()) + called(measure) for measure, own in by.items()]
-    return dict(zip(by, shown_names(told, _LABEL), strict=True))
+def _panels(rows: pd.DataFrame) -> dict[str, str]:
+    """Measure → its panel: agreement is of inputs, or of items."""
+    return {m: pair[0] if (pair := _pair(m)) else "" for m in dict.fromkeys(rows["measure"])}
+
+
+def _labels(rows: pd.DataFrame, panels: Mapping[str, str]) -> dict[str, str]:
+    """Measure → its title, after which way is better; no two of a panel alike."""
+    labels: dict[str, str] = {}
+    for _, part in rows.groupby(rows["measure"].map(panels), sort=False):
+        by = {str(measure): own for measure, own in part.groupby("measure", sort=False)}
+        words = [direction(own.itertuples()) + _title(measure) for measure, own in by.items()]
+        labels |= zip(by, shown_names(words, _LABEL), strict=True)
+    return labels
+
+
+def _title(measure: str) -> str:
+    """Of agreement the other importance, for attention is one of each pair."""
+    pair = _pair(measure)
+    if pair is None:
+        return titles.measure_title(measure)
+    place = find_place(measure)
+    on_support = place is not None and place.table.id == ON_SUPPORT.id
+    return f"{pair[2]}{', on support' if on_support else ''}"
+
+
+def _pair(measure: str) -> tuple[str, str, str] | None:
+    """Inputs or items, and the two importances, of a measure of agreement; else None."""
+    place = find_place(measure)
+    if place is None or place.table.id not in (AGREEMENT.id, ON_SUPPORT.id):
+        return None
+    return pair_of(place.row)
 
 
 def _scales(rows: pd.DataFrame) -> pd.Series:
@@ -102,7 +130,7 @@ def _around_zero(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _curves(curves: pd.DataFrame) -> Chart:
-    models = list(dict.fromkeys(curves["model"]))[:MOST]
+    models = list(dict.fromkeys(curves["model"]))[:MOST_CHARTED]
     names = dict(zip(models, shown_names(models, _NAME), strict=True))
     parts = []
     for model, own in curves[curves["model"].isin(models)].groupby("model", sort=False):

@@ -8,11 +8,12 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from verax.report.charts.chart import Chart
-from verax.report.charts.forms import lines, panels
+from verax.drawing.chart import Chart
+from verax.drawing.forms import lines, panels
+from verax.drawing.names import shown_names
+from verax.drawing.series import Series
 from verax.report.charts.paper_frames import Shown, around
 from verax.report.charts.paper_made import drawn
-from verax.report.charts.series import Series, shown_names
 
 ALONG = {
     "lam": "λ",

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
-from verax.report.charts.chart import Chart
-from verax.report.charts.erasure_many import in_order, without_first_draw
-from verax.report.charts.erasure_single import POINTS, negative_bars, scatter
-from verax.report.charts.forms import boxes
+from verax.drawing.chart import Chart
+from verax.drawing.forms import boxes
+from verax.drawing.series import Series
+from verax.exams.erasure.charts.many import in_order
+from verax.exams.erasure.charts.single import POINTS, negative_bars, scatter
 from verax.report.charts.paper_frames import CORPUS, Shown, around
 from verax.report.charts.paper_made import drawn
-from verax.report.charts.series import Series
 
 BOX = {
     "whisker low": "whisker_low",
@@ -24,6 +25,7 @@ BOX = {
 }
 """Measures that a box is drawn from → columns of the form."""
 DELTA_ALPHA, DELTA_JS = "delta_alpha", "ΔJS"
+_RANDOM = "random"
 _TENTH = 0.05
 
 
@@ -76,7 +78,7 @@ def box_plots(shown: Shown) -> Iterator[Chart]:
     wide = rows.pivot_table(
         index=["panel", "row"], columns="measure", values="value", sort=False
     ).reset_index()
-    wide = without_first_draw(wide.rename(columns=BOX)).assign(line="")
+    wide = _without_first_draw(wide.rename(columns=BOX)).assign(line="")
     ends = wide[["whisker_low", "whisker_high"]].set_axis(["value", "published"], axis=1)
     reading = (
         "A box is from the first quartile to the third, with the median in it and the mean as a "
@@ -87,6 +89,12 @@ def box_plots(shown: Shown) -> Iterator[Chart]:
     axis, domain = "erased when the decision flips", (min(0.0, low), high)
     picture = boxes(wide, Series("line", [""]), axis, in_order(wide), domain)
     yield drawn(own, "", reading, picture, several=False)
+
+
+def _without_first_draw(rows: pd.DataFrame) -> pd.DataFrame:
+    """All draws averaged say more than the first, where both are there."""
+    averaged = rows["row"].astype(str).str.startswith(f"{_RANDOM} (").any()
+    return rows[rows["row"] != _RANDOM] if averaged else rows
 
 
 def _names(shown: Shown) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verax.report.charts.chart import Chart, made
+from verax.drawing.chart import Chart, made
 from verax.report.charts.paper_frames import Shown, called
 
 

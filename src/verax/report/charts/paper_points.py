@@ -8,14 +8,22 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from verax.report.charts.chart import Chart
-from verax.report.charts.contingency import CELLS, PLACE, heat
-from verax.report.charts.forms import data, intervals
+from verax.drawing.chart import Chart
+from verax.drawing.forms import data, intervals
+from verax.drawing.names import shown_names
+from verax.drawing.rendering import INK
+from verax.drawing.series import Series
+from verax.exams.erasure.charts.contingency import PLACE, heat
 from verax.report.charts.paper_frames import CORPUS, Shown, around
 from verax.report.charts.paper_made import drawn
-from verax.report.charts.series import Series, shown_names
-from verax.report.rendering import INK
 
+CELLS = {
+    "both": ("flips", "flips"),
+    "only top": ("flips", "stays"),
+    "only random": ("stays", "flips"),
+    "neither": ("stays", "stays"),
+}
+"""Measure of an exhibit → what becomes of the decision with the top item, and a random one."""
 _MOST = 3
 """Charts of one exhibit."""
 _BESIDE = ("sd", "pooled sd", "documents", "above ½")

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from verax.report.charts.chart import Chart
-from verax.report.charts.contingency import CELLS
+from verax.drawing.chart import Chart
 from verax.report.charts.paper_curves import ALONG, STEPS, against, along
 from verax.report.charts.paper_erasure import (
     BOX,
@@ -19,7 +18,7 @@ from verax.report.charts.paper_erasure import (
     negatives,
 )
 from verax.report.charts.paper_frames import Shown
-from verax.report.charts.paper_points import contingency, points
+from verax.report.charts.paper_points import CELLS, contingency, points
 
 
 def exhibit_charts(name: str, title: str, table: pd.DataFrame) -> list[Chart]:

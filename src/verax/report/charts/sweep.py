@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import altair as alt
 import pandas as pd
 
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import lines
-from verax.report.charts.series import MOST, Series, shown_names
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import lines
+from verax.drawing.names import MOST_CHARTED, shown_names
+from verax.drawing.series import Series
+from verax.exams.agreement.exam import ATTENTION
+from verax.exams.agreement.measures import AGREEMENT, ITSELF, pair_of
+from verax.exams.dispersion.charts import row_words
+from verax.exams.dispersion.measures import ENTROPY
+from verax.exams.measures import Place
+from verax.exams.registry import find_place
 from verax.studies.sweep import Sweep
 
-_TAUTOLOGY = "items attention : gradient-detached"
+_BESIDE = {
+    "decisions.accuracy": "accuracy",
+    "dispersion.documents.support_share": "share of items with weight",
+}
 _AS_GIVEN = "replace('' + datum.value, '-', '−')"
 """Formats of numbers would round what is near 1."""
 _NEAR = 0.1
@@ -22,11 +32,11 @@ _NEAR = 0.1
 def charts(sweep: Sweep) -> Iterator[Chart]:
     """Entropies, rank agreements, and accuracy with support, as λ goes from dense to sparse."""
     points = sweep.points()
-    points = points[points["mean"].notna() & ~points["measure"].str.endswith(_TAUTOLOGY)]
-    points = points.rename(columns={"mean": "value"})
+    points = points[points["mean"].notna()].rename(columns={"mean": "value"})
     over = points["over"].iloc[0] if len(points) else ""
     band = f" Bands are 95% intervals over {over}. Larger λ is sparser attention."
-    entropies = _split(points, "entropy: ", "")
+    places = {str(m): place for m in dict.fromkeys(points["measure"]) if (place := find_place(m))}
+    entropies = _chosen(points, _entropies(places))
     if len(entropies):
         yield made(
             "sweep-entropy",
@@ -36,12 +46,7 @@ def charts(sweep: Sweep) -> Iterator[Chart]:
             "the entropy of influence would fall with that of attention." + band,
             _lines(entropies, "normalised entropy", (0, 1)),
         )
-    taus = pd.concat(
-        [
-            _split(points, f"tau: {on} attention : ", f"attention and importances of {on}")
-            for on in ("inputs", "items")
-        ]
-    )
+    taus = _chosen(points, _taus(places))
     if len(taus):
         yield made(
             "sweep-tau",
@@ -51,9 +56,7 @@ def charts(sweep: Sweep) -> Iterator[Chart]:
             "attention would explain better if lines rose." + band,
             _lines(taus, "Kendall's τ-b", (-1, 1)),
         )
-    shown = {"accuracy": "accuracy", "support_share": "share of items with weight"}
-    parts = [points[points["measure"] == m].assign(panel="", line=s) for m, s in shown.items()]
-    beside = pd.concat(parts)
+    beside = _chosen(points, {measure: ("", words) for measure, words in _BESIDE.items()})
     if len(beside):
         yield made(
             "sweep-accuracy",
@@ -64,13 +67,42 @@ def charts(sweep: Sweep) -> Iterator[Chart]:
         )
 
 
-def _split(points: pd.DataFrame, start: str, panel: str) -> pd.DataFrame:
-    own = points[points["measure"].str.startswith(start)]
-    return own.assign(panel=panel, line=own["measure"].str.removeprefix(start))
+def _entropies(places: Mapping[str, Place]) -> dict[str, tuple[str, str]]:
+    """Measure → panel and line, of entropies."""
+    return {
+        measure: ("", row_words(place.row))
+        for measure, place in places.items()
+        if place.table.id == ENTROPY.id and place.column == "mean"
+    }
+
+
+def _taus(places: Mapping[str, Place]) -> dict[str, tuple[str, str]]:
+    """The same of attention's agreement with other importances, first of inputs, then of items."""
+    pairs = {
+        measure: pair_of(place.row)
+        for measure, place in places.items()
+        # with attention detached the gradient of an item is attention itself
+        if place.table.id == AGREEMENT.id and place.column == "tau" and place.row != ITSELF
+    }
+    return {
+        measure: (f"attention and importances of {on}", second)
+        for wanted in ("inputs", "items")
+        for measure, (on, first, second) in pairs.items()
+        if on == wanted and first == ATTENTION
+    }
+
+
+def _chosen(points: pd.DataFrame, lines: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
+    """The points of these measures, in their order, with panel and line."""
+    parts = [
+        points[points["measure"] == measure].assign(panel=panel, line=line)
+        for measure, (panel, line) in lines.items()
+    ]
+    return pd.concat(parts) if parts else points[:0]
 
 
 def _lines(frame: pd.DataFrame, title: str, domain: Sequence[float]) -> object:
-    names = list(dict.fromkeys(frame["line"]))[:MOST]
+    names = list(dict.fromkeys(frame["line"]))[:MOST_CHARTED]
     shown = dict(zip(names, shown_names(names), strict=True))
     frame = frame[frame["line"].isin(names)].assign(line=frame["line"].map(shown))
     lams = sorted(float(lam) for lam in set(frame["lam"]))

@@ -123,6 +123,7 @@ def _run(
     clocks = [time.monotonic()]
     model = _model(job, corpus, device, display, budget)
     clocks.append(time.monotonic())
+    exams: dict[str, Any] = {name: dict(options) for name, options in cell.exams.items()}
     verdict = examine(
         model,
         corpus,
@@ -132,7 +133,7 @@ def _run(
         sample=cell.sample,
         max_tokens=budget,
         progress=display,
-        **{name: dict(options) for name, options in cell.exams.items()},
+        **exams,
     )
     clocks.append(time.monotonic())
     opposed = _adversaries(job, model, corpus, device, report, budget)

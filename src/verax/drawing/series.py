@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import altair as alt
 import pandas as pd
 
+from verax.drawing.names import MOST_CHARTED, shown_names
+from verax.drawing.rendering import CATEGORIES
 from verax.errors import VeraxError
-from verax.exams.verdict import COLUMNS, Verdict
-from verax.report.rendering import CATEGORIES, printable
 
-MOST = len(CATEGORIES)
-LONGEST = 32
-"""Letters of a name on a chart; the rest is an ellipsis."""
 SHAPES = (
     *("circle", "square", "triangle-up", "diamond"),
     *("cross", "triangle-down", "triangle-right", "triangle-left"),
 )
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 4], [4, 1], [1, 3], [12, 2, 2, 2])
+_COLUMNS = ("exam", "table", "row", "column", "value", "low", "high", "n")
 _WIDE = 540
 """Pixels that a legend's columns share."""
 
@@ -80,58 +78,62 @@ class Series:
         return alt.Legend(columns=columns, symbolStrokeWidth=0, labelLimit=_WIDE)
 
 
+class Results(Protocol):
+    """What charts read of one model's results, as a verdict has it.
+
+    A summary has a number a row: exam, table, row and column say which, by their ids; value, low,
+    high and n are the number, its interval, and how many instances it is over.
+    """
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Name → tidy table."""
+
+    def summary(self) -> pd.DataFrame:
+        """Every number, one a row."""
+
+
 class Models(Series):
-    """Verdicts by name, side by side: tables and summaries of all, with a column `model`."""
+    """Results by the models' names, side by side: each table has a column `model`."""
 
-    verdicts: list[Verdict]
+    results: list[Results]
 
-    def __init__(self, verdicts: Mapping[str, Verdict]) -> None:
-        if len(verdicts) > MOST:
+    def __init__(self, results: Mapping[str, Results]) -> None:
+        if len(results) > MOST_CHARTED:
             raise VeraxError(
-                f"{len(verdicts)} models in one chart: at most {MOST} can be told apart, give fewer"
+                f"{len(results)} models in one chart: at most {MOST_CHARTED} can be told apart, "
+                "give fewer"
             )
-        super().__init__("model", shown_names(list(verdicts)))
-        object.__setattr__(self, "verdicts", list(verdicts.values()))
+        super().__init__("model", shown_names(list(results)))
+        object.__setattr__(self, "results", list(results.values()))
 
     def table(self, name: str) -> pd.DataFrame:
         """A tidy table of all models that have it; without a row where none has."""
         parts = [
-            own.tables[name].assign(model=model)
-            for model, own in zip(self.names, self.verdicts, strict=True)
-            if name in own.tables and len(own.tables[name])
+            result.tables[name].assign(model=model)
+            for model, result in zip(self.names, self.results, strict=True)
+            if name in result.tables and len(result.tables[name])
         ]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
     def numbers(self, exam: str, table: str) -> pd.DataFrame:
-        """model, row, column, value, low, high, n of one table of the summaries."""
+        """model, row, column, value, low, high, n of one table of the summaries.
+
+        Args:
+            exam: the exam's id.
+            table: the table's id, such as `erasure.excess`.
+        """
         parts = []
-        for model, own in zip(self.names, self.verdicts, strict=True):
-            summary = own.summary()
+        for model, result in zip(self.names, self.results, strict=True):
+            summary = result.summary()
             rows = summary[(summary["exam"] == exam) & (summary["table"] == table)]
             if len(rows):
                 parts.append(rows.assign(model=model))
         if not parts:
-            return pd.DataFrame(columns=[*COLUMNS, "model"], dtype=object)
+            return pd.DataFrame(columns=[*_COLUMNS, "model"], dtype=object)
         return pd.concat(parts, ignore_index=True)
 
 
 def of_column(numbers: pd.DataFrame, column: str) -> pd.DataFrame:
-    """The rows of one column of a summary's table that have a value."""
+    """The rows that have a value in one column, by its id, of a summary's table."""
     return numbers[(numbers["column"] == column) & numbers["value"].notna()]
-
-
-def shown_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
-    """Names as a chart has room for, no two alike.
-
-    >>> shown_names(["base", "a model whose name goes on and on and on"])
-    ['base', 'a model whose name goes on and …']
-    """
-    found: list[str] = []
-    for name in names:
-        clean = " ".join(printable(str(name)).split()) or "–"
-        short = clean if len(clean) <= longest else clean[: longest - 2].rstrip() + " …"
-        unique, number = short, 2
-        while unique in found:
-            unique, number = f"{short} ({number})", number + 1
-        found.append(unique)
-    return found

@@ -126,19 +126,21 @@ def drawn(spec: Mapping[str, Any], name: str, title: str, text: str) -> str:
     """
     svg: str = _converter().vegalite_to_svg(_clean(dict(spec)))
     # the renderer goes on counting from chart to chart
-    found = dict.fromkeys(m[2] for tag in _TAG.findall(svg) for m in _ID.finditer(tag))
-    ids = {own: f"{name}-{number}" for number, own in enumerate(found)}
+    numbered = dict.fromkeys(m[2] for tag in _TAG.findall(svg) for m in _ID.finditer(tag))
+    ids = {id_: f"{name}-{number}" for number, id_ in enumerate(numbered)}
     svg = _TAG.sub(lambda tag: _own(tag[0], ids), svg)
-    said = (
+    described = (
         f'<title id="{name}-title">{html.escape(printable(title))}</title>'
         f'<desc id="{name}-desc">{html.escape(printable(text))}</desc>'
     )
-    told = f'role="img" aria-labelledby="{name}-title" aria-describedby="{name}-desc"'
+    role = f'role="img" aria-labelledby="{name}-title" aria-describedby="{name}-desc"'
     opening = _TAG.search(svg)
     if opening is None:
         raise ValueError("no SVG was drawn")
     return (
-        opening[0].replace('class="marks"', f'class="chart" {told}') + said + svg[opening.end() :]
+        opening[0].replace('class="marks"', f'class="chart" {role}')
+        + described
+        + svg[opening.end() :]
     )
 
 
@@ -155,13 +157,13 @@ def coloured(svg: str, theme: str) -> str:
 
 
 def png(svg: str, scale: float) -> bytes:
-    found: bytes = _converter().svg_to_png(svg, scale=scale)
-    return found
+    picture: bytes = _converter().svg_to_png(svg, scale=scale)
+    return picture
 
 
 def pdf(svg: str) -> bytes:
-    found: bytes = _converter().svg_to_pdf(svg)
-    return found
+    picture: bytes = _converter().svg_to_pdf(svg)
+    return picture
 
 
 def require_altair() -> None:

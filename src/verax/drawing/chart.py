@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from verax.report.rendering import CONFIG, coloured, drawn, pdf, png
+from verax.drawing.rendering import CONFIG, coloured, drawn, pdf, png
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +18,7 @@ class Chart:
     exam     whose tables it shows
     title    what is seen, in a line
     reading  how to read it, in a few sentences
-    spec     Vega-Lite, with placeholders for colours (see `verax.report.rendering`)
+    spec     Vega-Lite, with placeholders for colours (see `verax.drawing.rendering`)
     """
 
     name: str

@@ -7,27 +7,31 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import INTERVALS, boxes, histograms, means
+from verax.drawing.series import Models, of_column
 from verax.exams.agreement.exam import ATTENTION, DELETION
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import box_numbers, boxes, histograms
-from verax.report.charts.series import Models, of_column
+from verax.exams.agreement.measures import AGREEMENT, ITSELF, NAME, ON_SUPPORT, pair, pair_of
+from verax.statistics.boxes import box_numbers
 
 _HISTOGRAM = ("gradient", DELETION)
 """What Jain & Wallace compare attention with."""
-_OVER = {"all": "agreement", "support": "agreement_on_support"}
-_TAUTOLOGY = ("items", ATTENTION, "gradient-detached")
-"""One by arithmetic: nothing to see."""
-_TITLE = "Kendall's τ-b"
+_OVER = {"all": AGREEMENT.id, "support": ON_SUPPORT.id}
+_PAIR = ["on", "first", "second"]
+_AXIS = "Kendall's τ-b"
 
 
 def charts(models: Models) -> Iterator[Chart]:
+    """How τ-b is spread over documents; its means where there are no documents."""
     table = models.table("agreement")
     if table.empty:
+        yield from _means(models)
         return
     values = table[(table["measure"] == "kendall") & table["value"].notna()].copy()
-    for name in ("on", "first", "second", "over", "model"):
+    for name in (*_PAIR, "over", "model"):
         values[name] = values[name].astype(str)
-    values = values[values["on"] + values["first"] + values["second"] != "".join(_TAUTOLOGY)]
+    # one by arithmetic: nothing to see
+    values = values[_rows(values) != ITSELF]
     yield from _histogram(models, values)
     yield from _boxes(models, values, "all")
     if _sparse(models):
@@ -46,12 +50,12 @@ def _histogram(models: Models, values: pd.DataFrame) -> Iterator[Chart]:
     drawn = chosen.assign(panel="attention and " + chosen["second"])
     yield made(
         "agreement-histogram",
-        "agreement",
+        NAME,
         "How far attention ranks words as gradients and deletion do",
         "How τ-b is spread over documents: 1 where attention and the other importance put all "
         "words in the same order, 0 where the orders have nothing to do with each other, −1 where "
         "they are opposite. Of short texts τ-b varies much by chance.",
-        histograms(drawn, models, _TITLE, np.linspace(-1, 1, 21).round(6).tolist()),
+        histograms(drawn, models, _AXIS, np.linspace(-1, 1, 21).round(6).tolist()),
     )
 
 
@@ -59,25 +63,22 @@ def _boxes(models: Models, values: pd.DataFrame, over: str) -> Iterator[Chart]:
     chosen = values[values["over"] == over]
     if chosen.empty:
         return
-    keys = ["model", "on", "first", "second"]
+    keys = ["model", *_PAIR]
     rows = [
         dict(zip(keys, key, strict=True)) | box_numbers(part["value"])
         for key, part in chosen.groupby(keys, sort=False)
     ]
-    found = pd.DataFrame(rows)
-    numbers = of_column(models.numbers("agreement", _OVER[over]), "τ-b")
-    means = {(m, r): v for m, r, v in numbers[["model", "row", "value"]].itertuples(index=False)}
-    pairs = found["on"] + ": " + found["first"] + " : " + found["second"]
-    found["mean"] = [
-        means.get((model, pair)) for model, pair in zip(found["model"], pairs, strict=True)
-    ]
-    with_attention = found["first"] == ATTENTION
-    found["row"] = np.where(with_attention, found["second"], found["first"])
-    found["panel"] = (
-        np.where(with_attention, ATTENTION, DELETION) + " and importances of " + found["on"]
+    drawn = pd.DataFrame(rows)
+    numbers = of_column(models.numbers(NAME, _OVER[over]), "tau")
+    averages = numbers.set_index(["model", "row"])["value"].to_dict()
+    places = zip(drawn["model"], _rows(drawn), strict=True)
+    drawn["mean"] = [averages.get(place) for place in places]
+    with_attention = drawn["first"] == ATTENTION
+    drawn["row"] = np.where(with_attention, drawn["second"], drawn["first"])
+    drawn["panel"] = (
+        np.where(with_attention, ATTENTION, DELETION) + " and importances of " + drawn["on"]
     )
-    found = found.loc[np.argsort(~with_attention, kind="stable")]
-    found = found.drop(columns=["on", "first", "second"])
+    drawn = drawn.loc[np.argsort(~with_attention, kind="stable")].drop(columns=_PAIR)
     where = "" if over == "all" else ", among items with weight"
     note = (
         ""
@@ -86,14 +87,42 @@ def _boxes(models: Models, values: pd.DataFrame, over: str) -> Iterator[Chart]:
     )
     yield made(
         "agreement-tau" if over == "all" else "agreement-tau-support",
-        "agreement",
+        NAME,
         f"Rank agreement by pair of importances{where}",
         "A box holds τ-b of the middle half of the documents, its line is the median, the point "
         "the mean; whiskers reach 1.5 times the box's length. Below attention's own pairs stand "
         "those of leave-one-out: how far other importances agree with deletion is what attention's "
         f"agreement should be measured by.{note}",
-        boxes(found, models, _TITLE, list(dict.fromkeys(found["row"])), (-1, 1)),
+        boxes(drawn, models, _AXIS, list(dict.fromkeys(drawn["row"])), (-1, 1)),
     )
+
+
+def _means(models: Models) -> Iterator[Chart]:
+    """Attention's pairs, as a study has them that was packed without its tables by document."""
+    numbers = of_column(models.numbers(NAME, AGREEMENT.id), "tau")
+    numbers = numbers[numbers["row"] != ITSELF]
+    pairs = pd.DataFrame([pair_of(row) for row in numbers["row"]], numbers.index, columns=_PAIR)
+    drawn = numbers.assign(
+        row=pairs["second"], panel=ATTENTION + " and importances of " + pairs["on"].astype(str)
+    )
+    drawn = drawn[pairs["first"] == ATTENTION]
+    if drawn.empty:
+        return
+    yield made(
+        "agreement-means",
+        NAME,
+        "How far attention ranks as other importances do",
+        "Kendall's τ-b, the mean over documents: 1 where attention and the other importance put "
+        "everything in the same order, 0 where the orders have nothing to do with each other. "
+        f"What deletion does ({DELETION}) is what the others are to be measured by. {INTERVALS}",
+        means(drawn, models, _AXIS, (-1, 1), zero=True),
+    )
+
+
+def _rows(values: pd.DataFrame) -> pd.Series:
+    """The summary's row of each pair of importances."""
+    pairs = values[_PAIR].itertuples(index=False)
+    return pd.Series([pair(*names) for names in pairs], values.index, dtype=object)
 
 
 def _sparse(models: Models) -> bool:

@@ -9,12 +9,13 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import side_by_side
+from verax.drawing.rendering import CATEGORIES, GRID, INK
+from verax.drawing.series import Models, Series, of_column
+from verax.drawing.ticks import reach
+from verax.exams.erasure.measures import NAME, NEGATIVE, tenth_of
 from verax.exams.tables import wide
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import side_by_side
-from verax.report.charts.series import Models, Series, of_column
-from verax.report.charts.ticks import reach
-from verax.report.rendering import CATEGORIES, GRID, INK
 
 POINTS = 800
 """Of all models together; a file of more is slow to show."""
@@ -24,10 +25,11 @@ _MINUS = "replace(format(datum.value, '~g'), '-', '−')"
 
 
 def charts(models: Models) -> Iterator[Chart]:
+    """ΔJS against Δα, and how many documents have a negative one in each tenth of Δα."""
     points = _points(models)
     if len(points):
         yield _scatter(models, points)
-    negatives = models.numbers("erasure", "negative_delta_js")
+    negatives = models.numbers(NAME, NEGATIVE.id)
     if len(of_column(negatives, "documents")):
         yield _negatives(models, negatives)
 
@@ -38,20 +40,20 @@ def _points(models: Models) -> pd.DataFrame:
     if table.empty:
         return table
     table = table[(table["top"] == "attention") & (table["rule"] == "paper")]
-    found = wide(table, "model").reset_index()[["model", "delta_alpha", "delta_js"]].dropna()
+    points = wide(table, "model").reset_index()[["model", "delta_alpha", "delta_js"]].dropna()
     parts = []
-    for _, own in found.groupby("model", sort=False):
+    for _, part in points.groupby("model", sort=False):
         most = POINTS // len(models.names)
-        if len(own) > most:
-            own = own.iloc[np.sort(np.random.default_rng(0).permutation(len(own))[:most])]
-        parts.append(own)
-    return pd.concat(parts, ignore_index=True) if parts else found
+        if len(part) > most:
+            part = part.iloc[np.sort(np.random.default_rng(0).permutation(len(part))[:most])]
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True) if parts else points
 
 
 def _scatter(models: Models, points: pd.DataFrame) -> Chart:
     return made(
         "erasure-delta-js",
-        "erasure",
+        NAME,
         "ΔJS against Δα: erasing the top item by attention, and a random other",
         "A point a document: how much more the output moves when the item with most weight is "
         "erased than when a random other is (ΔJS), against how much more weight it had (Δα). "
@@ -100,14 +102,14 @@ def scatter(series: Series, points: pd.DataFrame) -> Any:
 def _negatives(models: Models, numbers: pd.DataFrame) -> Chart:
     parts = []
     for column, kind in (("documents", "all"), ("negative", "with ΔJS < 0")):
-        own = of_column(numbers, column)[["model", "row", "value"]]
-        # rows are called "Δα 0.0 to 0.1"
-        place = own["row"].str.extract(r"([\d.]+) to ([\d.]+)").astype(float)
-        parts.append(own.assign(kind=kind, low=place[0], high=place[1]))
+        part = of_column(numbers, column)[["model", "row", "value"]]
+        ends = [tenth_of(row) for row in part["row"]]
+        part = part.assign(kind=kind, low=[low for low, _ in ends], high=[high for _, high in ends])
+        parts.append(part.drop(columns="row"))
     bars = pd.concat(parts, ignore_index=True)
     return made(
         "erasure-negative",
-        "erasure",
+        NAME,
         "Negative ΔJS by Δα",
         "For each tenth of Δα, all documents (grey) and those where a random item mattered more "
         "than the top one (coloured). Coloured bars far to the right are documents where attention "

@@ -1,4 +1,4 @@
-"""Adversaries that a study's cells have trained, a line a model, as `adversaries` has those of one.
+"""Charts of adversaries that a study's cells have trained, a line a model.
 
 Drawn from summaries (`verax.studies.adversaries.summary`), so over seeds where these are.
 """
@@ -10,15 +10,16 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import data
-from verax.report.charts.series import Models, of_column
-from verax.report.charts.ticks import reach
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import data
+from verax.drawing.series import Models, of_column
+from verax.drawing.ticks import reach
+from verax.studies.adversaries.measures import CONTROLS, CURVE, MEAN, NAME, SEEDS, lambda_of
 from verax.studies.adversaries.measuring import BASE
-from verax.studies.adversaries.summary import CONTROLS, EXAM, SEEDS
 
 _MOST = 0.7
 """ln 2 = 0.693 is the largest JSD there is."""
+_ACCURACY = "accuracy"
 _CURVE, _OTHERS, _BASE = "curve", "other seeds", "base"
 _READING = (
     " Points are joined in order of λ, the weight on attending elsewhere ({lams}). Hollow diamonds "
@@ -29,27 +30,27 @@ _READING = (
 
 def charts(models: Models) -> Iterator[Chart]:
     """TVD and accuracy against JSD."""
-    jsd = of_column(models.numbers(EXAM, EXAM), "JSD")
+    jsd = of_column(models.numbers(NAME, CURVE.id), "jsd")
     if jsd.empty:
         return
-    lams = ", ".join(row.removeprefix("λ = ") for row in dict.fromkeys(jsd["row"]))
-    told = _READING.format(lams=lams)
+    lams = ", ".join(f"{lambda_of(row):g}" for row in dict.fromkeys(jsd["row"]))
+    beside = _READING.format(lams=lams)
     yield from _chart(
         models,
-        "TVD",
+        "tvd",
         "TVD of outputs from the base",
         "TVD of outputs against JSD of attentions",
         "How far the attention of each adversary is from the base's (JSD, right is farther) and "
         "how far its outputs are (TVD, down is nearer). A line that stays low as it goes right "
-        f"shows attentions that differ much and say the same.{told}",
+        f"shows attentions that differ much and say the same.{beside}",
     )
     yield from _chart(
         models,
-        "accuracy",
+        _ACCURACY,
         "accuracy, %",
         "Accuracy against JSD of attentions",
         "How far the attention of each adversary is from the base's, and how often it is right. "
-        f"The base, where it was kept as a control, is at the left end.{told}",
+        f"The base, where it was kept as a control, is at the left end.{beside}",
     )
 
 
@@ -57,7 +58,7 @@ def _chart(models: Models, column: str, axis: str, title: str, reading: str) -> 
     points = _points(models, column)
     if points.empty:
         return
-    most = 100.0 if column == "accuracy" else reach(float(points["value"].max()))
+    most = 100.0 if column == _ACCURACY else reach(float(points["value"].max()))
     right = min(_MOST, reach(float(points["jsd"].max())))
     x = alt.X(
         "jsd:Q",
@@ -90,27 +91,27 @@ def _chart(models: Models, column: str, axis: str, title: str, reading: str) -> 
         others.encode(color=models.colour()),
     )
     picture = picture.properties(data=data(points), width=460, height=260)
-    yield made(f"adversaries-{column.lower()}", EXAM, title, reading, picture)
+    yield made(f"adversaries-{column}", NAME, title, reading, picture)
 
 
 def _points(models: Models, column: str) -> pd.DataFrame:
     """model, kind, row, place, jsd, and value with its interval."""
-    curve, seeds = models.numbers(EXAM, EXAM), models.numbers(EXAM, SEEDS)
-    seeds = seeds[seeds["row"] == "mean"]
+    curve, seeds = models.numbers(NAME, CURVE.id), models.numbers(NAME, SEEDS.id)
+    seeds = seeds[seeds["row"] == MEAN]
     parts = [
         _joined(curve, column).assign(kind=_CURVE),
         _joined(seeds, column).assign(kind=_OTHERS),
     ]
-    if column == "accuracy":
-        controls = of_column(models.numbers(EXAM, CONTROLS), column)
-        own = controls[controls["row"] == BASE]
-        parts.insert(0, own.assign(kind=_BASE, jsd=0.0))
-    found = pd.concat([part for part in parts if len(part)], ignore_index=True)
-    found["place"] = found.groupby("model", sort=False).cumcount()
-    return found[["model", "kind", "row", "place", "jsd", "value", "low", "high"]]
+    if column == _ACCURACY:
+        controls = of_column(models.numbers(NAME, CONTROLS.id), column)
+        base = controls[controls["row"] == BASE]
+        parts.insert(0, base.assign(kind=_BASE, jsd=0.0))
+    points = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    points["place"] = points.groupby("model", sort=False).cumcount()
+    return points[["model", "kind", "row", "place", "jsd", "value", "low", "high"]]
 
 
 def _joined(numbers: pd.DataFrame, column: str) -> pd.DataFrame:
-    jsd = of_column(numbers, "JSD").rename(columns={"value": "jsd"})
-    own = of_column(numbers, column)
-    return own.merge(jsd[["model", "row", "jsd"]], on=["model", "row"])
+    jsd = of_column(numbers, "jsd").rename(columns={"value": "jsd"})
+    values = of_column(numbers, column)
+    return values.merge(jsd[["model", "row", "jsd"]], on=["model", "row"])

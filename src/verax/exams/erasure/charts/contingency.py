@@ -8,15 +8,18 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import data
-from verax.report.charts.series import Models, shown_names
-from verax.report.rendering import CATEGORIES, INK
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import data
+from verax.drawing.names import shown_names
+from verax.drawing.rendering import CATEGORIES, INK
+from verax.drawing.series import Models
+from verax.exams import titles
+from verax.exams.erasure.measures import AUTHORS, CONTINGENCY, NAME, rule_of
 
 CELLS = {
     "both": ("flips", "flips"),
-    "only top": ("flips", "stays"),
-    "only random": ("stays", "flips"),
+    "top_only": ("flips", "stays"),
+    "random_only": ("stays", "flips"),
     "neither": ("stays", "stays"),
 }
 """Column of the table → what becomes of the decision with the top item, and with a random one."""
@@ -24,12 +27,15 @@ PLACE = ["flips", "stays"]
 
 
 def charts(models: Models) -> Iterator[Chart]:
-    numbers = models.numbers("erasure", "contingency")
-    numbers = numbers[~numbers["row"].str.endswith("rule)") & numbers["value"].notna()]
+    """A table of two by two for each ranking, by the paper's rule for the random item."""
+    numbers = models.numbers(NAME, CONTINGENCY.id)
+    by_paper = numbers["row"].map(lambda row: rule_of(row) != AUTHORS).astype(bool)
+    numbers = numbers[by_paper & numbers["value"].notna()]
     if numbers.empty:
         return
     rows = list(dict.fromkeys(numbers["row"]))
-    shown = dict(zip(rows, shown_names([f"top by {row}" for row in rows]), strict=True))
+    titled = [titles.row_title(CONTINGENCY.id, row) for row in rows]
+    shown = dict(zip(rows, shown_names([f"top by {row}" for row in titled]), strict=True))
     cells = pd.DataFrame(
         {
             "model": numbers["model"],
@@ -44,12 +50,12 @@ def charts(models: Models) -> Iterator[Chart]:
     column = alt.Column("ranking:N", sort=list(shown.values()), header=header)
     layered = heat().properties(width=2 * side, height=2 * min(side, 46))
     tables = []
-    for model, own in cells.groupby("model", sort=False):
-        table = layered.facet(data=data(own), column=column, spacing=14)
+    for model, part in cells.groupby("model", sort=False):
+        table = layered.facet(data=data(part), column=column, spacing=14)
         tables.append(table.properties(title=str(model)) if models.several else table)
     yield made(
         "erasure-contingency",
-        "erasure",
+        NAME,
         "Decision flips when one item is erased, percent of documents",
         "Each table cuts the documents by whether the decision flips when the top item of a "
         "ranking is erased (upper row) and when a random other item is (left column); its four "

@@ -9,9 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from verax.errors import VeraxError
-from verax.report.charts.chart import Chart
-from verax.report.rendering import (
+from verax.drawing.chart import Chart
+from verax.drawing.rendering import (
     CATEGORIES,
     CONFIG,
     THEMES,
@@ -20,6 +19,7 @@ from verax.report.rendering import (
     printable,
     require_altair,
 )
+from verax.errors import VeraxError
 
 
 def bars(name: str = "bars", **names: Any) -> Chart:

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from verax.report.rendering import PAPER
+from verax.drawing.rendering import PAPER
 
 Point = tuple[float, float]
 _SIDES: Mapping[str, tuple[int, int]] = {
@@ -40,7 +40,7 @@ def sides(
     What has no free side is left out.
     """
     line = np.concatenate([_along(*ends) for ends in strokes]) if strokes else np.zeros((0, 2))
-    found: dict[int, str] = {}
+    chosen: dict[int, str] = {}
     taken: list[NDArray[np.float64]] = []
     for place, label in labels.items():
         others = np.array([p for k, p in enumerate(points) if k != place]).reshape(-1, 2)
@@ -56,28 +56,28 @@ def sides(
                 or _within(others, box + near).any()
                 or any((box[0] < b[1]).all() and (b[0] < box[1]).all() for b in taken)
             ):
-                found[place] = side
+                chosen[place] = side
                 taken.append(box)
                 break
         else:
             if place in needed and inside:
-                found[place], box = inside[0]
+                chosen[place], box = inside[0]
                 taken.append(box)
-    return found
+    return chosen
 
 
 def texts(base: alt.Chart, label: str) -> Iterator[Any]:
     """Layers that write `label` where the column `side` says, on a rim of paper."""
     for side, (right, below) in _SIDES.items():
         where = alt.FieldEqualPredicate(field="side", equal=side)
-        own = base.transform_filter(where).encode(text=f"{label}:N")
+        written = base.transform_filter(where).encode(text=f"{label}:N")
         put: dict[str, Any] = {
             "dx": _BESIDE * right,
             "dy": _OFF * below,
             "align": "left" if right > 0 else "right",
         }
-        yield own.mark_text(stroke=PAPER, strokeWidth=4, strokeJoin="round", **put)
-        yield own.mark_text(**put)
+        yield written.mark_text(stroke=PAPER, strokeWidth=4, strokeJoin="round", **put)
+        yield written.mark_text(**put)
 
 
 def _box(point: Point, label: str, side: str) -> NDArray[np.float64]:

@@ -7,42 +7,44 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import WIDTH, panels
-from verax.report.charts.series import Models, of_column
-from verax.report.charts.ticks import reach
-from verax.report.rendering import CATEGORIES, INK
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import WIDTH, panels
+from verax.drawing.rendering import CATEGORIES, INK
+from verax.drawing.series import Models, of_column
+from verax.drawing.ticks import reach
+from verax.exams import titles
+from verax.exams.information.measures import INFORMATION, NAME
 
-_BOUNDS = {
-    "of shuffled labels": "floor: shuffled labels",
-    "entropy of words": "ceiling: entropy of words",
-}
+_BOUNDS = {"shuffled": "floor: shuffled labels", "word_entropy": "ceiling: entropy of words"}
+_INFORMATION = "information"
 
 
 def charts(models: Models) -> Iterator[Chart]:
-    numbers = models.numbers("information", "information")
-    told = of_column(numbers, "information")
-    if told.empty:
+    """A bar a model between its bounds, a panel for each choice of words."""
+    numbers = models.numbers(NAME, INFORMATION.id)
+    measured = of_column(numbers, _INFORMATION)
+    if measured.empty:
         return
-    parts = [told.assign(bound="information")]
-    parts += [of_column(numbers, name).assign(bound=shown) for name, shown in _BOUNDS.items()]
-    found = pd.concat(parts, ignore_index=True)
-    several = found["row"].nunique() > 1
-    found["panel"] = found["row"] if several else ""
-    found = found[["model", "panel", "bound", "value"]]
-    title = f"information of word and cluster, nats ({told['row'].iloc[0]})"
+    parts = [measured.assign(bound=_INFORMATION)]
+    parts += [of_column(numbers, column).assign(bound=words) for column, words in _BOUNDS.items()]
+    drawn = pd.concat(parts, ignore_index=True)
+    rows = {row: titles.row_title(INFORMATION.id, row) for row in dict.fromkeys(drawn["row"])}
+    several = len(rows) > 1
+    drawn["panel"] = drawn["row"].map(rows) if several else ""
+    drawn = drawn[["model", "panel", "bound", "value"]]
+    axis = "information of word and cluster, nats"
     x = alt.X(
         "value:Q",
-        title="information of word and cluster, nats" if several else title,
-        scale=alt.Scale(domain=[0, reach(found["value"].max())], nice=False),
+        title=axis if several else f"{axis} ({next(iter(rows.values()))})",
+        scale=alt.Scale(domain=[0, reach(drawn["value"].max())], nice=False),
     )
     labels = alt.Axis(labels=models.several)
     base = alt.Chart().encode(
         x=x, y=alt.Y("model:N", sort=list(models.names), title=None, axis=labels)
     )
     is_bound = alt.FieldOneOfPredicate(field="bound", oneOf=list(_BOUNDS.values()))
-    is_told = alt.FieldEqualPredicate(field="bound", equal="information")
-    bar = base.transform_filter(is_told).mark_bar(size=16, color=CATEGORIES[0], fillOpacity=0.7)
+    is_measured = alt.FieldEqualPredicate(field="bound", equal=_INFORMATION)
+    bar = base.transform_filter(is_measured).mark_bar(size=16, color=CATEGORIES[0], fillOpacity=0.7)
     bounds = (
         base.transform_filter(is_bound)
         .mark_point(filled=True, size=90, color=INK, opacity=1)
@@ -61,11 +63,11 @@ def charts(models: Models) -> Iterator[Chart]:
     )
     yield made(
         "information-bars",
-        "information",
+        NAME,
         "How much of the word is left in its hidden state",
         "The bar is the mutual information of a word and the cluster of its state. Read it between "
         "its bounds: the floor is what the same estimate gives for clusters dealt out at random, "
         "its bias; the ceiling is what states that tell their word exactly would have. Bars of "
         "different corpora must not be compared, their bounds differ.",
-        panels(layered, found),
+        panels(layered, drawn),
     )

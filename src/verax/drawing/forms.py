@@ -13,10 +13,11 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from verax.exams.erasure.summary import whiskers
-from verax.report.charts.series import Series
-from verax.report.rendering import CATEGORIES, INK, PAPER
+from verax.drawing.rendering import CATEGORIES, INK, PAPER
+from verax.drawing.series import Series
 
+INTERVALS = "A point is a mean, a line its 95% interval."
+"""How to read `means`."""
 WIDTH, _WHOLE = 340, 510
 _ROW, _NARROW, _OFFSET = 28, 20, 17
 _PANELS = 6
@@ -59,15 +60,6 @@ def boxes(
     return _stacked(alt.layer(*layers), frame, series, order)
 
 
-def box_numbers(values: pd.Series) -> dict[str, float]:
-    """What a box is drawn from, with the quartiles and whiskers of the tables."""
-    known = values.dropna().to_numpy(dtype=np.float64)
-    q1, median, q3 = np.quantile(known, (0.25, 0.5, 0.75))
-    low, high = whiskers(known)
-    found = {"whisker_low": low, "q1": q1, "median": median, "q3": q3, "whisker_high": high}
-    return {name: float(value) for name, value in found.items()}
-
-
 def intervals(
     frame: pd.DataFrame,
     series: Series,
@@ -105,6 +97,18 @@ def intervals(
         frame = frame.assign(source="published")
         layers.append(_published(base, alt.X("published:Q", **x)))
     return _stacked(alt.layer(*layers), frame, series, order)
+
+
+def means(
+    frame: pd.DataFrame,
+    series: Series,
+    title: str,
+    domain: Sequence[float],
+    zero: bool = False,
+) -> Any:
+    """Means with their intervals, from `value`, `low` and `high`, rows in the table's order."""
+    kept = frame[["model", "panel", "row", "value", "low", "high", "n"]]
+    return intervals(kept, series, title, list(dict.fromkeys(kept["row"])), domain, zero=zero)
 
 
 def histograms(

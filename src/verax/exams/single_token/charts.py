@@ -8,17 +8,23 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from verax.report.charts.chart import Chart, made
-from verax.report.charts.forms import histograms, lines
-from verax.report.charts.series import Models
+from verax.drawing.chart import Chart, made
+from verax.drawing.forms import INTERVALS, histograms, lines, means
+from verax.drawing.series import Models, of_column
+from verax.exams.single_token.measures import CORRECT, NAME, SINGLE_TOKEN
 
 _PANELS = {"alone": "a token alone, mean of a document", "confidence": "the whole text"}
+"""Measure of a document → the panel's heading."""
+_MEANS = {"mean_probability": "a token alone", "confidence": "the whole text"}
+"""Column of the summary → words."""
+_AXIS = "probability of the class decided for"
 LONGEST = 200
 """Places along a line; of longer documents neighbours are drawn as their mean."""
 DOCUMENTS = 5
 
 
 def charts(models: Models) -> Iterator[Chart]:
+    """How sure tokens are of the decision, over documents or in the mean, and along a text."""
     table = models.table("single_token")
     if len(table):
         values = table[table["measure"].isin(list(_PANELS)) & table["value"].notna()]
@@ -29,12 +35,14 @@ def charts(models: Models) -> Iterator[Chart]:
     tokens = models.table("single_token_tokens")
     if len(tokens):
         yield _curves(models, tokens)
+    if table.empty:
+        yield from _means(models)
 
 
 def _distribution(models: Models, drawn: pd.DataFrame) -> Chart:
     return made(
         "single_token-alone",
-        "single_token",
+        NAME,
         "How sure of the decision a single token is",
         "Above: the probability of the class decided for, had attention been on one token alone, "
         "averaged over a document's tokens. Below: what the model gives that class for the whole "
@@ -43,32 +51,52 @@ def _distribution(models: Models, drawn: pd.DataFrame) -> Chart:
         histograms(
             drawn,
             models,
-            "probability of the class decided for",
+            _AXIS,
             np.linspace(0, 1, 21).round(6).tolist(),
         ),
+    )
+
+
+def _means(models: Models) -> Iterator[Chart]:
+    """As a study has them that was packed without its tables by document."""
+    numbers = models.numbers(NAME, SINGLE_TOKEN.id)
+    numbers = numbers[numbers["row"] == CORRECT]
+    parts = [of_column(numbers, column).assign(row=words) for column, words in _MEANS.items()]
+    drawn = pd.concat(parts, ignore_index=True).assign(panel="")
+    if drawn.empty:
+        return
+    yield made(
+        "single_token-means",
+        NAME,
+        "How sure of the decision a single token is",
+        "The probability of the class decided for, had attention been on one token alone, and for "
+        "the whole text; of correct decisions. Where the two are alike, any token tells the "
+        "decision: the encoder has spread the evidence, and attention need not find it. "
+        f"{INTERVALS}",
+        means(drawn, models, _AXIS, (0, 1)),
     )
 
 
 def _curves(models: Models, tokens: pd.DataFrame) -> Chart:
     documents = list(dict.fromkeys(tokens["id"]))[:DOCUMENTS]
     parts = []
-    for (model, own), part in tokens[tokens["id"].isin(documents)].groupby(
+    for (model, document), part in tokens[tokens["id"].isin(documents)].groupby(
         ["model", "id"], sort=False, observed=True
     ):
         each = -(-len(part) // LONGEST)
         thin = part[["item", "p"]].groupby(np.arange(len(part)) // each).mean()
-        parts.append(thin.assign(model=str(model), panel=f"document {own}"))
-    found = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
-    found["place"] = found["item"] + 1
-    few = bool((found.groupby(["panel", "model"]).size() <= 40).all())
+        parts.append(thin.assign(model=str(model), panel=f"document {document}"))
+    drawn = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
+    drawn["place"] = drawn["item"] + 1
+    few = bool((drawn.groupby(["panel", "model"]).size() <= 40).all())
     x = alt.X("place:Q", title="place in the text", axis=alt.Axis(tickMinStep=1, grid=False))
     return made(
         "single_token-tokens",
-        "single_token",
+        NAME,
         "What each token would say alone",
         "Along a text, the probability of the class that the model decided for, had attention been "
         "on that token alone. A line that is high throughout tells the decision everywhere; one "
         "with peaks tells it at a few words. Lines of different models are comparable where they "
         f"decide alike. Of texts of more than {LONGEST} tokens means of neighbours are drawn.",
-        lines(found.drop(columns="item"), models, x, "probability", (0, 1), 90, few),
+        lines(drawn.drop(columns="item"), models, x, "probability", (0, 1), 90, few),
     )

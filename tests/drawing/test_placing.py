@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verax.report.charts.placing import Point, sides
+from verax.drawing.placing import Point, sides
 
 SIZE = (400.0, 200.0)
 

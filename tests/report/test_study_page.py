@@ -12,11 +12,11 @@ from made_up_studies import MadeUpStudy
 from test_charts import frame
 from test_report_page import Elements
 from test_study_pages import words
+from verax.report.bounds import bounds, cut
 
 import verax.report.charts
 from verax.exams import Verdict
 from verax.report import report_page
-from verax.report.bounds import bounds, cut
 from verax.report.cells import study_witnesses
 from verax.report.notebook import study_html
 from verax.report.report import draw_study

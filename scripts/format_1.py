@@ -238,7 +238,7 @@ def _renamed_values(exams: Any) -> Any:
         return exams
     made = {}
     for label, options in exams.items():
-        exam = EXAMS.get(label, label)
+        exam = EXAMS.get(str(label), str(label))
         names = OPTIONS.get(exam, {})
         own = options
         if isinstance(options, Mapping):

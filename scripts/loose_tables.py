@@ -38,7 +38,7 @@ def migrated_table(name: str, table: pd.DataFrame) -> pd.DataFrame | None:
         return _summary(table)
     if name in _MEASURES and "measure" in table:
         return _measures(table, _MEASURES[name])
-    renamed = {column: _renamed(column) for column in table}
+    renamed = {str(column): _renamed(str(column)) for column in table}
     return None if all(a == b for a, b in renamed.items()) else table.rename(columns=renamed)
 
 

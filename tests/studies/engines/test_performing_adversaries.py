@@ -74,25 +74,25 @@ def test_summary_rows_are_what_adversaries_says(outcome: Finished, direct: Adver
     rows = read(outcome.files["summary.parquet"])
     assert rows["exam"].unique().tolist() == ["replacement", "adversaries"]
     at = rows[rows["exam"] == "adversaries"].set_index(["table", "row", "column"])["value"]
-    columns = {"JSD": "jsd", "TVD": "tvd", "same": "same", "accuracy": "accuracy", "F1": "f1"}
-    scale = {"JSD": 1, "TVD": 1}
+    measures = ("jsd", "tvd", "same", "accuracy", "f1")
+    scale = {"jsd": 1, "tvd": 1}
     for point in direct.points().to_dict("records"):
-        for column, measure in columns.items():
-            row, factor = f"λ = {point['lam']:g}", scale.get(column, 100)
-            assert at["adversaries", row, column] == factor * point[measure]
+        for measure in measures:
+            row, factor = f"lambda={point['lam']:g}", scale.get(measure, 100)
+            assert at["adversaries", row, measure] == factor * point[measure]
             beside = factor * point[f"validation_{measure}"]
-            assert at["adversaries", row, f"validation {column}"] == beside
+            assert at["adversaries", row, f"validation_{measure}"] == beside
     yardstick = direct.yardstick().set_index("measure")["mean"]
-    for column, measure in columns.items():
-        expected = scale.get(column, 100) * yardstick[measure]
-        assert at["adversaries_seeds", "mean", column] == expected
-        each = [at["adversaries_seeds", f"seed {seed}", column] for seed in (2, 3)]
+    for measure in measures:
+        expected = scale.get(measure, 100) * yardstick[measure]
+        assert at["adversaries.seeds", "mean", measure] == expected
+        each = [at["adversaries.seeds", f"seed={seed}", measure] for seed in (2, 3)]
         assert sum(each) / 2 == pytest.approx(expected)
     for control in direct.controls().to_dict("records"):
-        for column in ("accuracy", "F1"):
-            value = at["adversaries_controls", control["name"], column]
-            assert value == 100 * control[columns[column]]
-    assert at["adversaries_chosen", "chosen", "λ"] == direct.chosen().lam
+        for measure in ("accuracy", "f1"):
+            value = at["adversaries.controls", control["name"], measure]
+            assert value == 100 * control[measure]
+    assert at["adversaries.chosen", "chosen", "lambda"] == direct.chosen().lam
     assert len(at) == 2 * 10 + 2 + 3 * 5 + 6 * 2
 
 
@@ -114,7 +114,7 @@ def test_a_model_that_was_kept_gives_the_same(
     ends = [lasting(perform(job, small, device="cpu")) for job in jobs]
     assert ends[0] == ends[1]
     tables = set(read(ends[0]["summary.parquet"])["table"])
-    assert not {"adversaries_seeds", "adversaries_controls"} & tables
+    assert not {"adversaries.seeds", "adversaries.controls"} & tables
 
 
 def test_vectors_may_have_another_name_than_when_the_model_was_kept(
@@ -155,7 +155,7 @@ def test_a_store_a_pack_and_what_is_unpacked_have_it(
         assert set(verdict.tables) == {"replacement", "replacement_instances"}
         shown = verdict.summary("adversaries")
         assert shown.index.tolist() == ["λ = 0", "λ = 0.1"]
-        assert verdict.summary("adversaries_controls").shape == (6, 2)
+        assert verdict.summary("adversaries.controls").shape == (6, 2)
         assert "adversaries" in results.tables
 
 

@@ -50,11 +50,11 @@ def by_hand(**also: Any) -> Cell:
     )
 
 
-def test_a_cell_without_adversaries_has_the_key_it_always_had() -> None:
-    """Made by hand and hashed before there were any: older stores are found by such keys."""
+def test_a_cell_without_adversaries_is_the_same_model_and_another_cell() -> None:
+    """The keys are those of rule 2: if they change, stores are not found, and `RULE` has to."""
     cell = by_hand()
-    assert (cell.key, cell.trained) == ("41d9fe8f674f780e", "7a8b28c1d18f160c")
-    assert "adversaries" not in cell.to_json()
+    assert (cell.key, cell.trained) == ("74cca748ed7cb813", "3a965f7fa01a6832")
+    assert cell.to_json()["adversaries"] is None
     assert cell.columns()["adversaries"] is None
     opposed = by_hand(adversaries={"lams": [0.0]})
     assert opposed.key != cell.key

@@ -91,8 +91,8 @@ def test_a_sample_is_that_share_of_the_exams(tmp_path: Path) -> None:
         for n in (10, 20, 1000)
     ]
     ten, twenty, all_of_them = (predicted(cell, made) for cell in cells)
-    assert twenty - ten == pytest.approx(10 * 50 * EXAMS["erasure"][0])
-    assert all_of_them - ten == pytest.approx(90 * 50 * EXAMS["erasure"][0])
+    assert twenty - ten == pytest.approx(10 * 50 * EXAMS["erasure"].cost.token)
+    assert all_of_them - ten == pytest.approx(90 * 50 * EXAMS["erasure"].cost.token)
 
 
 def test_a_search_costs_more(tmp_path: Path) -> None:

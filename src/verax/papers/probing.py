@@ -119,6 +119,7 @@ def _idle(row: Mapping[str, Any]) -> list[str]:
         {name: row[name] for name in deciding if row.get(name) is not None}
         for deciding in (_OF_MODEL, _OF_TRAINING)
     )
+    model.setdefault("sentence_encoder", model.get("encoder", _default("encoder")))
     return idle(ModelOptions(**model), TrainingOptions(**training))
 
 

@@ -27,8 +27,8 @@ from verax.version import __version__
 
 FORMAT = 1
 _OWN_KEYS = {"format", "verax", "model", "classes", "tokeniser", "history"}
-_CONFIG, _VOCABULARY, _WEIGHTS = "config.json", "vocabulary.json", "model.safetensors"
-FILES = {_CONFIG, _VOCABULARY, _WEIGHTS}
+CONFIG, _VOCABULARY, _WEIGHTS = "config.json", "vocabulary.json", "model.safetensors"
+FILES = {CONFIG, _VOCABULARY, _WEIGHTS}
 
 
 def make_classifier(
@@ -57,7 +57,7 @@ def save(model: AttentionClassifier, folder: str | Path) -> None:
 
     def write(target: Path) -> None:
         write_text(
-            target / _CONFIG,
+            target / CONFIG,
             json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         )
         words = json.dumps(list(model.vocabulary.words), ensure_ascii=False, indent=0)
@@ -72,7 +72,7 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
     path = Path(folder)
     if not is_model_folder(path):
         raise VeraxError(f"{folder} is not a saved model: expected a folder that Verax wrote")
-    config = _read_json(path / _CONFIG)
+    config = _read_json(path / CONFIG)
     if config["format"] != FORMAT:
         raise VeraxError(
             f"{folder} has format {config['format']!r}, this Verax reads {FORMAT}: "
@@ -80,7 +80,7 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
         )
     missing = _OWN_KEYS - set(config)
     if missing:
-        raise VeraxError(f"{path / _CONFIG} lacks {', '.join(sorted(missing))}: save it again")
+        raise VeraxError(f"{path / CONFIG} lacks {', '.join(sorted(missing))}: save it again")
     _refuse_unregistered(path, config["model"])
     options = build(ModelOptions, config["model"])
     vocabulary = Vocabulary(_read_json(path / _VOCABULARY))
@@ -103,7 +103,7 @@ def is_model_folder(folder: Path) -> bool:
     """Whether Verax wrote it: other libraries keep a `config.json` beside their weights too."""
     if not all((folder / name).is_file() for name in FILES):
         return False
-    config = _read_json(folder / _CONFIG)
+    config = _read_json(folder / CONFIG)
     return isinstance(config, dict) and {"format", "verax"} <= set(config)
 
 

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from verax.studies.grid.cell import Cell
 
-FACTS = (*("strength_chosen", "verax", "torch", "device", "host", "commit", "started", "finished"),)
+FACTS = ("strength_chosen", "verax", "torch", "device", "commit", "started", "finished")
 
 
 def cell_row(key: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:

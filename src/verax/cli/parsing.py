@@ -81,9 +81,9 @@ def add_exam_options(parser: argparse.ArgumentParser, exams: Mapping[str, type[E
         _add_flags(group, exam.options_class, under=name, shown=taken)
         for old, option in RENAMED_OPTIONS.items():  # examine notes what they are called now
             if option in fields and _flag(old) not in parser._option_string_actions:
-                kind = parser._option_string_actions[_flag(option, name)].type
-                hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-                group.add_argument(_flag(old), type=kind, dest=old, **hidden)
+                now = parser._option_string_actions[_flag(option, name)]
+                hidden: dict[str, Any] = {"dest": old, "type": now.type, "help": argparse.SUPPRESS}
+                group.add_argument(_flag(old), default=argparse.SUPPRESS, **hidden)
                 flags.add(old)
     parser.set_defaults(exam_flags=flags)
 

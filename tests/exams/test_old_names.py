@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,6 +10,7 @@ import pytest
 import verax
 from verax.cli import main
 from verax.models import AttentionClassifier
+from verax.studies.grid.reading import read_study
 
 Make = Callable[..., AttentionClassifier]
 
@@ -73,18 +73,69 @@ def test_an_old_name_of_an_option_of_no_exam_taken_is_refused(
         verax.examine(make_model(), planted, "replacement", spread="gradient")
 
 
+@pytest.fixture(scope="module")
+def folder(planted: verax.Corpus, tmp_path_factory: pytest.TempPathFactory) -> str:
+    where = str(tmp_path_factory.mktemp("models") / "model")
+    verax.train(planted, encoder="none", embedding_size=8, epochs=1).save(where)
+    return where
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "note"),
+    [
+        (
+            ["--exams", "leakage"],
+            ["--exams", "single_token"],
+            "exam 'leakage' is called 'single_token' now",
+        ),
+        (
+            ["--exams", "information", "--words", "12"],
+            ["--exams", "information", "--max-words", "12"],
+            "option 'words' is called 'max_words' now",
+        ),
+        (
+            ["--exams", "dispersion", "--spread", "gradient"],
+            ["--exams", "dispersion", "--entropy-of", "gradient"],
+            "option 'spread' is called 'entropy_of' now",
+        ),
+    ],
+)
 def test_the_command_line_notes_it_in_one_line(
-    planted: verax.Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: str, capsys: pytest.CaptureFixture[str], old: list[str], new: list[str], note: str
 ) -> None:
-    model = verax.train(planted, encoder="none", embedding_size=8, epochs=1)
-    folder = str(tmp_path / "model")
-    model.save(folder)
-    capsys.readouterr()
-    assert main(["examine", folder, "--exams", "leakage"]) == 0
-    old = capsys.readouterr()
-    notes = [line for line in old.err.splitlines() if line.startswith("verax:")]
-    assert notes == ["verax: note: exam 'leakage' is called 'single_token' now"]
-    assert main(["examine", folder, "--exams", "single_token"]) == 0
-    new = capsys.readouterr()
-    assert new.out == old.out
-    assert "note" not in new.err
+    command = ["examine", folder, "--full"]
+    assert main([*command, *old]) == 0
+    before = capsys.readouterr()
+    notes = [line for line in before.err.splitlines() if line.startswith("verax:")]
+    assert notes == [f"verax: note: {note}"]
+    assert main([*command, *new]) == 0
+    after = capsys.readouterr()
+    assert after.out == before.out
+    assert "note" not in after.err
+
+
+def test_old_flags_are_not_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["examine", "--help"])
+    told = capsys.readouterr().out
+    assert "--max-words" in told
+    assert "--words " not in told
+
+
+def test_a_study_by_old_names_is_the_same_study() -> None:
+    study = {"name": "names", "corpora": {"planted": {"documents": 60}}}
+    old = {"leakage": {"curves": 2}, "information": {"words": 12}, "dispersion": {"spread": ""}}
+    new = {"single_token": {"curves": 2}, "information": {"max_words": 12}}
+    with pytest.warns(FutureWarning) as notes:
+        (found,) = read_study({**study, "exams": old}).cells
+    assert sorted(str(note.message) for note in notes) == [
+        "exam 'leakage' is called 'single_token' now",
+        "option 'spread' is called 'entropy_of' now",
+        "option 'words' is called 'max_words' now",
+    ]
+    (cell,) = read_study({**study, "exams": {**new, "dispersion": {"entropy_of": ""}}}).cells
+    assert found == cell
+    assert found.key == cell.key
+    both = {"information": {"words": 12, "max_words": 12}}
+    with pytest.raises(verax.VeraxError, match="unknown option 'words'"):
+        read_study({**study, "exams": both})

@@ -12,10 +12,10 @@ import pytest
 
 import verax
 from verax.cli import main
-from verax.exams.registry import EXAMS, find_place
+from verax.exams.registry import EXAMS, find_place, unregister
 from verax.exams.titles import measure_title
 from verax.models import AttentionClassifier
-from verax.plugins import entry_points_of, load_entry_point
+from verax.plugins import entry_points_of
 from verax.report.report import report_page
 from verax.studies.grid.estimate import predicted
 from verax.studies.grid.reading import read_study
@@ -30,16 +30,14 @@ def installed() -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     patch.syspath_prepend(PACKAGE)
     patch.setenv("PYTHONPATH", str(PACKAGE), prepend=":")
-    for cached in (entry_points_of, load_entry_point):
-        cached.cache_clear()
+    entry_points_of.cache_clear()
     yield
     if "opening" in EXAMS.registered:
-        EXAMS.unregister("opening")
+        unregister("opening")
     patch.undo()
     for name in ("strangers_exam", "strangers_charts"):
         sys.modules.pop(name, None)
-    for cached in (entry_points_of, load_entry_point):
-        cached.cache_clear()
+    entry_points_of.cache_clear()
 
 
 @pytest.fixture(scope="module")

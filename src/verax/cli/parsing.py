@@ -15,7 +15,7 @@ import yaml
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
 from verax.exams.exam import Exam
-from verax.exams.registry import EXAMS
+from verax.exams.registry import EXAMS, RENAMED_OPTIONS
 from verax.options import hints, kind_of, parse
 
 
@@ -79,6 +79,12 @@ def add_exam_options(parser: argparse.ArgumentParser, exams: Mapping[str, type[E
         flags.update(option for option in fields if option not in taken)
         _add_flags(group, exam.options_class, leave_out=taken)
         _add_flags(group, exam.options_class, under=name, shown=taken)
+        for old, option in RENAMED_OPTIONS.items():  # examine notes what they are called now
+            if option in fields and _flag(old) not in parser._option_string_actions:
+                now = parser._option_string_actions[_flag(option, name)]
+                hidden: dict[str, Any] = {"dest": old, "type": now.type, "help": argparse.SUPPRESS}
+                group.add_argument(_flag(old), default=argparse.SUPPRESS, **hidden)
+                flags.add(old)
     parser.set_defaults(exam_flags=flags)
 
 
@@ -86,10 +92,12 @@ def given_exam_options(given: argparse.Namespace, exams: Sequence[str]) -> dict[
     """The options of these exams that a user gave, as keywords of `examine`."""
     values = vars(given)
     options: dict[str, Any] = {}
+    former = {option: old for old, option in RENAMED_OPTIONS.items()}
     for exam in exams:
         for field in dataclasses.fields(EXAMS[exam].options_class):
-            if field.name in values and field.name in given.exam_flags:
-                options[field.name] = values[field.name]
+            for name in (field.name, former.get(field.name)):
+                if name in values and name in given.exam_flags:
+                    options[name] = values[name]
             if f"{exam}.{field.name}" in values:
                 options.setdefault(exam, {})[field.name] = values[f"{exam}.{field.name}"]
     return options

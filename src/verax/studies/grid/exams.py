@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from verax.errors import VeraxError, nearest
-from verax.exams.registry import EXAMS, current_name
+from verax.exams.registry import EXAMS, RENAMED_OPTIONS, current_name, current_option
 from verax.options import build
 from verax.studies.grid.lines import Written
 from verax.studies.grid.problems import Place, Problems
@@ -87,7 +87,9 @@ def _add(
         )
         return
     before = len(problems)
-    options = one_by_one(given, declared(EXAMS[name].options_class), problems)
+    known = declared(EXAMS[name].options_class)
+    given = _by_current_names(given, known)
+    options = one_by_one(given, known, problems)
     found[name] = Asked(name, place, options)
     message = _refusal(name, options) if len(problems) == before else None
     if message is not None:
@@ -97,6 +99,20 @@ def _add(
             if _refusal(name, {n: v for n, v in options.items() if n != option}) != message
         ]
         problems.add(message, *(guilty or [place]))
+
+
+def _by_current_names(given: Written, known: Collection[str]) -> Written:
+    """Options by the names they have now; a note where one was renamed."""
+    names = {name: name for name in given.value}
+    for name in given.value:
+        now = RENAMED_OPTIONS.get(name)
+        if name not in known and now in known and now not in names:
+            names[name] = current_option(name)
+    return replace(
+        given,
+        value={names[name]: part for name, part in given.value.items()},
+        keys={names[name]: place for name, place in given.keys.items()},
+    )
 
 
 def _refusal(name: str, options: Mapping[str, Any]) -> str | None:

@@ -123,8 +123,7 @@ def _posthoc(cell: Cell, corpus: verax.Corpus, told: dict[str, Any]) -> dict[str
     model = verax.train(corpus, seed=cell.seed, **cell.options, **told)
     verdict = verax.examine(model, corpus, "adversary", seed=cell.seed, search=True)
     numbers = verdict.summary()
-    keys = numbers["table"] + ": " + numbers["row"] + ": " + numbers["column"]
-    found = dict(zip(keys, numbers["value"].tolist(), strict=True))
+    found = dict(zip(numbers["measure"], numbers["value"].tolist(), strict=True))
     table = verdict.tables["adversary"]
     jsd = table[table["measure"] == "jsd"]
     for (epsilon, by), part in jsd.groupby(["epsilon", "by"], observed=True):
@@ -216,9 +215,8 @@ def show(frame: pd.DataFrame) -> None:
         print(means.to_string(float_format="%.3f"))
     posthoc = wide[wide["study"] == "posthoc"]
     if len(posthoc):
-        columns = [
-            c for c in posthoc.columns if c.startswith(("adversary: ", "adversary_search: "))
-        ]
+        shown = ("adversary.epsilon", "adversary.any_output", "adversary.search.")
+        columns = [c for c in posthoc.columns if c.startswith(shown)]
         groups = ["corpus", "kind", "projection"]
         means = posthoc.groupby(groups)[
             ["F1", "seconds", "farther than certified", *columns]

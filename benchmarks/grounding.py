@@ -128,10 +128,9 @@ def run(job: tuple[Cell, argparse.Namespace]) -> pd.DataFrame:
 
 
 def _means(verdict: verax.Verdict) -> dict[str, float]:
-    """Every number of the summary."""
+    """Every number of the summary, by its id."""
     numbers = verdict.summary()
-    keys = numbers["table"] + ": " + numbers["row"] + ": " + numbers["column"]
-    return dict(zip(keys, numbers["value"].tolist(), strict=True))
+    return dict(zip(numbers["measure"], numbers["value"].tolist(), strict=True))
 
 
 def _information(verdict: verax.Verdict) -> dict[tuple[str, str], float]:
@@ -180,13 +179,13 @@ def chosen(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 SHOWN = {
-    "F1": "replacement: trained: F1",
-    "Δ uniform": "replacement: uniform: Δ F1",
-    "Δ permuted": "replacement: permuted (10 draws): Δ F1",
-    "survive Un": "replacement: uniform: decisions that survive",
-    "survive Pm": "replacement: permuted (10 draws): decisions that survive",
-    "alone": "single_token: correct decisions: a token alone",
-    "pooled": "single_token: correct decisions: pooled over tokens",
+    "F1": "replacement.trained.f1",
+    "Δ uniform": "replacement.uniform.delta_f1",
+    "Δ permuted": "replacement.permuted.delta_f1",
+    "survive Un": "replacement.uniform.survival",
+    "survive Pm": "replacement.permuted.survival",
+    "alone": "single_token.correct.mean_probability",
+    "pooled": "single_token.correct.pooled_probability",
     "MI frequent": "train frequent information",
     "− shuffled": "train frequent difference",
     "kept": "train frequent kept",

@@ -58,6 +58,9 @@ PROJECTIONS: dict[str, dict[str, Any]] = {
 FEW = 4
 """Items of a document looked at for the Frobenius norm, which takes a pass a dimension."""
 
+DOUBLED = ("dispersion.entropy.gradient.mean", "dispersion.entropy.influence@norm.mean")
+"""Measured again in double precision."""
+
 
 def run(job: tuple[str, str, int, argparse.Namespace]) -> tuple[pd.DataFrame, pd.DataFrame]:
     name, projection, seed, given = job
@@ -87,7 +90,7 @@ def run(job: tuple[str, str, int, argparse.Namespace]) -> tuple[pd.DataFrame, pd
         **told,
     )
     extra = measures_of(few)
-    parts.append(extra[extra["measure"].str.startswith("entropy: influence")])
+    parts.append(extra[extra["measure"].str.startswith("dispersion.entropy.influence")])
     exact = verax.examine(
         model.double(),
         corpus,
@@ -98,10 +101,10 @@ def run(job: tuple[str, str, int, argparse.Namespace]) -> tuple[pd.DataFrame, pd
         **told,
     )
     doubled = measures_of(exact)
-    doubled = doubled[doubled["measure"].isin(["entropy: gradient", "entropy: influence (norm)"])]
-    parts.append(doubled.assign(measure=doubled["measure"] + ", double precision"))
+    doubled = doubled[doubled["measure"].isin(DOUBLED)]
+    parts.append(doubled.assign(measure=doubled["measure"] + "@double"))
     boundaries = verdict.tables["dispersion"].query("of == 'gradient' and measure == 'boundaries'")
-    columns = {"measure": "gradient at SOS and EOS", "value": boundaries["value"]}
+    columns = {"measure": "dispersion.entropy.gradient.boundaries", "value": boundaries["value"]}
     parts.append(pd.DataFrame(columns))
     instances = pd.concat(parts, ignore_index=True)
     rows = [

@@ -97,7 +97,7 @@ def main() -> None:
             pd.concat(done, ignore_index=True).to_parquet(given.out, index=False)
     frame = pd.concat(done, ignore_index=True).sort_values("architecture", kind="stable")
     for name in ("contingency", "fraction", "mass", "excess", "pairs"):
-        part = frame[frame["table"] == name]
+        part = frame[frame["table"] == f"erasure.{name}"]
         shown = part.pivot(index=["architecture", "row"], columns="column", values="value")
         print(f"\n{name}\n{shown[list(dict.fromkeys(part['column']))].round(3).to_string()}")
 

@@ -15,6 +15,9 @@ from verax.corpora.encoded import EncodedDocuments, encode
 from verax.corpora.vocabulary import Vocabulary
 from verax.models import AttentionClassifier, ModelOptions, make_classifier
 
+collect_ignore = ["strangers"]
+"""A package of its own, which tests put on the path."""
+
 settings.register_profile("verax", deadline=None, derandomize=True)
 settings.load_profile("verax")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,13 @@ import pytest
 
 import verax
 from verax.cli import main
+from verax.importance import IMPORTANCES
+from verax.models.encoders import ENCODERS
+from verax.models.projections import PROJECTIONS
+from verax.plugins import Registry
 
 ROOT = Path(__file__).parent.parent
+REGISTRIES: tuple[Registry[Any], ...] = (ENCODERS, PROJECTIONS, IMPORTANCES)
 PAGES = ["README.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
 
 
@@ -22,6 +28,17 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
+@pytest.fixture
+def registries() -> Iterator[None]:
+    """What an example registers is taken out again."""
+    before = {id(registry): set(registry.registered) for registry in REGISTRIES}
+    yield
+    for registry in REGISTRIES:
+        for name in set(registry.registered) - before[id(registry)]:
+            registry.unregister(name)
+
+
+@pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")])
 def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -6,6 +6,8 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 import verax
 from verax.progress import Display, Progress, Reporting, shown
 
@@ -98,3 +100,17 @@ def test_a_display_changes_no_result() -> None:
     ]
     first, second = (model.state_dict() for model in models)
     assert all(first[name].equal(second[name]) for name in first)
+
+
+def test_one_bar_shows_what_is_told_and_forgets_a_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    with Progress() as display:
+        display.tell("epoch 1/2", 3, 10, "loss 0.5")
+        (task,) = display._bars.tasks
+        assert (task.description, task.completed, task.total) == ("epoch 1/2", 3, 10)
+        display.tell("writing")
+        (task,) = display._bars.tasks
+        assert (task.description, task.completed, task.total) == ("writing", 0, None)
+    with Progress(False) as display:
+        display.tell("epoch 1/2", 3, 10)
+        assert not display._bars.tasks

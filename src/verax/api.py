@@ -1,9 +1,14 @@
 """What `verax` offers, imported: with torch, which takes seconds."""
 
+import verax.functional as functional
+import verax.report as report
 from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
-from verax.exams import Verdict, examine
+from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
+from verax.importance import IMPORTANCES
 from verax.models import AttentionClassifier, Trace, load
+from verax.opening import open_path as open
+from verax.results import Result
 from verax.studies import (
     Adversaries,
     Comparison,
@@ -19,11 +24,16 @@ from verax.training import train
 from verax.version import __version__
 
 __all__ = [
+    "EXAMS",
+    "IMPORTANCES",
     "Adversaries",
     "AttentionClassifier",
     "Comparison",
     "Corpus",
     "Documents",
+    "Exam",
+    "Judgement",
+    "Result",
     "StudyResults",
     "Sweep",
     "Trace",
@@ -33,9 +43,13 @@ __all__ = [
     "adversaries",
     "compare",
     "examine",
+    "functional",
     "load",
     "load_corpus",
+    "load_verdict",
+    "open",
     "open_study",
+    "report",
     "run_study",
     "sweep",
     "train",

@@ -8,12 +8,13 @@ names with the nearest valid one and values of the wrong kind with the kind expe
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import numbers
 import os
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from verax.errors import VeraxError, nearest
@@ -28,7 +29,7 @@ def option(
     default: Any,
     help: str,
     *,
-    choices: Sequence[str] | None = None,
+    choices: Collection[str] | None = None,
     minimum: float | None = None,
     maximum: float | None = None,
     below: float | None = None,
@@ -37,11 +38,12 @@ def option(
 ) -> Any:
     """A dataclass field with what its flag, its help text and its checks need.
 
+    `choices` may be a collection that grows, such as a registry: it is asked anew each time.
     `also` are words that may stand in place of a number.
     """
     metadata = {
         "help": help,
-        "choices": tuple(choices) if choices else None,
+        "choices": choices,
         "minimum": minimum,
         "maximum": maximum,
         "below": below,
@@ -66,6 +68,20 @@ def hints(cls: type) -> dict[str, Any]:
 def names(*classes: type) -> list[str]:
     """Every option name of these dataclasses, in order of declaration."""
     return [f.name for cls in classes for f in dataclasses.fields(cls)]
+
+
+def show_options(function: Callable[..., Any], *classes: type) -> None:
+    """Let `help` see the options behind `**options`; type checkers read the annotation."""
+    signature = inspect.signature(function)
+    keep = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    more = [
+        inspect.Parameter(
+            f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type
+        )
+        for cls in classes
+        for f in dataclasses.fields(cls)
+    ]
+    function.__signature__ = signature.replace(parameters=[*keep, *more])  # type: ignore[attr-defined]
 
 
 def build(cls: Callable[..., T], values: Mapping[str, Any], also_valid: Sequence[str] = ()) -> T:

@@ -40,11 +40,10 @@ def entry_points_of(group: str) -> Mapping[str, EntryPoint]:
 
 
 def load_entry_points(group: str) -> dict[str, object]:
-    """What all entry points of a group refer to, by name, each imported once."""
+    """What all entry points of a group refer to, by name, all of them imported."""
     return {name: load_entry_point(group, name) for name in entry_points_of(group)}
 
 
-@cache
 def load_entry_point(group: str, name: str) -> object:
     """What one entry point refers to; `VeraxError` names the distribution if it does not import."""
     entry = entry_points_of(group)[name]

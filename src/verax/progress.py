@@ -60,7 +60,7 @@ class Progress:
             transient=True,
             disable=not (wanted and console.is_terminal),
         )
-        self._training: Any = None
+        self._task: Any = None
 
     def __enter__(self) -> Progress:
         self._bars.start()
@@ -94,12 +94,18 @@ class Progress:
 
     def step(self, step: Any) -> None:
         """Show a training step (see `verax.training.loop.Step`)."""
+        self.tell(*_told(step))
+
+    def tell(self, what: str, done: int = 0, total: int | None = None, note: str = "") -> None:
+        """Show on one bar what is done, and how far it is; without a total how far is open."""
         if self._bars.disable:
             return
-        if self._training is None:
-            self._training = self._bars.add_task("training", total=None, note="")
-        what, done, total, note = _told(step)
-        self._bars.update(self._training, description=what, completed=done, total=total, note=note)
+        if self._task is None:
+            self._task = self._bars.add_task(what, total=None, note="")
+        for task in self._bars.tasks:
+            if task.id == self._task:
+                task.total = total  # `update` takes None for no change
+        self._bars.update(self._task, description=what, completed=done, note=note)
 
 
 class Reporting:

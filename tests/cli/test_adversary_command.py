@@ -101,9 +101,10 @@ def test_prints_every_part_and_writes_every_number(
         start = f"{name} {percent(row['f1'])} {percent(row['accuracy'])} "
         assert any(line.startswith(start) for line in lines)
     assert "95% intervals, over seeds" in out
-    assert lines[-1] == "saved in out/"
+    assert lines[-2:] == ["saved in out/", "to look at: out/report.html"]
+    assert "The chosen adversary" in Path("out/report.html").read_text(encoding="utf-8")
     assert sorted(p.name for p in Path().iterdir()) == ["out", "out.models"]
-    manifest = json.loads(Path("out/adversaries.json").read_text())
+    manifest = json.loads(Path("out/manifest.json").read_text())
     assert (manifest["retrain"], manifest["base"]["name"]) == ([5], base)
     assert manifest["others"] == [{"name": str(models / "seed1"), "seed": 1}]
 

@@ -86,10 +86,11 @@ def test_prints_every_exam_and_writes_every_number(capsys: pytest.CaptureFixture
     assert "over seeds (Welch's)" in out
     wrong = expected.excluded().query("reason == 'wrong decision'")
     assert not len(wrong) or "left out of alone; agreeing; confidence: wrong decision" in out
-    assert shown[-1] == "saved in out"
+    assert shown[-2:] == ["saved in out", "to look at: out/report.html"]
+    assert "grounding=residual" in Path("out/report.html").read_text(encoding="utf-8")
     kept = pd.read_parquet("out/table.parquet")
     pd.testing.assert_frame_equal(kept, expected.table(), check_dtype=False)
-    manifest = json.loads(Path("out/comparison.json").read_text())
+    manifest = json.loads(Path("out/manifest.json").read_text())
     assert list(manifest["groups"]) == expected.groups
     assert manifest["options"]["replacement"] == {"permutations": 2}
 
@@ -103,9 +104,10 @@ def test_names_verdicts_and_one_model_each(capsys: pytest.CaptureFixture[str]) -
     assert "plain (the reference): 1 model, seed 0" in out
     assert "over documents, paired" in out
     assert sorted(p.name for p in Path("out").iterdir()) == [
-        "comparison.json",
         "excluded.parquet",
         "instances.parquet",
+        "manifest.json",
+        "report.html",
         "table.parquet",
         "values.parquet",
     ]
@@ -124,6 +126,7 @@ def test_the_tokens_of_a_text(capsys: pytest.CaptureFixture[str]) -> None:
     models = {"a": verax.load("none0"), "b": verax.load("residual0")}
     curves = token_curves(models, text)
     pd.testing.assert_frame_equal(pd.read_parquet("out/curves.parquet"), curves)
+    assert "One text" in Path("out/report.html").read_text(encoding="utf-8")
     for place, word in enumerate(text.split()):
         own = [curves[curves["model"] == name].iloc[place]["p"] for name in models]
         assert f"{word} {own[0]:.3f} {own[1]:.3f}" in shown
@@ -137,7 +140,7 @@ def test_the_tokens_of_a_text(capsys: pytest.CaptureFixture[str]) -> None:
 def test_another_corpus_and_split(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["compare", "none0", "residual0", "--corpus", "planted", "--documents", "60", *EXAMS]
     assert main([*command, "--split", "train", "--sample", "9", "--out", "out"]) == 0
-    manifest = json.loads(Path("out/comparison.json").read_text())
+    manifest = json.loads(Path("out/manifest.json").read_text())
     assert (manifest["split"], manifest["documents"], manifest["sampled_from"]) == ("train", 9, 40)
     assert "none0, 9 documents" in capsys.readouterr().out
 

@@ -9,7 +9,7 @@ import pytest
 
 import verax
 from verax.cli import main
-from verax.exams.verdict import REPORT, is_only_a_verdict
+from verax.results import REPORT
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_examine_writes_a_report_last_and_may_replace_it(
         assert main([*command, "--out", str(tmp_path / "v")]) == 0
     page = (tmp_path / "v" / REPORT).read_text(encoding="utf-8")
     assert 'id="stand-root"' in page
-    assert is_only_a_verdict(tmp_path / "v")
+    assert verax.Verdict.owns(tmp_path / "v")
     assert REPORT in capsys.readouterr().out
 
 
@@ -115,7 +115,10 @@ def test_a_model_and_several_that_are_no_verdicts_are_refused(
 ) -> None:
     verax.train(planted, encoder="none", epochs=1).save(tmp_path / "model")
     assert main(["report", str(tmp_path / "model")]) == 2
-    assert "model is a model: examine it, and give the verdict" in capsys.readouterr().err
+    assert (
+        "model is a model, which verax.load opens: to see results, examine it, and give the"
+        in capsys.readouterr().err
+    )
     verax.sweep(planted, [0, 0.5], encoder="none", epochs=1).save(tmp_path / "sweep")
     assert main(["report", str(saved / "soft"), str(tmp_path / "sweep")]) == 2
     assert "is no verdict: several can be shown only if all are" in capsys.readouterr().err

@@ -11,7 +11,6 @@ from refused import refusal
 
 import verax
 from verax.cli import main
-from verax.exams import load_verdict
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -34,7 +33,7 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*given: object, **options: object) -> None:
         raise AssertionError("a model was trained")
 
-    monkeypatch.setattr("verax.studies.sweep.train", never)
+    monkeypatch.setattr("verax.studies.engines.performing.train", never)
 
 
 def test_prints_both_tables_and_writes_every_number(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,14 +76,18 @@ def test_prints_both_tables_and_writes_every_number(capsys: pytest.CaptureFixtur
         )
         assert f"{measure} {numbers}" in lines
     assert "over seeds" in out
-    assert lines[-1] == "saved in out"
+    assert lines[-2:] == ["saved in out", "to look at: out/report.html"]
+    assert "Along λ" in Path("out/report.html").read_text(encoding="utf-8")
     pd.testing.assert_frame_equal(pd.read_parquet("out/instances.parquet"), expected.instances)
     pd.testing.assert_frame_equal(pd.read_parquet("out/points.parquet"), points)
-    manifest = json.loads(Path("out/sweep.json").read_text())
+    manifest = json.loads(Path("out/manifest.json").read_text())
     assert manifest["lams"] == [-3, 0, 0.5]
     assert manifest["seeds"] == [0, 1]
-    assert len(list(Path("out.points").iterdir())) == 6
-    assert load_verdict("out.points/lam-3-seed1").manifest["model"]["options"]["lam"] == -3
+    study = verax.open("out.points")
+    assert isinstance(study, verax.StudyResults)
+    assert study.counts == {"done": 6}
+    (verdict,) = study.verdicts(lam=-3.0, seed=1).values()
+    assert verdict.manifest["model"]["options"]["lam"] == -3
 
 
 def test_a_finished_sweep_is_not_trained_again(
@@ -97,7 +100,7 @@ def test_a_finished_sweep_is_not_trained_again(
     def never(*given: object, **options: object) -> None:
         raise AssertionError("a model was trained")
 
-    monkeypatch.setattr("verax.studies.sweep.train", never)
+    monkeypatch.setattr("verax.studies.engines.performing.train", never)
     assert main(command) == 0
     assert capsys.readouterr().out == first
     assert "over documents" in first
@@ -113,13 +116,13 @@ def test_an_interruption_is_told_and_nothing_is_half_written(
             raise KeyboardInterrupt
         return train(corpus, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("verax.studies.sweep.train", stopped)
+    monkeypatch.setattr("verax.studies.engines.performing.train", stopped)
     command = ["sweep", "planted", "--lams", "-1,0.5", *QUICK, "--out", "out"]
     assert main(command) == 130
     assert "what was finished is kept" in capsys.readouterr().err
     assert sorted(p.name for p in Path().iterdir()) == ["out.points"]
-    assert [p.name for p in Path("out.points").iterdir()] == ["lam-1-seed0"]
-    monkeypatch.setattr("verax.studies.sweep.train", train)
+    assert verax.open_study("out.points").counts == {"done": 1, "missing": 1}
+    monkeypatch.setattr("verax.studies.engines.performing.train", train)
     assert main(command) == 0
     assert sorted(p.name for p in Path().iterdir()) == ["out", "out.points"]
 
@@ -127,7 +130,9 @@ def test_an_interruption_is_told_and_nothing_is_half_written(
 def test_a_sample_of_another_split(capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--split", "train", "--sample", "6", "--max-tokens", "50", "--out", "out"]
     assert main(["sweep", "planted", "--lams", "0", *QUICK, *flags]) == 0
-    manifest = load_verdict("out.points/lam0-seed0").manifest
+    study = verax.open_study("out.points")
+    (verdict,) = study.verdicts().values()
+    manifest = verdict.manifest
     assert (manifest["split"], manifest["documents"], manifest["sampled_from"]) == ("train", 6, 40)
     out = capsys.readouterr().out
     assert "–" in out  # one λ has no correlation

@@ -14,6 +14,7 @@ import pytest
 import torch
 from looked_up import corpus_of, look_up_model
 from scipy.special import expit, rel_entr
+from summaries import numbers
 from torch import Tensor, nn
 
 import verax
@@ -21,11 +22,11 @@ from verax.exams import load_verdict
 from verax.exams.adversary import Adversary, most_divergent
 from verax.exams.adversary import exam as exam_module
 from verax.exams.adversary.exam import AdversaryExam, AdversaryOptions
-from verax.exams.adversary.summary import ONE, row_of, summarise
+from verax.exams.adversary.measures import epsilon_row
+from verax.exams.adversary.summary import summarise
 from verax.exams.tables import wide
 from verax.models import AttentionClassifier
 from verax.models.counterfactual import permuted
-from verax.studies.measures import document_measures
 
 Make = Callable[..., AttentionClassifier]
 WORDS = {"a": (math.log(4), -2.0), "b": (math.log(2), -5.0), "c": (0.0, 8.0)}
@@ -143,8 +144,8 @@ def test_a_search_never_gets_farther(
         assert (certified == (bound - best <= 1e-12)).all()
         if classes == 2:
             assert certified.all()
-    table = found.summary("adversary_search")
-    assert (table["at best"] >= -1e-12).all()
+    table = numbers(found, "adversary.search")
+    assert (table["smallest_gap"] >= -1e-12).all()
 
 
 def test_a_search_beyond_a_certificate_would_show(
@@ -159,7 +160,7 @@ def test_a_search_beyond_a_certificate_would_show(
 
     monkeypatch.setattr(exam_module, "most_divergent", short)
     found = verax.examine(make_model(), planted, "adversary", search=True, sample=10)
-    assert (found.summary("adversary_search")["at best"] < 0).all()
+    assert (numbers(found, "adversary.search")["smallest_gap"] < 0).all()
     for epsilon in EPSILONS:
         assert (np.array(of(found, "jsd", epsilon, "search")) > of(found, "jsd", epsilon)).any()
 
@@ -257,23 +258,24 @@ def test_every_cell_is_what_its_head_says(make_model: Make, planted: verax.Corpu
     told = {"search": True, "search_steps": 30, "epsilons": "0,0.05,0.1,0.5"}
     found = verax.examine(model, corpus, "adversary", **told)  # type: ignore[arg-type]
     shown, searched, groups = (
-        found.summary(f"adversary{name}") for name in ("", "_search", "_groups")
+        numbers(found, f"adversary{name}") for name in ("", ".search", ".groups")
     )
     for epsilon in (0.0, 0.05, 0.1, 0.5):
-        row = row_of(epsilon)
-        assert shown.loc[row, "at most"] == pytest.approx(
+        row = epsilon_row(epsilon)
+        assert shown.loc[row, "upper_bound"] == pytest.approx(
             np.mean(of(found, "upper_bound", epsilon))
         )
-        assert shown.loc[row, "|Δp|"] == pytest.approx(np.mean(of(found, "change", epsilon)))
+        assert shown.loc[row, "change"] == pytest.approx(np.mean(of(found, "change", epsilon)))
         certified = 100 * np.mean(of(found, "certified", epsilon))
         assert shown.loc[row, "certified"] == pytest.approx(certified)
         values = np.array(of(found, "jsd", epsilon, "search"))
-        assert searched.loc[row, "JSD"] == pytest.approx(values.mean())
-        assert searched.loc[row, "nothing found"] == pytest.approx(100 * (values == 0).mean())
-        assert (f"JSD, {row}" in groups.columns) == (epsilon <= 0.1)
-    assert searched.loc["ε = 0", "nothing found"] == 100
+        assert searched.loc[row, "jsd"] == pytest.approx(values.mean())
+        assert searched.loc[row, "nothing_found"] == pytest.approx(100 * (values == 0).mean())
+        assert (f"jsd@{row}" in groups.columns) == (epsilon <= 0.1)
+    assert searched.loc["epsilon=0", "nothing_found"] == 100
     cells = found.summary()
-    jsd = cells[cells["column"] == "JSD"]
+    jsd = cells[cells["column"] == "jsd"]
+    assert len(jsd) == 8
     assert (jsd["low"] >= 0).all()
     assert (jsd["high"] <= math.log(2)).all()
 
@@ -285,55 +287,55 @@ def test_the_summary_is_of_the_tables(make_model: Make, planted: verax.Corpus) -
         model.attention.alignment.query.weight.mul_(300)
     found = verax.examine(model, planted, "adversary", search=True, search_steps=5)
     instances = wide(found.tables["adversary_instances"])
-    shown = found.summary("adversary")
-    groups = found.summary("adversary_groups")
-    assert shown.index.tolist() == [*map(row_of, EPSILONS[:-1]), "any output"]
+    shown = numbers(found, "adversary")
+    groups = numbers(found, "adversary.groups")
+    assert shown.index.tolist() == [*map(epsilon_row, EPSILONS[:-1]), "any_output"]
     for epsilon in EPSILONS:
-        row = shown.loc[row_of(epsilon)]
+        row = shown.loc[epsilon_row(epsilon)]
         values, kept, right = (np.array(of(found, n, epsilon)) for n in ("jsd", "kept", "correct"))
-        assert row["JSD"] == pytest.approx(values.mean())
+        assert row["jsd"] == pytest.approx(values.mean())
         assert row["sd"] == pytest.approx(values.std(ddof=1))
         assert row["median"] == pytest.approx(np.median(values))
-        assert row["JSD > 0.5"] == pytest.approx(100 * (values > 0.5).mean())
-        assert row["decisions kept"] == pytest.approx(100 * kept.mean())
+        assert row["far"] == pytest.approx(100 * (values > 0.5).mean())
+        assert row["decisions_kept"] == pytest.approx(100 * kept.mean())
         assert row["accuracy"] == pytest.approx(100 * right.mean())
         gain = 100 * (right.mean() - instances["correct"].mean())
-        assert row["Δ accuracy"] == pytest.approx(gain, abs=1e-9)
+        assert row["delta_accuracy"] == pytest.approx(gain, abs=1e-9)
         searched = np.array(of(found, "jsd", epsilon, "search"))
-        gap = found.summary("adversary_search").loc[row_of(epsilon)]
-        assert gap["short of the bound"] == pytest.approx((values - searched).mean())
-        assert gap["at worst"] == pytest.approx((values - searched).max())
+        gap = numbers(found, "adversary.search").loc[epsilon_row(epsilon)]
+        assert gap["gap"] == pytest.approx((values - searched).mean())
+        assert gap["largest_gap"] == pytest.approx((values - searched).max())
     place = pd.cut(instances["max_weight"], [0, 0.25, 0.5, 0.75, 1.01], right=False, labels=False)
-    names = ["0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1"]
+    names = ["0-0.25", "0.25-0.5", "0.5-0.75", "0.75-1"]
     at = np.array(of(found, "jsd", 0.05))
     seen = 0
     for number, name in enumerate(names):
         for decided in (0, 1):
             chosen = ((place == number) & (instances["decision"] == decided)).to_numpy()
             if not chosen.any():
-                assert f"class {decided}, max α {name}" not in groups.index
+                assert f"class={decided},max_weight={name}" not in groups.index
                 continue
-            row = groups.loc[f"class {decided}, max α {name}"]
+            row = groups.loc[f"class={decided},max_weight={name}"]
             assert row["documents"] == chosen.sum()
-            assert row["JSD, ε = 0.05"] == pytest.approx(at[chosen].mean())
-            assert row["> 0.5, ε = 0.05"] == pytest.approx(100 * (at[chosen] > 0.5).mean())
-            assert row["permuted |Δŷ|"] == pytest.approx(instances["permuted"][chosen].mean())
+            assert row["jsd@epsilon=0.05"] == pytest.approx(at[chosen].mean())
+            assert row["far@epsilon=0.05"] == pytest.approx(100 * (at[chosen] > 0.5).mean())
+            assert row["permuted_change"] == pytest.approx(instances["permuted"][chosen].mean())
             unmoved = (instances["permuted"][chosen] < 0.05).mean()
-            assert row["permuted < 0.05"] == pytest.approx(100 * unmoved)
+            assert row["permuted_unmoved"] == pytest.approx(100 * unmoved)
             seen += 1
     assert seen >= 3
     assert groups.loc["all", "documents"] == len(instances)
-    assert "JSD, ε = 0.25" not in groups.columns
+    assert "jsd@epsilon=0.25" not in groups.columns
 
 
 def test_documents_of_one_item_are_counted_and_left_out() -> None:
     found = by_hand()
-    assert found.summary("adversary_documents").loc[ONE, "value"] == 2
-    assert found.summary("adversary_groups").loc["all", "documents"] == 2
+    assert found.value("adversary.documents.one_item") == 2
+    assert found.value("adversary.groups.all.documents") == 2
     mean = np.mean(of(found, "jsd", 0.1)[:2])
-    assert found.summary("adversary").loc["ε = 0.1", "JSD"] == pytest.approx(mean)
-    measures = document_measures(found)
-    left_out = measures[measures["measure"] == "adversary: jsd, ε 0.1"]
+    assert found.value("adversary.epsilon=0.1.jsd") == pytest.approx(mean)
+    values = found.document_values()
+    left_out = values[values["measure"] == "adversary.epsilon=0.1.jsd"]
     assert left_out["reason"].isna().tolist() == [True, True, False, False]
     assert left_out["reason"].tolist()[2:] == ["one item"] * 2
 
@@ -341,13 +343,13 @@ def test_documents_of_one_item_are_counted_and_left_out() -> None:
 def test_where_one_class_is_decided_for_its_rows_are_not_repeated() -> None:
     corpus = corpus_of(["a b c", "a b", "a a b"])
     found = verax.examine(look_up_model(WORDS), corpus, "adversary")
-    assert not any("class" in row for row in found.summary("adversary_groups").index)
+    assert not any("class" in row for row in numbers(found, "adversary.groups").index)
 
 
 def test_nothing_but_single_words() -> None:
     corpus = corpus_of(["a", "b"], labels=[0, 0])
     found = verax.examine(look_up_model(WORDS), corpus, "adversary")
-    assert found.summary("adversary_documents").loc[ONE, "value"] == 2
+    assert found.value("adversary.documents.one_item") == 2
     assert "adversary" not in set(found.summary()["table"])
 
 
@@ -378,7 +380,7 @@ def test_without_labels_there_is_no_accuracy(make_model: Make, planted: verax.Co
         exam.see(model, trace)
     shown = summarise(exam.tables())
     assert "accuracy" not in set(shown["column"]) | set(shown["row"])
-    assert shown[shown["column"] == "JSD"]["value"].notna().all()
+    assert shown[shown["column"] == "jsd"]["value"].notna().tolist() == [True] * 6
 
 
 @pytest.mark.parametrize("given", ["", ",", "0.1,-0.1", "1.5", "much", "nan"])
@@ -398,10 +400,10 @@ def test_a_comparison_judges_by_what_keeping_the_output_costs(
     models = {"softmax": make_model(), "sparse": make_model(projection="sparsemax")}
     found = verax.compare(models, planted, exams=["adversary"], sample=30)
     better = found.table().set_index("measure")["better"]
-    assert better["adversary: jsd, ε 0.05"] == ""
-    assert better["adversary: held, ε 0.05"] == "higher"
-    assert better["adversary: permuted"] == "higher"
-    assert "adversary: held, ε 1" not in better.index
+    assert better["adversary.epsilon=0.05.jsd"] == ""
+    assert better["adversary.epsilon=0.05.constraint_cost"] == "higher"
+    assert better["adversary.groups.all.permuted_change"] == "higher"
+    assert "adversary.any_output.constraint_cost" not in better.index
 
 
 def test_what_is_held_back(make_model: Make, planted: verax.Corpus) -> None:
@@ -414,11 +416,11 @@ def test_what_is_held_back(make_model: Make, planted: verax.Corpus) -> None:
     held = farthest - np.array(of(found, "jsd", 0.01))
     assert (held >= -1e-12).all()
     assert held.max() > 0
-    shown = found.summary("adversary")["held back"]
-    assert shown["ε = 0.01"] == pytest.approx(held.mean())
-    assert shown["any output"] == pytest.approx(0, abs=1e-12)
-    measures = document_measures(found).query("measure == 'adversary: held, ε 0.01'")["value"]
-    assert np.allclose(measures, held)
+    shown = numbers(found, "adversary")["constraint_cost"]
+    assert shown["epsilon=0.01"] == pytest.approx(held.mean())
+    assert shown["any_output"] == pytest.approx(0, abs=1e-12)
+    values = found.document_values().set_index("measure")["value"]
+    assert np.allclose(values["adversary.epsilon=0.01.constraint_cost"], held)
 
 
 def test_epsilons_next_to_each_other_are_told_apart(
@@ -426,5 +428,5 @@ def test_epsilons_next_to_each_other_are_told_apart(
 ) -> None:
     close = "0.1,0.1000001,0.99999999"
     found = verax.examine(make_model(), planted, "adversary", sample=5, epsilons=close)
-    rows = ["ε = 0.1", "ε = 0.1000001", "ε = 0.99999999"]
-    assert found.summary("adversary").index.tolist() == rows
+    rows = ["epsilon=0.1", "epsilon=0.1000001", "epsilon=0.99999999"]
+    assert numbers(found, "adversary").index.tolist() == rows

@@ -6,9 +6,9 @@ import os
 
 import numpy as np
 import pytest
+from summaries import numbers
 
 import verax
-from verax.exams.adversary.summary import ONE
 from verax.training import divergences, train_adversary
 
 pytestmark = pytest.mark.skipif(
@@ -41,8 +41,8 @@ def test_no_search_on_sst_gets_beyond_the_certificate(
     assert best.shape == (60, 6)
     assert (searched <= best + 1e-10).all()
     assert (np.diff(best, axis=1) >= -1e-12).all()  # epsilons rise
-    assert (verdict.summary("adversary")["certified"] == 100).all()
-    assert (verdict.summary("adversary_search")["at best"] >= -1e-10).all()
+    assert (numbers(verdict, "adversary")["certified"] == 100).all()
+    assert (numbers(verdict, "adversary.search")["smallest_gap"] >= -1e-10).all()
     assert searched.mean() < best.mean()
 
 
@@ -50,11 +50,11 @@ def test_five_classes_of_yelp_are_bounded_from_both_sides() -> None:
     corpus = verax.load_corpus("yelp", limit=300)
     model = verax.train(corpus, encoder="conv", epochs=1)
     verdict = verax.examine(model, corpus, "adversary", sample=20, search=True, search_steps=50)
-    shown = verdict.summary("adversary")
-    assert (shown["JSD"] <= shown["at most"] + 1e-12).all()
-    assert shown.loc["any output", "certified"] == 100
-    left_out = verdict.summary("adversary_documents").loc[ONE, "value"]
-    assert verdict.summary("adversary_groups").loc["all", "documents"] + left_out == 20
+    shown = numbers(verdict, "adversary")
+    assert (shown["jsd"] <= shown["upper_bound"] + 1e-12).all()
+    assert shown.loc["any_output", "certified"] == 100
+    left_out = verdict.value("adversary.documents.one_item")
+    assert verdict.value("adversary.groups.all.documents") + left_out == 20
 
 
 def test_an_adversary_of_sst_attends_elsewhere(sst: verax.Corpus) -> None:

@@ -13,10 +13,12 @@ import torch
 from agreement_values import LABELS, by_sentence, values
 from looked_up import corpus_of, look_up_model
 from scipy import stats
+from summaries import numbers
 
 import verax
 from verax.exams.agreement import REASONS
 from verax.exams.agreement.exam import AgreementExam, AgreementOptions, pairs
+from verax.exams.cells import exclusion_id
 from verax.exams.tables import wide
 from verax.importance import score
 from verax.models import AttentionClassifier
@@ -127,26 +129,29 @@ def test_gradients_and_deletion_by_hand(by_hand: verax.Verdict) -> None:
 
 
 def test_the_summary_counts_what_it_leaves_out(by_hand: verax.Verdict) -> None:
-    found = by_hand.summary("agreement")
+    found = numbers(by_hand, "agreement")
     assert found.columns.tolist() == [
-        "τ-b",
+        "tau",
         "sd",
         "median",
-        "p ≤ 0.05",
+        "significant",
         "documents",
-        *(f"out: {reason}" for reason in REASONS[1:]),
+        "out_one_position",
+        "out_first_constant",
+        "out_second_constant",
+        "out_not_a_number",
     ]
-    gradient = found.loc["inputs: attention : gradient"]
+    gradient = found.loc["inputs:attention:gradient"]
     # three words are too few: a third of their orders are as far from chance
     assert gradient.tolist()[:5] == pytest.approx([1 / 3, 2 / math.sqrt(3), 1, 0, 3])
     assert gradient.tolist()[5:] == [1, 1, 0, 0]
-    deletion = found.loc["items: attention : leave-one-out"]
+    deletion = found.loc["items:attention:leave-one-out"]
     assert deletion.tolist() == pytest.approx([0, math.sqrt(2) / 3, 0, 0, 2, 1, 1, 1, 0])
     # of gradient and deletion, "k l" has neither: its two words move alike
-    assert found.loc["items: gradient : leave-one-out", "documents"] == 2
-    documents = by_hand.summary("agreement_documents")["value"]
+    assert found.loc["items:gradient:leave-one-out", "documents"] == 2
+    documents = numbers(by_hand, "agreement.documents")["value"]
     assert documents["documents"] == 5
-    assert documents["items of a document"] == documents["of these in the support"] == 11 / 5
+    assert documents["items"] == documents["support"] == 11 / 5
     # decisions are no, yes, no, yes, and no for a tie; labels no, no, yes, yes, no
     assert documents["accuracy"] == pytest.approx(60)
 
@@ -174,7 +179,7 @@ def test_agreement_on_the_support_by_hand() -> None:
     assert instances["words"].tolist() == instances["items"].tolist() == [4, 5, 2]
     assert instances["support"].tolist() == [3, 3, 1]
     assert instances["support_share"].tolist() == pytest.approx([3 / 4, 3 / 5, 1 / 2])
-    assert verdict.summary("agreement_on_support")["out: one position"].eq(1).all()
+    assert numbers(verdict, "agreement.on_support")["out_one_position"].eq(1).all()
 
 
 # -- against SciPy
@@ -237,12 +242,11 @@ def test_spearman_and_the_top_where_asked_for(make_model: Make, planted: verax.C
         found = values(verdict, measure)
         expected = expected_agreement(model, planted, by)
         np.testing.assert_allclose(found, expected[list(found)], atol=1e-12)
-        for table, over in (("agreement", "all"), ("agreement_on_support", "support")):
-            shown = verdict.summary(table)[measure]
+        for table, over in (("agreement", "all"), ("agreement.on_support", "support")):
+            shown = numbers(verdict, table)[measure]
             for on, first, second, part in found:
                 if part == over:
-                    row = f"{on}: {first} : {second}"
-                    (value,) = (v for name, v in shown.items() if name.split(" (")[0] == row)
+                    value = shown[f"{on}:{first}:{second}"]
                     assert value == pytest.approx(found[on, first, second, part].mean())
     plain = verax.examine(model, planted, "agreement")
     assert set(plain.tables["agreement"]["measure"]) == {"kendall", "reason", "p"}
@@ -254,13 +258,13 @@ def test_detached_gradients_of_items_are_attention(
 ) -> None:
     """∂p/∂h_i is α_i times what all items share: no tie is lost and no order changed."""
     verdict = verax.examine(make_model(**slot), planted, "agreement", inputs="", spearman=True)
-    row = "items: attention : gradient-detached (attention itself)"
-    for over, table in (("all", "agreement"), ("support", "agreement_on_support")):
+    row = "items:attention:gradient-detached"
+    for over, table in (("all", "agreement"), ("support", "agreement.on_support")):
         key = ("items", "attention", "gradient-detached", over)
         for measure in ("kendall", "spearman"):
             assert set(values(verdict, measure)[key].dropna()) <= {1.0}
-        assert verdict.summary(table).loc[row, "τ-b"] == 1
-        assert verdict.summary(table).loc[row, "sd"] == 0
+        assert numbers(verdict, table).loc[row, "tau"] == 1
+        assert numbers(verdict, table).loc[row, "sd"] == 0
 
 
 def test_a_decision_near_certainty_keeps_the_order_of_what_made_it() -> None:
@@ -320,7 +324,7 @@ def test_without_an_encoder_an_input_is_its_item(make_model: Make, planted: vera
     with torch.no_grad():
         model.embedding.weight.mul_(20)  # spread the scores: many words get no weight
     verdict = verax.examine(model, planted, "agreement")
-    assert verdict.summary("agreement_documents")["value"]["of these in the support"] < 10
+    assert verdict.value("agreement.documents.support") < 10
     found = values(verdict)
     for name in ("gradient", "gradient-detached", "leave-one-out"):
         on_inputs = found["inputs", "attention", name, "all"]
@@ -340,31 +344,30 @@ def test_summaries_are_numpys_over_the_tables(make_model: Make, planted: verax.C
     assert set(summary["exam"]) == {"agreement"}
     for key in found:
         on, first, second, over = key
-        table = "agreement" if over == "all" else "agreement_on_support"
+        table = "agreement" if over == "all" else "agreement.on_support"
         rows = summary[summary["table"] == table]
-        rows = rows[rows["row"].str.split(" (", regex=False).str[0] == f"{on}: {first} : {second}"]
-        cells = rows.set_index("column")
+        cells = rows[rows["row"] == f"{on}:{first}:{second}"].set_index("column")
         there = found[key].dropna().to_numpy()
-        assert cells.loc["τ-b", "value"] == pytest.approx(np.mean(there))
+        assert cells.loc["tau", "value"] == pytest.approx(np.mean(there))
         if np.ptp(there):
             ends = stats.t.interval(0.95, len(there) - 1, np.mean(there), stats.sem(there))
-            assert cells.loc["τ-b", ["low", "high"]].tolist() == pytest.approx(ends)
+            assert cells.loc["tau", ["low", "high"]].tolist() == pytest.approx(ends)
         assert cells.loc["sd", "value"] == pytest.approx(np.std(there, ddof=1))
         assert cells.loc["median", "value"] == pytest.approx(np.median(there))
-        assert (cells.loc[["τ-b", "sd", "median", "p ≤ 0.05"], "n"] == len(there)).all()
+        assert (cells.loc[["tau", "sd", "median", "significant"], "n"] == len(there)).all()
         share = stats.binomtest(int((p[key] <= 0.05).sum()), len(there))
         expected = [share.statistic, *share.proportion_ci(method="wilson")]
-        cell = cells.loc["p ≤ 0.05", ["value", "low", "high"]]
+        cell = cells.loc["significant", ["value", "low", "high"]]
         assert (cell / 100).tolist() == pytest.approx(expected)
         assert cells.loc["documents", "value"] == len(there)
         for code, reason in enumerate(REASONS[1:], start=1):
-            assert cells.loc[f"out: {reason}", "value"] == (why[key] == code).sum()
-        out = cells.index.str.startswith("out: ")
+            assert cells.loc[exclusion_id(reason), "value"] == (why[key] == code).sum()
+        out = cells.index.str.startswith("out_")
         assert cells.loc[out, "value"].sum() + len(there) == len(planted.test)
     instances = wide(verdict.tables["agreement_instances"])
-    documents = verdict.summary("agreement_documents")["value"]
-    assert documents["items of a document"] == pytest.approx(instances["items"].mean())
-    assert documents["of these in the support"] == pytest.approx(instances["support"].mean())
+    documents = numbers(verdict, "agreement.documents")["value"]
+    assert documents["items"] == pytest.approx(instances["items"].mean())
+    assert documents["support"] == pytest.approx(instances["support"].mean())
     assert documents["accuracy"] == pytest.approx(100 * instances["correct"].mean())
 
 

@@ -12,6 +12,7 @@ import torch
 from agreement_values import by_sentence, values
 from looked_up import corpus_of
 from scipy import stats
+from summaries import numbers
 
 import verax
 from verax.exams.agreement.exam import pairs
@@ -113,10 +114,10 @@ def test_nan_of_ones_own_is_told(make_model: Make, planted: verax.Corpus) -> Non
 
     importances = {"holes": holes}
     verdict = verax.examine(make_model(), planted, "agreement", importances=importances)
-    found = verdict.summary("agreement").loc["items: attention : holes"]
+    found = numbers(verdict, "agreement").loc["items:attention:holes"]
     assert found["documents"] == 0
-    assert found["out: not a number"] == len(planted.test)
-    assert math.isnan(found["τ-b"])
+    assert found["out_not_a_number"] == len(planted.test)
+    assert math.isnan(found["tau"])
 
 
 @pytest.mark.parametrize(

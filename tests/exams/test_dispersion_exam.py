@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looked_up import corpus_of, look_up_model
 from scipy import stats
+from summaries import numbers
 
 import verax
-from verax.exams.dispersion.exam import REASONS, DispersionExam, DispersionOptions, spread
+from verax.exams.dispersion.exam import DispersionExam, DispersionOptions, spread
+from verax.exams.dispersion.measures import REASONS
 from verax.exams.tables import wide
 from verax.importance import influence, score
 from verax.models import AttentionClassifier
@@ -28,9 +30,9 @@ SLOTS = [
     {"encoder": "transformer"},
     {"hierarchical": True, "projection": "sparsemax"},
 ]
-ON_OUTPUT = "gradient, of inputs on the output"
-ON_MAGNITUDE = "gradient, of inputs on an item's magnitude"
-ON_ITEM = "gradient, of inputs on an item"
+ON_OUTPUT = "gradient"
+ON_MAGNITUDE = "influence@norm"
+ON_ITEM = "influence@frobenius"
 
 
 def _names(slot: dict[str, object]) -> str:
@@ -110,16 +112,16 @@ def test_entropies_by_hand() -> None:
     # n's vector is zero: its magnitude has no slope
     assert found["positions"].tolist() == [3, 2, 0, 1]
     assert found["zero"].tolist() == [0, 0, 0, 1]
-    summary = verdict.summary("entropy")
+    summary = numbers(verdict, "dispersion.entropy")
     assert summary.loc[ON_OUTPUT, "mean"] == pytest.approx((first + 1 + last) / 3)
-    assert summary.loc[ON_OUTPUT, ["documents", "out: one position"]].tolist() == [3, 1]
-    row = "leave-one-out, of inputs on the output"
-    assert summary.loc[row, ["documents", "out: one position", "out: all zero"]].tolist() == [
+    assert summary.loc[ON_OUTPUT, ["documents", "out_one_position"]].tolist() == [3, 1]
+    row = "leave-one-out"
+    assert summary.loc[row, ["documents", "out_one_position", "out_all_zero"]].tolist() == [
         2,
         1,
         1,
     ]
-    assert verdict.summary("dispersion_documents")["value"]["accuracy"] == 75
+    assert verdict.value("dispersion.documents.accuracy") == 75
 
 
 @pytest.fixture
@@ -138,8 +140,8 @@ def test_a_head_that_hears_nothing_leaves_no_gradient_to_spread(
     gradient = of(verdict, "gradient")
     assert gradient[["entropy", "boundaries"]].isna().all(axis=None)
     assert (gradient["reason"] == 2).all()
-    found = verdict.summary("entropy").loc[ON_OUTPUT]
-    assert found[["documents", "out: all zero"]].tolist() == [0, len(planted.test)]
+    found = numbers(verdict, "dispersion.entropy").loc[ON_OUTPUT]
+    assert found[["documents", "out_all_zero"]].tolist() == [0, len(planted.test)]
     assert math.isnan(found["mean"])
     assert of(verdict, "attention")["entropy"].notna().all()
     assert on_items(verdict)["entropy"].notna().all()  # items do not pass through the head
@@ -183,7 +185,7 @@ def test_influence_is_averaged_over_items_then_documents(
     corpus = replace(planted, test=planted.test.take(np.arange(3)))
     options = {"entropy_of": "", "influence": "both", "max_tokens": 1500}
     verdict = verax.examine(model, corpus, "dispersion", **options)  # type: ignore[arg-type]
-    summary = verdict.summary("entropy")
+    summary = numbers(verdict, "dispersion.entropy")
     for kind, row in (("norm", ON_MAGNITUDE), ("frobenius", ON_ITEM)):
         means: dict[int, float] = {}
         pooled: list[float] = []
@@ -203,10 +205,10 @@ def test_influence_is_averaged_over_items_then_documents(
         assert cells["mean"] == pytest.approx(np.mean(expected), rel=1e-4)
         assert cells["sd"] == pytest.approx(np.std(expected, ddof=1), rel=1e-3, abs=1e-5)
         assert cells["median"] == pytest.approx(np.median(expected), rel=1e-4)
-        assert cells["pooled sd"] == pytest.approx(np.std(pooled, ddof=1), rel=1e-3, abs=1e-5)
-        assert cells[["documents", "items out: all zero"]].tolist() == [3, 0]
+        assert cells["pooled_sd"] == pytest.approx(np.std(pooled, ddof=1), rel=1e-3, abs=1e-5)
+        assert cells[["documents", "items_out_all_zero"]].tolist() == [3, 0]
     everything = verdict.summary()
-    own = everything[(everything["row"] == ON_MAGNITUDE) & (everything["column"] == "pooled sd")]
+    own = everything[(everything["row"] == ON_MAGNITUDE) & (everything["column"] == "pooled_sd")]
     assert own["n"].tolist() == [len(pooled)]
 
 
@@ -230,7 +232,7 @@ def test_the_share_of_boundaries_is_the_gradients(
     model.zero_grad(set_to_none=True)
     assert found.to_dict() == pytest.approx(expected, rel=1e-4)
     assert 0 < found.mean() < 1
-    shown = verdict.summary("entropy")["at SOS and EOS"]
+    shown = numbers(verdict, "dispersion.entropy")["boundaries"]
     assert shown[ON_OUTPUT] == pytest.approx(100 * found.mean())
     assert shown.drop(ON_OUTPUT).isna().all()
     assert of(verdict, "leave-one-out")["boundaries"].isna().all()
@@ -284,11 +286,11 @@ def test_influence_of_neither_one_or_both_kinds(make_model: Make, planted: verax
     for kind, row in (("norm", ON_MAGNITUDE), ("frobenius", ON_ITEM)):
         alone = verax.examine(model, planted, "dispersion", entropy_of="", influence=kind)
         pd.testing.assert_frame_equal(on_items(alone, kind), on_items(both, kind))
-        assert alone.summary("entropy").index.tolist() == ["attention, over items", row]
-    assert both.summary("entropy").index.tolist()[1:] == [ON_MAGNITUDE, ON_ITEM]
+        assert numbers(alone, "dispersion.entropy").index.tolist() == ["attention", row]
+    assert numbers(both, "dispersion.entropy").index.tolist()[1:] == [ON_MAGNITUDE, ON_ITEM]
     none = verax.examine(model, planted, "dispersion", entropy_of="attention", influence="none")
     assert list(none.tables) == ["dispersion_instances", "dispersion"]
-    assert none.summary("entropy").index.tolist() == ["attention, over items"]
+    assert numbers(none, "dispersion.entropy").index.tolist() == ["attention"]
 
 
 @pytest.mark.parametrize("slot", SLOTS[:1] + SLOTS[3:], ids=_names)
@@ -333,10 +335,10 @@ def test_the_support_is_what_has_weight(make_model: Make, planted: verax.Corpus)
                 (trace.logits[row, 0] > 0).item() == planted.test.labels[identity]
             )
     assert 0 < found["support_share"].min() < found["support_share"].max() < 1
-    documents = verdict.summary("dispersion_documents")["value"]
+    documents = numbers(verdict, "dispersion.documents")["value"]
     assert documents["documents"] == len(planted.test)
-    assert documents["of these in the support"] == pytest.approx(found["support"].mean())
-    assert documents["share in the support"] == pytest.approx(found["support_share"].mean())
+    assert documents["support"] == pytest.approx(found["support"].mean())
+    assert documents["support_share"] == pytest.approx(found["support_share"].mean())
     assert documents["accuracy"] == pytest.approx(100 * found["correct"].mean())
 
 
@@ -374,12 +376,12 @@ def test_every_document_is_counted_or_its_absence_explained(make_model: Make) ->
     corpus = corpus_of(["w1 w2 w3", "w4", "w5", "w6 w7"], model=model)
     verdict = verax.examine(model, corpus, "dispersion", influence="both")
     summary = verdict.summary()
-    for row in (ON_OUTPUT, "attention, over items", ON_MAGNITUDE, ON_ITEM):
-        cells = summary[(summary["table"] == "entropy") & (summary["row"] == row)]
+    for row in (ON_OUTPUT, "attention", ON_MAGNITUDE, ON_ITEM):
+        cells = summary[(summary["table"] == "dispersion.entropy") & (summary["row"] == row)]
         cells = cells.set_index("column")["value"]
         assert cells["documents"] == 2
-        assert cells.get("out: one position") == 2, row
-        assert cells[cells.index.str.startswith("out: ")].sum() == 2
+        assert cells.get("out_one_position") == 2, row
+        assert cells[cells.index.str.startswith("out_")].sum() == 2
 
 
 def test_a_word_alone_is_not_one_that_nothing_moves(make_model: Make) -> None:
@@ -390,7 +392,7 @@ def test_a_word_alone_is_not_one_that_nothing_moves(make_model: Make) -> None:
     assert found["positions"].tolist() == [3, 0]
     assert found["zero"].tolist() == [0, 0]
     assert found["entropy"].isna().tolist() == [False, True]
-    assert verdict.summary("entropy").loc[ON_MAGNITUDE, "items out: all zero"] == 0
+    assert numbers(verdict, "dispersion.entropy").loc[ON_MAGNITUDE, "items_out_all_zero"] == 0
 
 
 def test_items_that_nothing_moves_are_counted(make_model: Make, planted: verax.Corpus) -> None:
@@ -406,9 +408,9 @@ def test_items_that_nothing_moves_are_counted(make_model: Make, planted: verax.C
         assert found["zero"].tolist() == words.tolist()
         assert (found["positions"] == 0).all()
         assert found[["entropy", "entropy_square"]].isna().all(axis=None)
-        cells = verdict.summary("entropy").loc[row]
+        cells = numbers(verdict, "dispersion.entropy").loc[row]
         assert cells["documents"] == 0
-        assert cells["items out: all zero"] == words.sum()
+        assert cells["items_out_all_zero"] == words.sum()
 
 
 # -- what must not matter

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from summaries import numbers
 
 import verax
 from verax.corpora.corpus import Corpus, Documents
@@ -184,17 +185,17 @@ def test_single_weights(verdict: verax.Verdict) -> None:
 
 
 def test_summary_is_the_papers_tables(verdict: verax.Verdict) -> None:
-    documents = verdict.summary("documents")["value"]
+    documents = numbers(verdict, "erasure.documents")["value"]
     assert documents["accuracy"] == pytest.approx(60.0)
     assert documents["documents"] == 5
-    assert documents["set aside: one item"] == 1
+    assert documents["one_item"] == 1
     assert documents["examined"] == 4
-    assert documents["no ranking flips it"] == documents["no erasure flips it"] == 1
-    assert documents["flips only when all weight is erased"] == 1
-    fraction = verdict.summary("fraction")
+    assert documents["no_ranking_flips"] == documents["no_erasure_flips"] == 1
+    assert documents["all_weight_needed"] == 1
+    fraction = numbers(verdict, "erasure.fraction")
     assert fraction.loc["attention", "median"] == 0.5
-    assert fraction.loc["attention", "never flips"] == 1
-    assert fraction.loc["attention", "above ½"] == pytest.approx(100 / 3)
+    assert fraction.loc["attention", "never_flips"] == 1
+    assert fraction.loc["attention", "above_half"] == pytest.approx(100 / 3)
     assert fraction.loc["optimum", ["min", "q1", "median", "q3", "max"]].tolist() == [
         0.25,
         0.25,
@@ -202,23 +203,23 @@ def test_summary_is_the_papers_tables(verdict: verax.Verdict) -> None:
         0.625,
         1.0,
     ]
-    mass = verdict.summary("mass")
+    mass = numbers(verdict, "erasure.mass")
     assert mass.loc["attention", "mean"] == pytest.approx(0.75, abs=1e-6)
-    excess = verdict.summary("excess")
+    excess = numbers(verdict, "erasure.excess")
     assert excess.loc["attention", "mean"] == pytest.approx(1 / 3)
     assert excess.loc["attention", "optimal"] == pytest.approx(200 / 3)
     assert excess.loc["product", "optimal"] == 100
-    assert excess.loc["attention", "mean ratio"] == pytest.approx(4 / 3)
-    contingency = verdict.summary("contingency")
-    assert contingency.loc["attention", ["both", "only top"]].sum() == 25
-    assert contingency.loc["gradient", ["both", "only top"]].sum() == 50
+    assert excess.loc["attention", "mean_ratio"] == pytest.approx(4 / 3)
+    contingency = numbers(verdict, "erasure.contingency")
+    assert contingency.loc["attention", ["both", "top_only"]].sum() == 25
+    assert contingency.loc["gradient", ["both", "top_only"]].sum() == 50
     assert np.allclose(contingency.sum(axis=1), 100)
-    pairs = verdict.summary("pairs")
-    gradient = pairs.loc["attention : gradient"]
+    pairs = numbers(verdict, "erasure.pairs")
+    gradient = pairs.loc["attention:gradient"]
     assert gradient[["fewer", "same", "more"]].tolist() == [0, 2, 1]
-    assert gradient["more, of flips"] == pytest.approx(100 / 3)
-    assert gradient["more, of all"] == pytest.approx(25)
-    negative = verdict.summary("negative_delta_js")
+    assert gradient["more_of_flips"] == pytest.approx(100 / 3)
+    assert gradient["more_of_all"] == pytest.approx(25)
+    negative = numbers(verdict, "erasure.negative_delta_js")
     assert negative["documents"].sum() == 4
 
 
@@ -229,6 +230,7 @@ def test_the_summary_has_intervals_and_counts(verdict: verax.Verdict) -> None:
         "table",
         "row",
         "column",
+        "measure",
         "value",
         "low",
         "high",
@@ -249,7 +251,7 @@ def test_the_summary_has_intervals_and_counts(verdict: verax.Verdict) -> None:
 
 def test_one_item_documents_alone_leave_empty_tables_not_errors() -> None:
     verdict = verax.examine(look_up_model(), corpus_of(["a", "b", "c"], ["no", "yes"]))
-    assert verdict.summary("documents")["value"]["set aside: one item"] == 3
+    assert verdict.value("erasure.documents.one_item") == 3
     assert len(verdict.tables["erasure_many"]) == 0
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from summaries import numbers
 from torch import nn
 
 import verax
@@ -129,8 +130,7 @@ def test_a_head_that_is_not_affine_is_searched_and_said_to_be(
     assert (minimal.loc[there, "certified"] == 0).all()
     excess = verdict.tables["erasure_many"].query("measure == 'excess'")["value"].dropna()
     assert (excess >= 0).all()
-    counts = verdict.summary("documents")["value"]
-    assert counts["minimal set searched for, not certified"] == there.sum()
+    assert verdict.value("erasure.documents.not_certified") == there.sum()
 
 
 def test_a_head_that_only_says_it_is_affine_is_found_out(
@@ -161,8 +161,8 @@ def test_an_importance_of_ones_own_is_ranked_too(
     verdict = verax.examine(
         model, _named(planted, model), "erasure", importances={"position": position}
     )
-    assert "position" in verdict.summary("excess").index
-    assert "position" in verdict.summary("contingency").index
+    assert "position" in numbers(verdict, "erasure.excess").index
+    assert "position" in numbers(verdict, "erasure.contingency").index
     assert verdict.manifest["importances"] == ["position"]
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.cbook import boxplot_stats
 from scipy import stats
+from summaries import numbers
 
 import verax
 from verax.exams.erasure.summary import summarise
@@ -69,11 +70,11 @@ def test_what_flips_only_when_all_is_erased_makes_no_ranking_optimal() -> None:
     many = tables["erasure_many"]
     mass = (many["ranking"] == "attention") & (many["measure"] == "mass")
     many.loc[mass, "value"] = [0.3, 1.0, math.nan, math.nan]  # of 1 and 4 items of 4
-    cells = summarise(tables).query("table == 'excess'").set_index(["row", "column"])
-    part = cells.xs("optimal where part is enough", level="column")
+    cells = summarise(tables).query("table == 'erasure.excess'").set_index(["row", "column"])
+    part = cells.xs("optimal_in_part", level="column")
     assert part["value"].tolist() == [50, 0, 0, 0]  # attention, gradient, random, both draws
     assert part["n"].tolist() == [2, 2, 2, 2]
-    more = cells.xs("more than random", level="column")["value"]
+    more = cells.xs("beyond_random", level="column")["value"]
     assert more.to_dict() == {"attention": 50, "gradient": 0}
 
 
@@ -83,75 +84,75 @@ def test_uniform_attention_is_never_optimal_whatever_its_ties() -> None:
     many = tables["erasure_many"]
     mass = (many["ranking"] == "attention") & (many["measure"] == "mass")
     many.loc[mass, "value"] = [0.25, 1.0, math.nan, math.nan]
-    excess = verax.Verdict(tables, {}, summarise(tables)).summary("excess")
-    assert excess.loc["attention", "optimal where part is enough"] == 0
+    excess = numbers(verax.Verdict(tables, {}, summarise(tables)), "erasure.excess")
+    assert excess.loc["attention", "optimal_in_part"] == 0
     assert excess.loc["attention", "optimal"] == pytest.approx(100 / 3)
 
 
 def test_documents_are_counted_one_by_one(made_up: verax.Verdict) -> None:
-    counts = made_up.summary("documents")["value"]
-    assert counts["no ranking flips it"] == 1
-    assert counts["no erasure flips it"] == 1
-    assert counts["flips only when all weight is erased"] == 1
-    assert counts["a tie, before or after the minimal erasure"] == 2
-    assert counts["decision differs in double precision"] == 3
+    counts = numbers(made_up, "erasure.documents")["value"]
+    assert counts["no_ranking_flips"] == 1
+    assert counts["no_erasure_flips"] == 1
+    assert counts["all_weight_needed"] == 1
+    assert counts["tied"] == 2
+    assert counts["decision_differs"] == 3
     assert counts["accuracy"] == 75
 
 
 def test_negative_divergences_are_counted_where_they_are(made_up: verax.Verdict) -> None:
-    assert made_up.summary("delta_js").loc["attention", "negative"] == 25
-    bins = made_up.summary("negative_delta_js")
+    assert numbers(made_up, "erasure.delta_js").loc["attention", "negative_share"] == 25
+    bins = numbers(made_up, "erasure.negative_delta_js")
     assert bins["documents"].tolist() == [2, 1, 0, 0, 0, 0, 0, 0, 0, 1]
     assert bins["negative"].tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-    assert bins["share"].iloc[0] == 50
-    assert math.isnan(bins["share"].iloc[2])
-    cells = made_up.summary("contingency").loc["attention"]
+    assert bins["negative_share"].iloc[0] == 50
+    assert math.isnan(bins["negative_share"].iloc[2])
+    cells = numbers(made_up, "erasure.contingency").loc["attention"]
     assert cells.tolist() == [25, 25, 25, 25]
 
 
 def test_what_a_ranking_never_flips_is_not_forgotten(made_up: verax.Verdict) -> None:
     """Attention is optimal for one of the three that can be flipped, not for one of its two."""
-    excess = made_up.summary("excess")
+    excess = numbers(made_up, "erasure.excess")
     assert excess.loc["attention", "optimal"] == pytest.approx(100 / 3)
     assert excess.loc["gradient", "optimal"] == pytest.approx(100 / 3)
-    assert excess.loc["attention", "never, though possible"] == 1
+    assert excess.loc["attention", "never_though_possible"] == 1
     assert excess.loc["attention", "mean"] == 1
-    fraction = made_up.summary("fraction")
+    fraction = numbers(made_up, "erasure.fraction")
     assert fraction["flips"].to_dict() == {
         "attention": 2,
         "gradient": 3,
         "random": 1,
-        "random (2 draws)": 2,
+        "random@all": 2,
         "optimum": 3,
     }
-    assert fraction.loc["attention", "never flips"] == 2
+    assert fraction.loc["attention", "never_flips"] == 2
     # only the first document is flipped by all, random ones by their first draw
-    assert fraction["common mean"].to_dict() == {
+    assert fraction["common_mean"].to_dict() == {
         "attention": 0.25,
         "gradient": 0.5,
         "random": 1.0,
-        "random (2 draws)": 1.0,
+        "random@all": 1.0,
         "optimum": 0.25,
     }
 
 
 def test_draws_are_averaged_number_by_number(made_up: verax.Verdict) -> None:
     """Fractions 1 in the first draw, ½ and 1 in the second: means 1 and ¾; above ½: 100%, 50%."""
-    fraction = made_up.summary("fraction").loc["random (2 draws)"]
+    fraction = numbers(made_up, "erasure.fraction").loc["random@all"]
     assert fraction["mean"] == pytest.approx(0.875)
-    assert fraction["above ½"] == pytest.approx(75)
-    excess = made_up.summary("excess").loc["random (2 draws)"]
+    assert fraction["above_half"] == pytest.approx(75)
+    excess = numbers(made_up, "erasure.excess").loc["random@all"]
     assert excess["mean"] == pytest.approx((3 + 1.5) / 2)
     assert excess["optimal"] == 0
 
 
 def test_one_that_flips_beats_one_that_does_not(made_up: verax.Verdict) -> None:
     """Attention 1, 4, –, – against gradient 2, 4, 3, –: fewer, same, more, and neither."""
-    pair = made_up.summary("pairs").loc["attention : gradient"]
+    pair = numbers(made_up, "erasure.pairs").loc["attention:gradient"]
     assert pair[["fewer", "same", "more"]].tolist() == [1, 1, 1]
-    assert pair["fewer, of flips"] == pytest.approx(100 / 3)
-    assert pair["more, of all"] == 25
-    assert "attention : random (2 draws)" not in made_up.summary("pairs").index
+    assert pair["fewer_of_flips"] == pytest.approx(100 / 3)
+    assert pair["more_of_all"] == 25
+    assert "attention:random@all" not in numbers(made_up, "erasure.pairs").index
 
 
 # -- ΔJS where it is near 0, and by Δα
@@ -175,12 +176,14 @@ def spread() -> verax.Verdict:
 
 
 def test_delta_js_by_alpha_is_numpys(spread: verax.Verdict) -> None:
-    found = spread.summary("delta_js_by_alpha")
-    assert found.columns.tolist() == ["documents", "median", "q1", "q3", "near 0"]
-    assert found.index.equals(spread.summary("negative_delta_js").index)
-    assert found["documents"].equals(spread.summary("negative_delta_js")["documents"])
+    found = numbers(spread, "erasure.delta_js_by_alpha")
+    assert found.columns.tolist() == ["documents", "median", "q1", "q3", "near_zero_share"]
+    assert found.index.equals(numbers(spread, "erasure.negative_delta_js").index)
+    assert found["documents"].equals(numbers(spread, "erasure.negative_delta_js")["documents"])
     assert found["documents"].sum() == 100
-    cells = spread.summary().query("table == 'delta_js_by_alpha'").set_index(["row", "column"])
+    cells = (
+        spread.summary().query("table == 'erasure.delta_js_by_alpha'").set_index(["row", "column"])
+    )
     single = spread.tables["erasure_single"].pivot(index="id", columns="measure", values="value")
     for number, row in enumerate(found.index):
         own = single.query(f"{number} <= delta_alpha * 10 < {number + 1}")["delta_js"].to_numpy()
@@ -193,7 +196,7 @@ def test_delta_js_by_alpha_is_numpys(spread: verax.Verdict) -> None:
             np.percentile(own, [25, 50, 75])
         )
         share = stats.binomtest(sum(abs(x) < 0.01 for x in own), len(own))
-        cell = cells.loc[row, "near 0"]
+        cell = cells.loc[row, "near_zero_share"]
         assert cell["value"] == pytest.approx(100 * share.statistic)
         interval = share.proportion_ci(method="wilson")
         assert [cell["low"], cell["high"]] == pytest.approx([100 * end for end in interval])
@@ -211,24 +214,25 @@ def test_negatives_near_0_are_of_the_negatives(
     near = [x for x in negative if x > -0.01]
     assert len(near) > 3
     assert -0.01 in negative
-    found = spread.summary("delta_js")
-    assert found.columns[-1] == "negative, near 0"
-    assert found.loc["attention", "negative"] == len(negative)  # of a hundred
-    share = found.loc["attention", "negative, near 0"]
+    found = numbers(spread, "erasure.delta_js")
+    assert found.columns[-1] == "negative_near_zero_share"
+    assert found.loc["attention", "negative_share"] == len(negative)  # of a hundred
+    share = found.loc["attention", "negative_near_zero_share"]
     assert share == pytest.approx(100 * len(near) / len(negative))
-    cells = spread.summary().query("table == 'delta_js'").set_index("column")
-    assert cells.loc["negative, near 0", "n"] == len(negative)
-    assert cells.loc["negative, near 0", "unit"] == "percent"
-    assert made_up.summary("delta_js").loc["attention", "negative, near 0"] == 0
+    cells = spread.summary().query("table == 'erasure.delta_js'").set_index("column")
+    assert cells.loc["negative_near_zero_share", "n"] == len(negative)
+    assert cells.loc["negative_near_zero_share", "unit"] == "percent"
+    assert numbers(made_up, "erasure.delta_js").loc["attention", "negative_near_zero_share"] == 0
 
 
 def test_without_a_negative_there_is_no_share_of_them() -> None:
     tables = made_up_tables()
     table = tables["erasure_single"]
     table.loc[table["measure"] == "delta_js", "value"] = 0.5
-    found = verax.Verdict(tables, {}, summarise(tables)).summary("delta_js").loc["attention"]
-    assert found["negative"] == 0
-    assert math.isnan(found["negative, near 0"])
+    verdict = verax.Verdict(tables, {}, summarise(tables))
+    found = numbers(verdict, "erasure.delta_js").loc["attention"]
+    assert found["negative_share"] == 0
+    assert math.isnan(found["negative_near_zero_share"])
 
 
 # -- whiskers
@@ -258,17 +262,17 @@ def test_whiskers_leave_outliers_out() -> None:
 def test_whiskers_of_draws_are_averaged_and_stand_at_the_end(made_up: verax.Verdict) -> None:
     """Fractions 1 in the first draw, ½ and 1 in the second."""
     for measure in ("fraction", "mass"):
-        found = made_up.summary(measure)
-        assert found.columns.tolist()[-3:] == ["common mean", "whisker low", "whisker high"]
+        found = numbers(made_up, f"erasure.{measure}")
+        assert found.columns.tolist()[-3:] == ["common_mean", "whisker_low", "whisker_high"]
         many = made_up.tables["erasure_many"].query(f"measure == '{measure}' and draw == 0")
         for name in ("attention", "gradient", "random"):
             own = many.query(f"ranking == '{name}'")["value"].dropna()
             expected = boxplot_stats(own)[0]
-            ends = found.loc[name, ["whisker low", "whisker high"]].tolist()
+            ends = found.loc[name, ["whisker_low", "whisker_high"]].tolist()
             assert ends == [expected["whislo"], expected["whishi"]]
-    draws = made_up.summary("fraction").loc["random (2 draws)"]
-    assert draws[["whisker low", "whisker high"]].tolist() == [0.75, 1]
-    cells = made_up.summary().query("table == 'fraction' and column == 'whisker low'")
+    draws = numbers(made_up, "erasure.fraction").loc["random@all"]
+    assert draws[["whisker_low", "whisker_high"]].tolist() == [0.75, 1]
+    cells = made_up.summary().query("table == 'erasure.fraction' and column == 'whisker_low'")
     assert cells[["low", "high"]].isna().to_numpy().all()
 
 
@@ -276,5 +280,6 @@ def test_a_ranking_that_flips_nothing_has_no_whiskers() -> None:
     tables = made_up_tables()
     table = tables["erasure_many"]
     table.loc[table["ranking"] == "attention", "value"] = math.nan
-    found = verax.Verdict(tables, {}, summarise(tables)).summary("fraction").loc["attention"]
-    assert found[["min", "whisker low", "whisker high"]].isna().all()
+    verdict = verax.Verdict(tables, {}, summarise(tables))
+    found = numbers(verdict, "erasure.fraction").loc["attention"]
+    assert found[["min", "whisker_low", "whisker_high"]].isna().all()

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from summaries import numbers
 
 import verax
 from verax.corpora.corpus import Corpus
@@ -69,7 +70,7 @@ def test_a_folder_that_is_not_a_verdict_is_left_alone(
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(verax.VeraxError, match="holds other files"):
         verdict.save(tmp_path)
-    with pytest.raises(verax.VeraxError, match="not a saved verdict"):
+    with pytest.raises(verax.VeraxError, match="holds no saved verdict"):
         load_verdict(tmp_path)
     for manifest in ('{"format": 99}', "[]", '{"format": 1}', "{", '{"format": 1, "exams": 3}'):
         (tmp_path / "manifest.json").write_text(manifest)
@@ -117,7 +118,8 @@ def test_classes_are_matched_by_name(
     turned = replace(planted.test, labels=1 - planted.test.labels)
     corpus = Corpus("turned", planted.classes[::-1], planted.train, planted.validation, turned)
     found = verax.examine(model, corpus)
-    pd.testing.assert_frame_equal(found.summary("documents"), verdict.summary("documents"))
+    counts = "erasure.documents"
+    pd.testing.assert_frame_equal(numbers(found, counts), numbers(verdict, counts))
 
 
 def test_a_class_the_model_does_not_know_is_refused(
@@ -133,7 +135,7 @@ def test_documents_that_share_an_id_are_told_apart(
 ) -> None:
     same = replace(planted.test, ids=np.zeros(len(planted.test), dtype=np.int64))
     found = verax.examine(model, replace(planted, test=same))
-    assert found.summary("documents")["value"]["documents"] == len(planted.test)
+    assert found.value("erasure.documents.documents") == len(planted.test)
 
 
 @pytest.mark.parametrize(
@@ -193,8 +195,8 @@ def test_the_ledger_puts_batches_back_in_order() -> None:
     labels = [{"by": "a", "draw": 0}, {"by": "b", "draw": 1}]
     kept = torch.tensor([True, True, False])
     for ids in ([5, 3, 9], [1, 2, 8]):
-        numbers = torch.tensor(ids).double()
-        measures = {"twice": torch.stack([numbers, 2 * numbers]), "shared": numbers}
+        once = torch.tensor(ids).double()
+        measures = {"twice": torch.stack([once, 2 * once]), "shared": once}
         ledger.add("t", np.array(ids), measures, kept, labels)
     table = ledger.tables()["t"]
     assert table.columns.tolist() == ["id", "by", "draw", "measure", "value"]

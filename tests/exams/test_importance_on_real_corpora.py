@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from summaries import numbers
 
 import verax
 from verax.importance import score
@@ -70,8 +71,8 @@ def test_five_classes_of_yelp(hierarchical: bool) -> None:
     corpus = verax.load_corpus("yelp", limit=300)
     model = verax.train(corpus, encoder="conv", epochs=1, hierarchical=hierarchical)
     verdict = verax.examine(model, corpus, ["agreement", "dispersion"], sample=20, positions=4)
-    entropies = verdict.summary("entropy")["mean"]
+    entropies = numbers(verdict, "dispersion.entropy")["mean"]
     assert ((entropies >= 0) & (entropies <= 1)).all()
-    counted = verdict.summary("agreement")[["documents"]].sum(axis=1)
-    left_out = verdict.summary("agreement").filter(like="out: ").sum(axis=1)
+    counted = numbers(verdict, "agreement")[["documents"]].sum(axis=1)
+    left_out = numbers(verdict, "agreement").filter(regex="^out_").sum(axis=1)
     assert (counted + left_out == 20).all()

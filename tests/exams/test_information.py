@@ -19,6 +19,7 @@ from gathered import SLOTS, gather
 from looked_up import corpus_of
 from scipy import stats
 from sklearn.metrics import mutual_info_score
+from summaries import numbers
 from torch import Tensor
 
 import verax
@@ -199,14 +200,14 @@ def test_words_that_share_a_vector_count_as_one(planted: verax.Corpus, make_mode
         for word in ("w0", "w1"):
             model.embedding.weight[model.vocabulary.rows[word]] = 0
     found = verax.examine(model, planted, "information", max_words=30)
-    table, numbers = of_words(found), measures(found)
+    table, whole = of_words(found), measures(found)
     assert {"w0", "w1"} <= set(table.index)
-    assert (numbers["types"], numbers["vectors"]) == (30, 29)
+    assert (whole["types"], whole["vectors"]) == (30, 29)
     merged = [counts[w] for w in table.index if w not in ("w0", "w1")]
     merged.append(counts["w0"] + counts["w1"])
-    assert numbers["ceiling"] == pytest.approx(stats.entropy(merged))
-    assert numbers["information"] == pytest.approx(numbers["ceiling"])
-    assert numbers["kept"] == pytest.approx(1)
+    assert whole["ceiling"] == pytest.approx(stats.entropy(merged))
+    assert whole["information"] == pytest.approx(whole["ceiling"])
+    assert whole["kept"] == pytest.approx(1)
     # a zero vector has no length to compare a distance with
     assert table.loc[["w0", "w1"], "distance"].isna().all()
 
@@ -221,33 +222,33 @@ def test_both_kinds_of_words_are_each_alone(make_model: Make, planted: verax.Cor
         assert measures(both, kind) == pytest.approx(measures(own, kind), nan_ok=True)
         pd.testing.assert_frame_equal(of_words(both, kind), of_words(own, kind))
     assert set(of_words(both).index) != set(of_words(both, "sampled").index)
-    shown = both.summary("information")
-    assert shown.index.tolist() == ["frequent words", "sampled words"]
+    shown = numbers(both, "information")
+    assert shown.index.tolist() == ["frequent", "sampled"]
 
 
 def test_the_summary_says_what_the_tables_say(make_model: Make, planted: verax.Corpus) -> None:
     verdict = verax.examine(make_model(), planted, "information", max_words=12, clusters=6)
     found = measures(verdict)
-    shown = verdict.summary("information").loc["frequent words"]
+    shown = numbers(verdict, "information").loc["frequent"]
     assert shown.to_dict() == pytest.approx(
         {
             "information": found["information"],
-            "entropy of words": found["ceiling"],
-            "of shuffled labels": found["shuffled"],
-            "less that": found["difference"],
-            "kept": 100 * found["kept"],
-            "max_words": 12,
+            "word_entropy": found["ceiling"],
+            "shuffled": found["shuffled"],
+            "above_shuffled": found["difference"],
+            "retained": 100 * found["kept"],
+            "words": 12,
             "occurrences": found["occurrences"],
             "clusters": found["clusters"],
         }
     )
-    lengths = verdict.summary("word_vectors").loc["frequent words"]
+    lengths = numbers(verdict, "information.word_vectors").loc["frequent"]
     expected = [found["norm_e"], found["norm_h"], found["distance"]]
     assert lengths.tolist() == pytest.approx(expected)
     rows = verdict.summary()
     assert rows[["low", "high"]].isna().all(axis=None)
     assert (rows["n"] == found["occurrences"]).all()
-    assert rows.set_index("column")["unit"]["kept"] == "percent"
+    assert rows.set_index("column")["unit"]["retained"] == "percent"
 
 
 def test_a_split_in_which_no_word_is_known(make_model: Make, tmp_path: Path) -> None:
@@ -260,9 +261,9 @@ def test_a_split_in_which_no_word_is_known(make_model: Make, tmp_path: Path) -> 
         for name in ("information", "ceiling", "shuffled", "difference", "kept", "norm_e"):
             assert math.isnan(found[name])
     assert len(verdict.tables["information_words"]) == 0
-    shown = verdict.summary("information")
+    shown = numbers(verdict, "information")
     assert (shown[["words", "occurrences", "clusters"]] == 0).all(axis=None)
-    assert shown["kept"].isna().all()
+    assert shown["retained"].isna().all()
     verdict.save(tmp_path / "v")
     pd.testing.assert_frame_equal(load_verdict(tmp_path / "v").summary(), verdict.summary())
 

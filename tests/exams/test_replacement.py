@@ -15,6 +15,7 @@ import torch
 from looked_up import corpus_of, look_up_model
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score
+from summaries import numbers
 from torch import Tensor, nn
 
 import verax
@@ -26,7 +27,6 @@ from verax.models import AttentionClassifier
 from verax.models.counterfactual import permuted
 
 Make = Callable[..., AttentionClassifier]
-PERMUTED = "permuted (10 draws)"
 WORDS = {"a": (math.log(4), -2.0), "b": (math.log(2), -5.0), "c": (0.0, 8.0)}
 WORDS |= {"k": (0.0, 1.0), "l": (0.0, 3.0)}
 
@@ -100,21 +100,21 @@ def test_permutations_by_hand() -> None:
 def test_the_summary_by_hand() -> None:
     """Labels 0, 1, 0, 0. Trained 0, 1, 1, 0: F1 ⅔, 3 of 4 right. Uniform 1, 1, 1, 0: ½, 2 of 4."""
     verdict = by_hand()
-    shown = verdict.summary("replacement")
-    assert shown.index.tolist() == ["trained", "uniform", PERMUTED]
-    assert shown["F1"]["trained"] == pytest.approx(200 / 3)
-    assert shown["F1"]["uniform"] == pytest.approx(50)
-    assert shown["Δ F1"].tolist()[:2] == pytest.approx([0, 50 - 200 / 3])
+    shown = numbers(verdict, "replacement")
+    assert shown.index.tolist() == ["trained", "uniform", "permuted"]
+    assert shown["f1"]["trained"] == pytest.approx(200 / 3)
+    assert shown["f1"]["uniform"] == pytest.approx(50)
+    assert shown["delta_f1"].tolist()[:2] == pytest.approx([0, 50 - 200 / 3])
     assert shown["accuracy"].tolist()[:2] == pytest.approx([75, 50])
-    assert shown["Δ accuracy"].tolist()[:2] == pytest.approx([0, -25])
-    assert shown["decisions that survive"].tolist()[:2] == pytest.approx([100, 75])
+    assert shown["delta_accuracy"].tolist()[:2] == pytest.approx([0, -25])
+    assert shown["survival"].tolist()[:2] == pytest.approx([100, 75])
     moved = sigmoid(1 / 3) - sigmoid(-10 / 7)
-    assert shown["TVD"].tolist()[:2] == pytest.approx([0, moved / 4], abs=1e-6)
-    documents = verdict.summary("replacement_documents")["value"]
+    assert shown["tvd"].tolist()[:2] == pytest.approx([0, moved / 4], abs=1e-6)
+    documents = numbers(verdict, "replacement.documents")["value"]
     assert documents.to_dict() == {
         "documents": 4,
-        "of one item, which no attention can change": 2,
-        "decision differs from the model's own, in single precision": 0,
+        "one_item": 2,
+        "decision_differs": 0,
     }
 
 
@@ -124,12 +124,12 @@ def test_units_and_how_many_documents() -> None:
     assert (rows["n"] == 4).all()
     units = rows[rows["table"] == "replacement"].groupby("column")["unit"].unique()
     assert {name: unit.tolist() for name, unit in units.items()} == {
-        "F1": ["percent"],
+        "f1": ["percent"],
         "accuracy": ["percent"],
-        "decisions that survive": ["percent"],
-        "Δ F1": ["points"],
-        "Δ accuracy": ["points"],
-        "TVD": ["number"],
+        "survival": ["percent"],
+        "delta_f1": ["points"],
+        "delta_accuracy": ["points"],
+        "tvd": ["number"],
     }
 
 
@@ -139,10 +139,11 @@ def test_with_one_item_every_attention_is_the_trained_one() -> None:
     table = verdict.tables["replacement"]
     assert (table.loc[table["measure"] == "survived", "value"] == 1).all()
     assert (table.loc[table["measure"] == "tvd", "value"] == 0).all()
-    row = "of one item, which no attention can change"
-    assert verdict.summary("replacement_documents")["value"][row] == 3
-    shown = verdict.summary("replacement")
-    assert shown[["Δ F1", "Δ accuracy"]].to_numpy().ravel().tolist() == pytest.approx([0] * 6)
+    assert verdict.value("replacement.documents.one_item") == 3
+    shown = numbers(verdict, "replacement")
+    assert shown[["delta_f1", "delta_accuracy"]].to_numpy().ravel().tolist() == pytest.approx(
+        [0] * 6
+    )
 
 
 # -- against the model, run again
@@ -243,9 +244,9 @@ def test_the_summary_is_scikit_learns(
     verdict = verax.examine(model, planted, "replacement")
     labels = planted.test.labels
     classes = int(str(slot.get("classes", 2)))
-    score = "F1" if classes == 2 else "macro F1"
+    score = "f1" if classes == 2 else "macro_f1"
     of = [1] if classes == 2 else list(range(classes))
-    shown = verdict.summary("replacement")
+    shown = numbers(verdict, "replacement")
     expected: dict[str, tuple[float, float]] = {}
     for kind in ("trained", "uniform", "permuted"):
         draws = decided(verdict, kind).to_numpy().T
@@ -254,16 +255,15 @@ def test_the_summary_is_scikit_learns(
             f1_score(labels, row, labels=of, average="macro", zero_division=0.0) for row in draws
         ]
         right = [accuracy_score(labels, row) for row in draws]
-        row = PERMUTED if kind == "permuted" else kind
-        expected[row] = 100 * float(np.mean(found)), 100 * float(np.mean(right))
+        expected[kind] = 100 * float(np.mean(found)), 100 * float(np.mean(right))
         survived = decided(verdict, kind, "survived").to_numpy().mean()
-        assert shown.loc[row, "decisions that survive"] == pytest.approx(100 * survived)
+        assert shown.loc[kind, "survival"] == pytest.approx(100 * survived)
         tvd = decided(verdict, kind, "tvd").to_numpy().mean()
-        assert shown.loc[row, "TVD"] == pytest.approx(tvd)
+        assert shown.loc[kind, "tvd"] == pytest.approx(tvd)
     for row, (f1, accuracy) in expected.items():
         assert shown.loc[row, [score, "accuracy"]].tolist() == pytest.approx([f1, accuracy])
         differences = [f1 - expected["trained"][0], accuracy - expected["trained"][1]]
-        found = shown.loc[row, [f"Δ {score}", "Δ accuracy"]].tolist()
+        found = shown.loc[row, [f"delta_{score}", "delta_accuracy"]].tolist()
         assert found == pytest.approx(differences, abs=1e-9)
 
 
@@ -282,11 +282,11 @@ def test_intervals_of_shares_are_wilsons_and_of_means_students(
         assert found == pytest.approx([100 * expected.low, 100 * expected.high])
     survived = decided(verdict, "permuted", "survived").mean(axis=1)
     expected = stats.ttest_1samp(survived, 0).confidence_interval(0.95)
-    found = rows.loc[(PERMUTED, "decisions that survive"), ["low", "high"]].tolist()
+    found = rows.loc[("permuted", "survival"), ["low", "high"]].tolist()
     assert found == pytest.approx([100 * expected.low, min(100, 100 * expected.high)])
     tvd = decided(verdict, "uniform", "tvd")[0]
     expected = stats.ttest_1samp(tvd, 0).confidence_interval(0.95)
-    found = rows.loc[("uniform", "TVD"), ["low", "high"]].tolist()
+    found = rows.loc[("uniform", "tvd"), ["low", "high"]].tolist()
     assert found == pytest.approx([max(0, expected.low), expected.high])
 
 
@@ -294,7 +294,7 @@ def test_what_is_so_by_definition_has_no_interval(sharp: Make, planted: verax.Co
     """Trained attention is no distance from itself: no other documents would have made it one."""
     verdict = verax.examine(centred(sharp(), planted), planted, "replacement")
     rows = verdict.summary().query("table == 'replacement'").set_index(["row", "column"])
-    for column, value in (("TVD", 0), ("decisions that survive", 100), ("Δ F1", 0)):
+    for column, value in (("tvd", 0), ("survival", 100), ("delta_f1", 0)):
         found, low, high = rows.loc[("trained", column), ["value", "low", "high"]]
         assert found == value
         assert math.isnan(low) or low == value
@@ -313,9 +313,9 @@ def test_intervals_of_differences_are_paired(sharp: Make, planted: verax.Corpus)
     rows = verdict.summary().query("table == 'replacement'").set_index(["row", "column"])
     difference = right["permuted"] - right["trained"]
     expected = stats.ttest_1samp(difference, 0).confidence_interval(0.95)
-    found = rows.loc[(PERMUTED, "Δ accuracy"), ["low", "high"]].tolist()
+    found = rows.loc[("permuted", "delta_accuracy"), ["low", "high"]].tolist()
     assert found == pytest.approx([100 * expected.low, 100 * expected.high])
-    own = rows.loc[("trained", "Δ accuracy")]
+    own = rows.loc[("trained", "delta_accuracy")]
     assert own["value"] == 0
     assert own[["low", "high"]].isna().all()
 
@@ -327,11 +327,11 @@ def test_permuting_hurts_a_model_that_looks_at_the_evidence() -> None:
     )
     model = verax.train(corpus, encoder="none", embedding_size=12, epochs=8, lr=3e-2, seed=1)
     verdict = verax.examine(model, corpus, "replacement")
-    shown = verdict.summary("replacement")
-    assert shown.loc["trained", "F1"] > 90
-    assert shown.loc["trained", "F1"] == pytest.approx(100 * model.record["test"]["f1"])
-    assert (shown.loc[["uniform", PERMUTED], "Δ F1"] < -20).all()
-    assert (shown.loc[["uniform", PERMUTED], "TVD"] > 0.2).all()
+    shown = numbers(verdict, "replacement")
+    assert shown.loc["trained", "f1"] > 90
+    assert shown.loc["trained", "f1"] == pytest.approx(100 * model.record["test"]["f1"])
+    assert (shown.loc[["uniform", "permuted"], "delta_f1"] < -20).all()
+    assert (shown.loc[["uniform", "permuted"], "tvd"] > 0.2).all()
 
 
 @pytest.mark.parametrize("slot", [{"attention": "dot"}, {"attention": "dot", "classes": 3}])
@@ -345,10 +345,10 @@ def test_constant_attention_changes_nothing(
     table = verdict.tables["replacement"]
     assert (table.loc[table["measure"] == "survived", "value"] == 1).all()
     np.testing.assert_allclose(table.loc[table["measure"] == "tvd", "value"], 0, atol=1e-9)
-    shown = verdict.summary("replacement")
-    score = "F1" if len(model.classes) == 2 else "macro F1"
-    np.testing.assert_allclose(shown[[f"Δ {score}", "Δ accuracy"]], 0, atol=1e-9)
-    assert shown["decisions that survive"].tolist() == pytest.approx([100] * 3)
+    shown = numbers(verdict, "replacement")
+    score = "f1" if len(model.classes) == 2 else "macro_f1"
+    np.testing.assert_allclose(shown[[f"delta_{score}", "delta_accuracy"]], 0, atol=1e-9)
+    assert shown["survival"].tolist() == pytest.approx([100] * 3)
 
 
 # -- options, and what must not matter
@@ -360,7 +360,7 @@ def test_so_many_permutations_fewer_the_first_of_more(sharp: Make, planted: vera
         verax.examine(model, planted, "replacement", permutations=n, seed=2) for n in (10, 3)
     )
     assert decided(few, "permuted").equals(decided(many, "permuted")[[0, 1, 2]])
-    assert few.summary("replacement").index.tolist()[-1] == "permuted (3 draws)"
+    assert numbers(few, "replacement").index.tolist()[-1] == "permuted"
     assert few.manifest["options"] == {"replacement": {"permutations": 3}}
     for kind in ("trained", "uniform"):
         assert decided(many, kind).columns.tolist() == [0]
@@ -429,7 +429,7 @@ def test_without_labels_decisions_survive_but_are_not_scored(make_model: Make) -
     tables = exam.tables()
     assert wide(tables["replacement_instances"])[["label", "correct"]].isna().all(axis=None)
     rows = summarise(tables).query("table == 'replacement'")
-    scored = rows["column"].isin(["F1", "Δ F1", "accuracy", "Δ accuracy"])
+    scored = rows["column"].isin(["f1", "delta_f1", "accuracy", "delta_accuracy"])
     assert rows.loc[scored, ["value", "low", "high"]].isna().all(axis=None)
     assert rows.loc[~scored, "value"].notna().all()
 
@@ -440,8 +440,7 @@ def test_a_decision_that_rounding_makes_is_counted() -> None:
     head = model.head.forward
     model.head.forward = lambda context: head(context) - 2e-4 * (context.dim() == 2)  # type: ignore[method-assign]
     verdict = verax.examine(model, corpus_of(["a b", "b"]), "replacement")
-    row = "decision differs from the model's own, in single precision"
-    assert verdict.summary("replacement_documents")["value"][row] == 2
+    assert verdict.value("replacement.documents.decision_differs") == 2
     assert wide(verdict.tables["replacement_instances"])["decision_differs"].tolist() == [1, 1]
     assert decided(verdict, "trained")[0].tolist() == [1, 1]
     for kind in ("trained", "uniform", "permuted"):

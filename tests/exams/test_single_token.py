@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looked_up import corpus_of, look_up_model
 from scipy import stats
+from summaries import numbers
 from torch import Tensor, nn
 
 import verax
@@ -83,9 +84,9 @@ def test_the_summary_by_hand(verdict: verax.Verdict) -> None:
     """By document, and pooled: of the right two, five tokens; of all four, ten."""
     s = sigmoid
     first, second, third, fourth = (s(2) + s(5) + s(-6)) / 3, (s(1) + s(3)) / 2, s(2), s(1)
-    shown = verdict.summary("single_token")
-    assert shown.index.tolist() == ["correct decisions", "wrong decisions", "all decisions"]
-    column = "a token alone"
+    shown = numbers(verdict, "single_token")
+    assert shown.index.tolist() == ["correct", "wrong", "all"]
+    column = "mean_probability"
     assert shown[column].tolist() == pytest.approx(
         [
             (first + second) / 2,
@@ -95,15 +96,15 @@ def test_the_summary_by_hand(verdict: verax.Verdict) -> None:
         abs=1e-6,
     )
     total = 3 * first + 2 * second, third + 4 * fourth
-    assert shown["pooled over tokens"].tolist() == pytest.approx(
+    assert shown["pooled_probability"].tolist() == pytest.approx(
         [total[0] / 5, total[1] / 5, sum(total) / 10], abs=1e-6
     )
-    assert abs(shown[column] - shown["pooled over tokens"]).min() > 0.005
+    assert abs(shown[column] - shown["pooled_probability"]).min() > 0.005
     sd = [np.std([first, second], ddof=1), np.std([third, fourth], ddof=1)]
     assert shown["sd"].tolist()[:2] == pytest.approx(sd, abs=1e-6)
-    right = shown.loc["correct decisions"]
+    right = shown.loc["correct"]
     assert right["confidence"] == pytest.approx((s(12 / 7) + s(2)) / 2, abs=1e-6)
-    assert right["tokens that agree"] == pytest.approx(100 * (2 / 3 + 1) / 2)
+    assert right["agreeing"] == pytest.approx(100 * (2 / 3 + 1) / 2)
     assert right["least"] == pytest.approx((s(-6) + s(1)) / 2, abs=1e-6)
     assert right["most"] == pytest.approx((s(5) + s(3)) / 2, abs=1e-6)
     assert shown["documents"].tolist() == [2, 2, 4]
@@ -113,18 +114,18 @@ def test_intervals_are_students_over_documents(verdict: verax.Verdict) -> None:
     rows = verdict.summary().set_index(["row", "column"])
     values = wide(verdict.tables["single_token"])["alone"]
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    found = rows.loc[("all decisions", "a token alone"), ["low", "high"]].tolist()
+    found = rows.loc[("all", "mean_probability"), ["low", "high"]].tolist()
     assert found == pytest.approx([expected.low, expected.high])
-    pooled = rows.loc[("all decisions", "pooled over tokens")]
+    pooled = rows.loc[("all", "pooled_probability")]
     assert pooled["low"] < pooled["value"] < pooled["high"]
-    assert rows.loc[("correct decisions", "tokens that agree"), "unit"] == "percent"
-    assert rows.loc[("correct decisions", "a token alone"), "n"] == 2
+    assert rows.loc[("correct", "agreeing"), "unit"] == "percent"
+    assert rows.loc[("correct", "mean_probability"), "n"] == 2
 
 
 def test_where_all_decisions_are_right_no_number_is_given_of_wrong_ones() -> None:
     corpus = corpus_of(["a b c", "k l"], labels=[0, 1])
-    shown = verax.examine(look_up_model(WORDS), corpus, "single_token").summary("single_token")
-    assert shown.loc["wrong decisions"].drop("documents").isna().all()
+    shown = numbers(verax.examine(look_up_model(WORDS), corpus, "single_token"), "single_token")
+    assert shown.loc["wrong"].drop("documents").isna().all()
     assert shown["documents"].tolist() == [2, 0, 2]
 
 
@@ -243,8 +244,8 @@ def test_without_labels_all_decisions_are_one_row(make_model: Make) -> None:
     tables = exam.tables()
     assert wide(tables["single_token"])["correct"].isna().all()
     summary = summarise(tables)
-    assert summary["row"].unique().tolist() == ["all decisions"]
-    assert summary.loc[summary["column"] == "a token alone", "value"].notna().all()
+    assert summary["row"].unique().tolist() == ["all"]
+    assert summary.loc[summary["column"] == "mean_probability", "value"].notna().all()
 
 
 # -- curves

@@ -16,9 +16,9 @@ from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.jain_wallace_2019 import PAPER
 from verax.papers.results import SUMMARY, PaperResults
 
-GRADIENT = "inputs: attention : gradient-input-detached"
-LOO = "inputs: attention : leave-one-out"
-BETWEEN = "inputs: gradient-input-detached : leave-one-out"
+GRADIENT = "inputs:attention:gradient-input-detached"
+LOO = "inputs:attention:leave-one-out"
+BETWEEN = "inputs:gradient-input-detached:leave-one-out"
 MODELS = crossed(
     part=["main"],
     corpus=["sst", "imdb"],
@@ -27,38 +27,38 @@ MODELS = crossed(
 )
 Numbers = dict[tuple[str, str, str], float]
 AS_CLAIMED: Numbers = {
-    ("agreement", GRADIENT, "τ-b"): 0.3,
-    ("agreement", LOO, "τ-b"): 0.25,
-    ("agreement", BETWEEN, "τ-b"): 0.6,
-    ("adversary", "ε = 0.05", "JSD"): 0.65,
-    ("adversary", "ε = 0.05", "JSD > 0.5"): 90.0,
-    ("adversary_search", "ε = 0.05", "JSD"): 0.5,
-    ("adversary_groups", "all", "permuted |Δŷ|"): 0.03,
-    ("adversary_groups", "max α 0–0.25", "permuted |Δŷ|"): 0.9,
-    ("adversary_groups", "max α 0.75–1", "permuted |Δŷ|"): 0.06,
-    ("adversary_groups", "max α 0.75–1", "> 0.5, ε = 0.05"): 80.0,
+    ("agreement", GRADIENT, "tau"): 0.3,
+    ("agreement", LOO, "tau"): 0.25,
+    ("agreement", BETWEEN, "tau"): 0.6,
+    ("adversary", "epsilon=0.05", "jsd"): 0.65,
+    ("adversary", "epsilon=0.05", "far"): 90.0,
+    ("adversary.search", "epsilon=0.05", "jsd"): 0.5,
+    ("adversary.groups", "all", "permuted_change"): 0.03,
+    ("adversary.groups", "max_weight=0-0.25", "permuted_change"): 0.9,
+    ("adversary.groups", "max_weight=0.75-1", "permuted_change"): 0.06,
+    ("adversary.groups", "max_weight=0.75-1", "far@epsilon=0.05"): 80.0,
 }
-ALONE: Numbers = {("agreement", GRADIENT, "τ-b"): 0.7, ("agreement", LOO, "τ-b"): 0.6}
+ALONE: Numbers = {("agreement", GRADIENT, "tau"): 0.7, ("agreement", LOO, "tau"): 0.6}
 """What is otherwise of models without context."""
 BROKEN: list[tuple[int, Numbers]] = [
-    (1, {("agreement", GRADIENT, "τ-b"): 0.8}),
-    (2, {("agreement", LOO, "τ-b"): 0.8}),
-    (3, {("agreement", BETWEEN, "τ-b"): 0.1}),
-    (4, {("agreement", GRADIENT, "τ-b"): 0.9, ("agreement", LOO, "τ-b"): 0.9}),
-    (5, {("adversary_groups", "all", "permuted |Δŷ|"): 0.3}),
-    (5, {("adversary_groups", "max α 0.75–1", "permuted |Δŷ|"): 0.3}),
-    (6, {("adversary", "ε = 0.05", "JSD > 0.5"): 20.0}),
-    (7, {("adversary_groups", "max α 0.75–1", "> 0.5, ε = 0.05"): 20.0}),
-    (8, {("adversary_search", "ε = 0.05", "JSD"): 0.69}),
+    (1, {("agreement", GRADIENT, "tau"): 0.8}),
+    (2, {("agreement", LOO, "tau"): 0.8}),
+    (3, {("agreement", BETWEEN, "tau"): 0.1}),
+    (4, {("agreement", GRADIENT, "tau"): 0.9, ("agreement", LOO, "tau"): 0.9}),
+    (5, {("adversary.groups", "all", "permuted_change"): 0.3}),
+    (5, {("adversary.groups", "max_weight=0.75-1", "permuted_change"): 0.3}),
+    (6, {("adversary", "epsilon=0.05", "far"): 20.0}),
+    (7, {("adversary.groups", "max_weight=0.75-1", "far@epsilon=0.05"): 20.0}),
+    (8, {("adversary.search", "epsilon=0.05", "jsd"): 0.69}),
 ]
 NEEDED = {
-    1: ("agreement", GRADIENT, "τ-b"),
-    2: ("agreement", LOO, "τ-b"),
-    3: ("agreement", BETWEEN, "τ-b"),
-    5: ("adversary_groups", "max α 0.75–1", "permuted |Δŷ|"),
-    6: ("adversary", "ε = 0.05", "JSD > 0.5"),
-    7: ("adversary_groups", "max α 0.75–1", "> 0.5, ε = 0.05"),
-    8: ("adversary_search", "ε = 0.05", "JSD"),
+    1: ("agreement", GRADIENT, "tau"),
+    2: ("agreement", LOO, "tau"),
+    3: ("agreement", BETWEEN, "tau"),
+    5: ("adversary.groups", "max_weight=0.75-1", "permuted_change"),
+    6: ("adversary", "epsilon=0.05", "far"),
+    7: ("adversary.groups", "max_weight=0.75-1", "far@epsilon=0.05"),
+    8: ("adversary.search", "epsilon=0.05", "jsd"),
 }
 
 
@@ -134,27 +134,27 @@ def test_only_recurrent_models_speak_for_weak_agreement() -> None:
 
 
 def test_one_corpus_with_strong_agreement_is_enough_to_fail() -> None:
-    found = check(1, world({("agreement", GRADIENT, "τ-b"): 0.8}, {"corpus": "imdb"}))
+    found = check(1, world({("agreement", GRADIENT, "tau"): 0.8}, {"corpus": "imdb"}))
     assert found.verdict == FAILS
     assert "0.30 to 0.80; it is below 0.5 in 2 of 4" in found.why
 
 
 def test_in_general_allows_a_quarter_of_exceptions() -> None:
     """8 comparisons, 6 needed: one model of the four brings two, two models bring four."""
-    poor = {("agreement", BETWEEN, "τ-b"): 0.1}
+    poor = {("agreement", BETWEEN, "tau"): 0.1}
     one = check(3, world(poor, {"corpus": "imdb", "attention": "dot"}))
     assert (one.verdict, sum(c.is_for for c in one.comparisons), one.n) == (HOLDS, 6, 8)
     assert check(3, world(poor, {"corpus": "imdb"})).verdict == FAILS
 
 
 def test_peaked_attention_may_matter_to_a_model() -> None:
-    moved = {("adversary_groups", "max α 0.75–1", "permuted |Δŷ|"): 0.3}
+    moved = {("adversary.groups", "max_weight=0.75-1", "permuted_change"): 0.3}
     assert check(5, world(moved, {"corpus": "imdb", "attention": "dot"})).verdict == HOLDS
     assert check(5, world(moved)).verdict == FAILS
 
 
 def test_where_no_attention_is_peaked_that_is_said() -> None:
-    found = check(5, world(without=("adversary_groups", "max α 0.75–1", "permuted |Δŷ|")))
+    found = check(5, world(without=("adversary.groups", "max_weight=0.75-1", "permuted_change")))
     assert "no document has half the weight on one word" in found.why
 
 
@@ -169,7 +169,7 @@ def test_weak_means_weak_everywhere(taus: list[float]) -> None:
     }  # fmt: skip
     results = made_up_results(
         recurrent,
-        lambda m: {("agreement", GRADIENT, "τ-b"): by[m["corpus"], m["attention"]]},
+        lambda m: {("agreement", GRADIENT, "tau"): by[m["corpus"], m["attention"]]},
         spread=1e-4,
     )
     assert check(1, results).verdict == (HOLDS if max(taus) < 0.5 else FAILS)

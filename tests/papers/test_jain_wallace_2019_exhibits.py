@@ -13,9 +13,9 @@ from verax.papers.exhibits import MEASURED
 from verax.papers.jain_wallace_2019 import PAPER
 from verax.papers.results import SUMMARY, PaperResults
 
-GRADIENT = "inputs: attention : gradient-input-detached"
-LOO = "inputs: attention : leave-one-out"
-BETWEEN = "inputs: gradient-input-detached : leave-one-out"
+GRADIENT = "inputs:attention:gradient-input-detached"
+LOO = "inputs:attention:leave-one-out"
+BETWEEN = "inputs:gradient-input-detached:leave-one-out"
 TAUS = {GRADIENT: 0.3, LOO: 0.2, BETWEEN: 0.6}
 SCORES = {"test_f1": 0.8, "test_macro_f1": 0.81, "test_accuracy": 0.82, "test_roc_auc": 0.9}
 
@@ -28,18 +28,18 @@ def results(sample: float | None = None) -> PaperResults:
 
     def numbers(model: Mapping[str, Any]) -> dict[tuple[str, str, str], float]:
         up = 0.1 if model["encoder"] == "mlp" else 0.0
-        found = {("agreement", pair, "τ-b"): tau + up for pair, tau in TAUS.items()}
-        found |= {("agreement", pair, "p ≤ 0.05"): 40.0 for pair in TAUS}
+        found = {("agreement", pair, "tau"): tau + up for pair, tau in TAUS.items()}
+        found |= {("agreement", pair, "significant"): 40.0 for pair in TAUS}
         found |= {("agreement", pair, "sd"): 0.2 for pair in TAUS}
-        found[("agreement_documents", "documents", "value")] = 1700.0
-        found[("agreement_documents", "items of a document", "value")] = 18.0
-        for group in ("all", "max α 0.75–1", "class 1", "class 1, max α 0.75–1"):
-            found[("adversary_groups", group, "documents")] = 10.0
-            found[("adversary_groups", group, "permuted |Δŷ|")] = 0.05
-            found[("adversary_groups", group, "JSD, ε = 0.05")] = 0.6
-            found[("adversary_groups", group, "> 0.5, ε = 0.05")] = 90.0
-        found[("adversary_search", "ε = 0.05", "JSD")] = 0.4
-        found[("adversary_search", "ε = 0.05", "JSD > 0.5")] = 30.0
+        found[("agreement.documents", "documents", "value")] = 1700.0
+        found[("agreement.documents", "items", "value")] = 18.0
+        for group in ("all", "max_weight=0.75-1", "class=1", "class=1,max_weight=0.75-1"):
+            found[("adversary.groups", group, "documents")] = 10.0
+            found[("adversary.groups", group, "permuted_change")] = 0.05
+            found[("adversary.groups", group, "jsd@epsilon=0.05")] = 0.6
+            found[("adversary.groups", group, "far@epsilon=0.05")] = 90.0
+        found[("adversary.search", "epsilon=0.05", "jsd")] = 0.4
+        found[("adversary.search", "epsilon=0.05", "far")] = 30.0
         return found
 
     return made_up_results([model | extra for model in models], numbers)

@@ -12,7 +12,7 @@ from scipy import stats
 from verax.papers.meister_2021.along import SUPPORT, along
 from verax.papers.results import SUMMARY, PaperResults
 
-WHAT = ("entropy", "gradient, of inputs on the output", "mean")
+WHAT = ("dispersion.entropy", "gradient", "mean")
 LAMS = (-100.0, -1.0, 0.0, 0.5, 0.9)
 
 

@@ -48,9 +48,9 @@ def agreement(
     def told(configuration: Configuration) -> Numbers:
         found = {}
         for importance in ("gradient", "leave-one-out"):
-            for table in ("agreement", "agreement_on_support"):
-                found[table, f"items: attention : {importance}", "τ-b"] = items(configuration)
-                found[table, f"inputs: attention : {importance}", "τ-b"] = inputs(configuration)
+            for table in ("agreement", "agreement.on_support"):
+                found[table, f"items:attention:{importance}", "tau"] = items(configuration)
+                found[table, f"inputs:attention:{importance}", "tau"] = inputs(configuration)
         return found
 
     return told
@@ -59,13 +59,13 @@ def agreement(
 def entropies(value: Callable[[Configuration], float]) -> Told:
     def told(configuration: Configuration) -> Numbers:
         of = (
-            "gradient, of inputs on an item's magnitude",
-            "gradient, of inputs on the output",
-            "leave-one-out, of inputs on the output",
+            "influence@norm",
+            "gradient",
+            "leave-one-out",
         )
-        found = {("entropy", row, "mean"): value(configuration) for row in of}
+        found = {("dispersion.entropy", row, "mean"): value(configuration) for row in of}
         share = 1 - 0.1 * sparsity(configuration)
-        return {**found, ("dispersion_documents", "share in the support", "value"): share}
+        return {**found, ("dispersion.documents", "support_share", "value"): share}
 
     return told
 
@@ -75,16 +75,16 @@ def opposed(fall: float, trained: float, jsd: float = 0.6, seeds: int = 3) -> Pa
 
     def told(configuration: Configuration) -> Numbers:
         return {
-            ("adversary", "any output", "Δ accuracy"): fall,
-            ("adversary", "ε = 0.05", "Δ accuracy"): 0.0,
-            ("adversary", "ε = 0.05", "JSD"): 0.65,
-            ("adversaries", "λ = 0", "JSD"): 0.9,
-            ("adversaries", "λ = 0", "accuracy"): 10.0,
-            ("adversaries", "λ = 0.1", "JSD"): jsd / 2,
-            ("adversaries", "λ = 0.1", "accuracy"): 20.0,
-            ("adversaries", "λ = 1", "JSD"): jsd,
-            ("adversaries", "λ = 1", "accuracy"): trained,
-            ("adversaries_seeds", "mean", "JSD"): 0.2,
+            ("adversary", "any_output", "delta_accuracy"): fall,
+            ("adversary", "epsilon=0.05", "delta_accuracy"): 0.0,
+            ("adversary", "epsilon=0.05", "jsd"): 0.65,
+            ("adversaries", "lambda=0", "jsd"): 0.9,
+            ("adversaries", "lambda=0", "accuracy"): 10.0,
+            ("adversaries", "lambda=0.1", "jsd"): jsd / 2,
+            ("adversaries", "lambda=0.1", "accuracy"): 20.0,
+            ("adversaries", "lambda=1", "jsd"): jsd,
+            ("adversaries", "lambda=1", "accuracy"): trained,
+            ("adversaries.seeds", "mean", "jsd"): 0.2,
         }
 
     own = crossed(part=["adversaries"], corpus=["sst"], encoder=["bilstm"])
@@ -148,7 +148,7 @@ def test_each_holds_in_one_world_and_fails_in_another(number: int) -> None:
 
 @pytest.mark.parametrize("number", WORLDS)
 def test_each_is_undecided_without_its_cells(number: int) -> None:
-    nothing = world(lambda c: {("replacement", "uniform", "F1"): 50.0})
+    nothing = world(lambda c: {("replacement", "uniform", "f1"): 50.0})
     nobody = PaperResults(pd.DataFrame({"cell": [], "part": [], "seed": []}), _no_summary())
     for results in (nothing, nobody):
         finding = CLAIMS[number].check(results)

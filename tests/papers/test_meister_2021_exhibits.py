@@ -16,7 +16,7 @@ from verax.papers.meister_2021.models import SPARSEGEN, models, symlog
 from verax.papers.results import SUMMARY, PaperResults
 
 NAMES = ["table1", "table2", "figure1", "figure2", "figure3", "figure4", "appendixc", "accuracy"]
-ON_ITEMS = "gradient, of inputs on an item's magnitude"
+ON_ITEMS = "influence@norm"
 SHARES = {"test_accuracy": 0.8, "test_f1": 0.75}
 LAMS = (-10.0, 0.5, 0.9)
 
@@ -25,33 +25,33 @@ def numbers(configuration: Mapping[str, Any]) -> Numbers:
     """Entropy over λ −10, 0, 0.5, 0.9 is 0.75, 0.65, 0.6, 0.56: one straight line but at −10."""
     if configuration["part"] == "adversaries":
         return {
-            ("adversary", "ε = 0.05", "JSD"): 0.6,
-            ("adversary", "any output", "JSD"): 0.7,
-            ("adversary", "any output", "Δ accuracy"): -5.0,
-            ("adversary_search", "ε = 0.05", "JSD"): 0.5,
-            ("adversary_documents", "accuracy", "value"): 81.0,
-            ("adversaries", "λ = 1", "JSD"): 0.55,
-            ("adversaries", "λ = 1", "F1"): 79.0,
-            ("adversaries_seeds", "mean", "TVD"): 0.1,
+            ("adversary", "epsilon=0.05", "jsd"): 0.6,
+            ("adversary", "any_output", "jsd"): 0.7,
+            ("adversary", "any_output", "delta_accuracy"): -5.0,
+            ("adversary.search", "epsilon=0.05", "jsd"): 0.5,
+            ("adversary.documents", "accuracy", "value"): 81.0,
+            ("adversaries", "lambda=1", "jsd"): 0.55,
+            ("adversaries", "lambda=1", "f1"): 79.0,
+            ("adversaries.seeds", "mean", "tvd"): 0.1,
         }
     lam = configuration["lam"]
     entropy = 0.75 if lam < 0 else 0.65 - 0.1 * lam
     found = {
-        ("entropy", ON_ITEMS, "mean"): 0.9,
-        ("entropy", ON_ITEMS, "sd"): 0.05,
-        ("entropy", ON_ITEMS, "pooled sd"): 0.06,
-        ("entropy", "gradient, of inputs on the output", "mean"): entropy,
-        ("entropy", "leave-one-out, of inputs on the output", "mean"): 0.5 - entropy / 10,
-        ("dispersion_documents", "share in the support", "value"): 0.3 - 0.2 * lam / 10,
-        ("dispersion_documents", "accuracy", "value"): 82.0,
+        ("dispersion.entropy", ON_ITEMS, "mean"): 0.9,
+        ("dispersion.entropy", ON_ITEMS, "sd"): 0.05,
+        ("dispersion.entropy", ON_ITEMS, "pooled_sd"): 0.06,
+        ("dispersion.entropy", "gradient", "mean"): entropy,
+        ("dispersion.entropy", "leave-one-out", "mean"): 0.5 - entropy / 10,
+        ("dispersion.documents", "support_share", "value"): 0.3 - 0.2 * lam / 10,
+        ("dispersion.documents", "accuracy", "value"): 82.0,
     }
-    for place, table in enumerate(("agreement", "agreement_on_support")):
+    for place, table in enumerate(("agreement", "agreement.on_support")):
         for importance in ("gradient", "leave-one-out"):
-            found[table, f"inputs: attention : {importance}", "τ-b"] = 0.4 + place / 10
-            found[table, f"items: attention : {importance}", "τ-b"] = 0.8 + place / 10
-        found[table, "inputs: attention : gradient-detached", "median"] = 0.3
-        found[table, "items: attention : gradient-detached (attention itself)", "τ-b"] = 1.0
-        found[table, "items: attention : leave-one-out-renormalised", "τ-b"] = 0.7
+            found[table, f"inputs:attention:{importance}", "tau"] = 0.4 + place / 10
+            found[table, f"items:attention:{importance}", "tau"] = 0.8 + place / 10
+        found[table, "inputs:attention:gradient-detached", "median"] = 0.3
+        found[table, "items:attention:gradient-detached", "tau"] = 1.0
+        found[table, "items:attention:leave-one-out-renormalised", "tau"] = 0.7
     return found
 
 

@@ -98,7 +98,7 @@ def test_no_document_is_in_them(packed: Path) -> None:
 
 def test_no_column_holds_words(packed: Path) -> None:
     """Columns of text are names of things; those of documents are numbers."""
-    known = {"cell", "exam", "table", "row", "column", "unit", "metadata", "selected"}
+    known = {"cell", "exam", "table", "row", "column", "measure", "unit", "metadata", "selected"}
     for path in packed.rglob("*.parquet"):
         if path.name != "cells.parquet":
             assert set(strings(path)) <= known

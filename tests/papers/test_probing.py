@@ -21,14 +21,14 @@ from verax.studies.running import run as running
 BASE = {"corpus": "sst", "encoder": "bilstm", "attention": "dot", "hierarchical": False}
 BASE |= {"projection": "softmax", "lam": 0.0, "grounding": "none", "strength": 0.0}
 BASE |= {"weight_decay": 1e-5, "limit": None}
-F1 = {"F1": summarised("replacement", "trained", "F1")}
+F1 = {"F1": summarised("replacement", "trained", "f1")}
 
 
 def made(*changes: dict[str, Any], probe: str = "probe") -> PaperResults:
     """A model for each, of seeds 1 and 2; its F1 is its place, from 1 on."""
     configurations = [{"part": probe, **BASE, **own, "place": i} for i, own in enumerate(changes)]
     return made_up_results(
-        configurations, lambda own: {("replacement", "trained", "F1"): 1.0 + own["place"]}, (1, 2)
+        configurations, lambda own: {("replacement", "trained", "f1"): 1.0 + own["place"]}, (1, 2)
     )
 
 
@@ -91,7 +91,7 @@ def test_probes_come_in_order_with_their_questions() -> None:
 
 def test_what_was_not_measured_is_left_out() -> None:
     results = made({"test_f1": 0.5})
-    measures = {**F1, "never": summarised("replacement", "never", "F1"), "share": fact("test_f1")}
+    measures = {**F1, "never": summarised("replacement", "never", "f1"), "share": fact("test_f1")}
     found = probes_table(results, measures)
     assert found["measure"].tolist() == ["F1", "share"]
     assert found["value"].tolist() == pytest.approx([1.0, 0.5])

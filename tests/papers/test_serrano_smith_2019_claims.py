@@ -33,7 +33,7 @@ def test_undecided_without_any_cell(claim: Claim) -> None:
 @EVERY
 def test_undecided_where_cells_have_other_numbers_only(claim: Claim) -> None:
     cells = crossed(part=["imdb"], corpus=["imdb"], hierarchical=[True, False], encoder=["bigru"])
-    results = made_up_results(cells, lambda cell: {("documents", "documents", "value"): 10})
+    results = made_up_results(cells, lambda cell: {("erasure.documents", "documents", "value"): 10})
     assert claim.check(results).verdict == "undecided"
 
 
@@ -58,7 +58,7 @@ def test_any_corpus_will_do_and_is_named() -> None:
 
 
 def test_negative_shares_are_held_against_fifteen_percent() -> None:
-    results = made(setting(14.0, ("delta_js", "attention", "negative")))
+    results = made(setting(14.0, ("erasure.delta_js", "attention", "negative_share")))
     found = claim_of(1).check(results)
     assert [c.difference for c in found.comparisons[:6]] == pytest.approx([1.0] * 6)
     assert "negative for 14.0% of documents (below 15% in 6 of 6 models)" in found.why
@@ -66,8 +66,8 @@ def test_negative_shares_are_held_against_fifteen_percent() -> None:
 
 def test_where_nothing_is_negative_nothing_has_to_be_near() -> None:
     def none_is_negative(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
-        numbers["delta_js", "attention", "negative"] = 0.0
-        del numbers["delta_js", "attention", "negative, near 0"]
+        numbers["erasure.delta_js", "attention", "negative_share"] = 0.0
+        del numbers["erasure.delta_js", "attention", "negative_near_zero_share"]
 
     assert claim_of(1).check(made(none_is_negative, seeds=(1,))).verdict == "holds"
 
@@ -88,7 +88,7 @@ def test_rise_of_medians() -> None:
 
 
 def test_tenths_with_few_documents_have_no_say() -> None:
-    rows = [("delta_js_by_alpha", row, "documents") for row in TENTHS]
+    rows = [("erasure.delta_js_by_alpha", row, "documents") for row in TENTHS]
     found = claim_of(3).check(made(setting(9, *rows)))
     assert found.verdict == "undecided"
     assert "with 10 documents or more in the tenths of Δα" in found.why
@@ -123,7 +123,7 @@ def test_no_encoder_is_compared_within_its_family() -> None:
 
 def test_ten_of_sixteen_may_have_exceptions() -> None:
     """Of four models with an encoder three are needed: one may be below half, however far."""
-    key = ("pairs", "attention : gradient", "more, of flips")
+    key = ("erasure.pairs", "attention:gradient", "more_of_flips")
     assert claim_of(10).check(made(setting(1.0, key, only="HANrnn"))).verdict == "holds"
     assert claim_of(10).check(made(setting(45.0, key, only="HAN"))).verdict == "fails"
 
@@ -137,20 +137,20 @@ def test_claim_10_has_both_denominators() -> None:
 @pytest.mark.parametrize(("faster", "verdict"), [(161, "holds"), (159, "fails")])
 def test_ratio_of_faster_to_slower(faster: int, verdict: str) -> None:
     """100 documents are slower: the bound is 160 faster ones."""
-    key = ("pairs", "attention : gradient", "more")
+    key = ("erasure.pairs", "attention:gradient", "more")
     found = claim_of(11).check(made(setting(faster, key)))
     assert found.verdict == verdict
     assert f"the least ratio is {faster / 100:.2f}" in found.why
 
 
 def test_ratio_without_a_slower_one() -> None:
-    results = made(setting(0, ("pairs", "attention : gradient", "fewer")), seeds=(1,))
+    results = made(setting(0, ("erasure.pairs", "attention:gradient", "fewer")), seeds=(1,))
     found = claim_of(11).check(results)
     assert (found.verdict, found.why.count("inf")) == ("holds", 1)
 
 
 def test_only_flanrnn_has_to_be_high() -> None:
-    rows = [("fraction", ranking, "median") for ranking in ("attention", "random")]
+    rows = [("erasure.fraction", ranking, "median") for ranking in ("attention", "random")]
     assert claim_of(12).check(made(setting(0.1, *rows, only="HANrnn"))).verdict == "holds"
 
 
@@ -166,14 +166,14 @@ def test_drop_from_rnn_to_conv() -> None:
 
 def test_about_a_quarter_of_the_mass() -> None:
     """0.8 less 0.59 is about 0.25; less 0.61 is not."""
-    key = ("mass", "gradient", "median")
+    key = ("erasure.mass", "gradient", "median")
     assert claim_of(16).check(made(setting(0.59, key), seeds=(1,))).verdict == "holds"
     assert claim_of(16).check(made(setting(0.61, key), seeds=(1,))).verdict == "fails"
 
 
 def test_gradient_may_flip_more_in_ten_of_twenty_four() -> None:
     """Of six models four are needed: two may go the other way."""
-    more = setting(30, ("contingency", "gradient", CASES[1]), only="noenc")
+    more = setting(30, ("erasure.contingency", "gradient", CASES[1]), only="noenc")
     assert claim_of(17).check(made(more, seeds=(1,))).verdict == "holds"
-    most = setting(30, ("contingency", "gradient", CASES[1]), only="HAN")
+    most = setting(30, ("erasure.contingency", "gradient", CASES[1]), only="HAN")
     assert claim_of(17).check(made(most, seeds=(1,))).verdict == "fails"

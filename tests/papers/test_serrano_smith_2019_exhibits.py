@@ -133,7 +133,7 @@ def test_contingency_of_hanrnn(results: PaperResults, name: str, rule: str) -> N
 
 def test_rows_of_the_rule_come_from_its_own_numbers() -> None:
     def change(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
-        numbers["contingency", "gradient (authors' rule)", "both"] = 7.0
+        numbers["erasure.contingency", "gradient@authors", "both"] = 7.0
 
     frame = made_again(made(change), "figure12")
     by_rule = {r: one(frame, model="FLANconv", rule=r, measure="both")["value"] for r in RULES}
@@ -233,7 +233,7 @@ def test_shares_in_the_caption_of_figure_6(results: PaperResults) -> None:
 
 def test_rankings_beyond_the_papers_are_shown() -> None:
     def change(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
-        numbers["fraction", "optimum", "median"] = 0.05
+        numbers["erasure.fraction", "optimum", "median"] = 0.05
 
     frame = made_again(made(change), "figure6")
     assert one(frame, model="HANnoenc", ranking="optimum")["value"] == pytest.approx(0.05)

@@ -17,8 +17,8 @@ from verax.papers.serrano_smith_2019 import PAPER
 Change = Callable[[str, dict[tuple[str, str, str], float]], None]
 """From the name of an architecture, what to write into its numbers."""
 ENCODERS = {"bigru": "rnn", "conv": "conv", "none": "noenc"}
-TENTHS = [f"Δα {k / 10:.1f} to {(k + 1) / 10:.1f}" for k in range(10)]
-CASES = ("both", "only top", "only random", "neither")
+TENTHS = [f"{k / 10:.1f}-{(k + 1) / 10:.1f}" for k in range(10)]
+CASES = ("both", "top_only", "random_only", "neither")
 RANKINGS = ("random", "attention", "gradient", "product")
 ATTENTION = {  # as CASES
     "HANrnn": (1, 8, 2, 89),
@@ -47,44 +47,57 @@ def name_of(configuration: Mapping[str, Any]) -> str:
 def as_claimed(name: str) -> dict[tuple[str, str, str], float]:
     """Numbers of one model, such that all claims hold."""
     found: dict[tuple[str, str, str], float] = {
-        ("documents", "documents", "value"): 1000,
-        ("documents", "examined", "value"): 900 if name.startswith("HAN") else 1000,
-        ("documents", "accuracy", "value"): 50,
-        ("delta_js", "attention", "negative"): 5,
-        ("delta_js", "attention", "negative, near 0"): 99,
+        ("erasure.documents", "documents", "value"): 1000,
+        ("erasure.documents", "examined", "value"): 900 if name.startswith("HAN") else 1000,
+        ("erasure.documents", "accuracy", "value"): 50,
+        ("erasure.delta_js", "attention", "negative_share"): 5,
+        ("erasure.delta_js", "attention", "negative_near_zero_share"): 99,
     }
     steepness = STEEPNESS[name.removeprefix("HAN").removeprefix("FLAN")]
     for k, row in enumerate(TENTHS):
-        found["negative_delta_js", row, "documents"] = 100
-        found["negative_delta_js", row, "negative"] = (30, 12, 4, 2, 1, 1, 0, 0, 0, 0)[k]
-        found["negative_delta_js", row, "share"] = (30, 12, 4, 2, 1, 1, 0, 0, 0, 0)[k]
-        found["delta_js_by_alpha", row, "documents"] = 100
-        found["delta_js_by_alpha", row, "near 0"] = 60 - 5 * k
+        found["erasure.negative_delta_js", row, "documents"] = 100
+        found["erasure.negative_delta_js", row, "negative"] = (30, 12, 4, 2, 1, 1, 0, 0, 0, 0)[k]
+        found["erasure.negative_delta_js", row, "negative_share"] = (
+            30,
+            12,
+            4,
+            2,
+            1,
+            1,
+            0,
+            0,
+            0,
+            0,
+        )[k]
+        found["erasure.delta_js_by_alpha", row, "documents"] = 100
+        found["erasure.delta_js_by_alpha", row, "near_zero_share"] = 60 - 5 * k
         for column, times in (("q1", 0.5), ("median", 1.0), ("q3", 1.5)):
             middle = (k + 0.5) / 10
-            found["delta_js_by_alpha", row, column] = times * steepness * middle**2
+            found["erasure.delta_js_by_alpha", row, column] = times * steepness * middle**2
     tops = {"attention": ATTENTION[name], "gradient": (0.5, 5, 2, 92.5), "product": (3, 15, 1, 81)}
     for top, shares in tops.items():
-        for ending in ("", " (authors' rule)"):
+        for ending in ("", "@authors"):
             for case, share in zip(CASES, shares, strict=True):
-                found["contingency", top + ending, case] = share
+                found["erasure.contingency", top + ending, case] = share
     for ranking, fraction in zip(RANKINGS, FRACTIONS[name], strict=True):
-        for column in ("median", "common mean"):
-            found["fraction", ranking, column] = fraction
-        found["fraction", ranking, "above ½"] = 40
-        found["mass", ranking, "median"] = {"attention": 0.8, "random": 0.6}.get(ranking, 0.5)
+        for column in ("median", "common_mean"):
+            found["erasure.fraction", ranking, column] = fraction
+        found["erasure.fraction", ranking, "above_half"] = 40
+        found["erasure.mass", ranking, "median"] = {"attention": 0.8, "random": 0.6}.get(
+            ranking, 0.5
+        )
     slower, faster = ("more", "fewer") if name.endswith("noenc") else ("fewer", "more")
     pairs = {
-        "attention : gradient": {slower: 100, faster: 600},
-        "attention : product": {"fewer": 50, "more": 500},
-        "attention : random": {"fewer": 600, "more": 200},
-        "gradient : product": {"fewer": 100, "more": 200},
+        "attention:gradient": {slower: 100, faster: 600},
+        "attention:product": {"fewer": 50, "more": 500},
+        "attention:random": {"fewer": 600, "more": 200},
+        "gradient:product": {"fewer": 100, "more": 200},
     }
     for row, counts in pairs.items():
         for column, count in counts.items():
-            found["pairs", row, column] = count
-            found["pairs", row, f"{column}, of flips"] = count / 10
-            found["pairs", row, f"{column}, of all"] = count / 20
+            found["erasure.pairs", row, column] = count
+            found["erasure.pairs", row, f"{column}_of_flips"] = count / 10
+            found["erasure.pairs", row, f"{column}_of_all"] = count / 20
     return found
 
 
@@ -124,9 +137,9 @@ def setting(value: float, *keys: tuple[str, str, str], only: str = "") -> Change
 
 
 def _negatives_turned_round(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
-    counts = [numbers["negative_delta_js", row, "negative"] for row in TENTHS]
+    counts = [numbers["erasure.negative_delta_js", row, "negative"] for row in TENTHS]
     for row, count in zip(TENTHS, reversed(counts), strict=True):
-        numbers["negative_delta_js", row, "negative"] = count
+        numbers["erasure.negative_delta_js", row, "negative"] = count
 
 
 def _steeper_with_context(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
@@ -134,78 +147,80 @@ def _steeper_with_context(name: str, numbers: dict[tuple[str, str, str], float])
         name.removeprefix("HAN").removeprefix("FLAN")
     ]
     for k, row in enumerate(TENTHS):
-        numbers["delta_js_by_alpha", row, "median"] = steepness * ((k + 0.5) / 10) ** 2
+        numbers["erasure.delta_js_by_alpha", row, "median"] = steepness * ((k + 0.5) / 10) ** 2
 
 
 def _flat(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
     for k, row in enumerate(TENTHS):
-        numbers["delta_js_by_alpha", row, "median"] = 0.3 * ((k + 0.5) / 10) ** 0.5
+        numbers["erasure.delta_js_by_alpha", row, "median"] = 0.3 * ((k + 0.5) / 10) ** 0.5
 
 
 def _flans_like_hans(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
-    numbers["contingency", "attention", "only random"] = 0.4 * ATTENTION[name][1]
+    numbers["erasure.contingency", "attention", "random_only"] = 0.4 * ATTENTION[name][1]
 
 
 def _random_as_good(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
-    numbers["pairs", "attention : random", "fewer"] = 200
-    numbers["pairs", "attention : random", "more"] = 600
+    numbers["erasure.pairs", "attention:random", "fewer"] = 200
+    numbers["erasure.pairs", "attention:random", "more"] = 600
 
 
 def _conv_as_late(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
     for ranking in RANKINGS:
-        numbers["fraction", ranking, "median"] = 0.8 if name.endswith("conv") else 0.7
+        numbers["erasure.fraction", ranking, "median"] = 0.8 if name.endswith("conv") else 0.7
 
 
 def _drops_alike(name: str, numbers: dict[tuple[str, str, str], float]) -> None:
     for ranking in RANKINGS:
-        numbers["fraction", ranking, "median"] = 0.5 if name.endswith("conv") else 0.7
+        numbers["erasure.fraction", ranking, "median"] = 0.5 if name.endswith("conv") else 0.7
 
 
 def _of(table: str, column: str, rows: Iterable[str]) -> list[tuple[str, str, str]]:
     return [(table, row, column) for row in rows]
 
 
-_GRADIENT = ("fraction", "gradient", "common mean")
+_GRADIENT = ("erasure.fraction", "gradient", "common_mean")
 AGAINST: dict[int, list[Change]] = {
     1: [
-        setting(30, ("delta_js", "attention", "negative")),
-        setting(50, ("delta_js", "attention", "negative, near 0")),
+        setting(30, ("erasure.delta_js", "attention", "negative_share")),
+        setting(50, ("erasure.delta_js", "attention", "negative_near_zero_share")),
     ],
     2: [_negatives_turned_round],
-    3: [setting(5, *_of("delta_js_by_alpha", "near 0", TENTHS)), _flat],
+    3: [setting(5, *_of("erasure.delta_js_by_alpha", "near_zero_share", TENTHS)), _flat],
     4: [_steeper_with_context],
-    5: [setting(20, ("contingency", "attention", "only random")), _flans_like_hans],
-    6: [setting(40, ("contingency", "attention", "only top"))],
-    7: [setting(99, ("contingency", "attention", "neither"), only="noenc")],
+    5: [setting(20, ("erasure.contingency", "attention", "random_only")), _flans_like_hans],
+    6: [setting(40, ("erasure.contingency", "attention", "top_only"))],
+    7: [setting(99, ("erasure.contingency", "attention", "neither"), only="noenc")],
     8: [
         _random_as_good,
         setting(0.9, _GRADIENT),
-        setting(0.9, ("fraction", "product", "common mean")),
+        setting(0.9, ("erasure.fraction", "product", "common_mean")),
     ],
-    9: [setting(0.9, _GRADIENT), setting(20, ("pairs", "gradient : product", "more"))],
-    10: [setting(30, ("pairs", "attention : gradient", "more, of flips"))],
-    11: [setting(120, ("pairs", "attention : gradient", "more"), only="HANconv")],
+    9: [setting(0.9, _GRADIENT), setting(20, ("erasure.pairs", "gradient:product", "more"))],
+    10: [setting(30, ("erasure.pairs", "attention:gradient", "more_of_flips"))],
+    11: [setting(120, ("erasure.pairs", "attention:gradient", "more"), only="HANconv")],
     12: [
-        setting(0.3, *_of("fraction", "median", RANKINGS), only="FLANrnn"),
-        setting(0.7, *_of("fraction", "median", RANKINGS), only="FLANrnn"),
+        setting(0.3, *_of("erasure.fraction", "median", RANKINGS), only="FLANrnn"),
+        setting(0.7, *_of("erasure.fraction", "median", RANKINGS), only="FLANrnn"),
     ],
     13: [_conv_as_late, _drops_alike],
     14: [
-        setting(0.95, *_of("fraction", "median", RANKINGS[1:]), only="FLANnoenc"),
-        setting(0.995, ("fraction", "random", "median"), only="noenc"),
+        setting(0.95, *_of("erasure.fraction", "median", RANKINGS[1:]), only="FLANnoenc"),
+        setting(0.995, ("erasure.fraction", "random", "median"), only="noenc"),
     ],
     15: [
-        setting(0.5, ("fraction", "attention", "common mean"), only="noenc"),
-        setting(9, *[("pairs", f"{n} : product", "more") for n in RANKINGS[1:3]], only="noenc"),
+        setting(0.5, ("erasure.fraction", "attention", "common_mean"), only="noenc"),
+        setting(
+            9, *[("erasure.pairs", f"{n}:product", "more") for n in RANKINGS[1:3]], only="noenc"
+        ),
     ],
     16: [
-        setting(0.3, ("mass", "attention", "median")),
-        setting(0.7, ("mass", "gradient", "median")),
-        setting(0.7, ("mass", "product", "median")),
+        setting(0.3, ("erasure.mass", "attention", "median")),
+        setting(0.7, ("erasure.mass", "gradient", "median")),
+        setting(0.7, ("erasure.mass", "product", "median")),
     ],
     17: [
-        setting(1, ("contingency", "product", "only top"), only="HANrnn"),
-        setting(30, ("contingency", "gradient", "only top")),
+        setting(1, ("erasure.contingency", "product", "top_only"), only="HANrnn"),
+        setting(30, ("erasure.contingency", "gradient", "top_only")),
     ],
 }
 """By claim: changes after each of which it fails."""

@@ -36,7 +36,7 @@ from verax.papers.tutek_snajder_2020.models import (
     times,
 )
 
-DELTA = "Δ F1"
+DELTA = "delta_f1"
 ROWS = {UNIFORM: "dF1_uniform_pct", PERMUTED: "dF1_permuted_pct", TRAINED: "F1_trained_pct"}
 
 
@@ -62,11 +62,11 @@ def setting(
     return change
 
 
-ALONE = ("single_token", "correct decisions", "a token alone")
-AGREE = ("single_token", "correct decisions", "tokens that agree")
-ENTROPY = ("entropy", "attention, over items", "mean")
+ALONE = ("single_token", "correct", "mean_probability")
+AGREE = ("single_token", "correct", "agreeing")
+ENTROPY = ("dispersion.entropy", "attention", "mean")
 FAILING = {
-    1: setting(("replacement", TRAINED, "F1"), 80.0, "tying"),
+    1: setting(("replacement", TRAINED, "f1"), 80.0, "tying"),
     2: setting(DELTA, 0.0, "tying"),
     3: setting(DELTA, 0.0, "mlm"),
     4: setting(DELTA, -40.0, "residual"),
@@ -76,9 +76,9 @@ FAILING = {
     8: setting(DELTA, -30.0, "base", part="sst"),
     9: setting(DELTA, -40.0, "base", layers=3),
     10: setting(DELTA, -90.0, layers=3),
-    11: setting("TVD", 0.001, "mlm"),
+    11: setting("tvd", 0.001, "mlm"),
     12: setting(ENTROPY, 0.5, query_init="default"),
-    13: setting("F1", 60.0, part="mimic_diabetes"),
+    13: setting("f1", 60.0, part="mimic_diabetes"),
 }
 NEEDED: dict[int, Callable[[Configuration], bool]] = {
     1: lambda c: model_of(c) in ("base", "base, frozen"),
@@ -164,17 +164,17 @@ def published_world() -> PaperResults:
         part, layers, name = configuration["part"], configuration["layers"], PUBLISHED.get(model)
         found: Numbers = {}
         for row, metric in ROWS.items():
-            column = "F1" if row == TRAINED else DELTA
+            column = "f1" if row == TRAINED else DELTA
             if part == configuration["corpus"]:
                 found["replacement", row, column] = table1.get((corpus, name, attention, metric))
             elif part.startswith("layers"):
                 key = (corpus, f"{name}-{layers}layer", attention, metric)
                 found["replacement", row, column] = table6.get(key)
         if part.startswith("information"):
-            for row, metric in (("frequent words", "MI_MF"), ("sampled words", "MI_RS")):
+            for row, metric in (("frequent", "MI_MF"), ("sampled", "MI_RS")):
                 found["information", row, "information"] = table2[corpus, name, attention, metric]
                 # a thousand words by Zipf's law
-                found["information", row, "entropy of words"] = 5.2
+                found["information", row, "word_entropy"] = 5.2
         if part == configuration["corpus"]:
             key = (corpus, name, attention, "avg_per_token_prediction_probability")
             found[ALONE] = table3.get(key)
@@ -270,8 +270,8 @@ def test_cost_of_divergence_is_the_mean_of_a_straight_line() -> None:
 def test_adversaries_that_reach_nothing_in_common() -> None:
     def change(configuration: Configuration, own: Numbers) -> None:
         if configuration["part"] == "adversaries-sst" and model_of(configuration) == "mlm":
-            for place, row in enumerate(("λ = 0", "λ = 0.1", "λ = 1")):
-                own["adversaries", row, "JSD"] = 0.65 + place / 100
+            for place, row in enumerate(("lambda=0", "lambda=0.1", "lambda=1")):
+                own["adversaries", row, "jsd"] = 0.65 + place / 100
 
     finding = check(11, world(change))
     assert finding.verdict == "holds"

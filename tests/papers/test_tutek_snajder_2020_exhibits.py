@@ -182,7 +182,7 @@ def test_table6_takes_one_layer_from_table1() -> None:
 
 def test_figure1_is_a_curve_of_each_model() -> None:
     for row, jsd in CURVES.items():
-        lam = float(row.split()[-1])
+        lam = float(row.removeprefix("lambda="))
         tvd = one("figure1", corpus="sst", model="mlm", lam=lam, measure="TVD")
         assert tvd["value"] == pytest.approx(jsd * PRICE["mlm"])
     assert len(made("figure1")) == 2 * 2 * len(CURVES) * 2
@@ -204,8 +204,8 @@ def selected(f1: dict[float, float], lost: dict[float, float]) -> dict[float, tu
 
     def change(configuration: Configuration, own: Numbers) -> None:
         if configuration["part"] == "selection" and model_of(configuration) == "tying":
-            own["replacement", TRAINED, "F1"] = f1[configuration["strength"]]
-            own["replacement", PERMUTED, "Δ F1"] = -lost[configuration["strength"]]
+            own["replacement", TRAINED, "f1"] = f1[configuration["strength"]]
+            own["replacement", PERMUTED, "delta_f1"] = -lost[configuration["strength"]]
 
     wanted = ("selection", "sst")
     one_seed = world(change, ["sst"], keep=lambda c: c["part"] in wanted, seeds=[1])

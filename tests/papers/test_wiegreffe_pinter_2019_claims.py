@@ -20,49 +20,49 @@ from verax.papers.wiegreffe_pinter_2019.models import of_chosen
 Key = tuple[str, str, str]
 Numbers = dict[Key, float]
 CORPORA = ["sst", "ag_news", "20news_sports", "imdb"]
-CONTROLS = "adversaries_controls"
+CONTROLS = "adversaries.controls"
 AS_CLAIMED: Numbers = {
-    (CONTROLS, "base", "F1"): 85.0,
-    (CONTROLS, "uniform", "F1"): 82.0,
-    (CONTROLS, "mlp, uniform", "F1"): 78.0,
-    (CONTROLS, "mlp, own", "F1"): 80.0,
-    (CONTROLS, "mlp, guided by base", "F1"): 83.0,
-    (CONTROLS, "mlp, guided by adversary", "F1"): 70.0,
-    ("adversaries", "λ = 0", "JSD"): 0.10,
-    ("adversaries", "λ = 0", "TVD"): 0.02,
-    ("adversaries", "λ = 0.1", "JSD"): 0.40,
-    ("adversaries", "λ = 0.1", "TVD"): 0.08,
-    ("adversaries", "λ = 1", "JSD"): 0.60,
-    ("adversaries", "λ = 1", "TVD"): 0.30,
-    ("adversaries_chosen", "chosen", "λ"): 0.1,
-    ("adversaries_seeds", "mean", "JSD"): 0.15,
-    ("adversary", "ε = 0.01", "JSD"): 0.55,
-    ("adversary", "ε = 0.05", "JSD"): 0.62,
-    ("adversary", "ε = 0.1", "JSD"): 0.66,
-    ("adversary", "any output", "JSD"): 0.69,
+    (CONTROLS, "base", "f1"): 85.0,
+    (CONTROLS, "uniform", "f1"): 82.0,
+    (CONTROLS, "mlp-uniform", "f1"): 78.0,
+    (CONTROLS, "mlp-own", "f1"): 80.0,
+    (CONTROLS, "mlp-guided-by-base", "f1"): 83.0,
+    (CONTROLS, "mlp-guided-by-adversary", "f1"): 70.0,
+    ("adversaries", "lambda=0", "jsd"): 0.10,
+    ("adversaries", "lambda=0", "tvd"): 0.02,
+    ("adversaries", "lambda=0.1", "jsd"): 0.40,
+    ("adversaries", "lambda=0.1", "tvd"): 0.08,
+    ("adversaries", "lambda=1", "jsd"): 0.60,
+    ("adversaries", "lambda=1", "tvd"): 0.30,
+    ("adversaries.chosen", "chosen", "lambda"): 0.1,
+    ("adversaries.seeds", "mean", "jsd"): 0.15,
+    ("adversary", "epsilon=0.01", "jsd"): 0.55,
+    ("adversary", "epsilon=0.05", "jsd"): 0.62,
+    ("adversary", "epsilon=0.1", "jsd"): 0.66,
+    ("adversary", "any_output", "jsd"): 0.69,
 }
-TOPICS: Numbers = {(CONTROLS, "uniform", "F1"): 84.7}
+TOPICS: Numbers = {(CONTROLS, "uniform", "f1"): 84.7}
 """What is otherwise of the two corpora of topics."""
 BROKEN: list[tuple[int, Numbers]] = [
-    (1, {(CONTROLS, "uniform", "F1"): 80.0}),
-    (2, {(CONTROLS, "uniform", "F1"): 86.0}),
-    (3, {("adversaries_seeds", "mean", "JSD"): 0.5}),
-    (4, {("adversaries", "λ = 1", "TVD"): 0.001}),
-    (4, {("adversaries", "λ = 1", "JSD"): 0.01}),
-    (5, {("adversary", "ε = 0.05", "JSD"): 0.2}),
-    (6, {(CONTROLS, "mlp, uniform", "F1"): 84.0}),
-    (7, {(CONTROLS, "mlp, own", "F1"): 84.0}),
-    (8, {(CONTROLS, "mlp, guided by adversary", "F1"): 84.0}),
+    (1, {(CONTROLS, "uniform", "f1"): 80.0}),
+    (2, {(CONTROLS, "uniform", "f1"): 86.0}),
+    (3, {("adversaries.seeds", "mean", "jsd"): 0.5}),
+    (4, {("adversaries", "lambda=1", "tvd"): 0.001}),
+    (4, {("adversaries", "lambda=1", "jsd"): 0.01}),
+    (5, {("adversary", "epsilon=0.05", "jsd"): 0.2}),
+    (6, {(CONTROLS, "mlp-uniform", "f1"): 84.0}),
+    (7, {(CONTROLS, "mlp-own", "f1"): 84.0}),
+    (8, {(CONTROLS, "mlp-guided-by-adversary", "f1"): 84.0}),
 ]
 NEEDED: dict[int, list[Key]] = {
-    1: [(CONTROLS, "uniform", "F1")],
-    2: [(CONTROLS, "uniform", "F1")],
-    3: [("adversaries_seeds", "mean", "JSD")],
-    4: [("adversaries", lam, m) for lam in ("λ = 0", "λ = 1") for m in ("JSD", "TVD")],
-    5: [("adversary", f"ε = {epsilon}", "JSD") for epsilon in ("0.01", "0.05", "0.1")],
-    6: [(CONTROLS, "mlp, uniform", "F1")],
-    7: [(CONTROLS, "mlp, own", "F1")],
-    8: [(CONTROLS, "mlp, guided by adversary", "F1")],
+    1: [(CONTROLS, "uniform", "f1")],
+    2: [(CONTROLS, "uniform", "f1")],
+    3: [("adversaries.seeds", "mean", "jsd")],
+    4: [("adversaries", lam, m) for lam in ("lambda=0", "lambda=1") for m in ("jsd", "tvd")],
+    5: [("adversary", f"epsilon={epsilon}", "jsd") for epsilon in ("0.01", "0.05", "0.1")],
+    6: [(CONTROLS, "mlp-uniform", "f1")],
+    7: [(CONTROLS, "mlp-own", "f1")],
+    8: [(CONTROLS, "mlp-guided-by-adversary", "f1")],
 }
 
 
@@ -90,7 +90,7 @@ def exact(results: PaperResults, lams: Mapping[int, float]) -> PaperResults:
     """The λ chosen by each seed, and no other."""
     summary = results.summary.copy()
     seeds = results.cells.set_index("cell")["seed"]
-    chosen = summary["table"] == "adversaries_chosen"
+    chosen = summary["table"] == "adversaries.chosen"
     summary.loc[chosen, "value"] = summary.loc[chosen, "cell"].map(seeds).map(lams)
     return PaperResults(results.cells, summary)
 
@@ -140,7 +140,7 @@ def test_other_corpora_decide_all_claims_but_that_on_topics() -> None:
 
 def test_as_well_is_within_a_point() -> None:
     """84.2 is within one of 85.0, and 83.8 is not."""
-    near, far = ({(CONTROLS, "uniform", "F1"): value} for value in (84.2, 83.8))
+    near, far = ({(CONTROLS, "uniform", "f1"): value} for value in (84.2, 83.8))
     assert check(1, world(near)).verdict == HOLDS
     assert check(1, world(far)).verdict == FAILS
 
@@ -148,7 +148,7 @@ def test_as_well_is_within_a_point() -> None:
 def test_the_adversary_held_against_seeds_is_the_one_chosen_for_each() -> None:
     """Seeds 1 and 2 choose λ = 0.1, seed 3 λ = 1: JSD 0.398, 0.4 and 0.602."""
     results = exact(world(corpora=["sst"]), {1: 0.1, 2: 0.1, 3: 1.0})
-    found = of_chosen(results, "JSD", "sst")
+    found = of_chosen(results, "jsd", "sst")
     assert found is not None
     assert found.values == pytest.approx((0.398, 0.4, 0.602))
     assert len(set(found.cells)) == 3
@@ -161,18 +161,18 @@ def test_the_output_is_never_freer_for_attention_picked_by_document(
     change: float, epsilon: str
 ) -> None:
     """The largest ε up to the adversaries' TVD, and the smallest where all are above it."""
-    found = check(5, settled(world({("adversaries", "λ = 0.1", "TVD"): change})))
+    found = check(5, settled(world({("adversaries", "lambda=0.1", "tvd"): change})))
     assert {c.label.partition(": ε ")[2] for c in found.comparisons} == {epsilon}
 
 
 def test_an_adversary_may_guide_as_well_on_one_corpus_of_four() -> None:
-    good = {(CONTROLS, "mlp, guided by adversary", "F1"): 84.0}
+    good = {(CONTROLS, "mlp-guided-by-adversary", "f1"): 84.0}
     assert check(8, world(good, only=["imdb"])).verdict == HOLDS
     assert check(8, world(good, only=["imdb", "sst"])).verdict == FAILS
 
 
 def test_one_lambda_is_no_curve() -> None:
-    single = [key for key in AS_CLAIMED if key[0] == "adversaries" and key[1] != "λ = 0.1"]
+    single = [key for key in AS_CLAIMED if key[0] == "adversaries" and key[1] != "lambda=0.1"]
     assert check(4, world(without=single)).verdict == UNDECIDED
 
 
@@ -184,8 +184,8 @@ def test_better_means_better_on_every_corpus(scores: list[float]) -> None:
     results = made_up_results(
         crossed(part=["main"], corpus=CORPORA),
         lambda model: {
-            (CONTROLS, "mlp, guided by base", "F1"): 83.0,
-            (CONTROLS, "mlp, uniform", "F1"): by[model["corpus"]],
+            (CONTROLS, "mlp-guided-by-base", "f1"): 83.0,
+            (CONTROLS, "mlp-uniform", "f1"): by[model["corpus"]],
         },
         spread=1e-3,
     )

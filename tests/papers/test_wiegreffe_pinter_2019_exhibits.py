@@ -15,23 +15,23 @@ from verax.papers.wiegreffe_pinter_2019 import PAPER
 CONTROLS = {
     "base": 85.0,
     "uniform": 82.0,
-    "mlp, uniform": 78.0,
-    "mlp, own": 80.0,
-    "mlp, guided by base": 83.0,
-    "mlp, guided by adversary": 70.0,
+    "mlp-uniform": 78.0,
+    "mlp-own": 80.0,
+    "mlp-guided-by-base": 83.0,
+    "mlp-guided-by-adversary": 70.0,
 }
 NUMBERS = {
-    **{("adversaries_controls", name, "F1"): value for name, value in CONTROLS.items()},
-    ("adversaries", "λ = 1", "JSD"): 0.6,
-    ("adversaries", "λ = 1", "TVD"): 0.3,
-    ("adversaries", "λ = 0", "JSD"): 0.1,
-    ("adversaries", "λ = 0", "TVD"): 0.02,
-    ("adversaries_seeds", "seed 3", "JSD"): 0.14,
-    ("adversaries_seeds", "mean", "JSD"): 0.15,
-    ("adversaries_seeds", "mean", "TVD"): 0.05,
-    ("adversary", "ε = 0.05", "JSD"): 0.62,
-    ("adversary", "ε = 0.05", "|Δp|"): 0.04,
-    ("adversary", "any output", "JSD"): 0.69,
+    **{("adversaries.controls", name, "f1"): value for name, value in CONTROLS.items()},
+    ("adversaries", "lambda=1", "jsd"): 0.6,
+    ("adversaries", "lambda=1", "tvd"): 0.3,
+    ("adversaries", "lambda=0", "jsd"): 0.1,
+    ("adversaries", "lambda=0", "tvd"): 0.02,
+    ("adversaries.seeds", "seed=3", "jsd"): 0.14,
+    ("adversaries.seeds", "mean", "jsd"): 0.15,
+    ("adversaries.seeds", "mean", "tvd"): 0.05,
+    ("adversary", "epsilon=0.05", "jsd"): 0.62,
+    ("adversary", "epsilon=0.05", "change"): 0.04,
+    ("adversary", "any_output", "jsd"): 0.69,
 }
 RESULTS = made_up_results(crossed(part=["main"], corpus=["sst", "imdb"]), lambda _: NUMBERS)
 
@@ -75,7 +75,7 @@ def test_controls_have_the_names_of_what_they_attend_by(
 def test_a_control_without_the_base_counts_once_for_models_that_came_out_alike() -> None:
     results = made_up_results([{"part": "main", "corpus": "sst"}], lambda _: NUMBERS, spread=0)
     again = results.cells["cell"].iloc[1]
-    moved = (results.summary["cell"] == again) & (results.summary["row"] == "mlp, uniform")
+    moved = (results.summary["cell"] == again) & (results.summary["row"] == "mlp-uniform")
     results.summary.loc[moved, "value"] = 80.0
     seeds = {}
     for name, label in (("table2", "attention"), ("table3", "weights")):

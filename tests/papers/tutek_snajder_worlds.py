@@ -20,7 +20,7 @@ LOST = {"base": 3, "base, frozen": 4, "concat": 4, "residual": 5, "tying": 20, "
 ALONE = {"base": 0.7, "base, frozen": 0.7, "concat": 0.7, "residual": 0.68}
 ALONE |= {"tying": 0.58, "mlm": 0.6}
 NATS = {"base": 2.4, "residual": 5.0, "tying": 4.8, "mlm": 3.7}
-CURVES = {"λ = 0": 0.1, "λ = 0.1": 0.3, "λ = 1": 0.6}
+CURVES = {"lambda=0": 0.1, "lambda=0.1": 0.3, "lambda=1": 0.6}
 PRICE = {"base": 0.1, "mlm": 0.4}
 """TVD per JSD: curves are straight lines."""
 STRENGTHS = {"tying": (0.1, 0.3, 1.0), "mlm": (0.3, 1.0)}
@@ -67,27 +67,27 @@ def numbers(configuration: Configuration) -> Numbers:
         lost = LOST[model] / configuration["layers"] * (1 if LENGTHS.get(corpus, 17) < 100 else 2)
         f1 = 85.0 if model == "base" else 84.0
         for row, share in ((TRAINED, 0.0), (UNIFORM, 0.5), (PERMUTED, 1.0)):
-            found["replacement", row, "F1"] = f1 - share * lost
-            found["replacement", row, "Δ F1"] = -share * lost
+            found["replacement", row, "f1"] = f1 - share * lost
+            found["replacement", row, "delta_f1"] = -share * lost
             if corpus == "mimic_diabetes" and row != TRAINED:
-                found["replacement", row, "F1"] = 0.0
+                found["replacement", row, "f1"] = 0.0
     if part == corpus:
-        found["single_token", "correct decisions", "a token alone"] = ALONE[model]
-        found["single_token", "correct decisions", "tokens that agree"] = 90.0
+        found["single_token", "correct", "mean_probability"] = ALONE[model]
+        found["single_token", "correct", "agreeing"] = 90.0
     if part.startswith("information"):
-        for row in ("frequent words", "sampled words"):
+        for row in ("frequent", "sampled"):
             found["information", row, "information"] = NATS[model]
-            found["information", row, "entropy of words"] = 5.5
-            found["information", row, "less that"] = NATS[model] - 1
+            found["information", row, "word_entropy"] = 5.5
+            found["information", row, "above_shuffled"] = NATS[model] - 1
     if part == "initialisation":
         entropy = 0.99 if configuration["query_init"] == "default" else 0.6
-        found["entropy", "attention, over items", "mean"] = entropy
+        found["dispersion.entropy", "attention", "mean"] = entropy
         words = LENGTHS.get(corpus, 17.0)
-        found["dispersion_documents", "items of a document", "value"] = words
+        found["dispersion.documents", "items", "value"] = words
     if part.startswith("adversaries"):
         for row, jsd in CURVES.items():
-            found["adversaries", row, "JSD"] = jsd
-            found["adversaries", row, "TVD"] = jsd * PRICE[model]
+            found["adversaries", row, "jsd"] = jsd
+            found["adversaries", row, "tvd"] = jsd * PRICE[model]
     return found
 
 

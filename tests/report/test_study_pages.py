@@ -16,15 +16,12 @@ from verax.cli import main
 from verax.report import report_page
 from verax.report.markup import text
 from verax.studies import Adversaries, Comparison, Sweep, load_comparison
-from verax.studies.adversaries.adversaries import is_only_adversaries
-from verax.studies.comparison.comparison import is_only_a_comparison
-from verax.studies.sweep import is_only_a_sweep
 
 Saved = Sweep | Adversaries | Comparison
 OF = {
-    "sweep": (made_up_sweep, is_only_a_sweep, {"verdict", "entropy", "agreement", "accuracy"}),
-    "adversaries": (made_up_adversaries, is_only_adversaries, {"verdict", "curve"}),
-    "comparison": (made_up_comparison, is_only_a_comparison, {"verdict", "exam-replacement"}),
+    "sweep": (made_up_sweep, Sweep.owns, {"verdict", "entropy", "agreement", "accuracy"}),
+    "adversaries": (made_up_adversaries, Adversaries.owns, {"verdict", "curve"}),
+    "comparison": (made_up_comparison, Comparison.owns, {"verdict", "exam-replacement"}),
 }
 
 
@@ -38,7 +35,7 @@ def words(page: str) -> str:
 def test_a_folder_becomes_a_page_that_may_stand_in_it(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make, is_only, parts = OF[kind]
+    make, owns, parts = OF[kind]
     found: Saved = make()
     found.save(tmp_path / "saved")
     target = tmp_path / "saved" / "report.html"
@@ -51,7 +48,7 @@ def test_a_folder_becomes_a_page_that_may_stand_in_it(
     assert parts <= set(ids)
     assert len(ids) == len(set(ids))
     assert seen.of("figure")
-    assert is_only(tmp_path / "saved")
+    assert owns(tmp_path / "saved")
     found.save(tmp_path / "saved")  # again, over itself and its page
 
 

@@ -379,7 +379,8 @@ def test_saved_and_loaded_it_says_the_same(
         expected = getattr(found, name)()
         pd.testing.assert_frame_equal(getattr(again, name)(), expected)
         pd.testing.assert_frame_equal(pd.read_parquet(out / f"{name}.parquet"), expected)
-    told = json.loads((out / "adversaries.json").read_text())
+    told = json.loads((out / "manifest.json").read_text())
+    assert (told["kind"], told["format"]) == ("adversaries", 2)
     assert told["chosen"]["lam"] == found.chosen().lam
     assert f"{found.chosen().lam:g} chosen" in repr(found)
 
@@ -401,7 +402,7 @@ def test_a_failure_on_the_way_leaves_the_old_one(
     def full(*given: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("verax.studies.adversaries.adversaries.write_text", full)
+    monkeypatch.setattr("verax.results.write_text", full)
     with pytest.raises(verax.VeraxError, match="No space left"):
         study[0].save(out)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
@@ -418,9 +419,9 @@ def test_other_folders_are_left_alone_and_not_read(
         study[0].save(out)
     with pytest.raises(verax.VeraxError, match="holds no saved adversaries"):
         load_adversaries(tmp_path)
-    (out / "adversaries.json").write_text('{"format": 99}')
+    (out / "manifest.json").write_text('{"kind": "adversaries", "format": 99}')
     with pytest.raises(verax.VeraxError, match="has format 99, this Verax reads 2"):
         load_adversaries(out)
-    (out / "adversaries.json").write_text("{")
+    (out / "manifest.json").write_text("{")
     with pytest.raises(verax.VeraxError, match="cannot read"):
         load_adversaries(out)

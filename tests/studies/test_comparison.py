@@ -412,12 +412,13 @@ def test_a_comparison_is_written_as_a_whole(tmp_path: Path) -> None:
     curves = pd.DataFrame({"p": [0.5]})
     found.save(out, curves)  # over its own earlier result
     found.save(out)
-    names = ["comparison.json", "excluded.parquet", "instances.parquet", "table.parquet"]
+    names = ["excluded.parquet", "instances.parquet", "manifest.json", "table.parquet"]
     assert sorted(p.name for p in out.iterdir()) == [*names, "values.parquet"]
     for name in ("table", "values", "excluded"):
         kept = pd.read_parquet(out / f"{name}.parquet")
         pd.testing.assert_frame_equal(kept, getattr(found, name)(), check_dtype=False)
-    manifest = json.loads((out / "comparison.json").read_text())
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest == {"kind": "comparison", **found.manifest}
     assert list(manifest["groups"]) == ["a", "b"]
     assert manifest["exams"] == ["agreement", "dispersion"]
     assert pd.read_parquet(out / "excluded.parquet")["reason"].tolist() == ["all zero"] * 2

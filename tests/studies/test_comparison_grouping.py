@@ -268,3 +268,14 @@ def test_a_guided_model_is_not_the_one_without_a_guide() -> None:
     told = made(1)
     told.manifest["model"]["guide"] = {"seed": 3}
     assert list(names(made(1), told)) == ["verdict 1", "guide=3"]
+
+
+def test_options_that_an_encoder_does_not_use_make_no_groups() -> None:
+    """As in a study, where such models are one cell."""
+    for one, other in (
+        ({"encoder": "none", "hidden_size": 10}, {"encoder": "none"}),
+        ({"encoder": "mlp", "dropout_encoder": 0.5}, {"encoder": "mlp"}),
+        ({"encoder": "conv", "layers": 1}, {"encoder": "conv"}),
+    ):
+        found = names(made(0, **one), made(1, **other), made(2, encoder="bigru"))
+        assert sorted(found.values()) == [[0, 1], [2]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from made_up import verdict_of
 from scipy import stats
 
 import verax
-from verax.exams import load_verdict
 from verax.studies import LAMS, Sweep, sweep_of
+from verax.studies.engines.here import HereEngine
+from verax.studies.grid import read_study
 from verax.studies.measures import measures_of
+from verax.studies.running.runner import Runner
+from verax.studies.store import Store
 
 ENTROPY, TAU = "entropy: gradient", "tau: inputs attention : gradient"
 TINY: dict[str, Any] = {
@@ -190,7 +194,7 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*given: object, **options: object) -> None:
         raise AssertionError("a model was trained")
 
-    monkeypatch.setattr("verax.studies.sweep.train", never)
+    monkeypatch.setattr("verax.studies.engines.performing.train", never)
 
 
 def test_every_point_is_a_model_trained_and_examined(swept: Sweep, corpus: verax.Corpus) -> None:
@@ -255,18 +259,16 @@ def test_what_was_kept_is_not_done_again(
     settings: dict[str, Any] = {"lams": [-1, 0.5], "seeds": [0, 3], "keep": keep, **TINY}
     first = verax.sweep(corpus, **settings)
     pd.testing.assert_frame_equal(first.instances, swept.instances)
-    assert sorted(p.name for p in keep.iterdir()) == [
-        "lam-1-seed0",
-        "lam-1-seed3",
-        "lam0.5-seed0",
-        "lam0.5-seed3",
-    ]
-    assert load_verdict(keep / "lam0.5-seed3").manifest["model"]["options"]["lam"] == 0.5
+    study = verax.open(keep)
+    assert isinstance(study, verax.StudyResults)
+    assert study.counts == {"done": 4}
+    (verdict,) = study.verdicts(lam=0.5, seed=3).values()
+    assert verdict.manifest["model"]["options"]["lam"] == 0.5
 
     def never(*given: object, **options: object) -> None:
         raise AssertionError("a model was trained")
 
-    monkeypatch.setattr("verax.studies.sweep.train", never)
+    monkeypatch.setattr("verax.studies.engines.performing.train", never)
     again = verax.sweep(corpus, **settings)
     pd.testing.assert_frame_equal(again.instances, first.instances)
     assert again.manifest == first.manifest
@@ -283,7 +285,7 @@ def test_what_was_kept_is_not_done_again(
         {"corpus": verax.load_corpus("planted", documents=60, length=12, seed=1)},
     ):
         asked = {"corpus": corpus, **settings, **other}
-        with pytest.raises(AssertionError, match="a model was trained"):
+        with pytest.raises(verax.VeraxError, match="a model was trained"):
             verax.sweep(**asked)
 
 
@@ -300,11 +302,11 @@ def test_what_was_finished_before_an_interruption_is_kept(
         trained.append(options["lam"])
         return train(corpus, **options)
 
-    monkeypatch.setattr("verax.studies.sweep.train", stopped_at_the_last)
+    monkeypatch.setattr("verax.studies.engines.performing.train", stopped_at_the_last)
     settings: dict[str, Any] = {"lams": [-1, 0.5], "seeds": [0, 3], "keep": tmp_path, **TINY}
     with pytest.raises(KeyboardInterrupt):
         verax.sweep(corpus, **settings)
-    assert len(list(tmp_path.iterdir())) == 3
+    assert verax.open_study(tmp_path).counts == {"done": 3, "missing": 1}
     found = verax.sweep(corpus, **settings)
     assert len(trained) == 5
     pd.testing.assert_frame_equal(found.instances, swept.instances)
@@ -314,18 +316,16 @@ def test_lams_that_print_alike_are_kept_apart(corpus: verax.Corpus, tmp_path: Pa
     settings: dict[str, Any] = {"lams": [0.9, 0.90000001], "keep": tmp_path, **TINY}
     settings |= {"exams": "dispersion", "influence": "none"}
     verax.sweep(corpus, **settings)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert verax.open_study(tmp_path).cells["lam"].tolist() == [0.9, 0.90000001]
 
 
 def test_a_kept_folder_that_is_someone_elses_is_left_alone(
     corpus: verax.Corpus, tmp_path: Path, no_training: None
 ) -> None:
-    place = tmp_path / "lam0.5-seed0"
-    place.mkdir()
-    (place / "letter.txt").write_text("dear")
+    (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(verax.VeraxError, match="holds other files"):
         verax.sweep(corpus, [0.5], keep=tmp_path, **TINY)
-    assert (place / "letter.txt").read_text() == "dear"
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("letter.txt", "dear")]
 
 
 def test_numbers_of_numpy_are_numbers(corpus: verax.Corpus, tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_numbers_of_numpy_are_numbers(corpus: verax.Corpus, tmp_path: Path) -> N
         **numbers,
     )
     found.save(tmp_path / "sweep")
-    assert json.loads((tmp_path / "sweep" / "sweep.json").read_text())["lams"] == [0.5]
+    assert json.loads((tmp_path / "sweep" / "manifest.json").read_text())["lams"] == [0.5]
 
 
 # -- on the disk
@@ -350,14 +350,14 @@ def test_a_sweep_is_written_as_a_whole(swept: Sweep, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "sweep"
     swept.save(out)
     swept.save(out)  # over its own earlier result
-    names = ["correlations.parquet", "instances.parquet", "points.parquet", "sweep.json"]
+    names = ["correlations.parquet", "instances.parquet", "manifest.json", "points.parquet"]
     assert sorted(p.name for p in out.iterdir()) == names
     assert [p.name for p in out.parent.iterdir()] == ["sweep"]
     tables = {"instances": swept.instances, "points": swept.points()}
     tables["correlations"] = swept.correlations()
     for name, table in tables.items():
         pd.testing.assert_frame_equal(pd.read_parquet(out / f"{name}.parquet"), table)
-    assert json.loads((out / "sweep.json").read_text()) == swept.manifest
+    assert json.loads((out / "manifest.json").read_text()) == {"kind": "sweep", **swept.manifest}
 
 
 def test_a_failure_on_the_way_leaves_the_old_one(
@@ -370,7 +370,7 @@ def test_a_failure_on_the_way_leaves_the_old_one(
     def full(*given: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("verax.studies.sweep.write_text", full)
+    monkeypatch.setattr("verax.results.write_text", full)
     with pytest.raises(verax.VeraxError, match="No space left"):
         swept.save(out)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
@@ -490,3 +490,98 @@ def test_a_lam_that_is_not_there_is_told() -> None:
     sweep = Sweep(pd.DataFrame([(0.5, 0, 1, "accuracy", 1.0, None)], columns=columns))
     with pytest.raises(verax.VeraxError, match=r"no λ of 0 in this sweep: it has 0\.5"):
         sweep.against(0.0)
+
+
+# -- a study over λ
+
+
+def test_a_sweep_is_a_study_that_can_be_run_from_its_file(
+    corpus: verax.Corpus, swept: Sweep, tmp_path: Path
+) -> None:
+    """What is kept names, as a study file, the very cells of the sweep."""
+    few: dict[str, Any] = {"exams": ["dispersion"], "influence": "none", "entropy_of": "gradient"}
+    verax.sweep(corpus, [0.5, -1], [3, 0], keep=tmp_path, sample=4, max_tokens=80, **few, **TINY)
+    study = read_study(tmp_path / "study.yaml")
+    found = verax.open_study(tmp_path)
+    assert [cell.key for cell in study.cells] == found.cells["cell"].tolist() == found.done
+    assert (study.name, study.hardware.max_tokens) == ("sweep", 80)
+    assert [(cell.model["lam"], cell.seed) for cell in study.cells] == [
+        *((0.5, 3), (0.5, 0), (-1.0, 3), (-1.0, 0)),
+    ]
+
+
+def test_a_study_of_several_lams_gives_a_sweep(
+    corpus: verax.Corpus, swept: Sweep, tmp_path: Path
+) -> None:
+    """The sweep itself, from what it kept; of a wider study, from the cells that are picked."""
+    kept = tmp_path / "kept"
+    verax.sweep(corpus, [-1, 0.5], [0, 3], keep=kept, **TINY)
+    found = Sweep.of_study(verax.open_study(kept))
+    pd.testing.assert_frame_equal(found.instances, swept.instances)
+    for name in ("lams", "seeds", "points", "split", "sample", "exams", "corpus"):
+        assert found.manifest[name] == swept.manifest[name]
+    assert found.manifest["options"].items() >= swept.manifest["options"].items()
+    wide = {
+        "name": "wide",
+        "corpora": {"planted": {"documents": 60, "length": 12}},
+        "models": {
+            "projection": ["softmax", {"sparsegen": {"lam": [-1, 0.5]}}],
+            "attention": ["additive", "dot"],
+            "encoder": "none",
+            "embedding_size": 8,
+        },
+        "training": {"epochs": 1},
+        "exams": ["agreement", "dispersion"],
+    }
+    study = read_study(wide)
+    store = Store.create(tmp_path / "wide", study.name, study.text, study.resolved())
+    runner = Runner(study, store)
+    runner.run(HereEngine("cpu"), runner.pending())
+    results = verax.open_study(tmp_path / "wide")
+    assert results.counts == {"done": 6}
+    with pytest.raises(verax.VeraxError, match=r"differ in attention.* beside λ and seed"):
+        Sweep.of_study(results)
+    found = Sweep.of_study(results, attention="additive")
+    expected = swept.instances.query("seed == 0").reset_index(drop=True)
+    pd.testing.assert_frame_equal(found.instances, expected)
+    with pytest.raises(verax.VeraxError, match="no cell has attention 'dott'"):
+        Sweep.of_study(results, attention="dott")
+
+
+def test_a_corpus_that_is_only_in_memory_is_swept(corpus: verax.Corpus, swept: Sweep) -> None:
+    """One that no name leads to, whatever it says of its making."""
+    mine = replace(corpus, name="mine", config={"drawn": "by hand"})
+    found = verax.sweep(mine, [-1, 0.5], [0, 3], **TINY)
+    pd.testing.assert_frame_equal(found.instances, swept.instances)
+    assert found.manifest["corpus"] == {"drawn": "by hand"}
+
+
+def test_a_point_that_fails_is_one_line_and_tried_again(
+    corpus: verax.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {"exams": "dispersion", "influence": "none", "keep": tmp_path}
+    train = verax.train
+
+    def broken(corpus: verax.Corpus, **options: Any) -> verax.AttentionClassifier:
+        if options["lam"] == 0.5:
+            raise RuntimeError("no such luck\nat all")
+        return train(corpus, **options)
+
+    monkeypatch.setattr("verax.studies.engines.performing.train", broken)
+    with pytest.raises(verax.VeraxError) as error:
+        verax.sweep(corpus, [-1, 0.5], **settings, **TINY)
+    assert str(error.value) == "lam=0.5: RuntimeError: no such luck"
+    assert "in broken" in "".join(error.value.__notes__)
+    assert verax.open_study(tmp_path).counts == {"done": 1, "failed": 1}
+    monkeypatch.setattr("verax.studies.engines.performing.train", train)
+    assert verax.sweep(corpus, [-1, 0.5], **settings, **TINY).manifest["points"] == 2
+
+
+def test_options_that_do_not_go_together_are_told_before_training(
+    corpus: verax.Corpus, no_training: None
+) -> None:
+    with pytest.raises(verax.VeraxError, match=r"hidden_size \(8\) must equal embedding_size") as e:
+        verax.sweep(
+            corpus, [-1, 0.5], encoder="conv", grounding="tying", strength=1.0, hidden_size=8
+        )
+    assert "\n" not in str(e.value)

@@ -12,6 +12,7 @@ from verax.cli import (
     corpora,
     demo,
     examine,
+    exams,
     explain,
     figures,
     pack,
@@ -29,7 +30,7 @@ from verax.errors import VeraxError, VeraxErrors
 from verax.version import __version__
 
 COMMANDS = (
-    *(demo, corpora, train, examine, compare, predict, explain),
+    *(demo, corpora, train, exams, examine, compare, predict, explain),
     *(run, pack, unpack, sweep, adversary, papers, report, figures),
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 from verax.cli.loading import load_shown
 from verax.cli.opposed import begin, done, show
 from verax.cli.parsing import add_options, given_options
+from verax.cli.saving import save
 from verax.cli.terminal import console
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
@@ -17,9 +18,8 @@ from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
 from verax.options import hints, parse
-from verax.studies import run_adversaries
+from verax.studies import Adversaries, run_adversaries
 from verax.studies.adversaries import LAMS
-from verax.studies.adversaries.adversaries import is_only_adversaries
 from verax.studies.adversaries.variance import model_entry
 from verax.training import TrainingOptions
 from verax.training.adversary import DEFAULTS
@@ -75,7 +75,9 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--no-controls", action="store_true", help="train adversaries alone")
     parser.add_argument("--split", default="test", help=f"{', '.join(SPLITS)} [test]")
-    parser.add_argument("--out", metavar="DIR", help="write tables there, models to DIR.models")
+    parser.add_argument(
+        "--out", metavar="DIR", help="write tables and report.html there, models to DIR.models"
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
     standing = ", ".join(f"{n} {v}" for n, v in DEFAULTS.items() if n in ("epochs", "patience"))
     add_options(parser, f"training adversaries: {standing}, else as the base", _AS_THE_BASE)
@@ -90,7 +92,7 @@ def run(given: argparse.Namespace) -> None:
     seeds = [parse("seeds", part, int) for part in _parts("seeds", given.seeds)]
     again = [parse("retrain", part, int) for part in _split(given.retrain)]
     if given.out:
-        refuse_foreign(given.out, is_only_adversaries)
+        refuse_foreign(given.out, Adversaries.owns)
     base = model_entry(given.model, "the base")
     for_corpus = given_options(given, CorpusOptions, Planted)
     if for_corpus and not given.corpus:
@@ -127,8 +129,7 @@ def run(given: argparse.Namespace) -> None:
         screen.print(note, style="dim", markup=False)
     show(found)
     if given.out:
-        found.save(given.out)
-        screen.print(f"\nsaved in {given.out}", markup=False)
+        save(found, given.out)
 
 
 def _split(text: str) -> list[str]:

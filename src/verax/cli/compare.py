@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from verax.cli.compared import show, show_curves
 from verax.cli.examine import add_examining
 from verax.cli.loading import load_shown
 from verax.cli.parsing import given_exam_options, given_options
+from verax.cli.saving import save
 from verax.cli.terminal import console
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS, Corpus
@@ -23,8 +25,7 @@ from verax.exams.single_token import token_curves
 from verax.exams.verdict import Verdict
 from verax.files import refuse_foreign
 from verax.models import AttentionClassifier, load
-from verax.studies import compare
-from verax.studies.comparison.comparison import is_only_a_comparison
+from verax.studies import Comparison, compare
 from verax.studies.comparison.grouping import Groups, grouped
 
 
@@ -49,7 +50,7 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--exams", metavar="NAME,…", help=f"which exams: {', '.join(EXAMS)} [all there are]"
     )
-    parser.add_argument("--out", metavar="DIR", help="write every table there")
+    parser.add_argument("--out", metavar="DIR", help="write every table and report.html there")
     parser.add_argument(
         "--text", metavar="TEXT", help="also show what each token of this text says alone"
     )
@@ -59,7 +60,7 @@ def add(verbs: Any) -> None:
 
 def run(given: argparse.Namespace) -> None:
     if given.out:
-        refuse_foreign(given.out, is_only_a_comparison)
+        refuse_foreign(given.out, Comparison.owns)
     exams = None
     if given.exams is not None:
         exams = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
@@ -95,8 +96,7 @@ def run(given: argparse.Namespace) -> None:
     if curves is not None:
         show_curves(curves, screen)
     if given.out:
-        found.save(given.out, curves)
-        screen.print(f"\nsaved in {given.out}", markup=False)
+        save(replace(found, curves=curves), given.out)
 
 
 def _models(given: Sequence[str]) -> Any:

@@ -15,11 +15,11 @@ from verax.corpora import Corpus, load_corpus
 from verax.exams import Verdict, examine
 from verax.exams.adversary import most_divergent
 from verax.exams.dispersion import normalised_entropy, support_size
-from verax.exams.verdict import REPORT
 from verax.files import refuse_foreign, replace_folder
 from verax.models import AttentionClassifier, decisions
 from verax.options import SEED, check
 from verax.report import report
+from verax.results import REPORT
 from verax.statistics import mean
 from verax.training import train
 

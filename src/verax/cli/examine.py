@@ -18,6 +18,7 @@ from verax.cli.parsing import (
     given_exam_options,
     given_options,
 )
+from verax.cli.saving import say_saved
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
@@ -26,9 +27,9 @@ from verax.errors import VeraxError
 from verax.exams.examine import examine, reading_options
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.judgement.row import AGAINST
-from verax.exams.registry import EXAMS, chosen_exams, find_table
+from verax.exams.registry import EXAMS, chosen_exams, divide_options, find_table
 from verax.exams.titles import column_title, row_title, table_title
-from verax.exams.verdict import REPORT, Verdict, is_only_a_verdict
+from verax.exams.verdict import Verdict
 from verax.files import refuse_foreign
 from verax.models import load
 
@@ -105,7 +106,7 @@ def run(given: argparse.Namespace) -> int | None:
             "that a newer Verax does not change what fails"
         )
     if given.out:
-        refuse_foreign(given.out, is_only_a_verdict)
+        refuse_foreign(given.out, Verdict.owns)
     limits = load_limits(given.limits)
     chosen = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
     model = load(given.model, device=given.device)
@@ -133,7 +134,7 @@ def run(given: argparse.Namespace) -> int | None:
         max_tokens=given.max_tokens,
         limits=limits,
         progress=True,
-        **options,
+        exam_options=divide_options(chosen, options),
     )
     if given.out:
         verdict.save(given.out)
@@ -144,10 +145,7 @@ def run(given: argparse.Namespace) -> int | None:
         notes = () if corpus is None else corpus.notes
         _show(verdict, notes, given.full)
     if given.out:
-        screen = console(stderr=given.json)
-        screen.print(f"\nsaved in {given.out}", markup=False)
-        verdict.report(Path(given.out) / REPORT)
-        screen.print(f"to look at: {Path(given.out) / REPORT}", markup=False)
+        say_saved(verdict, given.out, stderr=given.json)
     return FAILED if given.fail_on and verdict.judgement.speaks(given.fail_on) else None
 
 

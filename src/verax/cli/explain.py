@@ -19,10 +19,15 @@ from verax.models import load
 from verax.options import SEED, check
 from verax.progress import Progress
 
-_ON_INPUTS = [name for name, kind in IMPORTANCES.items() if "inputs" in kind.levels]
+
+def _on_inputs() -> dict[str, str]:
+    """Name → what a score is; that of an installed package is told without importing it."""
+    there = {n: k.about for n, k in IMPORTANCES.registered.items() if "inputs" in k.levels}
+    return there | dict.fromkeys(IMPORTANCES.to_import, "of an installed package")
 
 
 def add(verbs: Any) -> None:
+    names = _on_inputs()
     parser = verbs.add_parser(
         "explain",
         usage='verax explain MODEL "some text" [--by attention,gradient,…] [--out FILE]',
@@ -30,15 +35,14 @@ def add(verbs: Any) -> None:
         description="The decision about texts given as arguments, in a file, or one per line on "
         "standard input, and the words in colour by one or more importances: orange for the "
         "decision, blue against it where the importance tells.",
-        epilog="importances: "
-        + "; ".join(f"{name} ({IMPORTANCES[name].about})" for name in _ON_INPUTS),
+        epilog="importances: " + "; ".join(f"{name} ({about})" for name, about in names.items()),
     )
     add_texts(parser, "texts to explain")
     parser.add_argument(
         "--by",
         default=",".join(BY),
         metavar="NAME,…",
-        help=f"which importances, of {', '.join(_ON_INPUTS)} [{','.join(BY)}]",
+        help=f"which importances, of {', '.join(names)} [{','.join(BY)}]",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of `random` [0]")
     parser.set_defaults(run=run)
@@ -48,7 +52,7 @@ def run(given: argparse.Namespace) -> None:
     check_texts(given)
     names = names_of(given.by, "inputs")
     if not names:
-        raise VeraxError(f"--by names no importance: choose from {', '.join(_ON_INPUTS)}")
+        raise VeraxError(f"--by names no importance: choose from {', '.join(_on_inputs())}")
     seed = check("seed", given.seed, int, SEED)
     model = load(given.model, device=given.device)
     texts, rows = full_texts(given, model, "explain")

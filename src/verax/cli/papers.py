@@ -15,7 +15,6 @@ from verax.cli.run import add_running, ended_politely, parts, seconds, seed_list
 from verax.cli.terminal import console, printable, table
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
-from verax.exams.verdict import REPORT
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.belonging import refuse_others
 from verax.papers.checking import PAGE
@@ -27,7 +26,7 @@ from verax.papers.probing import PROBES
 from verax.papers.results import Missing, part_of
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
 from verax.papers.wording import TRIAL, alone, narrowly
-from verax.report import report as write_report
+from verax.results import REPORT
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
 from verax.studies.running.bars import Bars
@@ -291,7 +290,7 @@ def check(given: argparse.Namespace) -> None:
     found = _results(chosen, given)
     if not given.no_page:
         found.write(_folder(chosen, given))
-        write_report(found, _folder(chosen, given) / REPORT)
+        found.report(_folder(chosen, given) / REPORT)
     if given.json:
         print(found.to_json(), end="")
         return

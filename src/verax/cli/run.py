@@ -9,15 +9,13 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from verax.cli.parsing import add_options, given_options
+from verax.cli.saving import write_page
 from verax.cli.terminal import console, printable
 from verax.errors import VeraxError
-from verax.exams.verdict import REPORT
 from verax.options import parse
-from verax.report import report as write_report
 from verax.studies.engines.engine import DIVERGED
 from verax.studies.grid import read_study, shipped_studies
 from verax.studies.grid.estimate import estimate
@@ -28,7 +26,7 @@ from verax.studies.running.outlook import Outlook, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
 from verax.studies.running.runner import Ran
-from verax.studies.store import open_study
+from verax.studies.store import StudyResults, open_study
 from verax.studies.store.sources import FAILED
 
 _MOST_SHOWN = 200
@@ -147,22 +145,13 @@ def report(ran: Ran, out: str, given: argparse.Namespace) -> int:
 
 
 def _show_page(out: str) -> None:
-    """Write the report of what is done, and say where it is.
+    """Write the report of what is done, if a cell was examined, and say where it is."""
 
-    A page that cannot be made is told of and no more: the cells are done, and the exit code is
-    theirs.
-    """
-    target = Path(out) / REPORT
-    try:
+    def examined() -> StudyResults | None:
         results = open_study(out)
-        if "summary" not in results.tables:  # no cell was examined
-            return
-        write_report(results, target)
-    except VeraxError as error:
-        told = f"no report: {one_line(str(error))}; to try again: verax report {shlex.quote(out)}"
-    else:
-        told = f"to look at: {target}"
-    console().print(printable(told), markup=False)
+        return results if "summary" in results.tables else None
+
+    write_page(examined, out)
 
 
 def show(study: Study, plan: Outlook, retry_failed: bool) -> None:

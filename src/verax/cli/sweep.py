@@ -10,6 +10,7 @@ import pandas as pd
 
 from verax.cli.loading import load_shown
 from verax.cli.parsing import add_options, given_options
+from verax.cli.saving import save
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
@@ -27,7 +28,6 @@ from verax.models import ModelOptions
 from verax.options import parse
 from verax.studies import LAMS, Sweep, run_sweep
 from verax.studies.measures import ACCURACY, SUPPORT_SHARE
-from verax.studies.sweep import is_only_a_sweep
 from verax.training import TrainingOptions
 
 
@@ -51,7 +51,11 @@ def add(verbs: Any) -> None:
     parser.add_argument("--seeds", default="0", metavar="N,…", help="seeds of training [0]")
     parser.add_argument("--split", default="test", help=f"{', '.join(SPLITS)} [test]")
     parser.add_argument("--sample", type=int, metavar="N", help="examine N documents of the split")
-    parser.add_argument("--out", metavar="DIR", help="write tables there, each λ's to DIR.points")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="write tables and report.html there, each λ's to the study DIR.points",
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
     add_options(parser, "reading the corpus", CorpusOptions)
     add_options(parser, "the model", ModelOptions, leave_out=("projection", "lam"))
@@ -66,7 +70,7 @@ def run(given: argparse.Namespace) -> None:
     lams = [parse("lams", part, float) for part in _parts(given.lams)]
     seeds = [parse("seeds", part, int) for part in _parts(given.seeds)]
     if given.out:
-        refuse_foreign(given.out, is_only_a_sweep)
+        refuse_foreign(given.out, Sweep.owns)
     corpus = load_shown(given.corpus, **given_options(given, CorpusOptions, Planted))
     screen = console()
 
@@ -95,8 +99,7 @@ def run(given: argparse.Namespace) -> None:
         screen.print(note, style="dim", markup=False)
     show(found)
     if given.out:
-        found.save(given.out)
-        screen.print(f"\nsaved in {given.out}", markup=False)
+        save(found, given.out)
 
 
 def _moves(measure: str) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.corpora.ragged import Ragged, positions_within
+from verax.corpora.spelling import Spelling
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,11 +20,13 @@ class Batch:
     tokens          (batch, tokens) long    vocabulary rows, PAD beyond the end
     token_mask      (batch, tokens) bool    what is read: SOS and EOS included
     mask            (batch, items) bool     the attended items: words, or sentences if hierarchical
-    lengths         (batch,) long, on CPU   tokens read of each document
+    lengths         (batch,) long           tokens read of each document; on CPU, but in a step that
+                                            is captured and replayed on the device
     labels          (batch,) long or None
     ids             (batch,) numpy          the documents' ids in their corpus
     keys            (batch,) long           their rows in the encoded split, for `Noise`
     layout          how tokens regroup into sentences, None in a flat batch
+    spelling        the words of the encoded split as text, by `keys`; None where nobody knows them
     """
 
     tokens: Tensor
@@ -34,6 +37,7 @@ class Batch:
     ids: NDArray[np.int64]
     keys: Tensor
     layout: SentenceLayout | None = None
+    spelling: Spelling | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -14,6 +14,7 @@ from verax.corpora.batch import Batch, SentenceLayout
 from verax.corpora.batching import Rows
 from verax.corpora.corpus import Documents
 from verax.corpora.ragged import Ragged
+from verax.corpora.spelling import Spelling
 from verax.corpora.tokenising import Lexicon, Tokeniser, sentence_lengths
 from verax.corpora.vocabulary import EOS, PAD, SOS, Vocabulary
 from verax.errors import VeraxError
@@ -23,7 +24,8 @@ from verax.errors import VeraxError
 class EncodedDocuments:
     """Vocabulary rows of every document, SOS and EOS included where `boundaries` is set.
 
-    `sentences` holds the number of tokens of each sentence for a hierarchical model, else None.
+    `sentences` holds the number of tokens of each sentence for a hierarchical model, else None;
+    `spelling` the words as text, where they are known.
     """
 
     tokens: Ragged
@@ -31,6 +33,7 @@ class EncodedDocuments:
     ids: NDArray[np.int64]
     boundaries: bool
     sentences: Ragged | None = None
+    spelling: Spelling | None = None
     _on_device: dict[torch.device, tuple[Tensor, ...]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -62,6 +65,7 @@ class EncodedDocuments:
             ids=self.ids[rows],
             keys=keys,
             layout=layout,
+            spelling=self.spelling,
         )
 
     def _on_accelerator(
@@ -78,8 +82,8 @@ class EncodedDocuments:
         """The flat batch of documents at a `geometry` that lies on the device already.
 
         Made by the device alone, so that it can be captured and replayed with another geometry.
-        The host does not know what a GPU's geometry holds: there `lengths` are the width; and
-        `ids` are −1.
+        The host does not know what a GPU's geometry holds: `lengths` are on the device, and `ids`
+        are −1.
         """
         batch = geometry.shape[1]
         tokens, token_mask, words, keys, labels = self._laid_out(geometry, width)
@@ -87,7 +91,7 @@ class EncodedDocuments:
             tokens=tokens,
             token_mask=token_mask,
             mask=words,
-            lengths=geometry[1] if geometry.device.type == "cpu" else torch.full((batch,), width),
+            lengths=geometry[1],
             labels=labels if self.labels is not None else None,
             ids=np.full(batch, -1),
             keys=keys,
@@ -187,4 +191,4 @@ def _encode(
     rows = vocabulary.encode(tokens, lexicon)
     if boundaries:
         rows = rows.surround(SOS, EOS)
-    return EncodedDocuments(rows, labels, ids, boundaries, sentences)
+    return EncodedDocuments(rows, labels, ids, boundaries, sentences, Spelling(tokens, lexicon))

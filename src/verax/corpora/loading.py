@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
@@ -15,14 +15,15 @@ from verax.corpora.assembling import assemble
 from verax.corpora.corpus import Corpus
 from verax.corpora.files import SUFFIXES, class_order, is_corpus_folder, read_folder, read_table
 from verax.corpora.hub import read_hub
+from verax.corpora.keywords import LoadKeywords
 from verax.corpora.options import CorpusOptions
 from verax.errors import VeraxError, near, nearest
-from verax.options import build, names
+from verax.options import build, names, show_options
 
 BUILT_IN = (*reviews.SOURCES, "planted")
 
 
-def load_corpus(name_or_path: str | Path, **options: Any) -> Corpus:
+def load_corpus(name_or_path: str | Path, **options: Unpack[LoadKeywords]) -> Corpus:
     """Load a corpus by name or path.
 
     A name means, in this order: a built-in (`rotten_tomatoes`, `imdb_reviews`, `planted`); a CSV,
@@ -55,6 +56,9 @@ def load_corpus(name_or_path: str | Path, **options: Any) -> Corpus:
         splits, order = read_hub(name, settings.hub_config, settings.label_column)
         return assemble(name, splits, settings, order)
     return assemble(name, {"train": _read(name)}, settings)
+
+
+show_options(load_corpus, CorpusOptions, planted.Planted)
 
 
 def known_corpora() -> list[str]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from verax.errors import VeraxError, nearest
 from verax.exams.exam import Exam
 from verax.exams.gallery import Gallery
 from verax.exams.judgement.limits import LimitSet, load_limits
+from verax.exams.keywords import ExamKeywords
 from verax.exams.registry import EXAMS, chosen_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.importance import Importance
@@ -28,7 +29,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.saving import load
 from verax.options import SEED, build, check
 from verax.progress import Display, shown
-from verax.version import __version__
+from verax.version import __version__, source_fingerprint
 
 
 def examine(
@@ -45,21 +46,34 @@ def examine(
     max_tokens: int = MAX_TOKENS,
     progress: bool | Display = False,
     limits: str | Path | Mapping[str, Any] | LimitSet | None = None,
-    **options: Any,
+    exam_options: Mapping[str, Mapping[str, Any]] | None = None,
+    **options: Unpack[ExamKeywords],
 ) -> Verdict:
-    """Put a model through exams on one split of a corpus: all of them, unless some are named.
+    """Put a model through exams on one split of a corpus.
 
-    `model` is a classifier or the folder of a saved one (`device` says where to load it). `corpus`
-    is loaded by name, read as the model reads; without one it is the corpus the model was trained
-    on. `sample` examines at most so many documents of the split, drawn by the seed. `importances`
-    adds rankings of your own by name: functions of (model, trace) that give a (batch, items)
-    tensor of scores. `gallery` keeps so many of the most surprising documents, or those with these
-    ids, with their text and all that a page needs to show them (`Gallery`); it is no exam.
-    `limits` are those of the judgement: a version, a file or a mapping (see
-    `verax.exams.judgement.limits`); the newest, unless given. `options` are those of the exams,
-    such as `draws=5`; under its exam's name where two exams have one of a name, as in
-    `erasure={"draws": 5}`. `max_tokens` bounds the padded tokens held at once; it changes no result
-    beyond rounding.
+    Args:
+        model: a classifier, or the folder of a saved one.
+        corpus: a corpus, or the name or path of one, read as the model reads; the corpus that the
+            model was trained on, unless given.
+        exams: names of exams; all, unless given (`verax.EXAMS` has them).
+        split: train, validation or test.
+        seed: of all that is drawn.
+        sample: examine at most so many documents of the split, drawn by the seed.
+        importances: rankings of your own by name: functions of (model, trace) that return a
+            (batch, items) tensor of scores.
+        gallery: keep so many of the most surprising documents, or those with these ids, with their
+            text and all that a page needs to show them.
+        device: where to load a saved model: auto, cpu, cuda.
+        max_tokens: bound of the padded tokens held at once; it changes no result beyond rounding.
+        progress: show how far it got.
+        limits: limits of the judgement: a version, a file or a mapping (see
+            `verax.exams.judgement.limits`); the newest, unless given.
+        exam_options: exam → its options, for exams of other packages.
+        options: options of exams, `draws=5`; under its exam's name where two of the exams have one
+            of a name, `erasure={"draws": 5}`.
+
+    Returns:
+        A verdict: tidy tables, a summary with intervals, and the judgement.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -79,7 +93,7 @@ def examine(
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     if sample is not None:
         sample = check("sample", sample, int, {"minimum": 1})
-    divided = divide_options(exams, options)
+    divided = divide_options(exams, {**options, **(exam_options or {})})
     settings = {name: build(EXAMS[name].options_class, own) for name, own in divided.items()}
     takers: list[Exam] = [
         EXAMS[name](setting, seed, importances or {}, max_tokens)
@@ -117,6 +131,8 @@ def examine(
     manifest = {
         "format": FORMAT,
         "verax": __version__,
+        "source": source_fingerprint(),
+        "weights": model.fingerprint,
         "exams": exams,
         "options": {name: asdict(setting) for name, setting in settings.items()},
         "importances": list(importances or {}),

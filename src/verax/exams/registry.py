@@ -125,7 +125,8 @@ def divide_options(
             continue
         option = key if key in owners else current_option(key)
         if option not in owners:
-            valid = [*owners, *also]
+            meant = divided if isinstance(value, Mapping) else ()  # an exam, by its mistyped name
+            valid = [*owners, *also, *meant]
             raise VeraxError(
                 f"unknown option {key!r}: "
                 + (nearest(key, valid) if valid else "there is nothing to set")

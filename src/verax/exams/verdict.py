@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,24 +15,26 @@ from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.measures import VALUE, measure_id
 from verax.exams.titles import column_title, row_title
-from verax.files import replace_folder, write_text
+from verax.results import Result
 
 if TYPE_CHECKING:
     from verax.exams.judgement.judgement import Judgement
     from verax.exams.judgement.limits import LimitSet
 
 FORMAT = 2
-MANIFEST, SUMMARY, REPORT = "manifest.json", "summary.parquet", "report.html"
+SUMMARY = "summary"
 COLUMNS = ["exam", "table", "row", "column", "measure", "value", "low", "high", "n", "unit"]
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class Verdict(Result):
     """The results of one model on one split.
 
     tables    name → tidy DataFrame, one row per instance and measure
     manifest  what was examined and how: model, corpus, split, seed, options, versions, counts
     """
+
+    kind, format, remedy = "verdict", FORMAT, "examine the model again"
 
     tables: Mapping[str, pd.DataFrame]
     manifest: Mapping[str, Any] = field(default_factory=dict)
@@ -117,61 +118,21 @@ class Verdict:
             raise VeraxError(f"several tables are called {name!r}: give {', '.join(fitting)}")
         raise VeraxError(f"no table {name!r} in the summary: it has {', '.join(there)}")
 
-    def save(self, folder: str | Path) -> None:
-        """Write a Parquet file a table, the summary, and `manifest.json`, all at once."""
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {**self.tables, SUMMARY: self._summary}
 
-        def write(target: Path) -> None:
-            for name, table in self.tables.items():
-                table.to_parquet(target / f"{name}.parquet", index=False, compression="zstd")
-            self._summary.to_parquet(target / SUMMARY, index=False, compression="zstd")
-            text = json.dumps(self.manifest, indent=2, ensure_ascii=False, allow_nan=False)
-            write_text(target / MANIFEST, text + "\n")
+    @classmethod
+    def _names(cls, manifest: Mapping[str, Any]) -> tuple[str, ...]:
+        return (*manifest["tables"], SUMMARY)
 
-        replace_folder(folder, write, owned=is_only_a_verdict)
-
-    def report(self, path: str | Path) -> None:
-        """Write one HTML file that shows it all, needs no other and no network.
-
-        See `verax.report.report`, which shows several side by side.
-        """
-        from verax.report.report import report
-
-        report(self, path)
-
-    def _repr_html_(self) -> str:
-        from verax.report.notebook import verdict_html
-
-        return verdict_html(self)
+    @classmethod
+    def _restored(cls, tables: Mapping[str, pd.DataFrame], manifest: dict[str, Any]) -> Verdict:
+        return cls({name: tables[name] for name in manifest["tables"]}, manifest, tables[SUMMARY])
 
 
 def load_verdict(folder: str | Path) -> Verdict:
     """The verdict saved in `folder`."""
-    path = Path(folder)
-    if not (path / MANIFEST).is_file():
-        raise VeraxError(f"{folder} is not a saved verdict: expected a folder that examine wrote")
-    try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        found = manifest.get("format") if isinstance(manifest, dict) else None
-        if found != FORMAT or not {"exams", "tables"} <= set(manifest):
-            raise VeraxError(
-                f"{folder} has format {found!r}, this Verax reads {FORMAT}: examine the model again"
-            )
-        names = [Path(str(name)).name for name in manifest["tables"]]  # of this folder only
-        tables = {name: pd.read_parquet(path / f"{name}.parquet") for name in names}
-        return Verdict(tables, manifest, pd.read_parquet(path / SUMMARY))
-    except (OSError, ValueError) as error:
-        raise VeraxError(f"cannot read {folder}: {error}") from error
-
-
-def is_only_a_verdict(folder: Path) -> bool:
-    """Whether a folder holds a saved verdict, or one and its report, so that it may be replaced."""
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        tables = manifest["tables"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    names = {path.name for path in folder.iterdir()} - {REPORT}
-    return names == {MANIFEST, SUMMARY, *(f"{name}.parquet" for name in tables)}
+    return Verdict.load(folder)
 
 
 def summary_frame(exam: str, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

@@ -7,19 +7,27 @@ important, and take no side unless `signed` is asked for. The model is left as i
 parameters and their `.grad`.
 """
 
-from verax.importance.deletion import leave_one_out
-from verax.importance.explanation import explain
-from verax.importance.gradients import gradient, gradients, integrated_gradients
-from verax.importance.jacobian import Influence, influence, influences
-from verax.importance.registry import IMPORTANCES, Importance, names_of, score
+# In the order in which help lists them.
+# isort: off
+from verax.importance.registry import (
+    IMPORTANCES,
+    Importance,
+    names_of,
+    register_importance,
+    score,
+)
 from verax.importance.weights import (
     attention,
     attention_gradient,
     attention_product,
-    random,
-    random_draws,
     weight_gradient,
 )
+from verax.importance.gradients import gradient, gradients, integrated_gradients
+from verax.importance.deletion import leave_one_out
+from verax.importance.chance import random, random_draws
+from verax.importance.explanation import explain
+from verax.importance.jacobian import Influence, influence, influences
+# isort: on
 
 __all__ = [
     "IMPORTANCES",
@@ -38,6 +46,7 @@ __all__ = [
     "names_of",
     "random",
     "random_draws",
+    "register_importance",
     "score",
     "weight_gradient",
 ]

@@ -12,6 +12,7 @@ from verax.errors import VeraxError, nearest
 from verax.importance.copies import copies_within, repeated
 from verax.importance.decision import lead
 from verax.importance.given import Given, check_level, held, once, traced
+from verax.importance.registry import register_importance
 from verax.models.attention import pool
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
@@ -21,6 +22,22 @@ THROUGH = ("all", "values")
 SCORES = ("norm", "product")
 
 
+# the last decorator registers first
+@register_importance(
+    "gradient-input-detached",
+    "|∂p/∂x · x| with attention held constant (Jain & Wallace)",
+    takes=("signed",),
+    score="product",
+    through="values",
+)
+@register_importance(
+    "gradient-input",
+    "|∂p/∂x · x|, through the weights as well",
+    takes=("signed",),
+    score="product",
+)
+@register_importance("gradient-detached", "‖∂p/∂x‖ with attention held constant", through="values")
+@register_importance("gradient", "‖∂p/∂x‖, through the weights as well")
 def gradient(
     model: AttentionClassifier,
     given: Given,
@@ -103,6 +120,11 @@ def _pooled(
     return weights, pool(weights, items)
 
 
+@register_importance(
+    "integrated-gradients",
+    "gradient × input along the way from nothing",
+    takes=("signed", "max_tokens"),
+)
 def integrated_gradients(
     model: AttentionClassifier,
     given: Given,

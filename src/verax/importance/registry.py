@@ -1,30 +1,39 @@
-"""Every importance by name, for options, flags and tables."""
+"""Every importance by name; each is registered where it is defined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
-from verax.importance.deletion import leave_one_out
 from verax.importance.given import LEVELS, Given, check_level, traced
-from verax.importance.gradients import gradient, integrated_gradients
-from verax.importance.weights import attention, attention_gradient, attention_product, random
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
+from verax.plugins import Registry
 
 Importance = Callable[[AttentionClassifier, Trace], Tensor]
 """A function of (model, trace) that gives a score for each item, or each token."""
 
+F = TypeVar("F", bound=Callable[..., Tensor])
+
+TAKES = ("signed", "seed", "max_tokens")
+"""Keywords that an importance may take, of those that `score` has."""
+
 
 @dataclass(frozen=True)
 class Kind:
-    """A built-in importance: where it has scores, and what its function can be told."""
+    """A registered importance.
+
+    function  of (model, trace), and `on` where it has scores on both levels
+    about     what a score is, in a few words
+    levels    where it has scores: on "inputs", on "items"
+    takes     which of `TAKES` it takes as keywords
+    """
 
     function: Callable[..., Tensor]
     about: str
@@ -32,43 +41,55 @@ class Kind:
     takes: tuple[str, ...] = ()
 
 
-IMPORTANCES: dict[str, Kind] = {
-    "attention": Kind(attention, "the attention weight α"),
-    "gradient": Kind(gradient, "‖∂p/∂x‖, through the weights as well"),
-    "gradient-detached": Kind(
-        partial(gradient, through="values"), "‖∂p/∂x‖ with attention held constant"
-    ),
-    "gradient-input": Kind(
-        partial(gradient, score="product"),
-        "|∂p/∂x · x|, through the weights as well",
-        LEVELS,
-        ("signed",),
-    ),
-    "gradient-input-detached": Kind(
-        partial(gradient, score="product", through="values"),
-        "|∂p/∂x · x| with attention held constant (Jain & Wallace)",
-        LEVELS,
-        ("signed",),
-    ),
-    "integrated-gradients": Kind(
-        integrated_gradients,
-        "gradient × input along the way from nothing",
-        LEVELS,
-        ("signed", "max_tokens"),
-    ),
-    "leave-one-out": Kind(leave_one_out, "|p − p without it|", LEVELS, ("signed", "max_tokens")),
-    "leave-one-out-renormalised": Kind(
-        partial(leave_one_out, on="items", weights="renormalised"),
-        "|p − p without it|, the other weights scaled up",
-        ("items",),
-        ("signed", "max_tokens"),
-    ),
-    "attention-gradient": Kind(
-        attention_gradient, "∂p/∂α, items held constant (Serrano & Smith)", ("items",)
-    ),
-    "attention-product": Kind(attention_product, "α ∂p/∂α", ("items",)),
-    "random": Kind(random, "chance", LEVELS, ("seed",)),
-}
+IMPORTANCES: Registry[Kind] = Registry("importance", "verax.importances")
+
+
+def register_importance(
+    name: str,
+    about: str = "",
+    *,
+    levels: tuple[str, ...] = LEVELS,
+    takes: tuple[str, ...] = (),
+    **fixed: Any,
+) -> Callable[[F], F]:
+    """Register a function of (model, trace), so that its name can stand wherever importances do.
+
+    The function gives (batch, tokens) on inputs, zero at SOS, EOS and PAD, or (batch, items) on
+    items, zero where there is none: the higher, the more important. Where it has both levels, it is
+    told which by the keyword `on`. It is called without gradients: one that needs them asks for
+    them itself (`torch.enable_grad`), and leaves the model as it was.
+
+    Args:
+        name: what `model.explain(by=…)`, options of exams and flags call it.
+        about: what a score is, in a few words; without it, the docstring's first line.
+        levels: where it has scores, "inputs", "items" or both.
+        takes: which of "signed", "seed" and "max_tokens" it takes as keywords.
+        fixed: keywords that are always passed, so that one function can be several importances.
+
+    >>> import torch
+    >>> @register_importance("position", "the later, the more important", levels=("items",))
+    ... def position(model, trace):
+    ...     return torch.arange(trace.mask.shape[1]) * trace.mask
+    >>> names_of("attention,position", "items")
+    ['attention', 'position']
+    >>> IMPORTANCES.unregister("position")
+    """
+
+    def register(function: F) -> F:
+        for what, given, valid in (("level", levels, LEVELS), ("keyword", takes, TAKES)):
+            unknown = [one for one in given if one not in valid]
+            if unknown or (what == "level" and not given):
+                raise VeraxError(
+                    f"importance {name!r} has the {what}s {given!r}: give some of {valid}"
+                )
+        lines = (function.__doc__ or "").strip().splitlines()
+        text = about or (lines[0] if lines else name)
+        called = partial(function, **fixed) if fixed else function
+        origin = f"{function.__module__}.{function.__qualname__}"
+        IMPORTANCES.register(name, Kind(called, text, tuple(levels), tuple(takes)), origin)
+        return function
+
+    return register
 
 
 def names_of(names: str | list[str] | tuple[str, ...], on: str) -> list[str]:
@@ -76,9 +97,11 @@ def names_of(names: str | list[str] | tuple[str, ...], on: str) -> list[str]:
     check_level(on)
     given = names.split(",") if isinstance(names, str) else list(names)
     chosen = list(dict.fromkeys(n for n in (str(name).strip() for name in given) if n))
-    valid = [name for name, kind in IMPORTANCES.items() if on in kind.levels]
     for name in chosen:
-        if name not in valid:
+        if name not in IMPORTANCES or on not in IMPORTANCES[name].levels:
+            there = IMPORTANCES.registered.items()
+            valid = [other for other, kind in there if on in kind.levels]
+            valid += IMPORTANCES.to_import
             raise VeraxError(f"unknown importance {name!r} on {on}: {nearest(name, valid)}")
     return chosen
 
@@ -95,12 +118,18 @@ def score(
 ) -> Tensor:
     """The scores of the importance called `name`, (batch, tokens) or (batch, items), in float64.
 
-    `signed`, `seed` and `max_tokens` go to those that have a use for them.
+    `signed`, `seed` and `max_tokens` go to those that take them.
     """
     (name,) = names_of([name], on)
     kind = IMPORTANCES[name]
-    told = {"signed": signed, "seed": seed, "max_tokens": max_tokens}
-    more: dict[str, Any] = {key: told[key] for key in kind.takes}
-    if kind.levels == LEVELS:
+    values = {"signed": signed, "seed": seed, "max_tokens": max_tokens}
+    more: dict[str, Any] = {key: values[key] for key in kind.takes}
+    if set(kind.levels) == set(LEVELS):
         more["on"] = on
-    return kind.function(model, traced(model, given), **more).double()
+    trace = traced(model, given)
+    scores = kind.function(model, trace, **more)
+    expected = trace.tokens.shape if on == "inputs" else trace.mask.shape
+    if not isinstance(scores, Tensor) or scores.shape != expected:
+        shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
+        raise VeraxError(f"importance {name!r} on {on} gave {shape}, expected {tuple(expected)}")
+    return scores.double()

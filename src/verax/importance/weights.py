@@ -1,4 +1,4 @@
-"""Importance that attention itself gives: its weights, their gradient, the product, and chance."""
+"""Importance that attention itself gives: its weights, their gradient, and the product."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from torch import Tensor
 
 from verax.importance.decision import lead, split
 from verax.importance.given import Given, check_level, held, traced
+from verax.importance.registry import register_importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
-from verax.models.noise import Noise
-from verax.models.trace import Trace
-
-_PLACE, _WORDS = 1 << 20, 1 << 21
 
 
+@register_importance("attention", "the attention weight α")
 def attention(model: AttentionClassifier, given: Given, on: str = "items") -> Tensor:
     """α: the weight of each item, (batch, items), or of each word, (batch, tokens).
 
@@ -30,6 +28,9 @@ def attention(model: AttentionClassifier, given: Given, on: str = "items") -> Te
         return within * trace.weights.gather(-1, trace.item_of_token.clamp(min=0))
 
 
+@register_importance(
+    "attention-gradient", "∂p/∂α, items held constant (Serrano & Smith)", levels=("items",)
+)
 def attention_gradient(model: AttentionClassifier, given: Given) -> Tensor:
     """∂p_y/∂α_i, of the probability of the class decided for, (batch, items).
 
@@ -49,27 +50,11 @@ def attention_gradient(model: AttentionClassifier, given: Given) -> Tensor:
     return (found.double() * slope.unsqueeze(-1)).masked_fill(~trace.mask, 0.0)
 
 
+@register_importance("attention-product", "α ∂p/∂α", levels=("items",))
 def attention_product(model: AttentionClassifier, given: Given) -> Tensor:
     """α_i ∂p_y/∂α_i, attention times its gradient, (batch, items)."""
     trace = traced(model, given)
     return trace.weights * attention_gradient(model, trace)
-
-
-def random(model: AttentionClassifier, given: Given, on: str = "items", *, seed: int = 0) -> Tensor:
-    """Scores by chance; a document's depend on the seed and on nothing else in its batch."""
-    check_level(on)
-    trace = traced(model, given)
-    if on == "items":
-        return random_draws(trace, seed, 1)[0].masked_fill(~trace.mask, 0.0)
-    words = trace.batch.words
-    noise = Noise.of(trace.batch.keys, words.shape[1], seed, 0)
-    return noise.uniform(_WORDS).masked_fill(~words, 0.0)
-
-
-def random_draws(trace: Trace, seed: int, draws: int) -> Tensor:
-    """(draws, batch, items): several random scores at once, `random` on items being the first."""
-    noise = Noise.of(trace.batch.keys, trace.mask.shape[1], seed, 0)
-    return noise.uniforms(range(_PLACE, _PLACE + draws))
 
 
 def weight_gradient(weights: Tensor, item_logits: Tensor, bias: Tensor, mask: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ from verax.corpora.vocabulary import PAD, Vocabulary
 from verax.errors import VeraxError
 from verax.models.attention import Attention, pool
 from verax.models.encoders import make_encoder
+from verax.models.fingerprint import fingerprint
 from verax.models.grounding import ground, grounded_size, make_mask_vector
 from verax.models.head import Head, decisions, probabilities
 from verax.models.noise import Noise
@@ -78,6 +79,11 @@ class AttentionClassifier(nn.Module):
     @property
     def device(self) -> torch.device:
         return self.embedding.weight.device
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the weights as they are now, 16 hexadecimal digits; see `fingerprint`."""
+        return fingerprint(self)
 
     def forward(self, batch: Batch, noise: Noise | None = None) -> Trace:
         """One pass. Without a Noise nothing is dropped, in training mode and out of it."""

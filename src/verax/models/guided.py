@@ -15,6 +15,7 @@ from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
+from verax.models.fingerprint import fingerprint
 from verax.models.options import ModelOptions
 
 
@@ -48,6 +49,11 @@ class GuidedClassifier(AttentionClassifier):
     @property
     def guide(self) -> AttentionClassifier:
         return self._guide[0]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of its weights and of its guide's."""
+        return fingerprint(self, self.guide)
 
     @torch.no_grad()
     def attend(self, batch: Batch, items: Tensor) -> tuple[Tensor, Tensor]:

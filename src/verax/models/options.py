@@ -5,17 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from verax.errors import VeraxError
+from verax.models.encoders import ENCODERS, Encoder
+from verax.models.encoders.registry import SAME
+from verax.models.projections import DENSE, PROJECTIONS
 from verax.options import option
+from verax.plugins import Names
 
-ENCODERS = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
 ALIGNMENTS = ("additive", "dot", "dot-unscaled")
-PROJECTIONS = ("softmax", "sparsemax", "sparsegen", "entmax", "uniform")
-DENSE = ("softmax", "uniform")
-"""Those that give every item weight, whatever the scores."""
-ONE_LAYER = ("conv", "mlp", "none")
 GROUNDINGS = ("none", "concat", "residual", "tying", "mlm")
 AUTO = "auto"
 HEADS = ("auto", "softmax", "sigmoid")
+
+__all__ = [
+    "ALIGNMENTS",
+    "AUTO",
+    "DENSE",
+    "ENCODERS",
+    "GROUNDINGS",
+    "HEADS",
+    "PROJECTIONS",
+    "ModelOptions",
+]
 
 
 @dataclass(frozen=True)
@@ -23,7 +33,9 @@ class ModelOptions:
     encoder: str = option("bilstm", "what makes items of embedded words", choices=ENCODERS)
     hierarchical: bool = option(False, "attend words within sentences, then sentences (HAN)")
     sentence_encoder: str = option(
-        "same", "encoder over sentences of a hierarchical model", choices=("same", *ENCODERS)
+        SAME,
+        "encoder over sentences of a hierarchical model",
+        choices=Names(ENCODERS, before=(SAME,)),
     )
     hidden_size: int = option(
         100, "width of an item: both directions, or both filter widths, together", minimum=2
@@ -92,7 +104,7 @@ class ModelOptions:
         options = replace(
             self,
             sentence_encoder=self.encoder
-            if self.sentence_encoder == "same"
+            if self.sentence_encoder == SAME
             else self.sentence_encoder,
             feedforward_size=self.feedforward_size or 2 * self.hidden_size,
             head=("sigmoid" if classes == 2 else "softmax") if self.head == "auto" else self.head,
@@ -122,25 +134,39 @@ class ModelOptions:
         return {self.encoder, self.sentence_encoder} if self.hierarchical else {self.encoder}
 
     def dropout_inside(self, encoder: str) -> float:
-        """Dropout inside an encoder: as chosen, else 0.3 in conv and 0.1 in transformer."""
-        if encoder not in ("conv", "transformer"):
-            return 0.0
-        default = 0.3 if encoder == "conv" else 0.1
-        return default if self.dropout_encoder is None else self.dropout_encoder
+        """Dropout inside the encoder of that name; see `dropout_of`."""
+        return self.dropout_of(ENCODERS[encoder])
 
     def layers_of(self, encoder: str) -> int:
+        """Layers of the encoder of that name; see `layers_in`."""
+        return self.layers_in(ENCODERS[encoder])
+
+    def dropout_of(self, kind: type[Encoder]) -> float:
+        """Dropout inside an encoder: as chosen where it has any, else its default."""
+        if "dropout_encoder" not in kind.uses:
+            return 0.0
+        return kind.default_dropout if self.dropout_encoder is None else self.dropout_encoder
+
+    def layers_in(self, kind: type[Encoder]) -> int:
         """Layers of an encoder: as chosen where it can have several, else its default."""
-        if encoder in ONE_LAYER:
-            return 1
-        return self.layers or (2 if encoder == "transformer" else 1)
+        return (self.layers or kind.default_layers) if "layers" in kind.uses else 1
+
+    def encoder_uses(self, option: str) -> bool:
+        """Whether an option of encoders has an effect on one of these, which are resolved."""
+        return any(option in ENCODERS[name].uses for name in self.encoders)
+
+    def projection_uses(self, option: str) -> bool:
+        """Whether an option of projections has an effect on this one."""
+        return option in PROJECTIONS[self.projection].uses
 
     def refuse_the_impossible(self, classes: int) -> None:
-        width = self.embedding_size if self.encoder == "none" else self.hidden_size
+        encoder = ENCODERS[self.encoder]
+        width = encoder.width(self.embedding_size, self)
         if self.head == "sigmoid" and classes != 2:
             raise VeraxError(f"head 'sigmoid' is for two classes, not {classes}: use 'softmax'")
-        if self.grounding in ("tying", "mlm") and self.encoder == "none":
+        if self.grounding in ("tying", "mlm") and encoder.is_identity:
             raise VeraxError(
-                f"grounding {self.grounding!r} needs an encoder: with encoder 'none' "
+                f"grounding {self.grounding!r} needs an encoder: with encoder {self.encoder!r} "
                 "the state is the word vector already"
             )
         if self.grounding in ("residual", "tying", "mlm") and width != self.embedding_size:
@@ -150,14 +176,7 @@ class ModelOptions:
             )
         if self.hierarchical and self.boundaries:
             raise VeraxError("a hierarchical model reads no SOS and EOS: leave out boundaries")
-        halved = {"bilstm", "bigru", "conv"} & self.encoders
-        if halved and self.hidden_size % 2:
-            raise VeraxError(
-                f"hidden_size is {self.hidden_size}: it must be even, for two directions or widths"
-            )
-        if self.encoders <= set(ONE_LAYER) and self.layers not in (None, 1):
+        for name in sorted(self.encoders):
+            ENCODERS[name].refuse(self)
+        if not self.encoder_uses("layers") and self.layers not in (None, 1):
             raise VeraxError(f"encoder {self.encoder!r} has one layer: leave out layers")
-        if "transformer" in self.encoders and self.hidden_size % self.heads:
-            raise VeraxError(
-                f"hidden_size ({self.hidden_size}) must be a multiple of heads ({self.heads})"
-            )

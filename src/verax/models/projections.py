@@ -28,7 +28,26 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError
+from verax.models.projection_registry import (
+    DENSE,
+    PROJECTIONS,
+    Projection,
+    register_projection,
+)
+
+__all__ = [
+    "DENSE",
+    "PROJECTIONS",
+    "Projection",
+    "entmax",
+    "project",
+    "register_projection",
+    "softmax",
+    "sparsegen",
+    "sparsemax",
+    "uniform",
+]
 
 # On a CPU a look at the error is nearly free; on an accelerator it stalls the queue.
 _STEPS_BETWEEN_CHECKS = 8
@@ -36,6 +55,7 @@ _STEPS_BETWEEN_CHECKS = 8
 _PARTIAL, _HIGHEST, _WIDE = 64, 32, 8 * 64
 
 
+@register_projection("softmax", dense=True, replayable=True)
 def softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Softmax: argmax_p  p·z - Σ p log p, so p_i ∝ exp(z_i); `scores` (..., items) → weights."""
     _check(scores, mask)
@@ -52,6 +72,7 @@ def softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return torch.softmax(kept.masked_fill(empty, 0.0), -1).masked_fill(empty, 0.0)
 
 
+@register_projection("sparsemax", replayable=True)
 def sparsemax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Sparsemax: argmin_p ‖p - z‖², the nearest point of the simplex; low scores get exactly 0.
 
@@ -63,6 +84,7 @@ def sparsemax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return _project_row_wise(scores, mask, alpha=2.0, scale=1.0)
 
 
+@register_projection("sparsegen", uses=("lam",), replayable=True)
 def sparsegen(scores: Tensor, mask: Tensor | None = None, *, lam: float = 0.0) -> Tensor:
     """Sparsegen-lin: argmin_p ‖p - z‖² - λ‖p‖² for finite λ < 1, equal to sparsemax(z / (1 - λ)).
 
@@ -76,6 +98,7 @@ def sparsegen(scores: Tensor, mask: Tensor | None = None, *, lam: float = 0.0) -
     return _project_row_wise(scores, mask, alpha=2.0, scale=1.0 / (1.0 - lam))
 
 
+@register_projection("entmax", uses=("alpha",), replayable=True)
 def entmax(scores: Tensor, mask: Tensor | None = None, *, alpha: float = 1.5) -> Tensor:
     """Entmax: argmax_p  p·z + H(p), with the Tsallis entropy H(p) = Σ(p - p^a) / (a (a - 1)).
 
@@ -93,6 +116,7 @@ def entmax(scores: Tensor, mask: Tensor | None = None, *, alpha: float = 1.5) ->
     return _project_row_wise(scores, mask, alpha=min(float(alpha), 1e30), scale=1.0)
 
 
+@register_projection("uniform", dense=True, replayable=True)
 def uniform(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """1/n on each of a row's n items, whatever their scores; `scores` (..., items) → weights.
 
@@ -107,23 +131,13 @@ def uniform(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return weights + (torch.where(there, kept, 0.0) * 0.0).sum(-1, keepdim=True)
 
 
-PROJECTIONS: dict[str, Callable[..., Tensor]] = {
-    "softmax": softmax,
-    "sparsemax": sparsemax,
-    "sparsegen": sparsegen,
-    "entmax": entmax,
-    "uniform": uniform,
-}
-
-
 def project(
     name: str, scores: Tensor, mask: Tensor | None = None, *, lam: float = 0.0, alpha: float = 1.5
 ) -> Tensor:
-    """The projection called `name`; `lam` is for sparsegen alone and `alpha` for entmax alone."""
-    if name not in PROJECTIONS:
-        raise VeraxError(f"projection {name!r} is not known: {nearest(name, PROJECTIONS)}")
-    options = {"sparsegen": {"lam": lam}, "entmax": {"alpha": alpha}}.get(name, {})
-    return PROJECTIONS[name](scores, mask, **options)
+    """The projection called `name`; `lam` and `alpha` go to those that use them."""
+    projection = PROJECTIONS[name]
+    values = {"lam": lam, "alpha": alpha}
+    return projection(scores, mask, **{option: values[option] for option in projection.uses})
 
 
 def _check(scores: Tensor, mask: Tensor | None) -> None:

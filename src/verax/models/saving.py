@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,14 @@ from verax.errors import VeraxError
 from verax.files import replace_folder, write_text
 from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
-from verax.models.options import ModelOptions
+from verax.models.options import ENCODERS, PROJECTIONS, ModelOptions
 from verax.options import build
 from verax.version import __version__
 
 FORMAT = 1
 _OWN_KEYS = {"format", "verax", "model", "classes", "tokeniser", "history"}
-_CONFIG, _VOCABULARY, _WEIGHTS = "config.json", "vocabulary.json", "model.safetensors"
-FILES = {_CONFIG, _VOCABULARY, _WEIGHTS}
+CONFIG, _VOCABULARY, _WEIGHTS = "config.json", "vocabulary.json", "model.safetensors"
+FILES = {CONFIG, _VOCABULARY, _WEIGHTS}
 
 
 def make_classifier(
@@ -56,7 +57,7 @@ def save(model: AttentionClassifier, folder: str | Path) -> None:
 
     def write(target: Path) -> None:
         write_text(
-            target / _CONFIG,
+            target / CONFIG,
             json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         )
         words = json.dumps(list(model.vocabulary.words), ensure_ascii=False, indent=0)
@@ -71,7 +72,7 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
     path = Path(folder)
     if not is_model_folder(path):
         raise VeraxError(f"{folder} is not a saved model: expected a folder that Verax wrote")
-    config = _read_json(path / _CONFIG)
+    config = _read_json(path / CONFIG)
     if config["format"] != FORMAT:
         raise VeraxError(
             f"{folder} has format {config['format']!r}, this Verax reads {FORMAT}: "
@@ -79,7 +80,8 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
         )
     missing = _OWN_KEYS - set(config)
     if missing:
-        raise VeraxError(f"{path / _CONFIG} lacks {', '.join(sorted(missing))}: save it again")
+        raise VeraxError(f"{path / CONFIG} lacks {', '.join(sorted(missing))}: save it again")
+    _refuse_unregistered(path, config["model"])
     options = build(ModelOptions, config["model"])
     vocabulary = Vocabulary(_read_json(path / _VOCABULARY))
     tokeniser = Tokeniser(**config["tokeniser"])
@@ -101,7 +103,7 @@ def is_model_folder(folder: Path) -> bool:
     """Whether Verax wrote it: other libraries keep a `config.json` beside their weights too."""
     if not all((folder / name).is_file() for name in FILES):
         return False
-    config = _read_json(folder / _CONFIG)
+    config = _read_json(folder / CONFIG)
     return isinstance(config, dict) and {"format", "verax"} <= set(config)
 
 
@@ -109,6 +111,21 @@ def is_only_a_model(folder: Path) -> bool:
     """Whether a folder holds a saved model and nothing else, so that it may be replaced."""
     names = {path.name for path in folder.iterdir()}
     return names == FILES and is_model_folder(folder)
+
+
+def _refuse_unregistered(folder: Path, options: Mapping[str, Any]) -> None:
+    """A saved model may be of another package's encoder, which has to be there."""
+    for slot, registry in (
+        ("encoder", ENCODERS),
+        ("sentence_encoder", ENCODERS),
+        ("projection", PROJECTIONS),
+    ):
+        name = options.get(slot)
+        if name is not None and name not in registry:
+            raise VeraxError(
+                f"{folder} has the {slot} {name!r}, which is not registered here: import the "
+                f"module that registers it, or install its package; there are {', '.join(registry)}"
+            )
 
 
 def _rows(history: pd.DataFrame) -> list[dict[str, Any]]:

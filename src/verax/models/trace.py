@@ -10,17 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from verax.errors import VeraxError
+
 if TYPE_CHECKING:
     from verax.corpora.batch import Batch
     from verax.models.head import Head
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace:
     """A frozen record of one batch's forward pass.
 
     Tokens are what is read, items what is attended. In a flat model they share positions (SOS and
     EOS are tokens, masked as items); in a hierarchical one tokens are words and items sentences.
+
+    >>> import verax
+    >>> corpus = verax.load_corpus("planted", documents=120)
+    >>> model = verax.train(corpus, encoder="none", projection="uniform", epochs=1)
+    >>> trace = model.trace(["w1 never-seen", "w1 w2 w3 ."])
+    >>> trace
+    Trace(2 documents, 2 to 4 items, 2 classes)
+    >>> trace.attended.tolist()  # SOS and EOS are read, but never attended
+    [[False, True, True, False, False, False], [False, True, True, True, True, False]]
+    >>> trace.words[0]
+    ['w1', 'never-seen']
+    >>> dict(zip(trace.words[0], trace.weights[0, trace.attended[0]].tolist()))
+    {'w1': 0.5, 'never-seen': 0.5}
 
     ids            (batch,) numpy             the documents' ids
     labels         (batch,) or None
@@ -56,6 +71,39 @@ class Trace:
     def __len__(self) -> int:
         return len(self.logits)
 
+    def __repr__(self) -> str:
+        counts = self.mask.sum(-1)
+        few, many = (int(counts.min()), int(counts.max())) if len(self) else (0, 0)
+        return (
+            f"Trace({_counted(len(self), 'document')}, "
+            f"{f'{few} to ' if few != many else ''}{_counted(many, 'item')}, "
+            f"{_counted(max(2, self.logits.shape[-1]), 'class')})"
+        )
+
+    @property
+    def attended(self) -> Tensor:
+        """(batch, items) bool: where attention may put weight; another name for `mask`.
+
+        SOS, EOS and PAD are not attended: SOS and EOS are read, PAD is neither.
+        """
+        return self.mask
+
+    @cached_property
+    def words(self) -> list[list[str]]:
+        """The words of each document, as its text has them after tokenising, never `<unk>`.
+
+        In a flat model word k of document d is its k-th attended item: `trace.words[d]` goes with
+        `trace.weights[d, trace.attended[d]]`. In a hierarchical one it is the k-th token, and items
+        are sentences: `trace.item_of_token[d]` tells which sentence each is of.
+        """
+        spelling = self.batch.spelling
+        if spelling is None:
+            raise VeraxError(
+                "this trace is of numbers alone: its words are known where texts or documents of a "
+                "corpus were read"
+            )
+        return [spelling.words(row) for row in self.batch.keys.tolist()]
+
     @cached_property
     def item_logits(self) -> Tensor:
         """ℓ_i = W h_i + b, (batch, items, classes): what each item alone would say.
@@ -81,3 +129,8 @@ class Trace:
     def is_affine(self) -> bool:
         """Whether the head says it is an affine map, so that item logits tell all there is."""
         return bool(getattr(self.head, "affine", False))
+
+
+def _counted(number: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"

@@ -21,23 +21,19 @@ from verax.papers.exhibits import has_published
 from verax.papers.paper import Paper
 from verax.papers.probing import PROBES, probes_table
 from verax.papers.results import Missing, PaperResults
+from verax.results import Shown
 
 PAGE, CLAIMS, TABLES = "README.md", "claims.json", "tables"
 NARROWLY = "narrowly"
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
+class Checked(Shown):
     """What results say of a paper; `probes` have no part in any verdict."""
 
     paper: Paper
     results: PaperResults
     probes: PaperResults | None = None
-
-    def _repr_html_(self) -> str:
-        from verax.report.notebook import paper_html
-
-        return paper_html(self)
 
     @cached_property
     def findings(self) -> list[tuple[Claim, Finding]]:

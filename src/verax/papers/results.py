@@ -215,7 +215,7 @@ KEPT = ("single_token_tokens",)
 _OWN = {
     *("cell", "part", "seed", "seconds", "seconds_train", "seconds_examine", "started"),
     *("finished", "test_accuracy", "test_f1", "test_macro_f1", "test_roc_auc", "test_loss"),
-    *("commit", "host", "device", "strength_chosen"),
+    *("commit", "device", "strength_chosen"),
 }
 
 

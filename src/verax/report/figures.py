@@ -10,8 +10,8 @@ import pandas as pd
 from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
+from verax.opening import open_path
 from verax.report.charts import Chart, charts_of, charts_of_other
-from verax.report.opening import open_found
 from verax.studies import StudyResults
 
 FORMATS = ("svg", "pdf", "png")
@@ -28,7 +28,7 @@ def charts_in(runs: Sequence[str | Path] | Mapping[str, str | Path]) -> list[Cha
         raise VeraxError("nothing to draw: give the folder of saved results")
     verdicts: dict[str, Verdict] = {}
     for name, run in named.items():
-        found = open_found(run)
+        found = open_path(run)
         if isinstance(found, Verdict):
             verdicts[name] = found
         elif len(named) > 1:

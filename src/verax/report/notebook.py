@@ -1,10 +1,12 @@
-"""What notebooks show: verdicts, comparisons, studies, papers, and words in colour."""
+"""What notebooks show: results of every kind, and words in colour."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
 
 import pandas as pd
 
@@ -20,9 +22,9 @@ from verax.papers.checking import Checked
 from verax.papers.claims import Finding
 from verax.papers.wording import TRIAL, alone, tallies
 from verax.report.markup import element, named, text
+from verax.report.opposed import chosen_words, score_name, yardstick_words
 from verax.report.tables import html_table
-from verax.studies.comparison.comparison import Comparison
-from verax.studies.store.results import StudyResults
+from verax.studies import Adversaries, Comparison, StudyResults, Sweep
 from verax.studies.summaries import model_summaries
 
 MOST_WORDS = 2_000
@@ -31,11 +33,19 @@ MORE, LESS = (70, 150, 240), (230, 97, 0)
 """Blue for scores above 0, orange below, as on a page: told apart by the colour-blind."""
 
 
+@singledispatch
+def html_of(result: object) -> str:
+    """What a notebook shows of a result; its `repr`, where its kind has nothing more."""
+    return element("p", text(repr(result)))
+
+
+@html_of.register
 def verdict_html(verdict: Verdict) -> str:
     """The headline, what each exam says, and the caveat."""
     return judgement_html(verdict.judgement)
 
 
+@html_of.register
 def judgement_html(judgement: Judgement) -> str:
     """The same of a judgement."""
     rows = [([exam_title(row.exam), row.label], _row_cells(row)) for row in judgement.rows]
@@ -45,6 +55,7 @@ def judgement_html(judgement: Judgement) -> str:
     return _styled(title + table + element("p", element("small", text(note))))
 
 
+@html_of.register
 def comparison_html(comparison: Comparison) -> str:
     """Every measure of every group beside the reference's, and whether it is better."""
     table = comparison.table()
@@ -67,6 +78,43 @@ def comparison_html(comparison: Comparison) -> str:
     return _styled(html_table(heads, rows, 2) + element("p", element("small", text(note))))
 
 
+@html_of.register
+def sweep_html(sweep: Sweep) -> str:
+    """Every measure's mean at every λ, and how it moves with λ."""
+    points, moves = sweep.points(), sweep.correlations().set_index("measure")["tau"]
+    lams = sorted(set(points["lam"]))
+    means = points.pivot(index="measure", columns="lam", values="mean")
+    rows = [
+        ([str(m)], [_plain(value) for value in (*means.loc[m, lams], moves[m])])
+        for m in dict.fromkeys(points["measure"])
+    ]
+    title = element("p", element("b", text(f"A model for each of {len(lams)} λ of sparsegen")))
+    heads = ["measure", *(f"λ {lam:g}".replace("-", "−") for lam in lams), "τ-b with λ"]
+    over = f"Larger λ is sparser. Intervals, over {points['over'].iloc[0]}, are in points()."
+    return _styled(title + html_table(heads, rows) + element("p", element("small", text(over))))
+
+
+@html_of.register
+def adversaries_html(found: Adversaries) -> str:
+    """The adversary that was chosen, the curve over λ, and the yardstick."""
+    title = element("p", element("b", text(chosen_words(found))))
+    measures = ("jsd", "tvd", "same", "accuracy", "f1")
+    rows = []
+    for row in found.points().to_dict("records"):
+        cells = [_opposed(m, [row[m + end] for end in ("", "_low", "_high")]) for m in measures]
+        rows.append(([f"λ {row['lam']:g}{', chosen' if row['chosen'] else ''}"], cells))
+    if found.has_yardstick:
+        yard: dict[Any, Any] = found.yardstick().set_index("measure").to_dict("index")
+        ends = [[yard[m][end] for end in ("mean", "low", "high")] for m in measures]
+        cells = [_opposed(m, own) for m, own in zip(measures, ends, strict=True)]
+        rows.append((["other seeds of the base"], cells))
+    score = score_name(len(found.manifest["classes"]))
+    heads = ["", "JSD", "TVD", "same decisions", "accuracy", score]
+    note = element("p", element("small", text(". ".join(yardstick_words(found)) + ".")))
+    return _styled(title + html_table(heads, rows) + note)
+
+
+@html_of.register
 def study_html(results: StudyResults) -> str:
     """What was asked, how far it is, and what exams say of each configuration, over seeds."""
     title = element("p", element("b", text(results.question or results.name)))
@@ -85,6 +133,7 @@ def study_html(results: StudyResults) -> str:
     return _styled(title + html_table(["model", "exam", *_HEADS], rows, 2) + note)
 
 
+@html_of.register
 def paper_html(checked: Checked) -> str:
     """Every claim, and whether it holds."""
     told = " ".join([*([TRIAL] if checked.is_trial else []), *tallies(checked)])
@@ -177,6 +226,17 @@ _HEADS = ("value, 95% interval", "compared", "speaks")
 
 def _row_cells(row: Judged) -> list[str]:
     return [_told(row.number), text(row.compared), text(row.verdict)]
+
+
+def _opposed(measure: str, values: Sequence[float]) -> str:
+    """A number of adversaries with its interval; what is a share in percent."""
+    is_share = measure not in ("jsd", "tvd")
+    value, low, high = (100 * own if is_share else own for own in values)
+    return _told(Number(value, low, high, unit="percent" if is_share else "number"))
+
+
+def _plain(value: float) -> str:
+    return text(numeral(Number(float(value))))
 
 
 def _told(number: Number) -> str:

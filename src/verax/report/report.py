@@ -13,12 +13,12 @@ from verax.errors import VeraxError
 from verax.exams.judgement.model_summary import SEEDS, ModelSummary
 from verax.exams.registry import EXAMS
 from verax.exams.verdict import Verdict
+from verax.opening import Opened, open_path
 from verax.papers import Checked
 from verax.report.adversary_parts import adversary_parts
 from verax.report.cells import of_documents, of_seeds
 from verax.report.comparison_parts import comparison_parts
 from verax.report.markup import named, text
-from verax.report.opening import Found, open_found
 from verax.report.page import Part, page, write
 from verax.report.paper_parts import paper_parts
 from verax.report.sections import Chart, about_part, exam_part, first_screen, stand_part
@@ -41,7 +41,7 @@ _CORPORA = 3
 """Corpora, or numbers of documents, that a line names."""
 
 
-def report(found: Found, path: str | Path, title: str | None = None) -> None:
+def report(found: Opened, path: str | Path, title: str | None = None) -> None:
     """Write what was found as one HTML file, which needs no other and no network.
 
     found  a verdict; several by the models' names, shown side by side; a study's results; a
@@ -53,7 +53,7 @@ def report(found: Found, path: str | Path, title: str | None = None) -> None:
     write(path, report_page(found, title))
 
 
-def report_page(found: Found, title: str | None = None) -> str:
+def report_page(found: Opened, title: str | None = None) -> str:
     """The page itself."""
     if isinstance(found, Other):
         return page(title or _title(found), text(_about_other(found)), _other_parts(found))
@@ -65,7 +65,7 @@ def report_page(found: Found, title: str | None = None) -> str:
     return _verdicts_page(verdicts, title)
 
 
-def open_reported(places: Sequence[str | Path]) -> tuple[Found, str]:
+def open_reported(places: Sequence[str | Path]) -> tuple[Opened, str]:
     """What folders hold, and a title: one of anything, or several of verdicts.
 
     `name=folder` names a verdict.
@@ -73,14 +73,14 @@ def open_reported(places: Sequence[str | Path]) -> tuple[Found, str]:
     if not places:
         raise VeraxError("nothing to report: give the folder of a verdict, a study or a paper")
     if len(places) == 1:
-        found = open_found(places[0])
+        found = open_path(places[0])
         return found, _title(found)
     verdicts: dict[str, Verdict] = {}
     for place in places:
         name, _, folder = str(place).partition("=")
         if not folder or Path(place).exists():
             name, folder = Path(place).name, str(place)
-        own = open_found(folder)
+        own = open_path(folder)
         several = {name: own} if isinstance(own, Verdict) else own
         if not isinstance(several, Mapping):
             raise VeraxError(f"{folder} is no verdict: several can be shown only if all are")
@@ -200,7 +200,7 @@ def _name(verdict: Verdict) -> str:
     return ", ".join(str(part) for part in parts if part) or "the model"
 
 
-def _title(found: Found) -> str:
+def _title(found: Opened) -> str:
     if isinstance(found, Checked):
         return f"{found.paper.authors}: {found.paper.title}"
     if isinstance(found, StudyResults):

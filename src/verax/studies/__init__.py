@@ -10,7 +10,8 @@ from verax.studies.comparison import Comparison, compare, load_comparison
 from verax.studies.grid import Study, read_study, shipped_studies
 from verax.studies.running.run import run_study
 from verax.studies.store import StudyResults, open_study, pack, unpack
-from verax.studies.sweep import LAMS, Sweep, load_sweep, run_sweep, sweep_of
+from verax.studies.sweep import Sweep, load_sweep, sweep_of
+from verax.studies.sweeping import LAMS, run_sweep
 
 __all__ = [
     "LAMS",

@@ -1,43 +1,35 @@
-"""The λ sweep: a model for every λ of sparsegen, examined alike (Meister et al. 2021)."""
+"""What a λ sweep found: how measures move as attention gets sparser (Meister et al. 2021)."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from verax.corpora.corpus import Corpus
-from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError
-from verax.exams.examine import check_split, examine
-from verax.exams.registry import EXAMS, chosen_exams, divide_options
-from verax.exams.verdict import REPORT, Verdict, is_only_a_verdict, load_verdict
-from verax.files import refuse_foreign, replace_folder, write_text
-from verax.models.options import ModelOptions
-from verax.options import SEED, build, check, divide, names
+from verax.exams.verdict import Verdict
+from verax.results import Result
 from verax.statistics import correlations, describe, holm, over_seeds, paired
 from verax.studies.measures import SUPPORT_SHARE, measures_of
-from verax.training import TrainingOptions, train
+from verax.studies.store.results import StudyResults
 from verax.version import __version__
 
-LAMS = (-100.0, -30.0, -10.0, -3.0, -1.0, -0.3, 0.0, 0.25, 0.5, 0.75, 0.9, 0.97)
-"""From nearly uniform attention to nearly one item; Meister et al. do not say theirs."""
-
-EXAMINED = ("agreement", "dispersion")
-MANIFEST = "sweep.json"
-_TABLES = ("instances", "points", "correlations")
+SPARSEGEN = "sparsegen"
+_POINT = ("lam", "seed")
 
 Point = tuple[float, int]
 """λ and seed."""
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(Result):
     """What a sweep found: `instances` has lam, seed, id, measure, value and reason."""
+
+    kind, remedy = "sweep", "sweep again"
+    always = ("instances", "points", "correlations")
 
     instances: pd.DataFrame
     manifest: Mapping[str, Any] = field(default_factory=dict)
@@ -115,40 +107,54 @@ class Sweep:
                 rows.append(row)
         return pd.DataFrame(rows)
 
-    def save(self, folder: str | Path) -> None:
-        """Write instances, points and correlations as Parquet, and `sweep.json`, all at once."""
-        tables = {
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {
             "instances": self.instances,
             "points": self.points(),
             "correlations": self.correlations(),
         }
 
-        def write(target: Path) -> None:
-            for name in _TABLES:
-                path = target / f"{name}.parquet"
-                tables[name].to_parquet(path, index=False, compression="zstd")
-            text = json.dumps(dict(self.manifest), indent=2, ensure_ascii=False, allow_nan=False)
-            write_text(target / MANIFEST, text + "\n")
+    @classmethod
+    def _restored(cls, tables: Mapping[str, pd.DataFrame], manifest: dict[str, Any]) -> Sweep:
+        return cls(tables["instances"], manifest)
 
-        replace_folder(folder, write, owned=is_only_a_sweep)
+    @classmethod
+    def of_study(cls, results: StudyResults, **where: Any) -> Sweep:
+        """The sweep that a study's finished cells of sparsegen make up, by λ and seed.
+
+        Args:
+            results: of a study, such as `verax.open` gives of what a sweep kept.
+            where: picks cells where they differ in more than λ and seed, as
+                `StudyResults.select` takes it.
+        """
+        keys = results.select(**{"projection": SPARSEGEN, **where})
+        others = [name for name in results.differing(keys) if name not in ("lam", "seed")]
+        if others:
+            raise VeraxError(
+                f"these cells differ in {', '.join(others)} beside λ and seed: pick some, such as "
+                f"{others[0]}=…"
+            )
+        cells = results.cells.set_index("cell").loc[keys]
+        points = zip(cells["lam"], cells["seed"], keys, strict=True)
+        verdicts = {(float(lam), int(seed)): results.verdict(key) for lam, seed, key in points}
+        found = sweep_of(verdicts)
+        about = next(iter(verdicts.values())).manifest
+        model = {**about["model"]["options"], **about["model"].get("training", {})}
+        corpus = {name: value for name, value in about["corpus"].items() if name != "fingerprint"}
+        manifest = {
+            **found.manifest,
+            "split": about["split"],
+            "sample": None if about["sampled_from"] == about["documents"] else about["documents"],
+            "exams": about["exams"],
+            "corpus": corpus,
+            "options": {n: model[n] for n in sorted(model) if n not in ("projection", *_POINT)},
+        }
+        return cls(found.instances, manifest)
 
 
 def load_sweep(folder: str | Path) -> Sweep:
     """What `Sweep.save` wrote in `folder`."""
-    path = Path(folder)
-    if not (path / MANIFEST).is_file():
-        raise VeraxError(f"{folder} holds no saved sweep: expected a folder that save wrote")
-    try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        return Sweep(pd.read_parquet(path / "instances.parquet"), manifest)
-    except (OSError, ValueError) as error:
-        raise VeraxError(f"cannot read {folder}: {error}") from error
-
-
-def is_only_a_sweep(folder: Path) -> bool:
-    """Whether a folder holds a saved sweep, or one and its report, so that it may be replaced."""
-    names = {path.name for path in folder.iterdir()} - {REPORT}
-    return names == {MANIFEST, *(f"{name}.parquet" for name in _TABLES)}
+    return Sweep.load(folder)
 
 
 def sweep_of(verdicts: Mapping[Point, Verdict]) -> Sweep:
@@ -169,136 +175,6 @@ def sweep_of(verdicts: Mapping[Point, Verdict]) -> Sweep:
         raise VeraxError("these verdicts are of different corpora or splits: a sweep is of one")
     instances = pd.concat(parts, ignore_index=True)
     lams, seeds = sorted({float(lam) for lam, _ in verdicts}), sorted({s for _, s in verdicts})
-    manifest = {"verax": __version__, "lams": lams, "seeds": seeds, "points": len(verdicts)}
+    manifest = {"format": Sweep.format, "verax": __version__, "lams": lams, "seeds": seeds}
+    manifest["points"] = len(verdicts)
     return Sweep(instances, manifest)
-
-
-def run_sweep(
-    corpus: Corpus | str | Path,
-    lams: Iterable[float] = LAMS,
-    seeds: Iterable[int] = (0,),
-    *,
-    exams: Sequence[str] = EXAMINED,
-    split: str = "test",
-    sample: int | None = None,
-    device: str = "auto",
-    progress: bool = False,
-    keep: str | Path | None = None,
-    done: Callable[[float, int, Verdict], None] = lambda lam, seed, verdict: None,
-    **options: Any,
-) -> Sweep:
-    """Train and examine a sparsegen model for every λ and seed.
-
-    `options` are those of models, training and the exams. `keep` is a folder in which each point's
-    verdict is put as soon as it is there; a later call with the same settings takes it from there,
-    so that an interrupted sweep goes on. `done` is called after each point.
-
-    >>> import verax
-    >>> corpus = verax.load_corpus("planted", documents=120)
-    >>> found = verax.sweep(corpus, lams=[-1, 0.5], encoder="none", epochs=1)
-    >>> found.points().query("measure == 'decisions.accuracy'")["lam"].tolist()
-    [-1.0, 0.5]
-    """
-    lams = [float(check("lam", lam, float, {"below": 1})) for lam in _several("lams", lams)]
-    seeds = [int(check("seed", seed, int, SEED)) for seed in _several("seeds", seeds)]
-    exams = chosen_exams([exams] if isinstance(exams, str) else exams)
-    if not set(exams) & set(EXAMINED):
-        raise VeraxError(f"a sweep needs measures of {' or '.join(EXAMINED)}: name one of them")
-    check_split(split)
-    sample = None if sample is None else check("sample", sample, int, {"minimum": 1})
-    for name in ("projection", "lam"):
-        if name in options:
-            raise VeraxError(f"option {name!r} is what a sweep sets: leave it out")
-    known = (*names(ModelOptions), *names(TrainingOptions))
-    of_exams = divide_options(exams, {n: v for n, v in options.items() if n not in known}, known)
-    of_model, of_training = divide(
-        {n: v for n, v in options.items() if n in known}, ModelOptions, TrainingOptions
-    )
-    # in the kinds that options take: a number of NumPy's is as good, and no JSON
-    options = _checked(ModelOptions, of_model) | _checked(TrainingOptions, of_training)
-    trained = dict(options)
-    examined: dict[str, Any] = {}
-    for name, given in of_exams.items():
-        cls = EXAMS[name].options_class
-        examined[name] = _checked(cls, given)
-        EXAMS[name](build(cls, given), 0, {})  # refuses what it cannot do before a model is trained
-    options |= examined
-    budget = {"max_tokens": options["max_tokens"]} if "max_tokens" in options else {}
-    if not isinstance(corpus, Corpus):
-        corpus = load_corpus(corpus)
-    verdicts: dict[Point, Verdict] = {}
-    for lam in dict.fromkeys(lams):
-        for seed in dict.fromkeys(seeds):
-            asked = {
-                "lam": lam,
-                "seed": seed,
-                "exams": exams,
-                "split": split,
-                "sample": sample,
-                "options": dict(sorted(options.items())),
-                "corpus": corpus.fingerprint,
-                "verax": __version__,
-            }
-            folder = (
-                None
-                if keep is None
-                else Path(keep) / f"lam{repr(lam).removesuffix('.0')}-seed{seed}"
-            )
-            verdict = _kept(folder, asked)
-            if verdict is None:
-                model = train(
-                    corpus,
-                    projection="sparsegen",
-                    lam=lam,
-                    seed=seed,
-                    device=device,
-                    progress=progress,
-                    **trained,
-                )
-                verdict = examine(
-                    model,
-                    corpus,
-                    exams,
-                    split,
-                    seed=0,  # the same documents and draws at every point
-                    sample=sample,
-                    progress=progress,
-                    **budget,
-                    **examined,
-                )
-                verdict = Verdict(
-                    verdict.tables, {**verdict.manifest, "sweep": asked}, verdict.summary()
-                )
-                if folder is not None:
-                    verdict.save(folder)
-            verdicts[lam, seed] = verdict
-            done(lam, seed, verdict)
-    found = sweep_of(verdicts)
-    manifest = {**found.manifest, "split": split, "sample": sample, "exams": exams}
-    manifest["corpus"] = {k: v for k, v in corpus.config.items() if v is not None}
-    manifest["options"] = dict(sorted(options.items()))
-    return Sweep(found.instances, manifest)
-
-
-def _kept(folder: Path | None, asked: Mapping[str, Any]) -> Verdict | None:
-    """The verdict kept in a folder, if it is the answer to what is asked."""
-    if folder is None or not folder.exists():
-        return None
-    refuse_foreign(folder, is_only_a_verdict)
-    verdict = load_verdict(folder)
-    return verdict if verdict.manifest.get("sweep") == asked else None
-
-
-def _several(name: str, values: Any) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise VeraxError(f"{name} is {values!r}: give a list of numbers, such as [0, 1]")
-    found = list(values)
-    if not found:
-        raise VeraxError(f"nothing to sweep: {name} is empty, give at least one")
-    return found
-
-
-def _checked(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options given, in the kinds that they take."""
-    made = asdict(build(cls, values))
-    return {name: made[name] for name in values}

@@ -18,6 +18,7 @@ from torch import Tensor
 from verax.corpora.batching import Rows
 from verax.corpora.encoded import EncodedDocuments
 from verax.models.classifier import AttentionClassifier
+from verax.models.projections import PROJECTIONS
 from verax.training.objective import Objective
 from verax.training.optimiser import Optimiser
 
@@ -53,9 +54,15 @@ class Replaying:
 
     @staticmethod
     def fits(model: AttentionClassifier, objective: Objective) -> bool:
-        """Whether a step is the device's alone: sentences are laid out by the host."""
+        """Whether a step is the device's alone.
+
+        Sentences are laid out by the host, and an encoder or a projection that does not say it is
+        `replayable` may ask for values, such as lengths on the CPU.
+        """
         plain = type(model) is AttentionClassifier and type(objective) is Objective
-        return plain and model.device.type == "cuda"
+        if not plain or model.device.type != "cuda":
+            return False
+        return model.encoder.replayable and PROJECTIONS[model.options.projection].replayable
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from verax.corpora.corpus import Corpus
 from verax.corpora.encoded import EncodedDocuments
@@ -16,8 +15,9 @@ from verax.files import refuse_foreign, stamp
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import AUTO, ModelOptions
 from verax.models.saving import is_only_a_model, load
-from verax.options import SEED, build, check, divide
+from verax.options import SEED, build, check, divide, show_options
 from verax.progress import Display, shown
+from verax.training.keywords import TrainKeywords
 from verax.training.loop import Loop
 from verax.training.options import TrainingOptions
 from verax.training.preparing import classification, prepare, repeatable, scores_on_test
@@ -33,7 +33,7 @@ def train(
     progress: bool | Display = False,
     keep: str | Path | None = None,
     done: Callable[[Mapping[str, Any]], None] = lambda row: None,
-    **options: Any,
+    **options: Unpack[TrainKeywords],
 ) -> AttentionClassifier:
     """Train an attention classifier on a corpus.
 
@@ -54,12 +54,12 @@ def train(
     ['label', 'p_0', 'p_1']
     """
     check("seed", seed, int, SEED)
-    options = _with_strengths_as_text(options)
+    values = _with_strengths_as_text(options)
     told: dict[str, Any] = {"seed": seed, "device": device, "progress": progress}
-    if options.get("strength") == AUTO:
-        model = _train_at_chosen_strength(corpus, options, told, keep, done)
+    if values.get("strength") == AUTO:
+        model = _train_at_chosen_strength(corpus, values, told, keep, done)
     else:
-        model = _train(corpus, options, **told)
+        model = _train(corpus, values, **told)
     budget = model.record["training"]["max_tokens"]
     model.record = {**model.record, "test": scores_on_test(model, corpus, budget)}
     return model
@@ -161,18 +161,4 @@ def _kept(folder: Path | None, asked: Mapping[str, Any], device: str) -> Attenti
     return model
 
 
-def _show_options(function: Callable[..., Any], *classes: type) -> None:
-    """Let `help` and editors see the options behind `**options`."""
-    signature = inspect.signature(function)
-    keep = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    more = [
-        inspect.Parameter(
-            f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type
-        )
-        for cls in classes
-        for f in fields(cls)
-    ]
-    function.__signature__ = signature.replace(parameters=[*keep, *more])  # type: ignore[attr-defined]
-
-
-_show_options(train, ModelOptions, TrainingOptions)
+show_options(train, ModelOptions, TrainingOptions)

@@ -85,6 +85,17 @@ def test_weights_are_the_model_that_was_examined(small: verax.Corpus, tmp_path: 
     assert loaded.logits(small.test).equal(trained.logits(small.test))
 
 
+def test_files_name_no_folder_of_the_machine(small: verax.Corpus, tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("w1 1 2\nw2 3 4\n")
+    one = cell(small, vectors=str(path), embedding_size=2)
+    outcome = finished(perform(Job(one, weights=True), small, device="cpu"))
+    assert one.training["vectors"] == str(path)  # where it is read from, not what is kept
+    for data in outcome.files.values():
+        assert str(tmp_path).encode() not in data
+    assert str(tmp_path) not in json.dumps([one.to_json(), outcome.facts])
+
+
 def test_a_cell_does_not_depend_on_what_ran_before_it(small: verax.Corpus) -> None:
     noisy = {"encoder": "conv", "grounding": "mlm", "dropout_head": 0.3, "exams": ALL, "sample": 8}
     a = Job(cell(small, seed=1, **noisy), weights=True)
@@ -161,6 +172,7 @@ def test_vectors_that_changed_since_the_study_was_read_are_refused(
     one = cell(small, vectors=str(path), embedding_size=2)
     manifest = json.loads(finished(perform(Job(one), small, device="cpu")).files["verdict.json"])
     assert manifest["model"]["vectors"]["found"] == 2
+    assert manifest["model"]["training"]["vectors"] == "vectors.txt"
     path.write_text("w1 1 2\nw2 3 5\nw3 5 6\n")
     outcome = failed(perform(Job(one), small, device="cpu"))
     assert outcome.reason == ERROR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from made_up_cells import cell
 from running import finished, lasting
 
 import verax
+from verax.corpora.batching import MAX_TOKENS
 from verax.studies import Adversaries
 from verax.studies.engines.engine import Finished, Job, Progressed
 from verax.studies.engines.performing import perform
@@ -28,6 +30,8 @@ ASKED: dict[str, Any] = {
     **DEFAULTS,
     "epochs": 2,
 }
+ASKED_OF_EACH = {**DEFAULTS, "epochs": 2, "max_tokens": MAX_TOKENS}
+"""What a cell spells out of every adversary."""
 
 
 def read(content: bytes) -> pd.DataFrame:
@@ -153,3 +157,31 @@ def test_a_store_a_pack_and_what_is_unpacked_have_it(
         assert shown.index.tolist() == ["λ = 0", "λ = 0.1"]
         assert verdict.summary("adversaries_controls").shape == (6, 2)
         assert "adversaries" in results.tables
+
+
+def test_a_cells_adversaries_are_a_result(
+    opposed: Cell, outcome: Finished, direct: Adversaries, small: verax.Corpus, tmp_path: Path
+) -> None:
+    """What `verax.adversaries` gives of the same model, from a store and packed."""
+    plain = replace(opposed, adversaries=None)
+    resolved = {"name": "mine", "cells": {c.key: c.to_json() for c in (opposed, plain)}}
+    store = Store.create(tmp_path / "mine", "mine", "name: mine\n", resolved)
+    without = finished(perform(Job(plain), small, device="cpu"))
+    for one, end in ((opposed, outcome), (plain, without)):
+        store.commit(one.key, one.to_json(), end.files, end.facts)
+    for results in (open_study(tmp_path / "mine"), pack(tmp_path / "mine", tmp_path / "packed")):
+        found = results.adversaries(opposed.key)
+        for name in ("points", "yardstick", "against_yardstick", "by_weight", "controls"):
+            pd.testing.assert_frame_equal(getattr(found, name)(), getattr(direct, name)())
+        assert found.chosen() == direct.chosen()
+        expected = {**direct.manifest, "options": {**ASKED_OF_EACH, **direct.manifest["options"]}}
+        assert json.dumps(found.manifest, sort_keys=True) == json.dumps(expected, sort_keys=True)
+        found.save(tmp_path / "alone")
+        again = verax.open(tmp_path / "alone")
+        assert isinstance(again, Adversaries)
+        assert again.manifest == found.manifest
+        with pytest.raises(verax.VeraxError, match="has no adversaries: ask for them"):
+            results.adversaries(plain.key)
+    bare = pack(tmp_path / "mine", tmp_path / "bare", tables=["summary"])
+    with pytest.raises(verax.VeraxError, match="packed without its adversaries"):
+        bare.adversaries(opposed.key)

@@ -51,7 +51,7 @@ def test_every_cell_of_the_study_is_a_row(found: StudyResults) -> None:
         0.75,
     ]
     assert cells["error"].dropna().to_dict() == {FAILS.key: "diverged: loss is nan"}
-    assert (found.name, found.question, found.format) == ("made up", "why?", 1)
+    assert (found.name, found.question, found.format) == ("made up", "why?", 2)
     assert repr(found) == "StudyResults(made up: 3 done, 1 failed, 1 missing)"
 
 
@@ -205,6 +205,11 @@ def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
 def test_every_file_of_a_cell_can_be_read_by_itself(tmp_path: Path) -> None:
     make(tmp_path)
     row = pd.read_parquet(tmp_path / "cells" / PLAIN.key / "cell.parquet").iloc[0]
-    assert (row["cell"], row["lr"], row["draws"], row["seconds"]) == (PLAIN.key, 0.01, 5, 2.0)
+    assert (row["cell"], row["lr"], row["erasure.draws"], row["seconds"]) == (
+        PLAIN.key,
+        0.01,
+        5,
+        2.0,
+    )
     config = json.loads((tmp_path / "cells" / PLAIN.key / "config.json").read_text())
     assert config == PLAIN.to_json()

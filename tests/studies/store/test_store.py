@@ -30,7 +30,7 @@ def test_cells_are_kept_on_every_filesystem(kind: str, tmp_path: Path) -> None:
     folder, filesystem = PLACES[kind](tmp_path)
     store = made_up_store(folder, [CELL], [OTHER], filesystem, weights=True)
     again = Store.open(folder, filesystem)
-    assert (again.name, again.format) == ("made up", 1)
+    assert (again.name, again.format) == ("made up", 2)
     assert again.text() == "name: made up\n"
     assert again.resolved() == json.loads(json.dumps(resolved([CELL, OTHER])))
     assert again.keys() == [CELL.key]
@@ -231,8 +231,8 @@ def test_another_study_and_other_files_are_refused_untouched(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ({"format": 2}, r"has format 2 \(of Verax 9.9\), this Verax reads 1: update Verax"),
-        ({"format": 0}, "has format 0 .*: open it with that Verax"),
+        ({"format": 3}, r"has format 3 \(of Verax 9.9\), this Verax reads 2: update Verax"),
+        ({"format": 1}, "has format 1 .*: run it anew in another folder, or pack"),
         ({"format": None}, "has format None"),
     ],
 )

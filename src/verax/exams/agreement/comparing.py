@@ -5,6 +5,7 @@ from __future__ import annotations
 from verax.exams.agreement.measures import ITSELF, ON_SUPPORT, pair
 from verax.exams.exam import Pair, no_direction
 from verax.exams.measures import Classes, Place
+from verax.models.encoders import ENCODERS
 
 ATTENTION_ITSELF = "attention itself, by arithmetic"
 ZEROS = "items without weight tie by arithmetic: see on support"
@@ -20,9 +21,10 @@ def direction(place: Place, models: Pair) -> tuple[str, str]:
     attention detached the gradient of an item is its weight times what all share.
     """
     on, first, _ = place.row.split(":")
-    # without an encoder a word is its item; an mlp's has no part in another's either
-    itself = on == "items" or "none" in models.encoders
-    same = itself or "mlp" in models.encoders
+    known = [ENCODERS[name] for name in models.encoders if name in ENCODERS]
+    itself = on == "items" or any(encoder.is_identity for encoder in known)
+    # an item that is made of its own word alone has no part in another's either
+    same = itself or any(encoder.reach == 0 for encoder in known)
     if first != "attention":
         return no_direction("")
     if place.row in _DETACHED and itself:

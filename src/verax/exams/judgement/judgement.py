@@ -18,6 +18,7 @@ from verax.exams.judgement.phrases import with_interval
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
 from verax.exams.registry import EXAMS
 from verax.exams.titles import exam_title
+from verax.results import InNotebook
 
 COLUMNS = [
     *("exam", "measure", "subject", "verdict", "value", "low", "high", "n", "unit", "over"),
@@ -27,7 +28,7 @@ SIGNS = {FOR: "✓", AGAINST: "✗", OPEN: "?", NOT_APPLICABLE: "·"}
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class Judgement(InNotebook):
     """What exams say of an attention.
 
     rows       one for each exam, measure and subject that was judged, or could not be
@@ -107,11 +108,6 @@ class Judgement:
 
     def __repr__(self) -> str:
         return f"Judgement({self.short}; limits {self.limits.version})"
-
-    def _repr_html_(self) -> str:
-        from verax.report.notebook import judgement_html
-
-        return judgement_html(self)
 
 
 def judge(

@@ -14,8 +14,8 @@ from verax.importance.decision import lost
 from verax.importance.deletion import local, recurrent, rereading, sentences
 from verax.importance.deletion.items import logits_without_items
 from verax.importance.given import Given, check_level, held, once, traced
+from verax.importance.registry import register_importance
 from verax.models.classifier import AttentionClassifier
-from verax.models.encoders import Identity, Pointwise
 from verax.models.guided import GuidedClassifier
 from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
@@ -26,6 +26,15 @@ WEIGHTS = ("projected", "renormalised")
 __all__ = ["leave_one_out", "logits_without_items", "logits_without_words"]
 
 
+@register_importance(
+    "leave-one-out-renormalised",
+    "|p − p without it|, the other weights scaled up",
+    levels=("items",),
+    takes=("signed", "max_tokens"),
+    on="items",
+    weights="renormalised",
+)
+@register_importance("leave-one-out", "|p − p without it|", takes=("signed", "max_tokens"))
 def leave_one_out(
     model: AttentionClassifier,
     given: Given,
@@ -72,7 +81,7 @@ def _is_item(model: AttentionClassifier) -> bool:
     """Whether a word and its item are one: no state or score looks beyond its own word."""
     if isinstance(model, (HierarchicalClassifier, GuidedClassifier)):
         return False
-    return isinstance(model.encoder, (Identity, Pointwise))
+    return model.encoder.reach == 0
 
 
 @torch.no_grad()

@@ -29,7 +29,7 @@ _TOKENS_PER_ROW = 4
 
 
 def fits(model: AttentionClassifier) -> bool:
-    return isinstance(model.encoder, Convolution) and Readout.fits(model)
+    return model.encoder.computes_as(Convolution) and Readout.fits(model)
 
 
 def logits_without_words(

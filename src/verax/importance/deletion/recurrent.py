@@ -21,6 +21,7 @@ from verax.importance.recurrence import steps_of
 from verax.importance.similar_length import Alike, alike, turned
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Recurrent
+from verax.models.encoders.recurrent import has_one_layer
 from verax.models.trace import Trace
 
 _TOKENS_PER_ROW = 8
@@ -30,8 +31,7 @@ Block = tuple[int, int]
 
 
 def fits(model: AttentionClassifier) -> bool:
-    encoder = model.encoder
-    return isinstance(encoder, Recurrent) and len(encoder.forwards) == 1 and Readout.fits(model)
+    return has_one_layer(model.encoder) and Readout.fits(model)
 
 
 def logits_without_words(

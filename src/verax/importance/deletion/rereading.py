@@ -45,6 +45,7 @@ def _read(model: AttentionClassifier, trace: Trace, group: Alike, places: Tensor
         labels=None,
         ids=trace.batch.ids[copies.cpu().numpy()],
         keys=trace.batch.keys[copies],
+        spelling=None,
     )
     return model.run(batch, group.embedded[:, columns].flatten(0, 1)).logits.view(shape)
 

@@ -18,7 +18,8 @@ _TOKENS_PER_ROW = 4
 
 
 def fits(model: AttentionClassifier) -> bool:
-    return isinstance(model.encoder, (Convolution, Identity, Pointwise))
+    kinds = (Convolution, Identity, Pointwise)
+    return any(model.encoder.computes_as(kind) for kind in kinds)
 
 
 def pieces(

@@ -13,13 +13,14 @@ from verax.importance.jacobian.targets import Piece, Targets, at
 from verax.importance.similar_length import Alike, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Recurrent
+from verax.models.encoders.recurrent import has_one_layer
 from verax.models.trace import Trace
 
 _TOKENS_PER_ROW = 8
 
 
 def fits(model: AttentionClassifier) -> bool:
-    return isinstance(model.encoder, Recurrent) and len(model.encoder.forwards) == 1
+    return has_one_layer(model.encoder)
 
 
 def pieces(

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from verax.models.encoders.base import Encoder, Identity
+from typing import TYPE_CHECKING
+
+# In the order in which help lists them.
+# isort: off
+from verax.models.encoders.base import ENCODER_OPTIONS, Encoder
+from verax.models.encoders.registry import ENCODERS, register_encoder
+from verax.models.encoders.recurrent import BiGru, BiLstm, Recurrent
 from verax.models.encoders.convolution import Convolution
 from verax.models.encoders.pointwise import Pointwise
-from verax.models.encoders.recurrent import Recurrent
+from verax.models.encoders.identity import Identity
 from verax.models.encoders.transformer import Transformer
-from verax.models.options import ModelOptions
+# isort: on
+
+if TYPE_CHECKING:
+    from verax.models.options import ModelOptions
 
 
 def make_encoder(name: str, input_size: int, options: ModelOptions) -> Encoder:
     """The encoder called `name`, in the sizes of resolved options."""
-    layers, size = options.layers_of(name), options.hidden_size
-    dropout = options.dropout_inside(name)
-    encoder: Encoder
-    if name in ("bilstm", "bigru"):
-        encoder = Recurrent(name, input_size, size, layers)
-    elif name == "conv":
-        encoder = Convolution(input_size, size, dropout)
-    elif name == "mlp":
-        encoder = Pointwise(input_size, size)
-    elif name == "transformer":
-        inner = options.feedforward_size or 2 * size
-        encoder = Transformer(input_size, size, layers, options.heads, inner, dropout)
-    else:
-        encoder = Identity(input_size)
+    encoder = ENCODERS[name].make(input_size, options)
     if options.initialisation == "xavier":
         encoder.initialise_xavier()
     return encoder
 
 
 __all__ = [
+    "ENCODERS",
+    "ENCODER_OPTIONS",
+    "BiGru",
+    "BiLstm",
     "Convolution",
     "Encoder",
     "Identity",
@@ -39,4 +39,5 @@ __all__ = [
     "Recurrent",
     "Transformer",
     "make_encoder",
+    "register_encoder",
 ]

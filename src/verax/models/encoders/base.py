@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from torch import Tensor, nn
 
+from verax.errors import VeraxError
 from verax.models.noise import Noise
+
+if TYPE_CHECKING:
+    from verax.models.options import ModelOptions
+
+ENCODER_OPTIONS = ("hidden_size", "layers", "heads", "feedforward_size", "dropout_encoder")
+"""The options of a model that are its encoder's alone."""
 
 
 class Encoder(nn.Module, ABC):
@@ -14,11 +22,63 @@ class Encoder(nn.Module, ABC):
 
     inputs   (batch, positions, input size)
     mask     (batch, positions) bool, True where there is something to read
-    lengths  (batch,) long, on CPU: True positions of each row, which stand first
+    lengths  (batch,) long: True positions of each row, which stand first. On CPU, but in the
+             replayed steps of a `replayable` encoder, which has them on the device of the inputs
     returns  (batch, positions, output size), zero beyond the end
+
+    Class attributes are all that the rest of the package knows about an encoder. Their defaults are
+    right for any encoder, if not the fastest:
+
+    uses             which of `ENCODER_OPTIONS` it looks at; the others have no effect on it
+    default_layers   its layers unless option `layers` is set
+    default_dropout  its dropout unless option `dropout_encoder` is set
+    is_identity      whether a state is its word's vector itself
+    reach            how many words to either side a state sees: 0 means its own word alone, None
+                     that there is no bound
+    replayable       whether a training step can be captured on a GPU and replayed: `forward` asks
+                     the device for no value, so it cannot know lengths on the CPU
+    training_cost    what a token costs in training, a BiLSTM's being 1
+    reading_cost     what it costs to look through it, a BiLSTM being 1: at all, and the more the
+                     longer a text is
+
+    A subclass with a `forward` of its own says `reach` and `replayable` anew: what its parent
+    promised need not be true of it.
     """
 
     output_size: int
+
+    uses: ClassVar[frozenset[str]] = frozenset(ENCODER_OPTIONS)
+    default_layers: ClassVar[int] = 1
+    default_dropout: ClassVar[float] = 0.0
+    is_identity: ClassVar[bool] = False
+    reach: ClassVar[int | None] = None
+    replayable: ClassVar[bool] = False
+    training_cost: ClassVar[float] = 1.0
+    reading_cost: ClassVar[tuple[float, float]] = (6.0, 6.0)
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "forward" in vars(cls):
+            for name in ("is_identity", "reach", "replayable"):
+                if name not in vars(cls):
+                    setattr(cls, name, getattr(Encoder, name))
+
+    @classmethod
+    def make(cls, input_size: int, options: ModelOptions) -> Self:
+        """The encoder in the sizes of resolved options.
+
+        Here it is `cls(input_size, options)`; a class that is constructed otherwise overrides it.
+        """
+        return cls(input_size, options)
+
+    @classmethod
+    def width(cls, input_size: int, options: ModelOptions) -> int:
+        """The `output_size` that `make` would give, known before anything is made."""
+        return options.hidden_size if "hidden_size" in cls.uses else input_size
+
+    @classmethod
+    def refuse(cls, options: ModelOptions) -> None:
+        """Raise a `VeraxError` for resolved options that it cannot be made with."""
 
     @abstractmethod
     def forward(
@@ -28,15 +88,14 @@ class Encoder(nn.Module, ABC):
     def initialise_xavier(self) -> None:
         """Serrano & Smith's initialisation, where an encoder has one; else PyTorch's stands."""
 
+    def computes_as(self, kind: type[Encoder]) -> bool:
+        """Whether its `forward` is that of `kind`, so that formulas for `kind` are true of it."""
+        return isinstance(self, kind) and type(self).forward is kind.forward
 
-class Identity(Encoder):
-    """Encoder `none`: an item is its word's vector."""
 
-    def __init__(self, input_size: int) -> None:
-        super().__init__()
-        self.output_size = input_size
-
-    def forward(
-        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
-    ) -> Tensor:
-        return inputs * mask.unsqueeze(-1)
+def refuse_odd_size(options: ModelOptions) -> None:
+    """For encoders of two halves."""
+    if options.hidden_size % 2:
+        raise VeraxError(
+            f"hidden_size is {options.hidden_size}: it must be even, for two directions or widths"
+        )

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
 from torch import Tensor, nn
 
 from verax.models.encoders.base import Encoder
+from verax.models.encoders.registry import register_encoder
 from verax.models.noise import Noise
 
+if TYPE_CHECKING:
+    from verax.models.options import ModelOptions
 
+
+@register_encoder("mlp")
 class Pointwise(Encoder):
     """Encoder `mlp`: h_t = tanh(W e_t + b).
 
@@ -15,10 +22,20 @@ class Pointwise(Encoder):
     encoder "average" in their code: a state knows its own word and nothing of what stands around.
     """
 
+    uses = frozenset({"hidden_size"})
+    reach = 0
+    replayable = True
+    training_cost = 0.4
+    reading_cost = (0.2, 0.0)
+
     def __init__(self, input_size: int, output_size: int) -> None:
         super().__init__()
         self.linear = nn.Linear(input_size, output_size)
         self.output_size = output_size
+
+    @classmethod
+    def make(cls, input_size: int, options: ModelOptions) -> Self:
+        return cls(input_size, options.hidden_size)
 
     def forward(
         self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None

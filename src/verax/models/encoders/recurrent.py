@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from verax.models.encoders.base import Encoder
+from verax.models.encoders.base import Encoder, refuse_odd_size
+from verax.models.encoders.registry import register_encoder
 from verax.models.noise import Noise
+
+if TYPE_CHECKING:
+    from verax.models.options import ModelOptions
 
 
 class Recurrent(Encoder):
@@ -22,6 +26,10 @@ class Recurrent(Encoder):
     step at a time on a CPU, and on a GPU a kernel for every step.
     """
 
+    uses = frozenset({"hidden_size", "layers"})
+    replayable = True
+    cell: ClassVar[str] = "bilstm"
+
     def __init__(self, cell: str, input_size: int, output_size: int, layers: int) -> None:
         super().__init__()
         kind = {"bilstm": nn.LSTM, "bigru": nn.GRU}[cell]
@@ -30,13 +38,21 @@ class Recurrent(Encoder):
         self.backwards = nn.ModuleList(kind(size, output_size // 2) for size in sizes)
         self.output_size = output_size
 
+    @classmethod
+    def make(cls, input_size: int, options: ModelOptions) -> Self:
+        return cls(cls.cell, input_size, options.hidden_size, options.layers_in(cls))
+
+    @classmethod
+    def refuse(cls, options: ModelOptions) -> None:
+        refuse_odd_size(options)
+
     def forward(
         self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
     ) -> Tensor:
         if inputs.device.type == "cpu":
             orders = Orders.of(lengths, inputs.shape[1], inputs.device)
             padded = bool((lengths < inputs.shape[1]).any())
-        else:  # nothing travels, and a step that is replayed may have other lengths
+        else:  # nothing travels, and a step that is replayed has its lengths on the device
             orders, padded = Orders.of_mask(mask), True
         states = inputs
         for onward, back in zip(self.forwards, self.backwards, strict=True):
@@ -57,6 +73,32 @@ class Recurrent(Encoder):
                 nn.init.orthogonal_(parameter)
             else:
                 nn.init.zeros_(parameter)
+
+
+@register_encoder("bilstm")
+class BiLstm(Recurrent):
+    """Encoder `bilstm`."""
+
+    training_cost = 1.0
+    reading_cost = (1.0, 1.0)
+
+
+@register_encoder("bigru")
+class BiGru(Recurrent):
+    """Encoder `bigru`."""
+
+    cell = "bigru"
+    training_cost = 1.3
+    reading_cost = (0.85, 0.85)
+
+
+def has_one_layer(encoder: Encoder) -> bool:
+    """Whether it computes as one recurrent layer, which can be stepped through by its weights."""
+    return (
+        isinstance(encoder, Recurrent)
+        and encoder.computes_as(Recurrent)
+        and len(encoder.forwards) == 1
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from verax.errors import VeraxError
 from verax.models.encoders.base import Encoder
+from verax.models.encoders.registry import register_encoder
 from verax.models.noise import Noise
+
+if TYPE_CHECKING:
+    from verax.models.options import ModelOptions
 
 _PLACE = 201
 
 
+@register_encoder("transformer")
 class Transformer(Encoder):
     """Post-norm self-attention layers over word vectors plus sinusoidal positions.
 
@@ -23,6 +30,12 @@ class Transformer(Encoder):
     sentences, which are means of words; those of another size go through one linear map first.
     Self-attention is always softmax: the projection under study is the one that pools.
     """
+
+    default_layers = 2
+    default_dropout = 0.1
+    replayable = True
+    training_cost = 2.2
+    reading_cost = (6.0, 6.0)
 
     def __init__(
         self,
@@ -42,6 +55,20 @@ class Transformer(Encoder):
         )
         self.dropout = dropout
         self.output_size = output_size
+
+    @classmethod
+    def make(cls, input_size: int, options: ModelOptions) -> Self:
+        size = options.hidden_size
+        inner = options.feedforward_size or 2 * size
+        layers, dropout = options.layers_in(cls), options.dropout_of(cls)
+        return cls(input_size, size, layers, options.heads, inner, dropout)
+
+    @classmethod
+    def refuse(cls, options: ModelOptions) -> None:
+        if options.hidden_size % options.heads:
+            raise VeraxError(
+                f"hidden_size ({options.hidden_size}) must be a multiple of heads ({options.heads})"
+            )
 
     def forward(
         self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verax.exams.adversary.measures import ALL, at_epsilon, epsilon_row, group_row
 from verax.papers.claims import Claim, Finding, all_of, by_comparisons
 from verax.papers.comparing import Comparison, above, below, larger
 from verax.papers.jain_wallace_2019.models import (
     ATTENTION_GRADIENT,
     ATTENTION_LOO,
+    EPSILON,
     GRADIENT_LOO,
     measured,
 )
 from verax.papers.results import PaperResults
+from verax.papers.rows import epsilon_words, group_words
 from verax.papers.saying import refuse_none, span, tally
 
 WEAK = 0.5
@@ -28,10 +31,11 @@ SMALL = 0.1
 It is held against the mean over documents, which is harder to pass than *many documents*."""
 MOST = 50.0
 """Percent of documents that are most."""
-PEAKED = ("max α 0.5–0.75", "max α 0.75–1")
+PEAKED = tuple(group_row(None, weights) for weights in ((0.5, 0.75), (0.75, 1.0)))
 """Documents with half of all weight on one word."""
-EPSILON = "ε = 0.05"
-FAR, FAR_IN_GROUP, MOVED = "JSD > 0.5", f"> 0.5, {EPSILON}", "permuted |Δŷ|"
+TOLERANCE = epsilon_row(EPSILON)
+FAR_IN_GROUP, MOVED = at_epsilon("far", EPSILON), "permuted_change"
+WITHIN = epsilon_words(TOLERANCE)
 
 
 def weak_with_gradients(results: PaperResults) -> Finding:
@@ -46,9 +50,9 @@ def gradients_agree_with_leave_one_out(results: PaperResults) -> Finding:
     """Better than attention agrees with either, within each BiLSTM."""
     comparisons = []
     for model in measured(results, "bilstm"):
-        best = model.find(results, "agreement", GRADIENT_LOO, "τ-b")
+        best = model.find(results, "agreement", GRADIENT_LOO, "tau")
         for row, name in ((ATTENTION_GRADIENT, "gradients"), (ATTENTION_LOO, "leave-one-out")):
-            own = model.find(results, "agreement", row, "τ-b")
+            own = model.find(results, "agreement", row, "tau")
             if best is not None and own is not None:
                 comparisons.append(larger(f"{model}: than attention with {name}", best, own))
     refuse_none(comparisons, "agreement, with gradients and leave-one-out, of a BiLSTM")
@@ -67,8 +71,8 @@ def agrees_better_without_context(results: PaperResults) -> Finding:
     for model in measured(results, "mlp"):
         other = model._replace(encoder="bilstm")
         for row, name in ((ATTENTION_GRADIENT, "gradients"), (ATTENTION_LOO, "leave-one-out")):
-            alone = model.find(results, "agreement", row, "τ-b")
-            context = other.find(results, "agreement", row, "τ-b")
+            alone = model.find(results, "agreement", row, "tau")
+            context = other.find(results, "agreement", row, "tau")
             if alone is not None and context is not None:
                 label = f"{model.corpus}, {model.attention}: with {name}"
                 comparisons.append(larger(label, alone, context))
@@ -87,10 +91,11 @@ def permuting_changes_little(results: PaperResults) -> Finding:
     every: list[Comparison] = []
     peaked: list[Comparison] = []
     for model in measured(results, "bilstm"):
-        for row in ("all", *PEAKED):
-            moved = model.find(results, "adversary_groups", row, MOVED)
+        for row in (ALL, *PEAKED):
+            moved = model.find(results, "adversary.groups", row, MOVED)
             if moved is not None:
-                (every if row == "all" else peaked).append(below(f"{model}: {row}", moved, SMALL))
+                label = f"{model}: {group_words(row)}"
+                (every if row == ALL else peaked).append(below(label, moved, SMALL))
     refuse_none(every, "the adversary exam of a BiLSTM")
     why = (
         f"the mean change is {span([c.a.value for c in every])} over all documents, "
@@ -111,13 +116,13 @@ def most_have_another_attention(results: PaperResults) -> Finding:
     """The exact answer, not that of their search."""
     comparisons = []
     for model in measured(results, "bilstm"):
-        share = model.find(results, "adversary", EPSILON, FAR)
+        share = model.find(results, "adversary", TOLERANCE, "far")
         if share is not None:
             comparisons.append(above(str(model), share, MOST))
     refuse_none(comparisons, "the adversary exam of a BiLSTM")
     why = (
         f"{span([c.a.value for c in comparisons], '.1f')}% of documents have an attention more "
-        f"than 0.5 nats away within {EPSILON}; most of them in {tally(comparisons)} models, "
+        f"than 0.5 nats away within {WITHIN}; most of them in {tally(comparisons)} models, "
         f"on {where(comparisons)}"
     )
     return by_comparisons(comparisons, why)
@@ -127,14 +132,14 @@ def also_where_attention_is_peaked(results: PaperResults) -> Finding:
     comparisons = []
     for model in measured(results, "bilstm"):
         for row in PEAKED:
-            share = model.find(results, "adversary_groups", row, FAR_IN_GROUP)
+            share = model.find(results, "adversary.groups", row, FAR_IN_GROUP)
             if share is not None:
-                comparisons.append(above(f"{model}: {row}", share, MOST))
+                comparisons.append(above(f"{model}: {group_words(row)}", share, MOST))
     refuse_none(comparisons, "the adversary exam of a BiLSTM, with peaked attention somewhere")
     why = (
         f"of documents with half the weight or more on one word, "
         f"{span([c.a.value for c in comparisons], '.1f')}% have an attention more than 0.5 "
-        f"nats away within {EPSILON}; most of them in {tally(comparisons)} groups, "
+        f"nats away within {WITHIN}; most of them in {tally(comparisons)} groups, "
         f"on {where(comparisons)}"
     )
     return by_comparisons(comparisons, why, GENERALLY)
@@ -143,14 +148,14 @@ def also_where_attention_is_peaked(results: PaperResults) -> Finding:
 def search_is_a_lower_bound(results: PaperResults) -> Finding:
     comparisons = []
     for model in measured(results, "bilstm"):
-        exact = model.find(results, "adversary", EPSILON, "JSD")
-        searched = model.find(results, "adversary_search", EPSILON, "JSD")
+        exact = model.find(results, "adversary", TOLERANCE, "jsd")
+        searched = model.find(results, "adversary.search", TOLERANCE, "jsd")
         if exact is not None and searched is not None:
             comparisons.append(larger(str(model), exact, searched))
     refuse_none(comparisons, "the adversary exam with search, of a BiLSTM")
     searched_span = span([c.b.value for c in comparisons if c.b is not None])
     why = (
-        f"within {EPSILON} the search finds a mean JSD of {searched_span}, the exact answer is "
+        f"within {WITHIN} the search finds a mean JSD of {searched_span}, the exact answer is "
         f"{span([c.a.value for c in comparisons])}; it is larger in {tally(comparisons)} models, "
         f"on {where(comparisons)}"
     )
@@ -160,7 +165,7 @@ def search_is_a_lower_bound(results: PaperResults) -> Finding:
 def _weak(results: PaperResults, row: str, name: str) -> Finding:
     comparisons = []
     for model in measured(results, "bilstm"):
-        tau = model.find(results, "agreement", row, "τ-b")
+        tau = model.find(results, "agreement", row, "tau")
         if tau is not None:
             comparisons.append(below(str(model), tau, WEAK))
     refuse_none(comparisons, f"agreement with {name} of a BiLSTM")

@@ -15,10 +15,12 @@ CORPORA = {"sst": "sst", "imdb": "imdb", "20news_sports": "20News_sports", "ag_n
 RELEASED = {"bilstm": ("outputs", "BiLSTM"), "mlp": ("average", "Average")}
 """Encoder → the table of released numbers, and its name there; none were kept of convolutions."""
 ALIGNMENTS = {"additive": "tanh", "dot": "dot"}
-ATTENTION_GRADIENT = "inputs: attention : gradient-input-detached"
+ATTENTION_GRADIENT = "inputs:attention:gradient-input-detached"
 """Their gradient is times the input, and does not flow through attention."""
-ATTENTION_LOO = "inputs: attention : leave-one-out"
-GRADIENT_LOO = "inputs: gradient-input-detached : leave-one-out"
+ATTENTION_LOO = "inputs:attention:leave-one-out"
+GRADIENT_LOO = "inputs:gradient-input-detached:leave-one-out"
+EPSILON = 0.05
+"""Within it the authors call two outputs equal."""
 CORRELATIONS = {
     ATTENTION_GRADIENT: "kendall_attention_vs_gradient",
     ATTENTION_LOO: "kendall_attention_vs_LOO",

@@ -33,7 +33,7 @@ SCORES = {
     "test_roc_auc": ("ROC AUC", "test_roc_auc"),
 }
 """Column of cells → measure, and its name in the released outputs; all of them shares."""
-ITEMS, DOCUMENTS = "items of a document", "documents"
+COUNTS = "agreement.documents"
 
 
 def corpora(results: PaperResults) -> pd.DataFrame:
@@ -50,9 +50,9 @@ def corpora(results: PaperResults) -> pd.DataFrame:
         if model is None:
             rows.append(entry(labels, "test documents", None, size, setting=True))
             continue
-        examined = model.find(results, "agreement_documents", DOCUMENTS, "value")
+        examined = model.find(results, COUNTS, "documents", "value")
         sampled = results.select(**model._asdict(), sample=None).empty
-        words = model.find(results, "agreement_documents", ITEMS, "value")
+        words = model.find(results, COUNTS, "items", "value")
         for measure, number, theirs in (
             ("test documents", None if sampled else examined, size),
             ("documents examined", examined, math.nan),
@@ -69,13 +69,12 @@ def correlations(results: PaperResults, *pairs: str) -> pd.DataFrame:
         for pair in pairs:
             metric = CORRELATIONS[pair]
             labels = {**model._asdict(), "pair": PAIRS[pair]}
-            published = {
-                "τ-b": model.released(metric),
-                "sd": model.released(metric, "std"),
-                "p ≤ 0.05": 100 * model.released(f"{metric}_frac_p_le_0.05"),
-            }
-            for measure, value in published.items():
-                found = model.find(results, "agreement", pair, measure)
+            for measure, column, value in (
+                ("τ-b", "tau", model.released(metric)),
+                ("sd", "sd", model.released(metric, "std")),
+                ("p ≤ 0.05", "significant", 100 * model.released(f"{metric}_frac_p_le_0.05")),
+            ):
+                found = model.find(results, "agreement", pair, column)
                 rows.append(entry(labels, measure, found, value))
     return frame(rows)
 
@@ -101,7 +100,7 @@ def performance(results: PaperResults) -> pd.DataFrame:
 
 PROBED: Mapping[str, Measure] = {
     SCORES["test_f1"][0]: fact("test_f1"),
-    **{f"τ-b: {PAIRS[pair]}": summarised("agreement", pair, "τ-b") for pair in PAIRS},
+    **{f"τ-b: {PAIRS[pair]}": summarised("agreement", pair, "tau") for pair in PAIRS},
 }
 _OUTPUTS = (
     "published: the authors' released outputs, one run each, in which both classes are pooled"

@@ -15,9 +15,10 @@ from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
 from verax.papers.saying import tally
 
-ALL, ON_SUPPORT = "agreement", "agreement_on_support"
-TAU = "τ-b"
-INPUTS, ITEMS = "inputs: attention : {}", "items: attention : {}"
+ALL, ON_SUPPORT = "agreement", "agreement.on_support"
+TAU = "tau"
+INPUTS, ITEMS = "inputs:attention:{}", "items:attention:{}"
+"""Rows of both tables, once the other importance is named."""
 GRADIENT, LEAVE_ONE_OUT = "gradient", "leave-one-out"
 IMPORTANCES = (GRADIENT, LEAVE_ONE_OUT)
 NOTABLY = 0.1

@@ -13,7 +13,7 @@ from verax.statistics import correlations
 
 LEAST = 3
 """Values of λ below which there is no correlation to speak of."""
-SUPPORT = ("dispersion_documents", "share in the support", "value")
+SUPPORT = ("dispersion.documents", "support_share", "value")
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,10 @@ from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
 from verax.papers.saying import tally
 
-TABLE, MEAN = "entropy", "mean"
-ON_ITEMS = "gradient, of inputs on an item's magnitude"
-ON_OUTPUT = {
-    "gradient": "gradient, of inputs on the output",
-    "leave-one-out": "leave-one-out, of inputs on the output",
-}
+TABLE, MEAN = "dispersion.entropy", "mean"
+ON_ITEMS = "influence@norm"
+ON_OUTPUT = {"gradient": "gradient", "leave-one-out": "leave-one-out"}
+"""Importance → row."""
 HIGH = 0.46
 """The lowest of the twelve entropies that the paper's words call high: 20-News, Transformer."""
 LITTLE = 0.1

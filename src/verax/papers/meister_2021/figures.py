@@ -24,7 +24,9 @@ from verax.papers.results import PaperResults
 
 AMONG = {ALL: "all items", ON_SUPPORT: "items with weight"}
 SIDES = {INPUTS: "inputs", ITEMS: "items"}
-MEASURES = (TAU, "sd", "median", "p ≤ 0.05")
+PRINTED_TAU = "τ-b"
+MEASURES = {PRINTED_TAU: TAU, "sd": "sd", "median": "median", "p ≤ 0.05": "significant"}
+"""Measure → column of both tables of agreement."""
 Compared = Sequence[tuple[str, str]]
 """Side and importance."""
 GRADIENTS: Compared = (
@@ -62,10 +64,10 @@ def figure3(results: PaperResults) -> pd.DataFrame:
             for importance in (GRADIENT, LEAVE_ONE_OUT):
                 labels = {**model.labels, **model.along, "importance": importance, "among": among}
                 number = model.find(results, table, INPUTS.format(importance), TAU)
-                rows.append(entry(labels, TAU, number))
+                rows.append(entry(labels, PRINTED_TAU, number))
         labels = {**model.labels, **model.along, "importance": "", "among": ""}
         rows.append(entry(labels, "share in the support", model.find(results, *SUPPORT)))
-        right = model.find(results, "dispersion_documents", "accuracy", "value")
+        right = model.find(results, "dispersion.documents", "accuracy", "value")
         rows.append(entry(labels, "accuracy", right))
     return frame(rows)
 
@@ -82,8 +84,8 @@ def _agreement(
         for side, importance in compared:
             labels = {**model.labels, **model.along, "of": SIDES[side]}
             labels |= {"importance": importance, "among": among}
-            for measure in MEASURES:
-                number = model.find(results, table, side.format(importance), measure)
+            for measure, column in MEASURES.items():
+                number = model.find(results, table, side.format(importance), column)
                 yield entry(labels, measure, number)
 
 

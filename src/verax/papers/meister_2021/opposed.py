@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_row
 from verax.papers.claims import Finding, all_of
 from verax.papers.comparing import Comparison, above, below
 from verax.papers.meister_2021.models import ADVERSARIES, ENCODERS, SOFTMAX, SPARSEMAX
 from verax.papers.meister_2021.wording import between, judged_on
 from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
+from verax.papers.rows import lambda_words
 from verax.papers.saying import tally
+from verax.studies.adversaries.measures import MEAN as YARDSTICK
+from verax.studies.adversaries.measures import lambda_of
 
-POST_HOC, TRAINED, SEEDS = "adversary", "adversaries", "adversaries_seeds"
-LET_GO, KEPT = "any output", "ε = 0.05"
+POST_HOC, TRAINED, SEEDS = "adversary", "adversaries", "adversaries.seeds"
+LET_GO, KEPT = ANY_OUTPUT, epsilon_row(0.05)
 """The farthest attention whatever it says, and within Jain & Wallace's tolerance."""
 HURT = 1.0
 """Points of accuracy: what a trained adversary may lose and still count as deciding as well."""
@@ -75,7 +79,7 @@ def post_hoc_costs_trained_does_not(results: PaperResults) -> Finding:
     kept: list[tuple[Number, Number]] = []
     distances, near, on = [], [], []
     for base in bases(results):
-        fall = results.find(POST_HOC, LET_GO, "Δ accuracy", **base.where)
+        fall = results.find(POST_HOC, LET_GO, "delta_accuracy", **base.where)
         if fall is not None and not math.isnan(fall.value):
             costs.append(below(f"{base}: post hoc", fall, -HURT))
             on.append(base.corpus)
@@ -84,11 +88,12 @@ def post_hoc_costs_trained_does_not(results: PaperResults) -> Finding:
         if adversary is None:
             continue
         row, distance = adversary
-        yardstick = results.find(SEEDS, "mean", "JSD", **base.where)
+        yardstick = results.find(SEEDS, YARDSTICK, "jsd", **base.where)
         if yardstick is not None and distance.value <= yardstick.value:
             near.append(str(base))
             continue
-        learnt.append(above(f"{base}: trained, {row}", change(results, base, row), -HURT))
+        label = f"{base}: trained, {lambda_words(lambda_of(row))}"
+        learnt.append(above(label, change(results, base, row), -HURT))
         distances.append(distance)
         on.append(base.corpus)
     if not on and not near:
@@ -101,9 +106,9 @@ def post_hoc_costs_trained_does_not(results: PaperResults) -> Finding:
 def most_divergent(results: PaperResults, base: Base) -> tuple[str, Number] | None:
     """The row and JSD of the adversary whose attention is farthest, of those with λ > 0."""
     found = []
-    for row in results.rows(TRAINED, "JSD", **base.where):
-        distance = results.find(TRAINED, row, "JSD", **base.where)
-        if row != "λ = 0" and distance is not None and not math.isnan(distance.value):
+    for row in results.rows(TRAINED, "jsd", **base.where):
+        distance = results.find(TRAINED, row, "jsd", **base.where)
+        if lambda_of(row) > 0 and distance is not None and not math.isnan(distance.value):
             found.append((row, distance))
     return max(found, key=lambda one: one[1].value, default=None)
 
@@ -121,8 +126,8 @@ def change(results: PaperResults, base: Base, row: str) -> Number:
 
 
 def _kept(results: PaperResults, base: Base) -> Iterator[tuple[Number, Number]]:
-    distance = results.find(POST_HOC, KEPT, "JSD", **base.where)
-    fall = results.find(POST_HOC, KEPT, "Δ accuracy", **base.where)
+    distance = results.find(POST_HOC, KEPT, "jsd", **base.where)
+    fall = results.find(POST_HOC, KEPT, "delta_accuracy", **base.where)
     if distance is not None and fall is not None:
         yield distance, fall
 

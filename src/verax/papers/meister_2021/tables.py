@@ -26,13 +26,26 @@ from verax.papers.meister_2021.opposed import POST_HOC, SEEDS, TRAINED, Base, ac
 from verax.papers.numbers import Number
 from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
+from verax.papers.rows import epsilon_words, lambda_words
+from verax.studies.adversaries.measures import MEAN as YARDSTICK
+from verax.studies.adversaries.measures import lambda_of
 
-JACOBIAN = "gradient, of inputs on an item"
+JACOBIAN = "influence@frobenius"
 ENTROPY_ON_ITEMS = "mean_normalised_entropy_g_h(x)"
 LAM_AND_ENTROPY = "corr_lambda_vs_entropy_g_yhat(x)"
 ALIGNED = {"bilstm": "BiLSTM (tanh)", "transformer": "Transformer (dot)"}
 """Models as the paper's second table has them."""
-SEARCHED = "adversary_search"
+SEARCHED = "adversary.search"
+_OPPOSED = {"JSD": "jsd", "TVD": "tvd", "same": "same", "accuracy": "accuracy", "F1": "f1"}
+_POST_HOC = {
+    "JSD": "jsd",
+    "|Δp|": "change",
+    "decisions kept": "decisions_kept",
+    "accuracy": "accuracy",
+    "Δ accuracy": "delta_accuracy",
+}
+_SEARCHED = {"JSD": "jsd", "JSD > 0.5": "far", "short of the bound": "gap"}
+"""Measure → column, of trained adversaries and other seeds, of the exam, and of its search."""
 
 
 def table1(results: PaperResults) -> pd.DataFrame:
@@ -52,7 +65,7 @@ def table1(results: PaperResults) -> pd.DataFrame:
         for measure, row, column, theirs_is in (
             ("mean", ON_ITEMS, MEAN, mean),
             ("sd", ON_ITEMS, "sd", spread),
-            ("pooled sd", ON_ITEMS, "pooled sd", math.nan),
+            ("pooled sd", ON_ITEMS, "pooled_sd", math.nan),
             ("mean, by the Jacobian", JACOBIAN, MEAN, math.nan),
         ):
             number = model.find(results, TABLE, row, column)
@@ -100,19 +113,19 @@ def appendix_c(results: PaperResults) -> pd.DataFrame:
     rows = []
     for base in bases(results):
         rows += [*_own(results, base)]
-        for table, called, columns in (
-            (POST_HOC, "post hoc", ("JSD", "|Δp|", "decisions kept", "accuracy", "Δ accuracy")),
-            (SEARCHED, "post hoc, searched", ("JSD", "JSD > 0.5", "short of the bound")),
-            (TRAINED, "trained", ("JSD", "TVD", "same", "accuracy", "F1")),
+        for table, called, words, columns in (
+            (POST_HOC, "post hoc", epsilon_words, _POST_HOC),
+            (SEARCHED, "post hoc, searched", epsilon_words, _SEARCHED),
+            (TRAINED, "trained", lambda row: lambda_words(lambda_of(row)), _OPPOSED),
         ):
-            for row in results.rows(table, "JSD", **base.where):
-                labels = {**base.labels, "other attention": f"{called}, {row}"}
-                for column in columns:
+            for row in results.rows(table, "jsd", **base.where):
+                labels = {**base.labels, "other attention": f"{called}, {words(row)}"}
+                for measure, column in columns.items():
                     number = results.find(table, row, column, **base.where)
-                    rows.append(entry(labels, column, number))
-        for column in ("JSD", "TVD", "same", "accuracy", "F1"):
-            number = results.find(SEEDS, "mean", column, **base.where)
-            rows.append(entry({**base.labels, "other attention": "another seed"}, column, number))
+                    rows.append(entry(labels, measure, number))
+        for measure, column in _OPPOSED.items():
+            number = results.find(SEEDS, YARDSTICK, column, **base.where)
+            rows.append(entry({**base.labels, "other attention": "another seed"}, measure, number))
     return frame(rows)
 
 
@@ -121,7 +134,7 @@ def _own(results: PaperResults, base: Base) -> Iterator[dict[str, Any]]:
     if "test_accuracy" in results.cells:
         yield entry(labels, "accuracy", accuracy(results, base))
     yield entry(labels, "F1", _percent(results, "test_f1", base.where))
-    examined = results.find("adversary_documents", "accuracy", "value", **base.where)
+    examined = results.find("adversary.documents", "accuracy", "value", **base.where)
     yield entry(labels, "accuracy, of those examined", examined)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from verax.exams.erasure.measures import pair
 from verax.papers.claims import Finding
 from verax.papers.comparing import Comparison, above, below, larger
 from verax.papers.numbers import Number
@@ -34,6 +35,7 @@ from verax.papers.serrano_smith_2019.words import (
     spread,
 )
 
+FRACTION, MASS, PAIRS = "erasure.fraction", "erasure.mass", "erasure.pairs"
 RANKINGS = ("random", "attention", "gradient", "product")
 _INFORMED = RANKINGS[1:]
 _GRADIENT_SMALLER = 10 / 16
@@ -48,9 +50,9 @@ def attention_between_random_and_gradient(results: PaperResults) -> Finding:
     """Claim 8. Against random by documents: attention's order is the shorter one more often than
     the longer. Clearly worse: a larger fraction, on the documents that all orders flip."""
     encoders = models(results, WITH_ENCODER)
-    beats = _shorter(encoders, "attention : random", "fewer")
+    beats = _shorter(encoders, "attention", "random", "fewer")
     worse = {
-        name: _differ(encoders, "fraction", "common mean", "attention", name, SLIGHT)
+        name: _differ(encoders, FRACTION, "common_mean", "attention", name, SLIGHT)
         for name in ("gradient", "product")
     }
     why = (
@@ -68,10 +70,10 @@ def attention_between_random_and_gradient(results: PaperResults) -> Finding:
 def gradient_close_to_product(results: PaperResults) -> Finding:
     """Claim 9, of models with an encoder (claim 15 has the others)."""
     encoders = models(results, WITH_ENCODER)
-    fewer = _shorter(encoders, "gradient : product", "more")
+    fewer = _shorter(encoders, "gradient", "product", "more")
     close = []
     for model in encoders:
-        a, b = (model.find("fraction", name, "common mean") for name in ("gradient", "product"))
+        a, b = (model.find(FRACTION, name, "common_mean") for name in ("gradient", "product"))
         if a is not None and b is not None:
             close.append(below(f"{model.label}, gap", combined([(1.0, a), (-1.0, b)]), SLIGHT))
     why = (
@@ -91,9 +93,9 @@ def gradient_smaller_than_attention(results: PaperResults) -> Finding:
         [
             above(f"{model.label}, {of}", number, 50.0)
             for model in models(results, WITH_ENCODER)
-            if (number := model.find("pairs", "attention : gradient", f"more, {of}")) is not None
+            if (number := model.find(PAIRS, pair("attention", "gradient"), column)) is not None
         ]
-        for of in ("of flips", "of all")
+        for of, column in (("of flips", "more_of_flips"), ("of all", "more_of_all"))
     )
     why = (
         f"Gradient's set is the smaller one for {spread(c.a for c in of_flips)}% of the documents "
@@ -108,7 +110,7 @@ def gradient_smaller_than_attention(results: PaperResults) -> Finding:
 def gradient_faster_by_ratio(results: PaperResults) -> Finding:
     """Claim 11. Faster 1.6 times as often is 1.6/2.6 of the documents where the two differ."""
     bound = 100 * _RATIO / (1 + _RATIO)
-    comparisons = _shorter(models(results, WITH_ENCODER), "attention : gradient", "more", bound)
+    comparisons = _shorter(models(results, WITH_ENCODER), "attention", "gradient", "more", bound)
     ratios = [_odds(c.a.value) for c in comparisons]
     why = (
         f"Where gradient and attention differ, gradient is faster in "
@@ -126,7 +128,7 @@ def flanrnn_needs_most(results: PaperResults) -> Finding:
         above(f"{model.label}, {name}", number, _LARGE)
         for model in models(results, named("FLANrnn"))
         for name in RANKINGS
-        if (number := model.find("fraction", name, "median")) is not None
+        if (number := model.find(FRACTION, name, "median")) is not None
     ]
     near = []
     if high:
@@ -191,11 +193,11 @@ def fraction_plummets_without_encoder(results: PaperResults) -> Finding:
 def attention_on_par_without_encoder(results: PaperResults) -> Finding:
     """Claim 15. On par: attention's fraction exceeds gradient's by what is slight, at most."""
     noenc = models(results, WITHOUT_ENCODER)
-    par = _differ(noenc, "fraction", "common mean", "gradient", "attention", -SLIGHT)
+    par = _differ(noenc, FRACTION, "common_mean", "gradient", "attention", -SLIGHT)
     best = [
         comparison
         for name in ("attention", "gradient")
-        for comparison in _shorter(noenc, f"{name} : product", "more")
+        for comparison in _shorter(noenc, name, "product", "more")
     ]
     why = (
         f"Without an encoder gradient erases {differences(par)} more of the items than attention, "
@@ -213,11 +215,11 @@ def mass_of_attention_is_high(results: PaperResults) -> Finding:
     high = [
         above(f"{model.label}, mass", number, _LARGE)
         for model in every
-        if (number := model.find("mass", "attention", "median")) is not None
+        if (number := model.find(MASS, "attention", "median")) is not None
     ]
     by = _SHIFT - SLIGHT
     gradient, product = (
-        _differ(every, "mass", "median", "attention", name, by) for name in ("gradient", "product")
+        _differ(every, MASS, "median", "attention", name, by) for name in ("gradient", "product")
     )
     why = (
         f"By attention's order {spread((c.a for c in high), 2)} of the mass goes before the "
@@ -238,17 +240,17 @@ def _odds(share: float) -> float:
 
 
 def _shorter(
-    found: Sequence[Model], pair: str, column: str, bound: float = 50.0
+    found: Sequence[Model], one: str, other: str, column: str, bound: float = 50.0
 ) -> list[Comparison]:
     """Of the documents where two orders differ, the percentage in `column`, against a bound."""
     comparisons = []
     for model in found:
-        fewer, more = (model.find("pairs", pair, name) for name in ("fewer", "more"))
+        fewer, more = (model.find(PAIRS, pair(one, other), name) for name in ("fewer", "more"))
         if fewer is None or more is None:
             continue
         share = there(percent([fewer if column == "fewer" else more], [fewer, more]))
         if share is not None:
-            comparisons.append(above(f"{model.label}, {pair}", share, bound))
+            comparisons.append(above(f"{model.label}, {one} : {other}", share, bound))
     return comparisons
 
 
@@ -278,6 +280,6 @@ def _falls(results: PaperResults, rankings: Sequence[str], by: float) -> list[Co
 
 def _median(model: Model, rankings: Sequence[str]) -> Number | None:
     """The median fraction, averaged over orders; None unless all are there."""
-    found = [model.find("fraction", name, "median") for name in rankings]
+    found = [model.find(FRACTION, name, "median") for name in rankings]
     known = [(1 / len(rankings), number) for number in found if number is not None]
     return combined(known) if len(known) == len(rankings) else None

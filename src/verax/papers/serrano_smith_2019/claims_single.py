@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verax.exams.erasure.measures import tenth
 from verax.papers.claims import Finding
 from verax.papers.comparing import above, below, larger
 from verax.papers.numbers import Number
@@ -37,8 +38,16 @@ from verax.papers.serrano_smith_2019.words import (
     spread,
 )
 
-TENTHS = tuple(f"Δα {k / 10:.1f} to {(k + 1) / 10:.1f}" for k in range(10))
-CASES = ("both", "only top", "only random", "neither")
+CONTINGENCY, DELTA_JS = "erasure.contingency", "erasure.delta_js"
+NEGATIVES, BY_ALPHA = "erasure.negative_delta_js", "erasure.delta_js_by_alpha"
+TENTHS = tuple(tenth(k / 10, (k + 1) / 10) for k in range(10))
+CASES = {
+    "both": "both",
+    "only top": "top_only",
+    "only random": "random_only",
+    "neither": "neither",
+}
+"""Measure → column of the contingency table; the first two are those in which the top flips."""
 _SMALL = TENTHS[: round(10 * SMALL_DELTA)]
 # the middles of these are 0.05, 0.4 and 0.75: equal steps
 _LOW, _AROUND_04, _HIGH = TENTHS[:1], TENTHS[3:5], TENTHS[6:9]
@@ -55,12 +64,12 @@ def positive_delta_js(results: PaperResults) -> Finding:
     positive, near = [], []
     some_negative = False
     for model in models(results):
-        negative = model.find("delta_js", "attention", "negative")
+        negative = model.find(DELTA_JS, "attention", "negative_share")
         if negative is None:
             continue
         positive.append(below(model.label, negative, 100 - VAST_MAJORITY))
         some_negative |= negative.value > 0
-        close = model.find("delta_js", "attention", "negative, near 0")
+        close = model.find(DELTA_JS, "attention", "negative_near_zero_share")
         if close is not None:
             near.append(above(f"{model.label}, near 0", close, NEARLY_ALL))
     why = (
@@ -79,7 +88,7 @@ def negatives_at_small_delta_alpha(results: PaperResults) -> Finding:
     """Claim 2, by counts as in the paper's histograms: more than half lie at small Δα."""
     comparisons = []
     for model in models(results):
-        counts = {row: model.find("negative_delta_js", row, "negative") for row in TENTHS}
+        counts = {row: model.find(NEGATIVES, row, "negative") for row in TENTHS}
         known = {row: number for row, number in counts.items() if number is not None}
         if not known or not any(number.value for number in known.values()):
             continue
@@ -99,7 +108,7 @@ def small_until_large_delta_alpha(results: PaperResults) -> Finding:
     which have to rise more from 0.4 to 0.75 than from 0.05 to 0.4."""
     near, upswing = [], []
     for model in models(results):
-        close = _at(model, _AROUND_04, "near 0")
+        close = _at(model, _AROUND_04, "near_zero_share")
         if close is not None:
             near.append(above(f"{model.label}, near 0", close, MANY))
         low, middle, high = (_at(model, rows, "median") for rows in (_LOW, _AROUND_04, _HIGH))
@@ -146,7 +155,9 @@ def top_flips_more_than_random(results: PaperResults) -> Finding:
     sentence, which flips more whatever it says."""
     more = []
     for model in models(results):
-        top, chance = (model.find("contingency", "attention", c) for c in CASES[1:3])
+        top, chance = (
+            model.find(CONTINGENCY, "attention", case) for case in ("top_only", "random_only")
+        )
         if top is not None and chance is not None:
             more.append(larger(model.label, top, chance))
     much_more = []
@@ -186,7 +197,7 @@ def more_flips_without_encoder(results: PaperResults) -> Finding:
     """Claim 7, within a corpus and family. The one exception the paper names is not at hand."""
     comparisons = []
     for without, encoder in pairs(results, WITHOUT_ENCODER, WITH_ENCODER):
-        a, b = (model.find("contingency", "attention", "neither") for model in (without, encoder))
+        a, b = (model.find(CONTINGENCY, "attention", "neither") for model in (without, encoder))
         if a is not None and b is not None:
             # fewer that neither flips
             comparisons.append(larger(f"{without.label} : {encoder.architecture.name}", b, a))
@@ -233,7 +244,7 @@ def _by_random(model: Model) -> Number | None:
 
 
 def _counts(model: Model, top: str) -> list[Number] | None:
-    found = [model.find("contingency", top, case) for case in CASES]
+    found = [model.find(CONTINGENCY, top, case) for case in CASES.values()]
     known = [as_count(number) for number in found if number is not None]
     return known if len(known) == len(CASES) else None
 
@@ -251,12 +262,12 @@ def _families(results: PaperResults) -> list[tuple[Model, Model]]:
 
 
 def _is_filled(model: Model, row: str) -> bool:
-    documents = model.find("delta_js_by_alpha", row, "documents")
+    documents = model.find(BY_ALPHA, row, "documents")
     return documents is not None and documents.value >= FEWEST
 
 
 def _at(model: Model, rows: Sequence[str], column: str) -> Number | None:
     """The mean over tenths of Δα that have documents enough; None where there is none."""
-    found = [model.find("delta_js_by_alpha", row, column) for row in rows if _is_filled(model, row)]
+    found = [model.find(BY_ALPHA, row, column) for row in rows if _is_filled(model, row)]
     known = [number for number in found if number is not None]
     return combined([(1 / len(known), number) for number in known]) if known else None

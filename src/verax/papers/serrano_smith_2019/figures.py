@@ -3,11 +3,12 @@ for numbers in one caption."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from verax.exams.erasure.measures import ALL_DRAWS
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.numbers import Number
 from verax.papers.points import POINTS
@@ -23,12 +24,27 @@ from verax.papers.serrano_smith_2019.architectures import (
     lines,
     models,
 )
-from verax.papers.serrano_smith_2019.claims_many import RANKINGS
-from verax.papers.serrano_smith_2019.claims_single import TENTHS
+from verax.papers.serrano_smith_2019.claims_many import FRACTION, MASS, RANKINGS
+from verax.papers.serrano_smith_2019.claims_single import BY_ALPHA, DELTA_JS, NEGATIVES, TENTHS
 from verax.papers.serrano_smith_2019.tables import RULES_NOTE, contingency
 
 Make = Callable[[PaperResults], pd.DataFrame]
-_BOX = ("whisker low", "q1", "median", "q3", "whisker high", "mean", "flips", "never flips")
+_BOX = {
+    "whisker low": "whisker_low",
+    "q1": "q1",
+    "median": "median",
+    "q3": "q3",
+    "whisker high": "whisker_high",
+    "mean": "mean",
+    "flips": "flips",
+    "never flips": "never_flips",
+}
+"""Measure → column of the fractions and of the mass."""
+_BY_ALPHA = {name: name for name in ("documents", "q1", "median", "q3")}
+_BY_ALPHA |= {"near 0": "near_zero_share"}
+_NEGATIVES = {"documents": "documents", "negative": "negative", "share": "negative_share"}
+_RANKINGS = {ALL_DRAWS: "random (5 draws)"}
+"""Row → ranking as it is printed, where that is not its name; the studies draw five."""
 
 
 def delta_js(architectures: Sequence[Architecture]) -> Make:
@@ -38,8 +54,7 @@ def delta_js(architectures: Sequence[Architecture]) -> Make:
         rows = []
         for model in models(results, architectures):
             rows += [*_points(model)]
-            columns = ("documents", "q1", "median", "q3", "near 0")
-            rows += [*_tenths(model, "delta_js_by_alpha", columns)]
+            rows += [*_tenths(model, BY_ALPHA, _BY_ALPHA)]
         return frame(rows)
 
     return make
@@ -51,21 +66,20 @@ def negatives(architectures: Sequence[Architecture]) -> Make:
     def make(results: PaperResults) -> pd.DataFrame:
         rows = []
         for model in models(results, architectures):
-            columns = ("documents", "negative", "share")
-            rows += [*_tenths(model, "negative_delta_js", columns)]
-            share = model.find("delta_js", "attention", "negative")
+            rows += [*_tenths(model, NEGATIVES, _NEGATIVES)]
+            share = model.find(DELTA_JS, "attention", "negative_share")
             rows.append(entry({**model.labels, "delta_alpha": None}, "share of all", share))
         return frame(rows)
 
     return make
 
 
-def _tenths(model: Model, table: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _tenths(model: Model, table: str, columns: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Numbers by Δα, which is the middle of a tenth."""
     for place, row in enumerate(TENTHS):
         labels = {**model.labels, "delta_alpha": round(0.1 * place + 0.05, 2)}
-        for column in columns:
-            yield entry(labels, column, model.find(table, row, column))
+        for measure, column in columns.items():
+            yield entry(labels, measure, model.find(table, row, column))
 
 
 def _points(model: Model) -> Iterator[dict[str, Any]]:
@@ -82,19 +96,19 @@ def _points(model: Model) -> Iterator[dict[str, Any]]:
         yield entry(labels, "ΔJS", Number.of([value], [str(cell)], 1))
 
 
-def boxes(measure: str, architectures: Sequence[Architecture]) -> Make:
+def boxes(table: str, architectures: Sequence[Architecture]) -> Make:
     """Box plots by ranking of the fraction of items, or the mass, that goes before a flip."""
 
     def make(results: PaperResults) -> pd.DataFrame:
         rows = []
         for model in lines(results, architectures):
-            there = results.rows(measure, "median", **model.where)
+            there = results.rows(table, "median", **model.where)
             for ranking in dict.fromkeys([*RANKINGS, *there]):
-                labels = {**model.labels, "ranking": ranking}
-                for column in _BOX:
-                    rows.append(entry(labels, column, model.find(measure, ranking, column)))
-                theirs = _caption(model, ranking) if measure == "fraction" else float("nan")
-                number = model.find(measure, ranking, "above ½")
+                labels = {**model.labels, "ranking": _RANKINGS.get(ranking, ranking)}
+                for measure, column in _BOX.items():
+                    rows.append(entry(labels, measure, model.find(table, ranking, column)))
+                theirs = _caption(model, ranking) if table == FRACTION else float("nan")
+                number = model.find(table, ranking, "above_half")
                 rows.append(entry(labels, "above ½", number, theirs))
         return frame(rows)
 
@@ -133,13 +147,13 @@ EXHIBITS: tuple[Exhibit, ...] = (
     Exhibit(
         "figure5",
         "Fraction of items erased before the decision flips: models with an encoder",
-        boxes("fraction", WITH_ENCODER),
+        boxes(FRACTION, WITH_ENCODER),
         _BOX_NOTE,
     ),
     Exhibit(
         "figure6",
         "Fraction of items erased before the decision flips: models without an encoder",
-        boxes("fraction", WITHOUT_ENCODER),
+        boxes(FRACTION, WITHOUT_ENCODER),
         f"{_BOX_NOTE} Published: shares in the caption, for FLANnoenc on Amazon.",
     ),
     Exhibit(
@@ -164,13 +178,13 @@ EXHIBITS: tuple[Exhibit, ...] = (
     Exhibit(
         "figure10",
         "Fraction of items erased before the decision flips: all models",
-        boxes("fraction", ARCHITECTURES),
+        boxes(FRACTION, ARCHITECTURES),
         _BOX_NOTE,
     ),
     Exhibit(
         "figure11",
         "Attention erased before the decision flips: all models",
-        boxes("mass", ARCHITECTURES),
+        boxes(MASS, ARCHITECTURES),
         _BOX_NOTE,
     ),
     Exhibit(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from verax.exams.erasure.measures import variant
 from verax.papers import published
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.numbers import Number
@@ -20,17 +21,18 @@ from verax.papers.serrano_smith_2019.architectures import (
     lines,
     there,
 )
-from verax.papers.serrano_smith_2019.claims_single import CASES, flips_of_top
+from verax.papers.serrano_smith_2019.claims_single import CASES, CONTINGENCY, flips_of_top
 from verax.papers.serrano_smith_2019.deriving import combined
 
+DOCUMENTS = "erasure.documents"
 _CASES = {
     "both": "pct_both_flip",
     "only top": "pct_only_istar_flips",
     "only random": "pct_only_random_flips",
     "neither": "pct_neither_flips",
 }
-RULES = {"paper": "", "authors": " (authors' rule)"}
-"""How the random item is drawn → what the rows of the summary end in."""
+RULES = ("paper", "authors")
+"""How the random item is drawn."""
 _NONE = float("nan")
 _STATISTICS = ("n_classes", "n_train_plus_dev", "n_test", "avg_words", "avg_sentences")
 _TUNED = {
@@ -80,7 +82,7 @@ def statistics(results: PaperResults) -> pd.DataFrame:
 
 
 def _first(found: Sequence[Model], row: str) -> Number | None:
-    numbers = (model.find("documents", row, "value") for model in found)
+    numbers = (model.find(DOCUMENTS, row, "value") for model in found)
     return next((number for number in numbers if number is not None), None)
 
 
@@ -92,15 +94,16 @@ def contingency(
     def make(results: PaperResults) -> pd.DataFrame:
         rows = []
         for model in lines(results, architectures):
-            for rule, ending in RULES.items():
+            for rule in RULES:
                 labels: dict[str, Any] = {**model.labels, "top": top, "rule": rule}
-                for case in CASES:
-                    number = model.find("contingency", f"{top}{ending}", case)
+                row = variant(top, rule)
+                for case, column in CASES.items():
+                    number = model.find(CONTINGENCY, row, column)
                     theirs = (
                         model.published("table2", _CASES[case]) if top == "attention" else _NONE
                     )
                     rows.append(entry(labels, case, number, theirs))
-                flips = flips_of_top(model, f"{top}{ending}")
+                flips = flips_of_top(model, row)
                 rows.append(entry(labels, "top, in all", flips))
         return frame(rows)
 
@@ -110,7 +113,7 @@ def contingency(
 def accuracy_of(results: PaperResults, **where: Any) -> Number | None:
     """Of all of test, in percent."""
     share = there(results.fact("test_accuracy", **where))
-    number = there(results.find("documents", "accuracy", "value", **where))
+    number = there(results.find(DOCUMENTS, "accuracy", "value", **where))
     if share is None:
         return number
     # of one seed, the documents examined give the interval that the whole test lacks
@@ -138,7 +141,7 @@ def hyperparameters(results: PaperResults) -> pd.DataFrame:
 PROBED: Mapping[str, Measure] = {
     "accuracy": accuracy_of,
     **{
-        f"flips: {case}": summarised("contingency", f"attention{RULES['paper']}", case)
+        f"flips: {case}": summarised(CONTINGENCY, "attention", CASES[case])
         for case in ("neither", "only top")
     },
 }

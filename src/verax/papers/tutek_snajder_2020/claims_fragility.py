@@ -58,9 +58,9 @@ def f1_stays_close(results: PaperResults) -> Finding:
     """1: no regularised model loses more than `CLOSE`. That one gains is not against it."""
     comparisons = []
     for corpus, attention in _settings(results):
-        base = main(results, corpus, attention, "base", ("replacement", TRAINED, "F1"))
+        base = main(results, corpus, attention, "base", ("replacement", TRAINED, "f1"))
         for model in REGULARISED:
-            own = main(results, corpus, attention, model, ("replacement", TRAINED, "F1"))
+            own = main(results, corpus, attention, model, ("replacement", TRAINED, "f1"))
             if base and own:
                 comparisons.append(larger(label(corpus, attention, model), own, base, -CLOSE))
     needed(comparisons, "the base and a regularised model")
@@ -98,7 +98,7 @@ def residual_is_like_concat(results: PaperResults) -> Finding:
     comparisons, gaps = [], []
     for corpus, attention in _settings(results):
         for row, name in CHANGED.items():
-            what = ("replacement", row, "Δ F1")
+            what = ("replacement", row, "delta_f1")
             residual = main(results, corpus, attention, "residual", what)
             concat = main(results, corpus, attention, "concat", what)
             if residual and concat:
@@ -128,7 +128,7 @@ def long_texts_are_fragile(results: PaperResults) -> Finding:
         for second in long:
             for attention in ATTENTIONS:
                 for row, name in CHANGED.items():
-                    what = ("replacement", row, "Δ F1")
+                    what = ("replacement", row, "delta_f1")
                     few = main(results, first, attention, "base", what)
                     many = main(results, second, attention, "base", what)
                     if few and many:
@@ -195,7 +195,7 @@ def diabetes_falls_to_nothing(results: PaperResults) -> Finding:
             for model, own in MODELS.items():
                 for row, name in CHANGED.items():
                     where = {"part": DIABETES, "corpus": corpus, "attention": attention, **own}
-                    f1 = find(results, "replacement", row, "F1", **where)
+                    f1 = find(results, "replacement", row, "f1", **where)
                     if f1:
                         told = label(corpus, attention, model, name)
                         comparisons.append(below(told, f1, ZERO))
@@ -218,7 +218,7 @@ def _more_fragile(results: PaperResults, model: str, base: str = "base") -> list
     found = []
     for corpus, attention in _settings(results):
         for row, name in CHANGED.items():
-            what = ("replacement", row, "Δ F1")
+            what = ("replacement", row, "delta_f1")
             ours = main(results, corpus, attention, base, what)
             own = main(results, corpus, attention, model, what)
             if ours and own:
@@ -250,4 +250,4 @@ def _length(results: PaperResults, corpus: str) -> float:
 def length(results: PaperResults, corpus: str) -> Number | None:
     """Words of a document, on average over those that were examined for their entropy."""
     where = {"part": INITIALISATION, "corpus": corpus, "query_init": "normal"}
-    return find(results, "dispersion_documents", "items of a document", "value", **where)
+    return find(results, "dispersion.documents", "items", "value", **where)

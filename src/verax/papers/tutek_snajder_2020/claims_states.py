@@ -56,14 +56,14 @@ UNIFORM_ENTROPY = 0.95
 There, weights of texts as short as SST's differ from their mean by about half of it.
 """
 _STEPS = 101
-_ALONE = ("single_token", CORRECT, "a token alone")
-_AGREE = ("single_token", CORRECT, "tokens that agree")
+_ALONE = ("single_token", CORRECT, "mean_probability")
+_AGREE = ("single_token", CORRECT, "agreeing")
 
 
 def states_keep_their_words(results: PaperResults) -> Finding:
     """5: three models against the base, everywhere; and the residual one near the ceiling.
 
-    By raw information, as in the paper; `less that` has the floor of shuffled labels taken off.
+    By raw information, as in the paper; `above_shuffled` has what shuffled labels give taken off.
     """
     found: dict[str, list[Comparison]] = {"residual": [], "tying": [], "mlm": []}
     less: list[Comparison] = []
@@ -79,14 +79,14 @@ def states_keep_their_words(results: PaperResults) -> Finding:
                 if base and own:
                     comparisons.append(larger(label(corpus, model, name), own, base))
                 floored, other = (
-                    information(results, corpus, m, row, "less that") for m in (model, "base")
+                    information(results, corpus, m, row, "above_shuffled") for m in (model, "base")
                 )
                 if floored and other:
                     less.append(larger(label(corpus, model, name), floored, other))
             tying = information(results, corpus, "tying", row)
             if tying and residual:
                 beyond.append(larger(label(corpus, name), tying, residual))
-            entropy = information(results, corpus, "residual", row, "entropy of words")
+            entropy = information(results, corpus, "residual", row, "word_entropy")
             if entropy and residual and name == "most frequent":
                 told = label(corpus, "residual, of the ceiling")
                 ceiling.append(larger(told, residual, times(entropy, NEAR_CEILING)))
@@ -223,8 +223,8 @@ def _curves(results: PaperResults, corpus: str, model: str) -> dict[str, Curve]:
         **MODELS[model],
     }
     points: dict[str, list[tuple[float, float]]] = {}
-    for row in results.rows("adversaries", "JSD", **where):
-        jsd, tvd = (find(results, "adversaries", row, column, **where) for column in ("JSD", "TVD"))
+    for row in results.rows("adversaries", "jsd", **where):
+        jsd, tvd = (find(results, "adversaries", row, column, **where) for column in ("jsd", "tvd"))
         if jsd and tvd:
             other = dict(zip(tvd.cells, tvd.values, strict=True))
             for cell, value in zip(jsd.cells, jsd.values, strict=True):

@@ -18,12 +18,14 @@ from verax.papers.tutek_snajder_2020.models import (
     find,
     parts,
 )
+from verax.studies.adversaries.measures import lambda_of
 
 DOCUMENTS = 6
 PART = "sst"
 """Whose documents are shown."""
 TOKENS = "single_token_tokens"
-_LAM = "λ = "
+DISTANCES = {"JSD": "jsd", "TVD": "tvd"}
+"""Measure → column of `adversaries`."""
 
 
 def figure1(results: PaperResults) -> pd.DataFrame:
@@ -34,10 +36,10 @@ def figure1(results: PaperResults) -> pd.DataFrame:
         for model in ("base", "mlm"):
             where: dict[str, Any] = {"part": own, "corpus": corpus, "attention": "additive"}
             where |= MODELS[model]
-            for row in results.rows("adversaries", "JSD", **where):
-                labels = {"corpus": corpus, "model": model, "lam": float(row.removeprefix(_LAM))}
-                for measure in ("JSD", "TVD"):
-                    number = find(results, "adversaries", row, measure, **where)
+            for row in results.rows("adversaries", "jsd", **where):
+                labels = {"corpus": corpus, "model": model, "lam": lambda_of(row)}
+                for measure, column in DISTANCES.items():
+                    number = find(results, "adversaries", row, column, **where)
                     rows.append(entry(labels, measure, number))
     return frame(rows)
 

@@ -45,13 +45,13 @@ PUBLISHED = {"base": "Base", "concat": "Concat", "residual": "Resid", "tying": "
 PUBLISHED |= {"mlm": "MLM"}
 """Names here → names in the paper's tables."""
 
-TRAINED, UNIFORM, PERMUTED = "trained", "uniform", "permuted (10 draws)"
+TRAINED, UNIFORM, PERMUTED = "trained", "uniform", "permuted"
 """Rows of the summary table `replacement`."""
-CORRECT = "correct decisions"
+CORRECT = "correct"
 """The row of `single_token` that the paper gives."""
-ENTROPY_OF_ATTENTION = ("entropy", "attention, over items", "mean")
+ENTROPY_OF_ATTENTION = ("dispersion.entropy", "attention", "mean")
 """Normalised: 1 where it is uniform."""
-WORDS = {"most frequent": "frequent words", "sampled": "sampled words"}
+WORDS = {"most frequent": "frequent", "sampled": "sampled"}
 """The paper's two samples of words → rows of `information`."""
 
 
@@ -100,7 +100,7 @@ def main(
 
 
 def deep(
-    results: PaperResults, corpus: str, layers: int, model: str, row: str, column: str = "Δ F1"
+    results: PaperResults, corpus: str, layers: int, model: str, row: str, column: str = "delta_f1"
 ) -> Number | None:
     """A number of `replacement` of a model of table 6; one with a single layer is of table 1."""
     if layers == 1:

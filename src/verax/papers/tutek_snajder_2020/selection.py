@@ -21,7 +21,8 @@ from verax.papers.tutek_snajder_2020.models import (
 )
 from verax.training.strength import select
 
-_MEASURES = {"F1": (TRAINED, "F1"), "Δ F1, permuted": (PERMUTED, "Δ F1")}
+_MEASURES = {"F1": (TRAINED, "f1"), "Δ F1, permuted": (PERMUTED, "delta_f1")}
+"""Measure → row and column of `replacement`."""
 
 
 def selection(results: PaperResults) -> pd.DataFrame:

@@ -42,20 +42,27 @@ from verax.papers.tutek_snajder_2020.models import (
 )
 
 F1 = {
-    "F1": (TRAINED, "F1", "F1_trained_pct"),
-    "Δ F1, uniform": (UNIFORM, "Δ F1", "dF1_uniform_pct"),
-    "Δ F1, permuted": (PERMUTED, "Δ F1", "dF1_permuted_pct"),
+    "F1": (TRAINED, "f1", "F1_trained_pct"),
+    "Δ F1, uniform": (UNIFORM, "delta_f1", "dF1_uniform_pct"),
+    "Δ F1, permuted": (PERMUTED, "delta_f1", "dF1_permuted_pct"),
 }
 """Measure → row and column of `replacement`, and the paper's name for it."""
-TOKENS = ("a token alone", "pooled over tokens", "tokens that agree", "confidence")
+ALONE = "a token alone"
+TOKENS = {
+    ALONE: "mean_probability",
+    "pooled over tokens": "pooled_probability",
+    "tokens that agree": "agreeing",
+    "confidence": "confidence",
+}
+"""Measure → column of `single_token`."""
 NATS = {
     "information": "information",
-    "entropy of words": "entropy of words",
-    "of shuffled labels": "information of shuffled labels",
-    "less that": "information above that",
-    "kept": "kept",
+    "word_entropy": "entropy of words",
+    "shuffled": "information of shuffled labels",
+    "above_shuffled": "information above that",
+    "retained": "kept",
 }
-"""Column of the summary → measure."""
+"""Column of `information` → measure."""
 _SAMPLES = {"most frequent": "MI_MF", "sampled": "MI_RS"}
 _OPTIONS = {
     "width of word vectors": ("embedding_dim", "embedding_size", 1.0),
@@ -108,13 +115,13 @@ def table3(results: PaperResults) -> pd.DataFrame:
         for attention in ATTENTIONS:
             for model in MODELS:
                 labels = {"corpus": corpus, "attention": attention, "model": model}
-                for column in TOKENS:
+                for measure, column in TOKENS.items():
                     what = ("single_token", CORRECT, column)
                     number = main(results, corpus, attention, model, what)
-                    alone = column == "a token alone"
+                    alone = measure == ALONE
                     metric = "avg_per_token_prediction_probability" if alone else ""
                     key = (published_corpus(corpus), PUBLISHED.get(model, ""), attention, metric)
-                    rows.append(_entry("table3", labels, column, number, key))
+                    rows.append(_entry("table3", labels, measure, number, key))
     return frame(rows)
 
 
@@ -209,7 +216,7 @@ PROBED: Mapping[str, Measure] = {
         for name, (row, column, _) in F1.items()
         if row != TRAINED
     },
-    TOKENS[0]: summarised("single_token", CORRECT, TOKENS[0]),
+    ALONE: summarised("single_token", CORRECT, TOKENS[ALONE]),
     "entropy of attention": summarised(*ENTROPY_OF_ATTENTION),
 }
 EXHIBITS: tuple[Exhibit, ...] = (

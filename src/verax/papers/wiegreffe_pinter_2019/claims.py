@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verax.exams.adversary.measures import epsilon_row
 from verax.papers.claims import Claim, Finding, all_of, by_comparisons
 from verax.papers.comparing import Comparison, larger
 from verax.papers.numbers import Number
@@ -25,8 +26,8 @@ from verax.papers.wiegreffe_pinter_2019.models import (
     find,
     lams,
     of_chosen,
-    row_of,
 )
+from verax.studies.adversaries.measures import MEAN, lambda_row
 
 TOPICS = ("ag_news", "20news_sports")
 """The two corpora of topics, which the paper sets aside because attention is not needed there."""
@@ -66,8 +67,8 @@ def seeds_differ_less_than_adversaries(results: PaperResults) -> Finding:
     """Adversaries of the λ chosen on validation, that decide as well as the base where any do."""
     comparisons = []
     for corpus in corpora(results):
-        trained = of_chosen(results, "JSD", corpus)
-        chance = find(results, SEEDS, "mean", "JSD", corpus)
+        trained = of_chosen(results, "jsd", corpus)
+        chance = find(results, SEEDS, MEAN, "jsd", corpus)
         if trained is not None and chance is not None:
             comparisons.append(larger(corpus, trained, chance))
     refuse_none(comparisons, "adversaries, and models of other seeds")
@@ -86,11 +87,11 @@ def divergence_costs_output(results: PaperResults) -> Finding:
         along = lams(results, corpus)
         if len(along) < 2:
             continue
-        for column, into in (("JSD", jsd), ("TVD", tvd)):
-            low = find(results, CURVE, row_of(along[0]), column, corpus)
-            high = find(results, CURVE, row_of(along[-1]), column, corpus)
+        for column, measure, into in (("jsd", "JSD", jsd), ("tvd", "TVD", tvd)):
+            low = find(results, CURVE, lambda_row(along[0]), column, corpus)
+            high = find(results, CURVE, lambda_row(along[-1]), column, corpus)
             if low is not None and high is not None:
-                label = f"{corpus}: λ {along[0]:g} to {along[-1]:g}, {column}"
+                label = f"{corpus}: λ {along[0]:g} to {along[-1]:g}, {measure}"
                 into.append(larger(label, high, low))
     refuse_none([*jsd, *tvd], "adversaries of two or more λ")
     why = (
@@ -108,13 +109,13 @@ def trained_are_less_free(results: PaperResults) -> Finding:
     """
     comparisons = []
     for corpus in corpora(results):
-        trained = of_chosen(results, "JSD", corpus)
-        change = of_chosen(results, "TVD", corpus)
+        trained = of_chosen(results, "jsd", corpus)
+        change = of_chosen(results, "tvd", corpus)
         known = epsilons(results, corpus)
         if trained is None or change is None or not known:
             continue
         epsilon = max((e for e in known if e <= change.value), default=known[0])
-        free = find(results, "adversary", f"ε = {epsilon:g}", "JSD", corpus)
+        free = find(results, "adversary", epsilon_row(epsilon), "jsd", corpus)
         if free is not None:
             comparisons.append(larger(f"{corpus}: ε {epsilon:g}", free, trained))
     refuse_none(comparisons, "adversaries, and the adversary exam of the base")
@@ -153,8 +154,8 @@ def _controls(
     """F1 of one control above that of another and `by`, on each of these corpora."""
     found = []
     for corpus in names:
-        a = find(results, CONTROLS, first, "F1", corpus)
-        b = find(results, CONTROLS, second, "F1", corpus)
+        a = find(results, CONTROLS, first, "f1", corpus)
+        b = find(results, CONTROLS, second, "f1", corpus)
         if a is not None and b is not None:
             found.append(larger(corpus, a, b, by))
     return found

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
+from verax.studies.adversaries.measures import lambda_of, lambda_row
 
 PACKAGE = "verax.papers.wiegreffe_pinter_2019"
 CORPORA = {"sst": "SST", "imdb": "IMDb", "20news_sports": "20News", "ag_news": "AgNews"}
-CURVE, CHOSEN = "adversaries", "adversaries_chosen"
-SEEDS, CONTROLS = "adversaries_seeds", "adversaries_controls"
+CURVE, CHOSEN = "adversaries", "adversaries.chosen"
+SEEDS, CONTROLS = "adversaries.seeds", "adversaries.controls"
 BASE, UNIFORM = "base", "uniform"
-MLP_UNIFORM, MLP_OWN = "mlp, uniform", "mlp, own"
-BY_BASE, BY_ADVERSARY = "mlp, guided by base", "mlp, guided by adversary"
+MLP_UNIFORM, MLP_OWN = "mlp-uniform", "mlp-own"
+BY_BASE, BY_ADVERSARY = "mlp-guided-by-base", "mlp-guided-by-adversary"
 WITHOUT_BASE = (UNIFORM, MLP_UNIFORM, MLP_OWN)
 """Controls that know nothing of the base: those of its other seeds are the same model again."""
 
@@ -53,8 +55,8 @@ def of_chosen(results: PaperResults, column: str, corpus: str) -> Number | None:
     parts = []
     for seed in results.select(corpus=corpus)["seed"].sort_values():
         own = {"corpus": corpus, "seed": seed}
-        lam = results.find(CHOSEN, "chosen", "λ", **own)
-        part = None if lam is None else results.find(CURVE, row_of(lam.value), column, **own)
+        lam = results.find(CHOSEN, "chosen", "lambda", **own)
+        part = None if lam is None else results.find(CURVE, lambda_row(lam.value), column, **own)
         if part is not None and not math.isnan(part.value):
             parts.append(part)
     if not parts:
@@ -65,21 +67,12 @@ def of_chosen(results: PaperResults, column: str, corpus: str) -> Number | None:
     return Number.of(values, cells, max(part.n for part in parts), interval)
 
 
-def row_of(lam: float) -> str:
-    """How a λ is called in the table of adversaries."""
-    return f"λ = {lam:g}"
-
-
 def lams(results: PaperResults, corpus: str) -> list[float]:
     """The λ of a corpus, from small to large."""
-    return sorted(_values(results, CURVE, "λ = ", corpus))
+    return sorted(lambda_of(row) for row in results.rows(CURVE, "jsd", corpus=corpus))
 
 
 def epsilons(results: PaperResults, corpus: str) -> list[float]:
     """The ε of attention found document by document, from small to large."""
-    return sorted(_values(results, "adversary", "ε = ", corpus))
-
-
-def _values(results: PaperResults, table: str, start: str, corpus: str) -> list[float]:
-    rows = results.rows(table, "JSD", corpus=corpus)
-    return [float(row.removeprefix(start)) for row in rows if row.startswith(start)]
+    rows = results.rows("adversary", "jsd", corpus=corpus)
+    return sorted(epsilon_of(row) for row in rows if row != ANY_OUTPUT)

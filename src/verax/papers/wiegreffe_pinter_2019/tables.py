@@ -43,8 +43,8 @@ def _scores(results: PaperResults, label: str, controls: Mapping[str, str]) -> p
     rows = []
     for corpus in corpora(results):
         for control, name in controls.items():
-            for measure in ("F1", "accuracy"):
-                found = find(results, CONTROLS, control, measure, corpus)
+            for measure, column in (("F1", "f1"), ("accuracy", "accuracy")):
+                found = find(results, CONTROLS, control, column, corpus)
                 rows.append(entry({"corpus": corpus, label: name}, measure, found))
     return frame(rows)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -14,22 +13,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from verax.errors import VeraxError
 from verax.exams.adversary.summary import BINS
-from verax.exams.verdict import REPORT
-from verax.files import replace_folder, write_text
+from verax.results import Result
 from verax.statistics import holm, mean, paired, proportion
 from verax.studies.adversaries.choosing import Chosen, choose
 from verax.studies.adversaries.measuring import ADVERSARY, BASE, CONTROL, SEED, Model, by_model
 from verax.studies.adversaries.scores import MEASURES, Scores, jsd_of_several, scored
 
 FORMAT = 2
-MANIFEST = "adversaries.json"
-_TABLES = ("instances", "points", "yardstick", "against_yardstick", "by_weight", "controls")
+_CHOSEN = "chosen"
 
 
 @dataclass(frozen=True, eq=False)
-class Adversaries:
+class Adversaries(Result):
     """Adversaries of one base, models that differ from it only by seed, and controls.
 
     instances  kind (adversary, seed, control), name, lam, seed, split, id, measure, value.
@@ -40,6 +36,9 @@ class Adversaries:
     A document of one item has no other attention: every table leaves it out of JSD, though not out
     of the rest (see `one_item`).
     """
+
+    kind, format, remedy = "adversaries", FORMAT, "run the study again"
+    always = ("instances", "points", "yardstick", "against_yardstick", "by_weight", "controls")
 
     instances: pd.DataFrame
     manifest: Mapping[str, Any] = field(default_factory=dict)
@@ -205,19 +204,16 @@ class Adversaries:
         ]
         return pd.DataFrame(rows)[["name", "over", "seeds", "n", "jsd_n", *order, "note"]]
 
-    def save(self, folder: str | Path) -> None:
-        """Write every table as Parquet, and `adversaries.json`, all at once."""
-        tables = {"instances": self.instances}
-        tables |= {name: getattr(self, name)() for name in _TABLES[1:]}
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"instances": self.instances, **{n: getattr(self, n)() for n in self.always[1:]}}
 
-        def write(target: Path) -> None:
-            for name, table in tables.items():
-                table.to_parquet(target / f"{name}.parquet", index=False, compression="zstd")
-            told = {**self.manifest, "chosen": asdict(self.chosen())}
-            text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False)
-            write_text(target / MANIFEST, text + "\n")
+    def _described(self) -> dict[str, Any]:
+        return {**self.manifest, _CHOSEN: asdict(self.chosen())}
 
-        replace_folder(folder, write, owned=is_only_adversaries)
+    @classmethod
+    def _restored(cls, tables: Mapping[str, pd.DataFrame], manifest: dict[str, Any]) -> Adversaries:
+        manifest.pop(_CHOSEN, None)
+        return cls(tables["instances"], manifest)
 
     @cached_property
     def _models(self) -> dict[tuple[Model, str], pd.DataFrame]:
@@ -256,24 +252,4 @@ class Adversaries:
 
 def load_adversaries(folder: str | Path) -> Adversaries:
     """What `Adversaries.save` wrote in `folder`."""
-    path = Path(folder)
-    if not (path / MANIFEST).is_file():
-        raise VeraxError(f"{folder} holds no saved adversaries: expected a folder that save wrote")
-    try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        instances = pd.read_parquet(path / "instances.parquet")
-    except (OSError, ValueError) as error:
-        raise VeraxError(f"cannot read {folder}: {error}") from error
-    found = manifest.get("format") if isinstance(manifest, dict) else None
-    if found != FORMAT:
-        raise VeraxError(
-            f"{folder} has format {found!r}, this Verax reads {FORMAT}: run the study again"
-        )
-    manifest.pop("chosen", None)
-    return Adversaries(instances, manifest)
-
-
-def is_only_adversaries(folder: Path) -> bool:
-    """Whether a folder holds saved adversaries, at most with a report: then it may be replaced."""
-    names = {path.name for path in folder.iterdir()} - {REPORT}
-    return names == {MANIFEST, *(f"{name}.parquet" for name in _TABLES)}
+    return Adversaries.load(folder)

@@ -70,7 +70,12 @@ def control(name: str, recipe: Recipe) -> Recipe:
 
 def left_out(base: AttentionClassifier) -> dict[str, str]:
     """Controls that cannot be, and why."""
-    if not base.options.hierarchical:
+    return left_out_of(base.options.hierarchical)
+
+
+def left_out_of(hierarchical: bool) -> dict[str, str]:
+    """The same of a base that is hierarchical, or is not."""
+    if not hierarchical:
         return {}
     why = "the base attends sentences, and a guide attends words"
     return dict.fromkeys((BY_BASE, BY_ADVERSARY), why)

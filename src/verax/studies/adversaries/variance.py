@@ -14,11 +14,12 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.exams.examine import check_split, load_as_read_by
-from verax.exams.verdict import MANIFEST
+from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import is_model_folder, load
 from verax.options import check
 from verax.progress import Progress
+from verax.results import saved_kind
 from verax.studies.adversaries.measuring import measured
 from verax.studies.comparison.entries import Entry, entry_of
 from verax.studies.comparison.grouping import made_after, settings_of
@@ -137,7 +138,7 @@ def model_entry(given: Given, name: str) -> Entry:
 
 
 def _is_one(folder: Path) -> bool:
-    return is_model_folder(folder) or (folder / MANIFEST).is_file()
+    return is_model_folder(folder) or saved_kind(folder) == Verdict.kind
 
 
 def loaded_model(given: Given, device: str) -> AttentionClassifier:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError
 from verax.exams.document_values import split_values
 from verax.exams.examine import check_split, examine, load_trained_on
+from verax.exams.keywords import ExamKeywords
 from verax.exams.registry import EXAMS, chosen_exams, divide_options
 from verax.exams.verdict import Verdict
 from verax.options import SEED, build, check
@@ -39,7 +40,8 @@ def compare(
     max_tokens: int = MAX_TOKENS,
     progress: bool = False,
     done: Callable[[str, str, Verdict], None] = lambda group, model, verdict: None,
-    **options: Any,
+    exam_options: Mapping[str, Mapping[str, Any]] | None = None,
+    **options: Unpack[ExamKeywords],
 ) -> Comparison:
     """Models side by side, over the exams named, or all.
 
@@ -48,7 +50,8 @@ def compare(
     verdict, or a folder of either. The first is what every other is compared with. All are
     examined on the same documents with the same `seed`, and verdicts on others refused. Without a
     `corpus` it is the one the models were trained on, without `exams` those that all verdicts
-    have. `done` is called after each model. `options` are those of the exams.
+    have. `done` is called after each model. `options` are those of the exams, which each declares
+    for itself (`verax.EXAMS[name].options_class`), so that no type checker knows them all.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -65,7 +68,7 @@ def compare(
     groups = grouped(models)
     entries = [entry for group in groups.values() for entry in group]
     chosen = _chosen(exams, entries)
-    given = _checked(chosen, options)
+    given = _checked(chosen, {**options, **(exam_options or {})})
     corpus = _corpus(corpus, entries)
     _refuse_other_classes(corpus, entries)
     asked = _asked(corpus, entries, given, split, sample, seed)
@@ -74,7 +77,8 @@ def compare(
             refuse_other(entry, asked_in(entry.verdict, chosen), asked)
     instances: list[pd.DataFrame] = []
     numbers: list[pd.DataFrame] = []
-    manifest: dict[str, Any] = {"verax": __version__, **asdict(asked), "exams": chosen}
+    manifest: dict[str, Any] = {"format": Comparison.format, "verax": __version__}
+    manifest |= {**asdict(asked), "exams": chosen}
     manifest["groups"] = {name: [] for name in groups}
     for group, members in groups.items():
         for entry in members:
@@ -90,7 +94,7 @@ def compare(
                     device=device,
                     max_tokens=max_tokens,
                     progress=progress,
-                    **options,
+                    exam_options=given,
                 )
             verdict = _only(verdict, chosen)
             told = {"group": group, "model": entry.name, "seed": entry.seed}

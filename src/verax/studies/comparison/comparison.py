@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from verax.errors import VeraxError
 from verax.exams.dispersion.measures import DOCUMENT_COUNTS
 from verax.exams.exam import Pair
 from verax.exams.measures import NEITHER, SCALE, VALUE, measure_id
 from verax.exams.registry import EXAMS
-from verax.exams.verdict import REPORT
-from verax.files import replace_folder, write_text
 from verax.models.options import DENSE
+from verax.results import Result
 from verax.statistics import holm
 from verax.studies.comparison.differences import (
     BETTER,
@@ -37,15 +34,13 @@ from verax.studies.comparison.directions import (
     direction_of,
 )
 
-MANIFEST = "comparison.json"
-_TABLES = ("table", "values", "excluded", "instances")
 _CURVES = "curves"
 _MODEL = ["group", "model", "seed"]
 _SUPPORT_SHARE = measure_id(DOCUMENT_COUNTS.id, "support_share", VALUE)
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Result):
     """Models side by side; the first group is the reference.
 
     instances  group, model, seed, id, measure, value and, where there is none, the reason. For a
@@ -55,6 +50,9 @@ class Comparison:
     curves     what each token of one text says alone to each group, if asked (see `token_curves`)
     """
 
+    kind, remedy = "comparison", "compare the models again"
+    always, sometimes = ("table", "values", "excluded", "instances"), (_CURVES,)
+
     instances: pd.DataFrame
     numbers: pd.DataFrame
     manifest: Mapping[str, Any]
@@ -63,11 +61,6 @@ class Comparison:
     def __repr__(self) -> str:
         measures = self.instances["measure"].nunique() + self.numbers["measure"].nunique()
         return f"Comparison({', '.join(self.groups)}: {measures} measures)"
-
-    def _repr_html_(self) -> str:
-        from verax.report.notebook import comparison_html
-
-        return comparison_html(self)
 
     @property
     def groups(self) -> list[str]:
@@ -209,46 +202,37 @@ class Comparison:
         return list(self.manifest["groups"][group])
 
     def save(self, folder: str | Path, curves: pd.DataFrame | None = None) -> None:
-        """Write tables as Parquet, and `comparison.json`, all at once.
+        """Write a Parquet file a table and `manifest.json`, all at once.
 
-        table, values, excluded, instances; and `curves`, if given here or there already.
+        Args:
+            folder: see `Result.save`.
+            curves: what each token of a text says alone, in place of the comparison's own.
         """
-        curves = self.curves if curves is None else curves
-        tables = {
+        Result.save(self if curves is None else replace(self, curves=curves), folder)
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        curves = {} if self.curves is None else {_CURVES: self.curves}
+        return {
             "table": self.table(),
             "values": self.values(),
             "excluded": self.excluded(),
             "instances": self.instances,
+            **curves,
         }
-        if curves is not None:
-            tables[_CURVES] = curves
 
-        def write(target: Path) -> None:
-            for name, table in tables.items():
-                table.to_parquet(target / f"{name}.parquet", index=False, compression="zstd")
-            text = json.dumps(dict(self.manifest), indent=2, ensure_ascii=False, allow_nan=False)
-            write_text(target / MANIFEST, text + "\n")
-
-        replace_folder(folder, write, owned=is_only_a_comparison)
+    @classmethod
+    def _restored(cls, tables: Mapping[str, pd.DataFrame], manifest: dict[str, Any]) -> Comparison:
+        instances, values = tables["instances"], tables["values"]
+        # what has no documents is among the values alone, in its unit
+        rest = values[~values["measure"].isin(set(instances["measure"]))]
+        scale = rest["unit"].map(SCALE).astype("float64")
+        numbers = rest[[*_MODEL, "measure"]].assign(value=rest["value"] / scale)
+        return cls(instances, numbers.reset_index(drop=True), manifest, tables.get(_CURVES))
 
 
 def load_comparison(folder: str | Path) -> Comparison:
     """What `Comparison.save` wrote in `folder`."""
-    path = Path(folder)
-    if not (path / MANIFEST).is_file():
-        raise VeraxError(f"{folder} holds no saved comparison: expected a folder that save wrote")
-    try:
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        instances = pd.read_parquet(path / "instances.parquet")
-        values = pd.read_parquet(path / "values.parquet")
-        drawn = path / f"{_CURVES}.parquet"
-        curves = pd.read_parquet(drawn) if drawn.is_file() else None
-    except (OSError, ValueError) as error:
-        raise VeraxError(f"cannot read {folder}: {error}") from error
-    # what has no documents is among the values alone, in its unit
-    rest = values[~values["measure"].isin(set(instances["measure"]))]
-    numbers = rest[[*_MODEL, "measure"]].assign(value=rest["value"] / rest["unit"].map(SCALE))
-    return Comparison(instances, numbers.reset_index(drop=True), manifest, curves)
+    return Comparison.load(folder)
 
 
 def _together(judged: Sequence[str]) -> str:
@@ -260,9 +244,3 @@ def _together(judged: Sequence[str]) -> str:
 def _place(exam: str) -> int:
     order = [DECISIONS, *EXAMS]
     return order.index(exam) if exam in order else len(order)
-
-
-def is_only_a_comparison(folder: Path) -> bool:
-    """Whether a folder holds a saved comparison, at most with a report: then it may be replaced."""
-    names = {path.name for path in folder.iterdir()} - {f"{_CURVES}.parquet", REPORT}
-    return names == {MANIFEST, *(f"{name}.parquet" for name in _TABLES)}

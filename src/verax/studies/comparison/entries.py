@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from verax.errors import VeraxError
-from verax.exams.verdict import MANIFEST, Verdict, load_verdict
+from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import is_model_folder
+from verax.results import saved_kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +69,8 @@ def entry_of(given: Any, number: int) -> Entry:
     folder = Path(given)
     if is_model_folder(folder):
         return _of_folder(str(given), folder)
-    if (folder / MANIFEST).is_file():
-        return _of_verdict(str(given), load_verdict(folder))
+    if saved_kind(folder) == Verdict.kind:
+        return _of_verdict(str(given), Verdict.load(folder))
     raise VeraxError(
         f"{given} is neither a saved model nor a saved verdict: expected a folder that train or "
         "examine wrote"

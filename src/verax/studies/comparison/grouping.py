@@ -10,7 +10,9 @@ from typing import Any
 from verax.errors import VeraxError
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
+from verax.models.encoders import ENCODER_OPTIONS
 from verax.models.options import AUTO, ModelOptions
+from verax.models.projection_registry import PROJECTION_OPTIONS
 from verax.options import names
 from verax.studies.comparison.entries import Entry, Given, entry_of
 from verax.training.adversary import DEFAULTS as ADVERSARIAL
@@ -153,15 +155,13 @@ def made_after(entry: Entry) -> Settings:
 
 def _without_effect(options: ModelOptions, told: Mapping[str, Any]) -> set[str]:
     has_effect = {
-        "lam": options.projection == "sparsegen",
-        "alpha": options.projection == "entmax",
+        **{option: options.projection_uses(option) for option in PROJECTION_OPTIONS},
         "strength": options.grounding in ("tying", "mlm"),
         "strengths": told["strength"] == AUTO,
         "mask_probability": options.grounding == "mlm",
         "query_init": options.attention != "additive",
         "attention_size": options.attention == "additive",
-        "heads": "transformer" in options.encoders,
-        "feedforward_size": "transformer" in options.encoders,
+        **{option: options.encoder_uses(option) for option in ENCODER_OPTIONS},
         "sentence_encoder": options.hierarchical,
         "dropout_sentence": options.hierarchical,
         "dropout_head_on": options.dropout_head > 0,

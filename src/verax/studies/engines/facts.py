@@ -19,7 +19,10 @@ from verax.version import __version__
 
 
 def surroundings(device: str) -> dict[str, Any]:
-    """Versions, device, host and commit: of this process, whatever the cell."""
+    """Versions, device and commit: of this process, whatever the cell.
+
+    Results travel, so that nothing here names a machine: no host, no user, no kernel, no folder.
+    """
     where = torch.device(device)
     on_gpu = where.type == "cuda"
     versions = {
@@ -37,8 +40,7 @@ def surroundings(device: str) -> dict[str, Any]:
         "commit": commit(),
         "device": device,
         "gpu": torch.cuda.get_device_name(where) if on_gpu else None,
-        "host": platform.node(),
-        "platform": platform.platform(),
+        "platform": f"{platform.system()} {platform.machine()}",
         "threads": torch.get_num_threads(),
     }
 

@@ -29,6 +29,7 @@ from verax.exams.examine import examine
 from verax.exams.verdict import Verdict
 from verax.files import stamp
 from verax.models.classifier import AttentionClassifier
+from verax.models.saving import CONFIG as MODEL_CONFIG
 from verax.models.saving import load
 from verax.progress import Reporting
 from verax.studies.adversaries import Adversaries, run_adversaries
@@ -45,6 +46,7 @@ from verax.studies.engines.engine import (
 )
 from verax.studies.engines.facts import surroundings
 from verax.studies.grid.cell import Cell
+from verax.studies.grid.portable import portable
 from verax.studies.grid.vectors import content
 from verax.studies.store.manifests import MODEL, VERDICT
 from verax.training.loop import Diverged
@@ -121,7 +123,6 @@ def _run(
     clocks = [time.monotonic()]
     model = _model(job, corpus, device, display, budget)
     clocks.append(time.monotonic())
-    exams: dict[str, Any] = {name: dict(options) for name, options in cell.exams.items()}
     verdict = examine(
         model,
         corpus,
@@ -131,7 +132,7 @@ def _run(
         sample=cell.sample,
         max_tokens=budget,
         progress=display,
-        **exams,
+        exam_options=cell.exams,
     )
     clocks.append(time.monotonic())
     opposed = _adversaries(job, model, corpus, device, report, budget)
@@ -267,15 +268,21 @@ def _files(
         tables["summary"] = pd.concat([tables["summary"], summarise(opposed)], ignore_index=True)
         tables[ADVERSARIES] = opposed.instances
     files = {f"{name}.parquet": parquet(table, key) for name, table in tables.items()}
-    text = json.dumps(verdict.manifest, indent=2, ensure_ascii=False, allow_nan=False)
-    files[VERDICT] = (text + "\n").encode()
+    files[VERDICT] = _json(portable(verdict.manifest))
     if weights:
         with tempfile.TemporaryDirectory(prefix="verax-") as scratch:
             folder = Path(scratch) / MODEL
             model.save(folder)
             for path in sorted(folder.iterdir()):
                 files[f"{MODEL}/{path.name}"] = path.read_bytes()
+        about = f"{MODEL}/{MODEL_CONFIG}"
+        files[about] = _json(portable(json.loads(files[about])))
     return files
+
+
+def _json(values: Any) -> bytes:
+    text = json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode()
 
 
 def parquet(table: pd.DataFrame, key: str) -> bytes:

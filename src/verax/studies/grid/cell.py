@@ -9,10 +9,17 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-LATER: Mapping[str, Mapping[str, Any]] = {"single_token": {"curves": 0}}
+from verax.studies.grid.portable import corpus_name, portable
 
 EXAM_SEED = 0
 """The same documents and draws in every cell, so that cells can be compared."""
+RULE = 2
+"""The version of the rule by which keys are made, and hashed with the rest.
+
+Under rule 2 every option is hashed, also one at its default, and files count by their content:
+neither the folder of a corpus nor the name of a vectors file has a part. Packed studies of rule 1
+are given new keys by scripts/migrate_results.py.
+"""
 
 
 @dataclass(frozen=True)
@@ -27,8 +34,7 @@ class Cell:
     seed         of training; exams draw by `EXAM_SEED`
     exams        exam → every one of its options
     split, sample  the documents examined
-    adversaries  the keywords of `run_adversaries`; None has no part in the key, so that cells of
-                 studies that know of none are found as before
+    adversaries  the keywords of `run_adversaries`; None without any
     """
 
     corpus: Mapping[str, Any]
@@ -47,7 +53,7 @@ class Cell:
     def key(self) -> str:
         """Where the cell is kept: a hash of what decides its results.
 
-        The name of the vectors file has no part in it, its content does.
+        What files hold has a part in it; where they are has none (see `RULE`).
         """
         return self._hash()
 
@@ -59,26 +65,27 @@ class Cell:
     def _hash(self, without: Collection[str] = ()) -> str:
         # fields as they are: copies of all that is inside would take most of the time
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in without}
-        if self.adversaries is None:
-            values.pop("adversaries", None)
-        if "exams" in values:
-            values["exams"] = {exam: _as_before(exam, own) for exam, own in self.exams.items()}
+        values["rule"] = RULE
+        values["corpus"] = _portable_corpus(self.corpus)
         if self.vectors is not None:
             values["training"] = {**values["training"], "vectors": self.vectors}
         return hashlib.sha256(canonical(values).encode()).hexdigest()[:16]
 
     def columns(self) -> dict[str, Any]:
-        """The configuration as one flat row: options by their names, `exams` as a list in text,
-        and so the λ of `adversaries`.
+        """The configuration as one flat row.
 
-        A corpus that is made by a seed of its own has it as `corpus_seed`.
+        Options of models, training and corpora have columns of their names, those of an exam
+        `exam.option`: two exams may call an option the same. `exams` is a list in text, and so are
+        the λ of `adversaries`. A corpus that is made by a seed of its own has it as `corpus_seed`.
+        Files are called by their own names, without the folders of a machine.
         """
-        corpus = {"corpus_seed" if k == "seed" else k: v for k, v in self.corpus.items()}
+        given = _portable_corpus(self.corpus)
+        corpus = {"corpus_seed" if k == "seed" else k: v for k, v in given.items()}
         row = {
             "corpus": corpus.pop("corpus", None),
             "seed": self.seed,
             **self.model,
-            **self.training,
+            **portable(self.training),
             "split": self.split,
             "sample": self.sample,
             "exams": ",".join(self.exams),
@@ -86,27 +93,27 @@ class Cell:
             "fingerprint": self.fingerprint,
             **{k: v for k, v in corpus.items() if not isinstance(v, Mapping)},
         }
-        for options in self.exams.values():
-            row |= options
+        for exam, options in self.exams.items():
+            row |= {f"{exam}.{name}": value for name, value in options.items()}
         return row
 
     def to_json(self) -> dict[str, Any]:
-        """The cell as JSON has it."""
+        """The cell as JSON has it: what is stored, without the folders of a machine."""
         values = asdict(self)
-        if self.adversaries is None:  # as it was before there were any
-            del values["adversaries"]
-        return values
+        return {
+            **values,
+            "corpus": _portable_corpus(values["corpus"]),
+            "training": portable(values["training"]),
+        }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Cell:
         return cls(**values)
 
 
-def _as_before(exam: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    later = LATER.get(exam)
-    if later is None:
-        return options
-    return {n: v for n, v in options.items() if n not in later or v != later[n]}
+def _portable_corpus(config: Mapping[str, Any]) -> dict[str, Any]:
+    name = config.get("corpus")
+    return {**config, "corpus": corpus_name(name)} if isinstance(name, str) else dict(config)
 
 
 def _lams(adversaries: Mapping[str, Any]) -> str:

@@ -10,25 +10,31 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from verax.corpora.vectors import TRAINED
-from verax.models.options import AUTO, ONE_LAYER, ModelOptions
+from verax.models.encoders import ENCODER_OPTIONS, ENCODERS
+from verax.models.options import AUTO, ModelOptions
+from verax.models.projection_registry import PROJECTION_OPTIONS
 from verax.options import names
 from verax.training.options import TrainingOptions
 from verax.training.strength import candidates
 
 Used = Callable[[ModelOptions, TrainingOptions], bool]
 
+
+def _of_encoder(option: str) -> Used:
+    return lambda m, t: m.encoder_uses(option)
+
+
+def _of_projection(option: str) -> Used:
+    return lambda m, t: m.projection_uses(option)
+
+
 LOOKED_AT: dict[str, tuple[str, Used]] = {
     "sentence_encoder": ("hierarchical", lambda m, t: m.hierarchical),
     "dropout_sentence": ("hierarchical", lambda m, t: m.hierarchical),
-    "hidden_size": ("encoder", lambda m, t: m.encoders != {"none"}),
-    "layers": ("encoder", lambda m, t: not m.encoders <= set(ONE_LAYER)),
-    "heads": ("encoder", lambda m, t: "transformer" in m.encoders),
-    "feedforward_size": ("encoder", lambda m, t: "transformer" in m.encoders),
-    "dropout_encoder": ("encoder", lambda m, t: bool(m.encoders & {"conv", "transformer"})),
+    **{option: ("encoder", _of_encoder(option)) for option in ENCODER_OPTIONS},
     "attention_size": ("attention", lambda m, t: m.attention == "additive"),
     "query_init": ("attention", lambda m, t: m.attention != "additive"),
-    "lam": ("projection", lambda m, t: m.projection == "sparsegen"),
-    "alpha": ("projection", lambda m, t: m.projection == "entmax"),
+    **{option: ("projection", _of_projection(option)) for option in PROJECTION_OPTIONS},
     "strength": ("grounding", lambda m, t: m.grounding in ("tying", "mlm")),
     "mask_probability": ("grounding", lambda m, t: m.grounding == "mlm"),
     "dropout_head_on": ("dropout_head", lambda m, t: m.dropout_head > 0),
@@ -75,10 +81,14 @@ def _defaults(cls: type, unused: list[str]) -> dict[str, Any]:
 
 def _layers(model: ModelOptions) -> int | None:
     """None where there is nothing to choose, or each encoder has its own default."""
-    several = {model.layers_of(name) for name in model.encoders - set(ONE_LAYER)}
+    several = {model.layers_of(name) for name in _using(model, "layers")}
     return several.pop() if len(several) == 1 else None
 
 
 def _dropout(model: ModelOptions) -> float | None:
-    rates = {model.dropout_inside(name) for name in model.encoders & {"conv", "transformer"}}
+    rates = {model.dropout_inside(name) for name in _using(model, "dropout_encoder")}
     return rates.pop() if len(rates) == 1 else None
+
+
+def _using(model: ModelOptions, option: str) -> list[str]:
+    return [name for name in model.encoders if option in ENCODERS[name].uses]

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from verax.corpora.corpus import Corpus, Documents
 from verax.exams.registry import EXAMS
+from verax.models.encoders import ENCODERS
 from verax.models.options import AUTO
 from verax.studies.adversaries.recipes import CONTROLS
 from verax.studies.grid.cell import Cell
@@ -43,19 +44,6 @@ MACHINES = {
     "cpu": Machine(start=1.0, document=1.2e-4, token=20e-6, masked=3.4, reading=1.0),
     "cuda": Machine(start=1.0, document=3e-5, token=5e-7, masked=3.0, reading=0.65),
 }
-ENCODERS = {
-    "bilstm": 1.0, "bigru": 1.3, "conv": 1.0, "mlp": 0.4, "none": 0.2, "transformer": 2.2,
-}  # fmt: skip
-"""What a token costs in training, a BiLSTM's being 1."""
-LOOKING = {
-    "bilstm": (1.0, 1.0),
-    "bigru": (0.85, 0.85),
-    "conv": (0.5, 0.02),
-    "mlp": (0.2, 0.0),
-    "none": (0.15, 0.0),
-    "transformer": (6.0, 6.0),
-}
-"""What it costs to look through an encoder, a BiLSTM being 1: at all, and for a longer text."""
 _OPPOSED = 1.6
 """How much more an epoch of an adversary costs, which is held against its base."""
 _SIZE = 100
@@ -154,7 +142,7 @@ def _masked(model: Mapping[str, Any], machine: Machine) -> float:
 
 def _epoch(model: Mapping[str, Any], sizes: Sizes, machine: Machine) -> float:
     width = max(0.5, model["hidden_size"] / _SIZE) * (model["layers"] or 1)
-    token = machine.token * ENCODERS[model["encoder"]] * width
+    token = machine.token * ENCODERS[model["encoder"]].training_cost * width
     return float(machine.document * sizes.documents["train"] + token * sizes.tokens["train"])
 
 
@@ -163,7 +151,7 @@ def _examining(cell: Cell, sizes: Sizes, machine: Machine) -> float:
     length = read / sizes.documents[cell.split]
     if cell.sample is not None:
         read = min(read, cell.sample * length)
-    at_all, longer = LOOKING[cell.model["encoder"]]
+    at_all, longer = ENCODERS[cell.model["encoder"]].reading_cost
     cost = 0.0
     for name, options in cell.exams.items():
         own = EXAMS[name].cost_of(options, length)

@@ -38,6 +38,7 @@ def read_study(
     exams: str | Iterable[str | Mapping[str, Any]] | None = None,
     changed: Mapping[str, Any] | None = None,
     loaded: dict[str, Corpus] | None = None,
+    in_memory: Sequence[Corpus] | None = None,
     progress: bool = False,
 ) -> Study:
     """A study, every option checked, every combination possible, every corpus loaded.
@@ -47,7 +48,8 @@ def read_study(
     that the file names too keeps the options it has there. `changed` are options of models and
     training laid over everything, as text (`"1e-3"`) or as they are. Paths in a study are relative
     to the working folder, as everywhere. `loaded`, an empty dict at first, lets several studies
-    read a corpus once.
+    read a corpus once. `in_memory` are the corpora themselves, one for each that the study names,
+    in its order: none is loaded then.
 
     All that is wrong is told at once, as `VeraxErrors`, each with its line.
 
@@ -72,7 +74,11 @@ def read_study(
         written = given
     by_hand = ByHand(corpora, seeds, exams, changed)
     plan = plan_of(written, name, by_hand, problems)
-    found = load(plan.readings, problems, progress, loaded)
+    found: list[Corpus | None]
+    if in_memory is None:
+        found = load(plan.readings, problems, progress, loaded)
+    else:
+        found = list(in_memory)
     return _study(plan, text, found, problems, progress)
 
 

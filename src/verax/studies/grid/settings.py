@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ class Declared:
     default: Any
 
     @property
-    def choices(self) -> tuple[str, ...]:
+    def choices(self) -> Collection[str]:
         return self.metadata["choices"] or ()
 
 

@@ -34,11 +34,15 @@ class Study:
     labels: Mapping[str, str] = field(repr=False)
 
     def resolved(self) -> dict[str, Any]:
-        """The study as JSON has it, every default and automatic choice spelt out."""
+        """The study as JSON has it, every default and automatic choice spelt out.
+
+        Without the address of a cluster: results travel, and name no machine.
+        """
+        hardware = {n: value for n, value in asdict(self.hardware).items() if n != "address"}
         return {
             "name": self.name,
             "question": self.question,
-            "hardware": asdict(self.hardware),
+            "hardware": hardware,
             "weights": self.weights,
             "cells": {cell.key: cell.to_json() for cell in self.cells},
         }

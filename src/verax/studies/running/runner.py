@@ -29,6 +29,7 @@ from verax.studies.engines.engine import (
     Progressed,
 )
 from verax.studies.grid.cell import Cell
+from verax.studies.grid.portable import portable_failure
 from verax.studies.grid.study import Study
 from verax.studies.running.watching import Silent, Watcher
 from verax.studies.store.claims import Claim
@@ -244,7 +245,7 @@ class Runner:
             "verax": __version__,
             "config": cell.to_json(),
         }
-        self.store.fail(cell.key, record)
+        self.store.fail(cell.key, portable_failure(record))
         self.ran.failed[cell.key] = record
         self.watcher.fails(cell.key, record)
 

@@ -10,8 +10,11 @@ from typing import Any
 
 from verax.errors import VeraxError
 
-FORMAT = 1
-"""Of stores. A reader takes its own and says what to do about others."""
+FORMAT = 2
+"""Of stores. A reader takes its own and says what to do about others.
+
+Format 1 called exams, options and numbers by other names, and kept paths of the machine.
+"""
 
 CONFIG, MANIFEST, CELL, VERDICT = "config.json", "manifest.json", "cell.parquet", "verdict.json"
 MODEL = "model"

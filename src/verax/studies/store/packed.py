@@ -28,7 +28,8 @@ from verax.studies.store.places import Place, place
 from verax.studies.store.shapes import empty_of, restored
 from verax.studies.store.sources import CellState
 
-PACKED = 1
+PACKED = 2
+"""The format of packed studies; scripts/migrate_results.py makes it of format 1."""
 CELLS, INSTANCES, MODELS = "cells", "instances", "models"
 ALONE = ("summary", "history")
 """Tables that have a file of their own."""
@@ -44,7 +45,7 @@ def file_of(table: str) -> str:
 
 def is_packed(where: Place) -> bool:
     """Whether a folder holds a packed study."""
-    return _about(where) is not None
+    return about_packed(where) is not None
 
 
 def is_only_packed(folder: Path) -> bool:
@@ -56,7 +57,7 @@ class PackedSource:
     """A packed study, read without unpacking it."""
 
     def __init__(self, where: Place) -> None:
-        about = _about(where)
+        about = about_packed(where)
         if about is None:
             raise VeraxError(
                 f"{where.shown} is not a packed study, or its {FIRST} is damaged: expected a "
@@ -64,16 +65,23 @@ class PackedSource:
             )
         self.shown, self._place = where.shown, where
         self.store: Mapping[str, Any] = about.get("store", {})
-        if about.get("packed") != PACKED or self.store.get("format") != FORMAT:
-            raise VeraxError(
-                f"{where.shown} was packed by another Verax ({self.store.get('verax')}), in format "
-                f"{about.get('packed')!r}: this Verax reads {PACKED}; unpack it with that one"
-            )
+        self._refuse_format(about.get("packed"))
         self.format = int(self.store["format"])
         self.study: str = about["study"]
         self.resolved: Mapping[str, Any] = about["resolved"]
         self._shapes = [(base64.b64decode(s["shape"]), s["columns"]) for s in about["shapes"]]
         self._read_cells()
+
+    def _refuse_format(self, packed: Any) -> None:
+        if (packed, self.store.get("format")) == (PACKED, FORMAT):
+            return
+        todo = "unpack it with that one"
+        if packed == 1:
+            todo = "run python scripts/migrate_results.py on its folder"
+        raise VeraxError(
+            f"{self.shown} was packed by another Verax ({self.store.get('verax')}), in format "
+            f"{packed!r}: this Verax reads {PACKED}; {todo}"
+        )
 
     def _read_cells(self) -> None:
         names = ["cell", "status", "config", "manifest", "verdict", "failure", "tables"]
@@ -228,7 +236,8 @@ class Rows:
         return self._kept[1].slice(start - int(self._starts[first]), number)
 
 
-def _about(where: Place) -> dict[str, Any] | None:
+def about_packed(where: Place) -> dict[str, Any] | None:
+    """What a packed study says of itself; None where a folder holds none."""
     if not where.exists(FIRST):
         return None
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -15,6 +15,7 @@ from pyarrow import parquet
 from verax.errors import VeraxError, VeraxErrors, nearest
 from verax.files import refuse_foreign, replace_folder
 from verax.progress import Progress
+from verax.studies.grid.portable import portable_study
 from verax.studies.store.manifests import (
     CELL,
     CONFIG,
@@ -39,7 +40,7 @@ from verax.studies.store.places import place
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.rows import arrow_rows, cell_row
 from verax.studies.store.shapes import Union, shape_of
-from verax.studies.store.sources import DAMAGED, DONE, StoreSource
+from verax.studies.store.sources import DAMAGED, DONE, CellState, StoreSource
 from verax.studies.store.store import Store
 
 GROUP = 1 << 16
@@ -71,14 +72,49 @@ def pack(
     if is_packed(where):
         raise VeraxError(f"{where.shown} is packed already: give the folder of a study")
     store = Store.open(where)
-    packing = _Packing(store, StoreSource(store), tables, weights)
+    packing = Packing(store, StoreSource(store), tables, weights)
     _refuse_to_lose(out, packing)
     with Progress(progress) as display:
         replace_folder(out, lambda target: packing.write(target, display), owned=is_only_packed)
     return open_study(out)
 
 
-def _refuse_to_lose(out: Path, packing: _Packing) -> None:
+class Named(Protocol):
+    """A study as it was given."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def about(self) -> Mapping[str, Any]: ...
+
+    def text(self) -> str: ...
+
+
+class Unpacked(Protocol):
+    """Cells to be packed: what is known of each, its tables and its other files."""
+
+    @property
+    def shown(self) -> str: ...
+
+    @property
+    def resolved(self) -> Mapping[str, Any]: ...
+
+    @property
+    def states(self) -> Mapping[str, CellState]: ...
+
+    def schema(self, key: str, name: str) -> pa.Schema: ...
+
+    def table(self, key: str, name: str) -> pa.Table: ...
+
+    def files(self, key: str) -> list[str]: ...
+
+    def file(self, key: str, name: str) -> bytes: ...
+
+    def model(self, key: str) -> dict[str, bytes]: ...
+
+
+def _refuse_to_lose(out: Path, packing: Packing) -> None:
     """A pack may be the only copy: it is replaced by what has all of it, and by nothing else."""
     if not out.exists() or not any(out.iterdir()):
         return
@@ -97,11 +133,11 @@ def _refuse_to_lose(out: Path, packing: _Packing) -> None:
         )
 
 
-class _Packing:
+class Packing:
     """One study on its way into files, a row group at a time."""
 
     def __init__(
-        self, store: Store, source: StoreSource, tables: Sequence[str] | None, weights: bool
+        self, store: Named, source: Unpacked, tables: Sequence[str] | None, weights: bool
     ) -> None:
         self._store, self._source, self._weights = store, source, weights
         listed = {key: source.states[key] for key in source.resolved["cells"]}
@@ -204,7 +240,7 @@ class _Packing:
         about = {
             "packed": PACKED,
             "store": self._store.about,
-            "study": self._store.text(),
+            "study": portable_study(self._store.text()),
             "resolved": self._source.resolved,
             "shapes": shapes,
         }

@@ -16,14 +16,19 @@ import pandas as pd
 import pyarrow as pa
 
 from verax.errors import VeraxError, nearest
+from verax.exams.judgement.judgement import Judgement
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
+from verax.results import Shown
+from verax.studies.adversaries.adversaries import Adversaries
+from verax.studies.adversaries.stored import stored_adversaries
+from verax.studies.adversaries.summary import EXAM as ADVERSARIES
 from verax.studies.grid.cell import Cell
 from verax.studies.store.manifests import MODEL
 from verax.studies.store.packed import FIRST, PackedSource, is_packed
 from verax.studies.store.places import Place, place
-from verax.studies.store.rows import fact_columns, frame_of
+from verax.studies.store.rows import equal, fact_columns, frame_of, repeated, unlabelled
 from verax.studies.store.sources import (
     DAMAGED,
     DONE,
@@ -55,7 +60,7 @@ def open_study(
     return StudyResults(source, every)
 
 
-class StudyResults:
+class StudyResults(Shown):
     """A study's cells, tables, verdicts and models. Damaged cells have none; a rerun makes them."""
 
     def __init__(self, source: Source, every: bool = False) -> None:
@@ -72,11 +77,6 @@ class StudyResults:
         if self.left_out:
             said.append(f"packed without {len(self.left_out)} tables")
         return f"StudyResults({self.name}: {', '.join(said) or 'no cells'})"
-
-    def _repr_html_(self) -> str:
-        from verax.report.notebook import study_html
-
-        return study_html(self)
 
     @property
     def name(self) -> str:
@@ -143,6 +143,12 @@ class StudyResults:
         """Every number of every cell's verdict with its interval."""
         return self.table("summary", columns)
 
+    def judgements(self) -> dict[str, Judgement]:
+        """What exams say of each configuration's attention, over its seeds, by its name."""
+        from verax.studies.summaries import model_summaries
+
+        return {model.name: model.judgement for model in model_summaries(self)}
+
     def history(self, columns: str | Sequence[str] | None = None) -> pd.DataFrame:
         """Every epoch of every cell's training."""
         return self.table("history", columns)
@@ -158,7 +164,7 @@ class StudyResults:
             self._refuse_table(name)
         self._warn_of_damage()
         added = self._added(columns)
-        parts = [(key, _unlabelled(t)) for key, t in self._source.tables(name, self.done)]
+        parts = [(key, unlabelled(t)) for key, t in self._source.tables(name, self.done)]
         try:
             whole = pa.concat_tables([t for _, t in parts], promote_options="permissive")
         except pa.ArrowException as error:
@@ -172,7 +178,7 @@ class StudyResults:
         configuration.insert(0, "cell", configuration.index.astype("str"))
         for place_, column in enumerate(["cell", *added]):
             shown = f"cell_{column}" if column in found else column
-            found.insert(place_, shown, _repeated(configuration[column], rows))
+            found.insert(place_, shown, repeated(configuration[column], rows))
         return found
 
     def _warn_of_damage(self) -> None:
@@ -224,13 +230,35 @@ class StudyResults:
             values = list(wanted) if several else [wanted]
             there = self._configuration[column]
             for value in values:
-                if not _equal(there, value).any():
+                if not equal(there, value).any():
                     known = ", ".join(str(v) for v in there.drop_duplicates())
                     raise VeraxError(f"no cell has {column} {value!r}: there are {known}")
-            own = [_equal(chosen[column], value) for value in values]
+            own = [equal(chosen[column], value) for value in values]
             chosen = chosen[np.logical_or.reduce(own)] if own else chosen[:0]
         wanted_keys = set(chosen["cell"])
         return [key for key in self.done if key in wanted_keys]
+
+    def adversaries(self, key: str) -> Adversaries:
+        """The adversaries that were trained against a cell's model, as `verax.adversaries` has
+        them.
+
+        Args:
+            key: of a finished cell of a study with `adversaries`.
+        """
+        state = self._done(key)
+        if state.config.get("adversaries") is None:
+            raise VeraxError(f"cell {key} has no adversaries: ask for them in the study")
+        if ADVERSARIES in state.left_out:
+            raise VeraxError(
+                f"cell {key} was packed without its {ADVERSARIES}: pack the study again with them"
+            )
+        instances, about = self._frame(key, ADVERSARIES), self._source.verdict(key)
+        return stored_adversaries(instances, state.config, about, int(state.facts["max_tokens"]))
+
+    def differing(self, keys: Sequence[str]) -> list[str]:
+        """The columns of the configuration in which these cells differ."""
+        own = self._configuration.set_index("cell").loc[list(keys)]
+        return [str(name) for name in own if own[name].nunique(dropna=False) > 1]
 
     def model(self, key: str, device: str = "auto") -> AttentionClassifier:
         """A cell's trained model, where weights were kept."""
@@ -298,31 +326,6 @@ def _error(state: CellState) -> str | None:
         parts = (str(state.failure.get(name) or "") for name in ("reason", "error"))
         return " ".join(": ".join(part for part in parts if part).split())
     return state.wrong
-
-
-def _unlabelled(table: pa.Table) -> pa.Table:
-    """A table without `cell`, its categories in a type that holds those of all cells."""
-    fields = []
-    for field in table.drop_columns("cell").schema:
-        kind = field.type
-        if pa.types.is_dictionary(kind):
-            kind = pa.dictionary(pa.int32(), kind.value_type)
-        fields.append(pa.field(field.name, kind))
-    return table.drop_columns("cell").cast(pa.schema(fields))
-
-
-def _repeated(values: pd.Series, rows: np.ndarray) -> Any:
-    """A configuration's value for every row: text and what is missing as categories."""
-    if values.dtype.kind in "biuf" and not values.isna().any():
-        return values.to_numpy()[rows]
-    codes, levels = pd.factorize(values)
-    return pd.Categorical.from_codes(codes[rows], pd.Index(levels))
-
-
-def _equal(column: pd.Series, value: Any) -> np.ndarray:
-    missing = value is None or value != value
-    found = column.isna() if missing else (column == value).fillna(False)
-    return found.to_numpy(dtype=bool)
 
 
 def _near(key: str, keys: Sequence[str]) -> str:

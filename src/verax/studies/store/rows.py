@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
 from verax.studies.grid.cell import Cell
 
-FACTS = (*("strength_chosen", "verax", "torch", "device", "host", "commit", "started", "finished"),)
+FACTS = ("strength_chosen", "verax", "torch", "device", "commit", "started", "finished")
 
 
 def cell_row(key: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,3 +72,29 @@ def _column(values: Iterable[Any]) -> pa.Array:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def unlabelled(table: pa.Table) -> pa.Table:
+    """A table without `cell`, its categories in a type that holds those of all cells."""
+    fields = []
+    for field in table.drop_columns("cell").schema:
+        kind = field.type
+        if pa.types.is_dictionary(kind):
+            kind = pa.dictionary(pa.int32(), kind.value_type)
+        fields.append(pa.field(field.name, kind))
+    return table.drop_columns("cell").cast(pa.schema(fields))
+
+
+def repeated(values: pd.Series, rows: np.ndarray) -> Any:
+    """A configuration's value for every row: text and what is missing as categories."""
+    if values.dtype.kind in "biuf" and not values.isna().any():
+        return values.to_numpy()[rows]
+    codes, levels = pd.factorize(values)
+    return pd.Categorical.from_codes(codes[rows], pd.Index(levels))
+
+
+def equal(column: pd.Series, value: Any) -> np.ndarray:
+    """Where a column has a value; None and NaN are where it has none."""
+    missing = value is None or value != value
+    found = column.isna() if missing else (column == value).fillna(False)
+    return found.to_numpy(dtype=bool)

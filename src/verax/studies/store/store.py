@@ -66,7 +66,8 @@ class Store(CellFolders):
             ) from error
         if found != FORMAT:
             newer = isinstance(found, int) and found > FORMAT
-            todo = "update Verax" if newer else "open it with that Verax, or run it anew elsewhere"
+            older = "run it anew in another folder, or pack it with that Verax and migrate the pack"
+            todo = "update Verax" if newer else older
             raise VeraxError(
                 f"{where.shown} has format {found!r} (of Verax {maker}), this Verax reads "
                 f"{FORMAT}: {todo}"

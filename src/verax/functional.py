@@ -1,0 +1,77 @@
+"""The mathematics by itself: pure functions of tensors, for weights of any model.
+
+All are batched and masked: `mask` (batch, items) is True where there is an attended item. None
+reads a model, a corpus or a file.
+
+flips of a decision
+    minimal_flip_sets   the smallest set of items whose erasure changes each decision, exactly
+    first_flips         how many items must go before each decision flips, by a given ranking
+    erase               weights with some items at zero and the rest summing to one again
+
+another attention with the same prediction
+    most_divergent      the attention farthest from the given one that keeps each prediction
+    farthest_item       the same among attentions that put all weight on one item, for any head
+    farthest_anywhere   what no attention exceeds, whatever it makes of the prediction
+
+rankings
+    kendall_tau_b       Kendall's τ-b between rows, exactly, with ties
+    kendall_p_value     how likely such a τ-b is by chance
+    spearman            Spearman's ρ between rows
+    top_k_overlap       the share of the top k that two rows have in common
+
+distributions
+    normalised_entropy  H(p) / log n of each row
+    support_size        how many items of each row have weight
+    jensen_shannon      Jensen–Shannon divergence of two distributions, in nats
+    total_variation     half the sum of their absolute differences
+    weight_gradient     ∂p/∂α of each weight under an affine head
+
+projections of scores to weights on the simplex
+    softmax, sparsemax, sparsegen, entmax, uniform
+    project             the projection of a given name
+
+>>> import torch
+>>> from verax import functional
+>>> scores = torch.tensor([[2.0, 1.5, -1.0, 9.0]])
+>>> mask = torch.tensor([[True, True, True, False]])
+>>> weights = functional.sparsemax(scores, mask)
+>>> weights.tolist()
+[[0.75, 0.25, 0.0, 0.0]]
+>>> says = torch.tensor([[[2.0, 0.0], [0.0, 1.0], [0.0, 3.0], [0.0, 0.0]]])
+>>> functional.minimal_flip_sets(weights, says, mask).members.tolist()
+[[True, False, False, False]]
+>>> round(functional.normalised_entropy(weights, mask).item(), 3)
+0.512
+"""
+
+from verax.divergence import jensen_shannon, total_variation
+from verax.exams.adversary import farthest_anywhere, farthest_item, most_divergent
+from verax.exams.agreement import kendall_p_value, kendall_tau_b, spearman, top_k_overlap
+from verax.exams.dispersion import normalised_entropy, support_size
+from verax.exams.erasure import erase, first_flips, minimal_flip_sets
+from verax.importance import weight_gradient
+from verax.models.projections import entmax, project, softmax, sparsegen, sparsemax, uniform
+
+__all__ = [
+    "entmax",
+    "erase",
+    "farthest_anywhere",
+    "farthest_item",
+    "first_flips",
+    "jensen_shannon",
+    "kendall_p_value",
+    "kendall_tau_b",
+    "minimal_flip_sets",
+    "most_divergent",
+    "normalised_entropy",
+    "project",
+    "softmax",
+    "sparsegen",
+    "sparsemax",
+    "spearman",
+    "support_size",
+    "top_k_overlap",
+    "total_variation",
+    "uniform",
+    "weight_gradient",
+]

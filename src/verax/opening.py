@@ -1,0 +1,72 @@
+"""`verax.open`: what a folder holds, whichever command wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from verax.errors import VeraxError
+from verax.exams.verdict import Verdict
+from verax.models.saving import is_model_folder
+from verax.papers import NAMES, Checked, check_paper, paper
+from verax.papers.results import is_study
+from verax.results import open_result, saved_kind
+from verax.studies import Adversaries, Comparison, StudyResults, Sweep, open_study
+
+Opened = Verdict | Mapping[str, Verdict] | StudyResults | Checked | Sweep | Adversaries | Comparison
+"""A verdict; several by the models' names; or what asks about several models by itself."""
+
+
+def open_path(path: str | Path) -> Opened:
+    """What was saved in a folder, of whichever kind it is.
+
+    A verdict, a comparison, a sweep, adversaries; a study, packed or not; a paper's results,
+    checked; of a folder of verdicts, such as `verax demo` writes, these by name.
+
+    Args:
+        path: a folder that a verax command or `save` wrote, or the URL of a study.
+
+    >>> import tempfile, verax
+    >>> corpus = verax.load_corpus("planted", documents=120)
+    >>> model = verax.train(corpus, encoder="none", epochs=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     verax.examine(model, corpus, ["replacement"]).save(f"{folder}/verdict")
+    ...     verax.open(f"{folder}/verdict").manifest["exams"]
+    ['replacement']
+    """
+    if "://" in str(path):
+        return open_study(str(path))
+    folder = Path(path)
+    if not folder.is_dir():
+        raise VeraxError(f"no folder {path}: give one that a verax command wrote")
+    if is_model_folder(folder):
+        raise VeraxError(
+            f"{path} is a model, which verax.load opens: to see results, examine it, and give the "
+            "verdict"
+        )
+    if saved_kind(folder) is not None:
+        return cast(Opened, open_result(folder))
+    if is_study(folder):
+        return open_study(folder)
+    inside = sorted(place for place in folder.iterdir() if place.is_dir())
+    studies = [place for place in inside if is_study(place)]
+    if studies:
+        return _paper(folder, studies)
+    verdicts = [place for place in inside if saved_kind(place) == Verdict.kind]
+    if verdicts:
+        return {place.name.removesuffix("-verdict"): Verdict.load(place) for place in verdicts}
+    raise VeraxError(
+        f"{path} holds nothing to show: expected what verax examine, demo, run, sweep, adversary "
+        "or compare wrote, or a paper's results"
+    )
+
+
+def _paper(folder: Path, studies: list[Path]) -> Checked:
+    """The paper whose studies these are, by the folder's name or else by theirs."""
+    name = folder.resolve().name
+    if name not in NAMES:
+        name = open_study(studies[0]).name.rpartition(".")[0]
+    if name not in NAMES:
+        raise VeraxError(f"{folder} holds several studies: give the folder of one of them")
+    return check_paper(paper(name), folder)

@@ -1,0 +1,227 @@
+"""One kind of result: saved as a folder, opened again, shown as a page and in a notebook.
+
+A saved result is a Parquet file a table and `manifest.json`, which begins with the `kind` of the
+result and the `format` it is written in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+import pandas as pd
+
+from verax.errors import VeraxError
+from verax.files import replace_folder, write_text
+
+MANIFEST, REPORT = "manifest.json", "report.html"
+EARLIER = {
+    "adversaries.json": "adversaries",
+    "comparison.json": "comparison",
+    "sweep.json": "sweep",
+}
+"""What manifests were called before every kind had `manifest.json`; these are still read."""
+_VERDICT, _OF_VERDICTS = "verdict", {"exams", "tables"}
+"""The kind of a `manifest.json` that names none, and what it has."""
+_HEAD = ("kind", "format")
+
+KINDS: dict[str, type[Result]] = {}
+"""Kind → its class; a class is here once its module is imported."""
+
+
+class InNotebook:
+    """What shows itself in a notebook."""
+
+    def _repr_html_(self) -> str:
+        from verax.report.notebook import html_of
+
+        return html_of(self)
+
+
+class Shown(InNotebook):
+    """What has a page, and shows itself in a notebook."""
+
+    def report(self, path: str | Path, title: str | None = None) -> None:
+        """Write one HTML file that shows it all, needs no other and no network.
+
+        Args:
+            path: of the file.
+            title: of the page; made of what is shown, unless given.
+
+        See `verax.report.report`, which shows several verdicts side by side.
+        """
+        from verax.report.report import report
+
+        report(cast(Any, self), path, title)
+
+
+class Result(Shown):
+    """A result that can be saved: tables, and a manifest of how they were made.
+
+    A subclass names its `kind` and is from then on found by `open_result`. It says which tables it
+    writes (`_tables`), which of them are always there (`always`) and sometimes (`sometimes`), and
+    how it is made again of tables and manifest (`_restored`).
+    """
+
+    kind: ClassVar[str]
+    format: ClassVar[int] = 1
+    always: ClassVar[tuple[str, ...]] = ()
+    sometimes: ClassVar[tuple[str, ...]] = ()
+    remedy: ClassVar[str] = "make it again"
+    """What to do about one in a format that is not read."""
+    manifest: Mapping[str, Any]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in vars(cls):
+            KINDS[cls.kind] = cls
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        """Name → table, of all that `save` writes."""
+        raise NotImplementedError
+
+    @classmethod
+    def _restored(cls, tables: Mapping[str, pd.DataFrame], manifest: dict[str, Any]) -> Self:
+        """The result that tables and manifest were saved of; a table is read when it is asked."""
+        raise NotImplementedError
+
+    @classmethod
+    def _names(cls, manifest: Mapping[str, Any]) -> tuple[str, ...]:
+        """The tables that a saved result with this manifest must have."""
+        return cls.always
+
+    def _described(self) -> dict[str, Any]:
+        """The manifest as it is written."""
+        return dict(self.manifest)
+
+    def save(self, folder: str | Path) -> None:
+        """Write a Parquet file a table and `manifest.json`, all at once.
+
+        Args:
+            folder: a new or an empty one, or one that holds an earlier result of this kind, which
+                is replaced; any other is refused and left as it is.
+        """
+        tables = self._tables()
+        rest = {name: value for name, value in self._described().items() if name not in _HEAD}
+        written = {"kind": self.kind, "format": self.format, **rest}
+
+        def write(target: Path) -> None:
+            for name, table in tables.items():
+                table.to_parquet(target / f"{name}.parquet", index=False, compression="zstd")
+            text = json.dumps(written, indent=2, ensure_ascii=False, allow_nan=False)
+            write_text(target / MANIFEST, text + "\n")
+
+        replace_folder(folder, write, owned=self.owns)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """The result that `save` wrote in `folder`."""
+        path = Path(folder)
+        try:
+            manifest = _manifest_in(path)
+            if manifest is None:
+                raise VeraxError(f"{folder} holds no saved {cls.kind}: expected a folder of one")
+            kind = manifest.pop("kind")
+            if kind not in (cls.kind, None):
+                raise VeraxError(f"{folder} holds a saved {kind}, not a {cls.kind}: use verax.open")
+            version = manifest.get("format", 1)  # the first had none
+            if version != cls.format:
+                raise VeraxError(
+                    f"{folder} has format {version!r}, this Verax reads {cls.format}: {cls.remedy}"
+                )
+            if kind is None:
+                raise ValueError(f"its {MANIFEST} is of no saved result")
+            return cls._restored(_Tables(path), manifest)
+        except VeraxError:
+            raise
+        except KeyError as error:
+            raise VeraxError(f"cannot read {folder}: it has no {error.args[0]!r}") from error
+        except (OSError, ValueError, TypeError) as error:
+            raise VeraxError(f"cannot read {folder}: {error}") from error
+
+    @classmethod
+    def owns(cls, folder: Path) -> bool:
+        """Whether a folder holds a result of this kind, at most with its report, and no more.
+
+        Then it may be replaced.
+        """
+        there = {path.name for path in folder.iterdir()}
+        try:
+            manifest = _manifest_in(folder)
+            if manifest is None or manifest["kind"] != cls.kind:
+                return False
+            names = cls._names(manifest)
+        except (OSError, ValueError, TypeError, KeyError):
+            return False
+        extra = {REPORT, *(f"{name}.parquet" for name in cls.sometimes)}
+        whole = {_manifest_file(folder), *(f"{name}.parquet" for name in names)}
+        return there - extra == whole
+
+
+class _Tables(Mapping[str, pd.DataFrame]):
+    """The tables of a folder by name, each read when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        file = self._folder / f"{Path(str(name)).name}.parquet"  # of this folder only
+        if not file.is_file():
+            raise KeyError(file.name)
+        return pd.read_parquet(file)
+
+    def __iter__(self) -> Iterator[str]:
+        return (path.stem for path in sorted(self._folder.glob("*.parquet")))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def open_result(folder: str | Path) -> Result:
+    """The saved result in a folder, of whichever kind it is.
+
+    Args:
+        folder: what `save` wrote; folders of earlier versions are read too.
+    """
+    kind = saved_kind(folder)
+    if kind is None:
+        raise VeraxError(f"{folder} holds no saved result: expected a folder that save wrote")
+    if kind not in KINDS:
+        known = ", ".join(sorted(KINDS))
+        raise VeraxError(
+            f"{folder} holds a saved {kind!r}, and this Verax knows {known}: update it, or import "
+            "the package that made it"
+        )
+    return KINDS[kind].load(folder)
+
+
+def saved_kind(folder: str | Path) -> str | None:
+    """The kind of the result that is saved in a folder; None where there is none.
+
+    A manifest that cannot be read is an error.
+    """
+    try:
+        manifest = _manifest_in(Path(folder))
+    except (OSError, ValueError) as error:
+        raise VeraxError(f"cannot read {folder}: {error}") from error
+    kind = None if manifest is None else manifest["kind"]
+    return None if kind is None else str(kind)
+
+
+def _manifest_file(folder: Path) -> str | None:
+    """The name of a folder's manifest, today's or an earlier one; None where there is none."""
+    return next((name for name in (MANIFEST, *EARLIER) if (folder / name).is_file()), None)
+
+
+def _manifest_in(folder: Path) -> dict[str, Any] | None:
+    """A folder's manifest, always with a `kind`: None for one that is of no result."""
+    name = _manifest_file(folder)
+    if name is None:
+        return None
+    manifest = json.loads((folder / name).read_text(encoding="utf-8"))
+    if not isinstance(manifest, dict):
+        raise ValueError(f"{name} is no mapping")
+    by_name = EARLIER.get(name, _VERDICT if set(manifest) >= _OF_VERDICTS else None)
+    return {**manifest, "kind": manifest.get("kind", by_name)}

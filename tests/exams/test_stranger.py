@@ -1,0 +1,165 @@
+"""An exam of another package, found by its entry point, is a full citizen everywhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import verax
+from verax.cli import main
+from verax.exams.registry import EXAMS, find_place
+from verax.exams.titles import measure_title
+from verax.models import AttentionClassifier
+from verax.plugins import entry_points_of, load_entry_point
+from verax.report.report import report_page
+from verax.studies.grid.estimate import predicted
+from verax.studies.grid.reading import read_study
+
+PACKAGE = Path(__file__).parents[1] / "strangers"
+ID = "opening.first.mean"
+
+
+@pytest.fixture(scope="module")
+def installed() -> Iterator[None]:
+    """The package on the path, as if it were installed; also for processes begun here."""
+    patch = pytest.MonkeyPatch()
+    patch.syspath_prepend(PACKAGE)
+    patch.setenv("PYTHONPATH", str(PACKAGE), prepend=":")
+    for cached in (entry_points_of, load_entry_point):
+        cached.cache_clear()
+    yield
+    if "opening" in EXAMS.registered:
+        EXAMS.unregister("opening")
+    patch.undo()
+    for name in ("strangers_exam", "strangers_charts"):
+        sys.modules.pop(name, None)
+    for cached in (entry_points_of, load_entry_point):
+        cached.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def models(installed: None, planted: verax.Corpus) -> list[AttentionClassifier]:
+    options = {"encoder": "conv", "epochs": 1, "hidden_size": 8, "embedding_size": 8}
+    return [verax.train(planted, grounding=g, **options) for g in ("none", "residual")]
+
+
+@pytest.fixture(scope="module")
+def verdict(models: list[AttentionClassifier], planted: verax.Corpus) -> verax.Verdict:
+    return verax.examine(models[0], planted, ["erasure", "opening"], opening={"size": 3})
+
+
+def test_it_is_known_by_name_and_declares_its_numbers(installed: None) -> None:
+    assert "opening" in EXAMS
+    assert list(EXAMS)[-1] == "opening"
+    place = find_place(ID)
+    assert place is not None
+    assert (place.exam, place.row, place.column) == ("opening", "first", "mean")
+    assert measure_title(ID) == "the first words: share of the weight"
+
+
+def test_keyword_table_and_summary(verdict: verax.Verdict) -> None:
+    assert verdict.manifest["options"]["opening"] == {"size": 3, "draws": 1}
+    assert "opening" in verdict.tables
+    shares = verdict.tables["opening"]["value"]
+    assert verdict.value(ID) == pytest.approx(shares.mean())
+    values = verdict.document_values()
+    assert values[values["measure"] == ID]["value"].mean() == pytest.approx(shares.mean())
+
+
+def test_an_option_that_two_exams_have_is_given_under_ones_name(
+    models: list[AttentionClassifier], planted: verax.Corpus
+) -> None:
+    with pytest.raises(verax.VeraxError, match="'draws' is of exams erasure and opening"):
+        verax.examine(models[0], planted, ["erasure", "opening"], draws=2)
+    found = verax.examine(models[0], planted, ["erasure", "opening"], erasure={"draws": 2})
+    assert found.manifest["options"]["erasure"]["draws"] == 2
+    assert found.manifest["options"]["opening"]["draws"] == 1
+
+
+def test_it_is_judged_by_its_own_limits_and_by_the_users(verdict: verax.Verdict) -> None:
+    (row,) = [row for row in verdict.judgement.rows if row.exam == "opening"]
+    assert (row.measure, row.subject) == (ID, "attention")
+    assert row.limits == "for it above 0.5, against it below 0.4"
+    low, high = row.number.low, row.number.high
+    for limits, expected in (
+        ({"for_above": low - 1e-9, "against_below": 0.0}, "for"),
+        ({"for_above": 1.0, "against_below": high + 1e-9}, "against"),
+        ({"for_above": low, "against_below": high}, "open"),
+    ):
+        judged = verdict.judge({"version": "mine", "limits": {"opening": limits}})
+        assert "opening" in judged.speaks(expected)
+    with pytest.raises(verax.VeraxError, match="opening has no limit 'above'"):
+        verdict.judge({"version": "mine", "limits": {"opening": {"above": 1}}})
+
+
+def test_comparison_counts_and_titles_it(
+    models: list[AttentionClassifier], planted: verax.Corpus
+) -> None:
+    found = verax.compare(dict(zip("ab", models, strict=True)), planted, ["opening"])
+    (row,) = found.table().query("measure == @ID").to_dict("records")
+    assert (row["exam"], row["better"], row["shown"]) == ("opening", "higher", True)
+    page = report_page(found)
+    assert "Opening: attention on the first words" in page
+
+
+def test_a_report_has_its_part_chart_and_explanation(verdict: verax.Verdict) -> None:
+    page = report_page(verdict)
+    for words in (
+        "Does attention look at how a document begins?",
+        "attention on the first words of a document",
+        "The weights of the first words are summed.",
+        'data-chart="opening-share"',
+        "Attention looks at the opening.",
+    ):
+        assert words in page
+
+
+def test_flags_of_the_command_line(
+    models: list[AttentionClassifier],
+    planted: verax.Corpus,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    models[0].save(tmp_path / "model")
+    asked = ["examine", str(tmp_path / "model"), "--exams", "erasure,opening", "--json"]
+    assert main([*asked, "--size", "3", "--opening.draws", "2", "--erasure.draws", "4"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["exam"] for row in rows] == ["erasure", "opening"]
+    assert main([*asked, "--draws", "2"]) == 2
+    assert "--erasure.draws" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["examine", "--help"])
+    told = capsys.readouterr().out
+    assert "exam opening" in told
+    assert "words that are the opening" in told
+
+
+def test_a_study_runs_it_in_processes_of_its_own_and_estimates_it(
+    installed: None, tmp_path: Path
+) -> None:
+    study = {
+        "name": "strangers",
+        "corpora": {"planted": {"documents": 60}},
+        "models": {"encoder": "none"},
+        "training": {"epochs": 1},
+        "exams": [{"opening": {"size": 4}}, {"erasure": {"draws": 2}}],
+    }
+    read = read_study(study)
+    (cell,) = read.cells
+    corpus = read.corpora[cell.fingerprint]
+    without = replace(cell, exams={"erasure": cell.exams["erasure"]})
+    assert predicted(cell, corpus) > predicted(without, corpus)
+    results = verax.run_study(study, tmp_path / "study", workers=1)
+    assert results.counts == {"done": 1}
+    summary = results.summary()
+    assert (summary["measure"] == ID).any()
+    assert results.cells["opening.size"].tolist() == [4]
+    assert results.cells["opening.draws"].tolist() == [1]
+    assert results.cells["erasure.draws"].tolist() == [2]
+    (name,) = results.judgements()
+    assert "opening" in [row.exam for row in results.judgements()[name].rows]

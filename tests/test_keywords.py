@@ -1,0 +1,68 @@
+"""Keywords that editors and type checkers see are the options that there are, field by field."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+import pytest
+
+import verax
+from verax.corpora import CorpusOptions
+from verax.corpora.keywords import CorpusKeywords, LoadKeywords, PlantedKeywords
+from verax.corpora.planted import Planted
+from verax.models import ModelOptions
+from verax.models.keywords import ModelKeywords
+from verax.training import TrainingOptions
+from verax.training.keywords import TrainingKeywords, TrainKeywords
+
+WIDER = {"strengths", "vectors"}
+"""What may be given as something else, too, that `train` turns into what the option is."""
+
+
+@pytest.mark.parametrize(
+    ("keywords", "options"),
+    [
+        (ModelKeywords, ModelOptions),
+        (TrainingKeywords, TrainingOptions),
+        (CorpusKeywords, CorpusOptions),
+        (PlantedKeywords, Planted),
+    ],
+)
+def test_keywords_are_the_options(keywords: type, options: type) -> None:
+    found, declared = get_type_hints(keywords), get_type_hints(options)
+    assert list(found) == [field.name for field in dataclasses.fields(options)]
+    for name, kind in declared.items():
+        if name in WIDER:
+            assert set(typing.get_args(kind)) < set(typing.get_args(found[name])), name
+        else:
+            assert found[name] == kind, name
+    assert keywords.__required_keys__ == frozenset()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("function", "keywords", "classes"),
+    [
+        (verax.train, TrainKeywords, (ModelOptions, TrainingOptions)),
+        (verax.load_corpus, LoadKeywords, (CorpusOptions, Planted)),
+    ],
+)
+def test_functions_show_them(
+    function: Callable[..., Any], keywords: type, classes: tuple[type, ...]
+) -> None:
+    assert get_type_hints(function)["options"] == typing.Unpack[keywords]
+    fields = [field for cls in classes for field in dataclasses.fields(cls)]
+    assert set(keywords.__annotations__) == {field.name for field in fields}
+    shown = inspect.signature(function).parameters
+    for field in fields:
+        assert shown[field.name].default == field.default
+    assert not any(p.kind is p.VAR_KEYWORD for p in shown.values())
+
+
+def test_compare_shows_all_but_what_exams_declare() -> None:
+    shown = inspect.signature(verax.compare).parameters
+    assert {"sample", "seed", "device", "max_tokens", "progress", "done"} <= set(shown)
+    assert get_type_hints(verax.compare)["options"] is Any

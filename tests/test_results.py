@@ -1,0 +1,270 @@
+"""Results of every kind: saved, opened by `verax.open`, the same again, and shown."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import verax
+from verax.exams import load_verdict
+from verax.results import EARLIER, KINDS, MANIFEST, REPORT, Result, open_result, saved_kind
+from verax.studies import load_adversaries, load_comparison, load_sweep, pack
+
+TINY: dict[str, Any] = {"encoder": "none", "embedding_size": 8, "epochs": 1, "device": "cpu"}
+KIND = ["verdict", "comparison", "sweep", "adversaries"]
+LOADING: dict[str, Callable[[Path], Result]] = {
+    "verdict": load_verdict,
+    "comparison": load_comparison,
+    "sweep": load_sweep,
+    "adversaries": load_adversaries,
+}
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the sweep of `made` keeps its study."""
+    return tmp_path_factory.mktemp("kept") / "study"
+
+
+@pytest.fixture(scope="module")
+def made(study: Path) -> dict[str, Result]:
+    """One result of every kind."""
+    corpus = verax.load_corpus("planted", documents=60, length=12)
+    model = verax.train(corpus, **TINY)
+    other = verax.train(corpus, projection="sparsemax", **TINY)
+    verdicts = [verax.examine(m, corpus, ["replacement", "information"]) for m in (model, other)]
+    few: dict[str, Any] = {"exams": "dispersion", "influence": "none", "entropy_of": ""}
+    found = verax.sweep(corpus, [-1, 0.5], keep=study, **few, **TINY)
+    opposed = verax.adversaries(
+        model, corpus, [0, 1], retrain=[2], controls=False, epochs=1, device="cpu"
+    )
+    compared = verax.compare(dict(zip("ab", verdicts, strict=True)))
+    return {r.kind: r for r in (verdicts[0], compared, found, opposed)}
+
+
+def same(one: Result, other: Result) -> None:
+    """Of one class, with the same manifest and the same tables to the last digit."""
+    assert type(one) is type(other)
+    assert json.dumps(one.manifest) == json.dumps(other.manifest)
+    tables, others = one._tables(), other._tables()
+    assert list(tables) == list(others)
+    for name, table in tables.items():
+        pd.testing.assert_frame_equal(plain(others[name]), plain(table), check_exact=True)
+
+
+def plain(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose text is text, categorical or not, and None where there is none."""
+    numbers = table.select_dtypes("number").columns
+    text = {name: table[name].astype("object") for name in table if name not in numbers}
+    return table.assign(**{name: own.where(own.notna(), None) for name, own in text.items()})
+
+
+def earlier(folder: Path) -> None:
+    """Make a saved result one of before there was one manifest for all."""
+    manifest = json.loads((folder / MANIFEST).read_text())
+    kind = manifest.pop("kind")
+    names = {kind: name for name, kind in EARLIER.items()}
+    if kind in ("sweep", "comparison"):
+        del manifest["format"]
+    (folder / MANIFEST).unlink()
+    (folder / names.get(kind, MANIFEST)).write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_saved_opened_and_the_same(kind: str, made: dict[str, Result], tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    made[kind].save(folder)
+    written = json.loads((folder / MANIFEST).read_text())
+    assert list(written)[:2] == ["kind", "format"]
+    assert (written["kind"], written["format"]) == (kind, type(made[kind]).format)
+    assert saved_kind(folder) == kind
+    for opening in (verax.open, open_result, LOADING[kind], type(made[kind]).load):
+        found = opening(folder)
+        assert isinstance(found, Result)
+        same(found, made[kind])
+    found.save(folder)  # over itself
+    assert json.loads((folder / MANIFEST).read_text()) == written
+    same(type(made[kind]).load(folder), made[kind])
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_reported_and_shown_in_a_notebook(
+    kind: str, made: dict[str, Result], tmp_path: Path
+) -> None:
+    made[kind].save(tmp_path)
+    found = verax.open(tmp_path)
+    assert isinstance(found, Result)
+    found.report(tmp_path / REPORT, "<mine>")
+    page = (tmp_path / REPORT).read_text(encoding="utf-8")
+    assert "<title>&lt;mine&gt;</title>" in page
+    shown = found._repr_html_()
+    assert shown == made[kind]._repr_html_()
+    assert "<table" in shown
+    assert found.owns(tmp_path)  # with its page it may be replaced
+    found.save(tmp_path)
+    assert not (tmp_path / REPORT).exists()
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_what_is_of_another_kind_or_not_alone_is_left_as_it_is(
+    kind: str, made: dict[str, Result], tmp_path: Path
+) -> None:
+    folder = tmp_path / "saved"
+    made[kind].save(folder)
+    for other in KIND:
+        if other == kind:
+            continue
+        assert not type(made[other]).owns(folder)
+        with pytest.raises(verax.VeraxError, match="holds other files"):
+            made[other].save(folder)
+        with pytest.raises(verax.VeraxError, match=f"holds a saved {kind}, not a {other}"):
+            type(made[other]).load(folder)
+    same(type(made[kind]).load(folder), made[kind])
+    (folder / "letter.txt").write_text("dear")
+    with pytest.raises(verax.VeraxError, match="holds other files"):
+        made[kind].save(folder)
+    assert (folder / "letter.txt").read_text() == "dear"
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_a_folder_of_an_earlier_version_opens_and_may_be_replaced(
+    kind: str, made: dict[str, Result], tmp_path: Path
+) -> None:
+    made[kind].save(tmp_path)
+    earlier(tmp_path)
+    assert saved_kind(tmp_path) == kind
+    found = verax.open(tmp_path)
+    assert isinstance(found, Result)
+    told = {name: value for name, value in made[kind].manifest.items() if name != "format"}
+    assert json.dumps(told) == json.dumps({n: v for n, v in found.manifest.items() if n in told})
+    for name, table in made[kind]._tables().items():
+        pd.testing.assert_frame_equal(plain(found._tables()[name]), plain(table))
+    found.save(tmp_path)
+    assert json.loads((tmp_path / MANIFEST).read_text())["kind"] == kind
+    assert not any((tmp_path / name).exists() for name in EARLIER)
+    same(type(made[kind]).load(tmp_path), made[kind])
+
+
+@pytest.mark.parametrize("kind", KIND)
+def test_what_cannot_be_read_is_one_line(
+    kind: str, made: dict[str, Result], tmp_path: Path
+) -> None:
+    folder = tmp_path / "saved"
+    load = type(made[kind]).load
+    with pytest.raises(verax.VeraxError, match=f"holds no saved {kind}"):
+        load(tmp_path)
+    made[kind].save(folder)
+    text = (folder / MANIFEST).read_text()
+    newer = json.dumps({**json.loads(text), "format": 99})
+    for manifest, message in (
+        (newer, f"has format 99, this Verax reads {type(made[kind]).format}: "),
+        ("{", "cannot read"),
+        ("[]", "cannot read .*no mapping"),
+        ('{"cell": 3}', r"has format|of no saved result"),
+    ):
+        (folder / MANIFEST).write_text(manifest)
+        with pytest.raises(verax.VeraxError, match=message) as error:
+            load(folder)
+        assert "\n" not in str(error.value)
+        assert type(made[kind]).owns(folder) == (manifest == newer)
+    (folder / MANIFEST).write_text(text)
+    name = next(name for name in made[kind]._tables() if name in ("instances", "replacement"))
+    (folder / f"{name}.parquet").unlink()
+    with pytest.raises(verax.VeraxError, match=f"it has no '{name}.parquet'"):
+        load(folder)
+    assert not type(made[kind]).owns(folder)
+
+
+def test_a_kind_that_is_not_known_is_told(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text('{"kind": "forecast", "format": 1}')
+    with pytest.raises(verax.VeraxError, match="holds a saved 'forecast', and this Verax knows"):
+        verax.open(tmp_path)
+
+
+def test_a_class_that_names_its_kind_is_found(tmp_path: Path) -> None:
+    class Tally(Result):
+        kind, always = "tally", ("counts",)
+
+        def __init__(self, counts: pd.DataFrame, manifest: dict[str, Any]) -> None:
+            self.counts, self.manifest = counts, manifest
+
+        def _tables(self) -> dict[str, pd.DataFrame]:
+            return {"counts": self.counts}
+
+        @classmethod
+        def _restored(cls, tables: Any, manifest: dict[str, Any]) -> Tally:
+            return cls(tables["counts"], manifest)
+
+        def __repr__(self) -> str:
+            return f"Tally({len(self.counts)} <rows>)"
+
+    try:
+        Tally(pd.DataFrame({"n": [1, 2]}), {"of": "words"}).save(tmp_path)
+        found = verax.open(tmp_path)
+        assert isinstance(found, Tally)
+        assert (found.counts["n"].tolist(), found.manifest["of"]) == ([1, 2], "words")
+        assert found._repr_html_() == "<p>Tally(2 &lt;rows&gt;)</p>"
+    finally:
+        del KINDS["tally"]
+
+
+def test_several_verdicts_and_a_model(made: dict[str, Result], tmp_path: Path) -> None:
+    for name in ("soft-verdict", "sparse"):
+        made["verdict"].save(tmp_path / name)
+    made["sweep"].save(tmp_path / "swept")  # no verdict, and not among them
+    found = verax.open(str(tmp_path))
+    assert isinstance(found, dict)
+    assert list(found) == ["soft", "sparse"]
+    same(found["soft"], made["verdict"])
+    corpus = verax.load_corpus("planted", documents=60, length=12)
+    verax.train(corpus, **TINY).save(tmp_path / "model")
+    with pytest.raises(verax.VeraxError, match=r"model is a model, which verax\.load opens"):
+        verax.open(tmp_path / "model")
+    for nothing in ("nowhere", "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        with pytest.raises(verax.VeraxError, match=r"no folder|holds nothing to show"):
+            verax.open(tmp_path / nothing)
+
+
+@pytest.mark.usefixtures("made")
+def test_a_study_packed_or_not_by_path_or_url(study: Path, tmp_path: Path) -> None:
+    pack(study, tmp_path / "packed")
+    for place in (study, tmp_path / "packed", study.as_uri()):
+        found = verax.open(place)
+        assert isinstance(found, verax.StudyResults)
+        assert found.counts == {"done": 2}
+    found.report(tmp_path / REPORT)
+    assert "sweep" in (tmp_path / REPORT).read_text(encoding="utf-8")
+    assert "2 done" in found._repr_html_()
+
+
+@pytest.mark.usefixtures("made")
+def test_a_cell_of_a_store_is_no_verdict(study: Path) -> None:
+    cell = next((study / "cells").iterdir())
+    assert saved_kind(cell) is None
+    with pytest.raises(verax.VeraxError, match="of no saved result"):
+        load_verdict(cell)
+
+
+def test_a_papers_results(tmp_path: Path) -> None:
+    found = verax.open(RESULTS / "wiegreffe-pinter-2019")
+    assert not isinstance(found, dict)
+    found.report(tmp_path / REPORT)  # type: ignore[union-attr]
+    assert "Wiegreffe" in (tmp_path / REPORT).read_text(encoding="utf-8")
+    assert "Wiegreffe" in found._repr_html_()  # type: ignore[union-attr]
+
+
+def test_the_builtin_is_still_there() -> None:
+    assert verax.open is not builtins.open
+    for name in ("verax", "verax.results", "verax.opening", "verax.files"):
+        module = __import__(name, fromlist=["_"])
+        own = vars(module).get("open", builtins.open)
+        assert own in (builtins.open, verax.open)
+    assert "open" not in vars(__import__("verax.opening", fromlist=["_"]))

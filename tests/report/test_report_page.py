@@ -16,6 +16,7 @@ import pytest
 from made_up_summaries import cell, optimal, right, survives, verdict
 from verax.errors import VeraxError
 from verax.exams import Verdict
+from verax.exams.judgement.limits import load_limits
 from verax.report import open_reported, report, report_page
 from verax.report.markdown import markdown
 from verax.report.markup import text
@@ -170,7 +171,9 @@ def test_what_was_examined_is_told_once_a_line_a_fact_and_details_wait() -> None
     options = {"erasure": {"draws": 5, "top_k": None}, "single_token": {"curves": 0}}
     told = {"verax": "0.1.0", "sampled_from": 854, "importances": [], "options": options}
     model = {"options": {"encoder": "conv", "hierarchical": False}, "corpus": corpus}
-    page = report_page(judged(corpus=corpus, model=model, **told))
+    ours = {"version": "ours", "limits": {"replacement": {"for_below": 75}}}
+    limits = load_limits(ours).to_json()
+    page = report_page(judged(corpus=corpus, model=model, limits=limits, **told))
     about = page.partition('<section id="about"')[2].partition("</section>")[0]
     rows = re.findall(r"<tr><th scope=\"row\"><bdi>(.*?)</bdi></th><td>(.*?)</td></tr>", about)
     lines = [(name, re.sub("</?bdi>", "", said)) for name, said in rows]
@@ -185,7 +188,9 @@ def test_what_was_examined_is_told_once_a_line_a_fact_and_details_wait() -> None
     assert [name for name, _ in lines].count("text column") == 1
     for unwanted in ("{", "6491ebd774ac093d", "importances", ">value<", "top k"):
         assert unwanted not in about, unwanted
-    assert re.findall("<summary>(.*?)</summary>", about) == ["Corpus", "Model: options", "Options"]
+    assert ("replacement", "for below: 75<br>against above: 95") in lines
+    folds = re.findall("<summary>(.*?)</summary>", about)
+    assert folds == ["Corpus", "Model: options", "Limits", "Limits, each", "Options"]
 
 
 def test_what_is_no_result_is_refused(tmp_path: Path) -> None:

@@ -74,7 +74,8 @@ def _groups(key: str, value: Mapping[str, Any], whole: Mapping[str, Any]) -> lis
     found = [(key, fact_table(list(own.items())))] if own else []
     for inner, part in _told(value).items():
         if isinstance(part, Mapping) and part != whole.get(inner):
-            found.append((f"{key}: {inner}", fact_table(list(_told(part).items()))))
+            title = f"{key}, each" if inner == key else f"{key}: {inner}"
+            found.append((title, fact_table(list(_told(part).items()))))
     return found
 
 

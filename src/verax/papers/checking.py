@@ -103,7 +103,9 @@ class Checked(Shown):
         }
 
     def to_json(self) -> str:
-        return json.dumps(self.told(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return (
+            json.dumps(_rounded(self.told()), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        )
 
     def write(self, folder: str | Path) -> list[Path]:
         """README.md, claims.json and tables/*.csv: the same results give the same bytes."""
@@ -154,3 +156,12 @@ def check_paper(paper: Paper, folder: str | Path) -> Checked:
         return Checked(paper, results, PaperResults.open(folder / PROBES))
     except Missing:
         return Checked(paper, results)
+
+
+def _rounded(values: Any) -> Any:
+    """Values with twelve digits of each number: the last ones are the processor's, not ours."""
+    if isinstance(values, float):
+        return float(f"{values:.12g}")
+    if isinstance(values, Mapping):
+        return {name: _rounded(value) for name, value in values.items()}
+    return [_rounded(value) for value in values] if isinstance(values, list | tuple) else values

@@ -78,10 +78,12 @@ def models(results: PaperResults, projections: Collection[str] = PROJECTIONS) ->
         found.add((str(row["corpus"]), str(row["encoder"]), str(row["projection"]), lam))
     corpora, encoders = _order(found, 0, CORPORA), _order(found, 1, ENCODERS)
 
-    def place(one: tuple[str, str, str, float]) -> tuple[int, int, bool, float]:
+    def place(one: tuple[str, str, str, float]) -> tuple[int, int, bool, float, str]:
         corpus, encoder, projection, lam = one
         dense = projection == SOFTMAX
-        return corpora.index(corpus), encoders.index(encoder), not dense, 0 if dense else lam
+        where = corpora.index(corpus), encoders.index(encoder)
+        # sparsemax and sparsegen at λ = 0 are told apart, or the last digit of a sum is chance's
+        return *where, not dense, 0 if dense else lam, projection
 
     return [Model(*one) for one in sorted(found, key=place)]
 

@@ -87,10 +87,13 @@ def test_it_is_judged_by_its_own_limits_and_by_the_users(verdict: verax.Verdict)
     for limits, expected in (
         ({"for_above": low - 1e-9, "against_below": 0.0}, "for"),
         ({"for_above": 1.0, "against_below": high + 1e-9}, "against"),
-        ({"for_above": low, "against_below": high}, "open"),
+        ({"for_above": high, "against_below": low}, "open"),
     ):
         judged = verdict.judge({"version": "mine", "limits": {"opening": limits}})
         assert "opening" in judged.speaks(expected)
+    crossed = {"version": "mine", "limits": {"opening": {"for_above": 0.1, "against_below": 0.2}}}
+    with pytest.raises(verax.VeraxError, match=r"for_above is 0\.1 and against_below 0\.2"):
+        verdict.judge(crossed)
     with pytest.raises(verax.VeraxError, match="opening has no limit 'above'"):
         verdict.judge({"version": "mine", "limits": {"opening": {"above": 1}}})
 

@@ -80,7 +80,8 @@ def accuracy(model: ModelSummary) -> Number | None:
 def unlearned(model: ModelSummary) -> str:
     """That a model decides no better than by naming one class always; empty if it does better.
 
-    Without an interval only an accuracy that is no higher says so, and says that it may be.
+    Without an interval only an accuracy that is no higher says so, and says that it may be. So it
+    is over seeds: of few, Student's interval is too wide to doubt a model by.
     """
     right, share, by = accuracy(model), model.majority, "always naming the largest class"
     if math.isnan(share):
@@ -88,7 +89,8 @@ def unlearned(model: ModelSummary) -> str:
     if right is None or math.isnan(share):
         return ""
     better = right.value > 100 * share
-    if better and (right.is_above(100 * share) or not right.has_interval):
+    doubted = right.has_interval and right.over == DOCUMENTS and not right.is_above(100 * share)
+    if better and not doubted:
         return ""
     within = interval(right)
     shown = f"{numeral(right)}{f' ({within})' if within else ''}"

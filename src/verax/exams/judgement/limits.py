@@ -129,7 +129,18 @@ def _based(values: Any, where: str) -> LimitSet:
                 there = nearest(limit, known) if known else "it has none to set"
                 raise VeraxError(f"{where}: {exam} has no limit {limit!r}: {there}")
         merged[exam] = {**merged.get(exam, {}), **limits}
+        _refuse_crossed(merged[exam], f"{where}: {exam}")
     return LimitSet(own.version, own.provenance or f"based on {name}", merged)
+
+
+def _refuse_crossed(limits: Limits, where: str) -> None:
+    """An error for limits under which one number would be for and against at once."""
+    for high, low in (("for_above", "against_below"), ("against_above", "for_below")):
+        if high in limits and low in limits and limits[high] < limits[low]:
+            raise VeraxError(
+                f"{where}: {high} is {limits[high]:g} and {low} {limits[low]:g}: the first must "
+                "not be below the second"
+            )
 
 
 def _declared(exam: str, where: str) -> Limits:

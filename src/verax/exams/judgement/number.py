@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 DOCUMENTS, SEEDS = "documents", "seeds"
 """What intervals are over."""
+ENOUGH = 20
+"""Documents from which on an interval without width, of values that are all the same, says
+something of others."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,15 @@ class Number:
     def has_interval(self) -> bool:
         return not (math.isnan(self.low) or math.isnan(self.high))
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether its interval can be held against a limit: one there is, and not of chance."""
+        return self.has_interval and (self.high > self.low or self.n >= ENOUGH)
+
     def is_above(self, limit: float) -> bool:
         """Whether all of its interval is above a limit; never so without an interval."""
-        return self.has_interval and self.low > limit
+        return self.is_sure and self.low > limit
 
     def is_below(self, limit: float) -> bool:
         """Whether all of its interval is below a limit; never so without an interval."""
-        return self.has_interval and self.high < limit
+        return self.is_sure and self.high < limit

@@ -126,48 +126,48 @@ class Exam(ABC):
         """Name → tidy table: those of the builder."""
         return self.builder.tables()
 
-    @classmethod
+    @staticmethod
     @abstractmethod
-    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         """Every number over the tidy tables, made by `summary_frame` of cells with ids."""
 
-    @classmethod
-    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    @staticmethod
+    def document_values(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Values of single documents, by the id of the number that is their mean.
 
         What comparisons are made of; frames as `verax.exams.values.part` makes them.
         """
         yield from ()
 
-    @classmethod
-    def split_values(cls, tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    @staticmethod
+    def split_values(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
         """Numbers by id to which documents do not add up, for comparisons over seeds."""
         return {}
 
-    @classmethod
-    def better(cls, place: Place, pair: Pair) -> tuple[str, str]:
+    @staticmethod
+    def better(place: Place, pair: Pair) -> tuple[str, str]:
         """Which way a number is better between two groups of models, and why neither, if so."""
         return place.measure.better, ""
 
-    @classmethod
-    def label(cls, place: Place, classes: Classes = ()) -> str:
+    @staticmethod
+    def label(place: Place, classes: Classes = ()) -> str:
         """A number by a few words, among others of this exam."""
         row = place.table.title_of_row(place.row, classes)
         column = place.table.title_of_column(place.column)
         return f"{row}: {column}" if column else row
 
-    @classmethod
-    def counted_as(cls, place: Place) -> str:
+    @staticmethod
+    def counted_as(place: Place) -> str:
         """What a number counts as where measures are counted: alike for several of one kind."""
         return measure_id(place.table.id, place.row, place.column)
 
-    @classmethod
-    def is_compared(cls, place: Place, note: str) -> bool:
+    @staticmethod
+    def is_compared(place: Place, note: str) -> bool:
         """Whether a comparison shows a number; what says the same as another need not be."""
         return True
 
-    @classmethod
-    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
+    @staticmethod
+    def judge(model: ModelSummary, limits: Limits) -> Sequence[Judged]:
         """What the exam says of the attention, or of several subjects; nothing without an answer.
 
         `limits` are those of this exam, by name.

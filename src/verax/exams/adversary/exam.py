@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import pandas as pd
 import torch
 from torch import Tensor
 
 from verax.divergence import total_variation
 from verax.errors import VeraxError
-from verax.exams.adversary.comparing import counted_as, direction, label
-from verax.exams.adversary.judging import judge
+from verax.exams.adversary import comparing, judging, summary, values
 from verax.exams.adversary.measures import BEST, SEARCHED, TABLES, written
 from verax.exams.adversary.most_divergent import (
     MET,
@@ -24,14 +22,8 @@ from verax.exams.adversary.most_divergent import (
     most_divergent,
 )
 from verax.exams.adversary.search import Found, SearchOptions, search, search_through
-from verax.exams.adversary.summary import summarise
-from verax.exams.adversary.values import values
-from verax.exams.exam import Cost, Pair
+from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
-from verax.exams.judgement.limits import Limits
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import Judged
-from verax.exams.measures import Classes, Place
 from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
 from verax.models.counterfactual import permuted
@@ -107,6 +99,12 @@ class AdversaryExam(ItemExam):
     of_items = True
     decisions_table = "adversary_instances"
     decides_again = True
+    summarise = staticmethod(summary.summarise)
+    document_values = staticmethod(values.values)
+    better = staticmethod(comparing.direction)
+    label = staticmethod(comparing.label)
+    counted_as = staticmethod(comparing.counted_as)
+    judge = staticmethod(judging.judge)
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
@@ -180,33 +178,9 @@ class AdversaryExam(ItemExam):
         }
 
     @classmethod
-    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        return summarise(tables)
-
-    @classmethod
-    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        return values(tables)
-
-    @classmethod
-    def better(cls, place: Place, pair: Pair) -> tuple[str, str]:
-        return direction(place, pair)
-
-    @classmethod
-    def label(cls, place: Place, classes: Classes = ()) -> str:
-        return label(place, classes)
-
-    @classmethod
-    def counted_as(cls, place: Place) -> str:
-        return counted_as(place)
-
-    @classmethod
     def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
         """A search costs about ten times what the exact answer does."""
         return replace(cls.cost, token=10 * cls.cost.token) if options["search"] else cls.cost
-
-    @classmethod
-    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
-        return judge(model, limits)
 
 
 def _measures(found: Adversary, labels: Tensor) -> dict[str, Tensor]:

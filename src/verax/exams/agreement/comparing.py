@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from verax.exams.agreement.measures import ITSELF, ON_SUPPORT, pair
+from verax.exams.agreement.measures import ITSELF, ON_SUPPORT
+from verax.exams.agreement.measures import pair as row_of
 from verax.exams.exam import Pair, no_direction
 from verax.exams.measures import Classes, Place
 from verax.models.encoders import ENCODERS
@@ -10,10 +11,10 @@ from verax.models.encoders import ENCODERS
 ATTENTION_ITSELF = "attention itself, by arithmetic"
 ZEROS = "items without weight tie by arithmetic: see on support"
 SAME = "judged over all items"
-_DETACHED = (ITSELF, pair("inputs", "attention", "gradient-detached"))
+_DETACHED = (ITSELF, row_of("inputs", "attention", "gradient-detached"))
 
 
-def direction(place: Place, models: Pair) -> tuple[str, str]:
+def direction(place: Place, pair: Pair) -> tuple[str, str]:
     """Agreement of attention with others is judged, where arithmetic leaves something to judge.
 
     Where an item has no weight, rankings of items agree at zeros by arithmetic: only those on the
@@ -21,7 +22,7 @@ def direction(place: Place, models: Pair) -> tuple[str, str]:
     attention detached the gradient of an item is its weight times what all share.
     """
     on, first, _ = place.row.split(":")
-    known = [ENCODERS[name] for name in models.encoders if name in ENCODERS]
+    known = [ENCODERS[name] for name in pair.encoders if name in ENCODERS]
     itself = on == "items" or any(encoder.is_identity for encoder in known)
     # an item that is made of its own word alone has no part in another's either
     same = itself or any(encoder.reach == 0 for encoder in known)
@@ -29,9 +30,9 @@ def direction(place: Place, models: Pair) -> tuple[str, str]:
         return no_direction("")
     if place.row in _DETACHED and itself:
         return no_direction(ATTENTION_ITSELF)
-    if place.table is not ON_SUPPORT and same and not models.dense:
+    if place.table is not ON_SUPPORT and same and not pair.dense:
         return no_direction(ZEROS)
-    if place.table is ON_SUPPORT and (models.dense or not same):
+    if place.table is ON_SUPPORT and (pair.dense or not same):
         return no_direction(SAME)
     return place.measure.better, ""
 

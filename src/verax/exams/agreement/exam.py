@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import torch
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
-from verax.exams.agreement.comparing import direction, is_compared, label
-from verax.exams.agreement.judging import judge
+from verax.exams.agreement import comparing, judging, summary, values
 from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
-from verax.exams.agreement.summary import summarise
-from verax.exams.agreement.values import values
-from verax.exams.exam import Cost, Exam, Pair
-from verax.exams.judgement.limits import Limits
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import Judged
-from verax.exams.measures import Classes, Place
+from verax.exams.exam import Cost, Exam
 from verax.exams.own_importances import ask
 from verax.exams.reading import correct, labels_of
 from verax.exams.registry import register
@@ -79,6 +71,12 @@ class AgreementExam(Exam):
     cost = Cost(5e-6, 35e-6, 0.6e-6)
     of_items = True
     decisions_table = "agreement_instances"
+    summarise = staticmethod(summary.summarise)
+    document_values = staticmethod(values.values)
+    better = staticmethod(comparing.direction)
+    is_compared = staticmethod(comparing.is_compared)
+    label = staticmethod(comparing.label)
+    judge = staticmethod(judging.judge)
 
     def __init__(
         self,
@@ -164,30 +162,6 @@ class AgreementExam(Exam):
             found[on][name] = given.double()
         inputs = {name: sum_by_item(scores, trace) for name, scores in found["inputs"].items()}
         return {"inputs": inputs, "items": found["items"]}
-
-    @classmethod
-    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        return summarise(tables)
-
-    @classmethod
-    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        return values(tables)
-
-    @classmethod
-    def better(cls, place: Place, pair: Pair) -> tuple[str, str]:
-        return direction(place, pair)
-
-    @classmethod
-    def is_compared(cls, place: Place, note: str) -> bool:
-        return is_compared(place, note)
-
-    @classmethod
-    def label(cls, place: Place, classes: Classes = ()) -> str:
-        return label(place, classes)
-
-    @classmethod
-    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
-        return judge(model, limits)
 
 
 def pairs(names: Iterable[str]) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,17 +11,10 @@ import torch
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.exams.dispersion.comparing import label
+from verax.exams.dispersion import comparing, judging, summary, values
 from verax.exams.dispersion.entropy import normalised_entropy, support_size
-from verax.exams.dispersion.judging import judge
 from verax.exams.dispersion.measures import TABLES
-from verax.exams.dispersion.summary import summarise
-from verax.exams.dispersion.values import values
 from verax.exams.exam import Cost, Exam
-from verax.exams.judgement.limits import Limits
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import Judged
-from verax.exams.measures import Classes, Place
 from verax.exams.reading import correct, labels_of
 from verax.exams.registry import register
 from verax.importance import Importance, gradient, influences, names_of, score
@@ -86,6 +79,10 @@ class DispersionExam(Exam):
     charts = "verax.exams.dispersion.charts"
     cost = Cost(3e-6, 40e-6, 2.6e-6)
     decisions_table = "dispersion_instances"
+    summarise = staticmethod(summary.summarise)
+    document_values = staticmethod(values.values)
+    label = staticmethod(comparing.label)
+    judge = staticmethod(judging.judge)
 
     def __init__(
         self,
@@ -178,26 +175,10 @@ class DispersionExam(Exam):
         return tables
 
     @classmethod
-    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        return summarise(tables)
-
-    @classmethod
-    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        return values(tables)
-
-    @classmethod
-    def label(cls, place: Place, classes: Classes = ()) -> str:
-        return label(place, classes)
-
-    @classmethod
     def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
         """Influence is looked at for some positions of a document alone, if so many are asked."""
         positions = options["positions"] or length
         return replace(cls.cost, by_length=cls.cost.by_length * min(length, positions) / length)
-
-    @classmethod
-    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
-        return judge(model, limits)
 
 
 def spread(scores: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

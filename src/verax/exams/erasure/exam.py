@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
 import torch
 from torch import Tensor
 
-from verax.exams.erasure.comparing import direction, label
+from verax.exams.erasure import comparing, judging, summary, values
 from verax.exams.erasure.flips import checked_importance
-from verax.exams.erasure.judging import judge
 from verax.exams.erasure.measures import TABLES
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
-from verax.exams.erasure.summary import summarise
 from verax.exams.erasure.through_head import HeadStates
-from verax.exams.erasure.values import values
-from verax.exams.exam import Cost, Exam, Pair
-from verax.exams.judgement.limits import Limits
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import Judged
-from verax.exams.measures import Classes, Place
+from verax.exams.exam import Cost, Exam
 from verax.exams.own_importances import ask
 from verax.exams.reading import check_affine, check_finite, correct, labels_of
 from verax.exams.registry import register
@@ -74,6 +66,11 @@ class ErasureExam(Exam):
     cost = Cost(5e-6)
     of_items = True
     decisions_table = "erasure_instances"
+    summarise = staticmethod(summary.summarise)
+    document_values = staticmethod(values.values)
+    better = staticmethod(comparing.direction)
+    label = staticmethod(comparing.label)
+    judge = staticmethod(judging.judge)
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
@@ -189,23 +186,3 @@ class ErasureExam(Exam):
         never = minimal.size < 0
         measures = {n: m.double().masked_fill(never, torch.nan) for n, m in measures.items()}
         self.builder.add("erasure_minimal", trace.ids, measures, several)
-
-    @classmethod
-    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        return summarise(tables)
-
-    @classmethod
-    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        return values(tables)
-
-    @classmethod
-    def better(cls, place: Place, pair: Pair) -> tuple[str, str]:
-        return direction(place, pair)
-
-    @classmethod
-    def label(cls, place: Place, classes: Classes = ()) -> str:
-        return label(place, classes)
-
-    @classmethod
-    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
-        return judge(model, limits)

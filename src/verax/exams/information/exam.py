@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.vocabulary import Vocabulary
 from verax.exams.exam import Cost, Exam
+from verax.exams.information import judging, summary, values
 from verax.exams.information.clustering import cluster
-from verax.exams.information.judging import judge
 from verax.exams.information.measures import TABLES
 from verax.exams.information.mutual_information import (
     Shared,
@@ -25,11 +25,6 @@ from verax.exams.information.mutual_information import (
     shuffled_information,
 )
 from verax.exams.information.occurrences import WORDS_BY, Occurrences
-from verax.exams.information.summary import summarise
-from verax.exams.information.values import split_values
-from verax.exams.judgement.limits import Limits
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import Judged
 from verax.exams.registry import register
 from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
@@ -89,6 +84,9 @@ class InformationExam(Exam):
     tidy_tables = ("information", "information_words")
     charts = "verax.exams.information.charts"
     cost = Cost(0.0, 60e-6)
+    summarise = staticmethod(summary.summarise)
+    split_values = staticmethod(values.split_values)
+    judge = staticmethod(judging.judge)
 
     def __init__(
         self,
@@ -177,18 +175,6 @@ class InformationExam(Exam):
         }
         by_word = mutual_information(words, labels)
         return measures, _word_table(self.vocabulary, words, by_word, between, lengths)
-
-    @classmethod
-    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        return summarise(tables)
-
-    @classmethod
-    def split_values(cls, tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
-        return split_values(tables)
-
-    @classmethod
-    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
-        return judge(model, limits)
 
 
 def _same_vectors(embedding: Tensor, words: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import torch
 
 from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
-from verax.exams.judgement.limits import Limits
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import Judged
 from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
-from verax.exams.replacement.judging import judge
+from verax.exams.replacement import judging, summary, values
 from verax.exams.replacement.measures import TABLES
-from verax.exams.replacement.summary import summarise
-from verax.exams.replacement.values import values
 from verax.models.counterfactual import permuted, uniform
 from verax.models.head import decisions, probabilities
 from verax.options import option
@@ -62,6 +55,9 @@ class ReplacementExam(ItemExam):
     cost = Cost(3e-6)
     decisions_table = "replacement_instances"
     decides_again = True
+    summarise = staticmethod(summary.summarise)
+    document_values = staticmethod(values.values)
+    judge = staticmethod(judging.judge)
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
@@ -93,15 +89,3 @@ class ReplacementExam(ItemExam):
             "decision_differs": decided[0] != decisions(evidence.logits),
         }
         self.builder.add("replacement_instances", evidence.ids, measures, everyone)
-
-    @classmethod
-    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        return summarise(tables)
-
-    @classmethod
-    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        return values(tables)
-
-    @classmethod
-    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
-        return judge(model, limits)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -11,18 +10,11 @@ from torch import Tensor
 
 from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
-from verax.exams.judgement.limits import Limits
-from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import Judged
-from verax.exams.measures import Classes, Place
 from verax.exams.reading import check_finite, correct
 from verax.exams.registry import register
-from verax.exams.single_token.comparing import label
-from verax.exams.single_token.judging import judge
+from verax.exams.single_token import comparing, judging, summary, values
 from verax.exams.single_token.measures import TABLES
-from verax.exams.single_token.summary import summarise
 from verax.exams.single_token.tokens import Tokens
-from verax.exams.single_token.values import values
 from verax.models.head import decisions, probabilities
 from verax.options import option
 
@@ -63,6 +55,10 @@ class SingleTokenExam(ItemExam):
     cost = Cost(2e-6)
     of_items = True
     decisions_table = "single_token"
+    summarise = staticmethod(summary.summarise)
+    document_values = staticmethod(values.values)
+    label = staticmethod(comparing.label)
+    judge = staticmethod(judging.judge)
     _tokens: Tokens | None = None
 
     def look(self, evidence: ItemEvidence) -> None:
@@ -93,22 +89,6 @@ class SingleTokenExam(ItemExam):
         if self._tokens is not None:
             found["single_token_tokens"] = self._tokens.table()
         return found
-
-    @classmethod
-    def summarise(cls, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        return summarise(tables)
-
-    @classmethod
-    def document_values(cls, tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        return values(tables)
-
-    @classmethod
-    def label(cls, place: Place, classes: Classes = ()) -> str:
-        return label(place, classes)
-
-    @classmethod
-    def judge(cls, model: ModelSummary, limits: Limits) -> Sequence[Judged]:
-        return judge(model, limits)
 
 
 def alone(item_logits: Tensor, classes: Tensor) -> Tensor:

@@ -33,6 +33,22 @@ HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 ALPHA = 0.05
 
 
+class Label(str):
+    """What a comparison is called, and the corpus that it is of.
+
+    >>> label = Label("sst, bilstm", "sst")
+    >>> label, label.corpus
+    ('sst, bilstm', 'sst')
+    """
+
+    corpus: str
+
+    def __new__(cls, text: str, corpus: str) -> Label:
+        label = super().__new__(cls, text)
+        label.corpus = corpus
+        return label
+
+
 @dataclass(frozen=True)
 class Comparison:
     """A difference that a claim says is above zero.
@@ -47,6 +63,11 @@ class Comparison:
     p: float
     a: Number
     b: Number | None = None
+
+    @property
+    def corpus(self) -> str:
+        """The corpus it is of; all of its label, where that names nothing else."""
+        return self.label.corpus if isinstance(self.label, Label) else self.label
 
     @property
     def is_for(self) -> bool:

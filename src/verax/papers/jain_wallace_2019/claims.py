@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from verax.exams.adversary.measures import ALL, at_epsilon, epsilon_row, group_row
 from verax.papers.claims import Claim, Finding, all_of, by_comparisons
-from verax.papers.comparing import Comparison, above, below, larger
+from verax.papers.comparing import Comparison, Label, above, below, larger
 from verax.papers.jain_wallace_2019.models import (
     ATTENTION_GRADIENT,
     ATTENTION_LOO,
@@ -54,7 +54,7 @@ def gradients_agree_with_leave_one_out(results: PaperResults) -> Finding:
         for row, name in ((ATTENTION_GRADIENT, "gradients"), (ATTENTION_LOO, "leave-one-out")):
             own = model.find(results, "agreement", row, "tau")
             if best is not None and own is not None:
-                comparisons.append(larger(f"{model}: than attention with {name}", best, own))
+                comparisons.append(larger(model.label(f"than attention with {name}"), best, own))
     refuse_none(comparisons, "agreement, with gradients and leave-one-out, of a BiLSTM")
     between = span([c.a.value for c in comparisons])
     attention = span([c.b.value for c in comparisons if c.b is not None])
@@ -74,8 +74,8 @@ def agrees_better_without_context(results: PaperResults) -> Finding:
             alone = model.find(results, "agreement", row, "tau")
             context = other.find(results, "agreement", row, "tau")
             if alone is not None and context is not None:
-                label = f"{model.corpus}, {model.attention}: with {name}"
-                comparisons.append(larger(label, alone, context))
+                words = f"{model.corpus}, {model.attention}: with {name}"
+                comparisons.append(larger(Label(words, model.corpus), alone, context))
     refuse_none(comparisons, "agreement of an mlp and of a BiLSTM on the same corpus")
     contexts = span([c.b.value for c in comparisons if c.b is not None])
     why = (
@@ -94,8 +94,8 @@ def permuting_changes_little(results: PaperResults) -> Finding:
         for row in (ALL, *PEAKED):
             moved = model.find(results, "adversary.groups", row, MOVED)
             if moved is not None:
-                label = f"{model}: {group_words(row)}"
-                (every if row == ALL else peaked).append(below(label, moved, SMALL))
+                found = below(model.label(group_words(row)), moved, SMALL)
+                (every if row == ALL else peaked).append(found)
     refuse_none(every, "the adversary exam of a BiLSTM")
     why = (
         f"the mean change is {span([c.a.value for c in every])} over all documents, "
@@ -118,7 +118,7 @@ def most_have_another_attention(results: PaperResults) -> Finding:
     for model in measured(results, "bilstm"):
         share = model.find(results, "adversary", TOLERANCE, "far")
         if share is not None:
-            comparisons.append(above(str(model), share, MOST))
+            comparisons.append(above(model.label(), share, MOST))
     refuse_none(comparisons, "the adversary exam of a BiLSTM")
     why = (
         f"{span([c.a.value for c in comparisons], '.1f')}% of documents have an attention more "
@@ -134,7 +134,7 @@ def also_where_attention_is_peaked(results: PaperResults) -> Finding:
         for row in PEAKED:
             share = model.find(results, "adversary.groups", row, FAR_IN_GROUP)
             if share is not None:
-                comparisons.append(above(f"{model}: {group_words(row)}", share, MOST))
+                comparisons.append(above(model.label(group_words(row)), share, MOST))
     refuse_none(comparisons, "the adversary exam of a BiLSTM, with peaked attention somewhere")
     why = (
         f"of documents with half the weight or more on one word, "
@@ -151,7 +151,7 @@ def search_is_a_lower_bound(results: PaperResults) -> Finding:
         exact = model.find(results, "adversary", TOLERANCE, "jsd")
         searched = model.find(results, "adversary.search", TOLERANCE, "jsd")
         if exact is not None and searched is not None:
-            comparisons.append(larger(str(model), exact, searched))
+            comparisons.append(larger(model.label(), exact, searched))
     refuse_none(comparisons, "the adversary exam with search, of a BiLSTM")
     searched_span = span([c.b.value for c in comparisons if c.b is not None])
     why = (
@@ -167,7 +167,7 @@ def _weak(results: PaperResults, row: str, name: str) -> Finding:
     for model in measured(results, "bilstm"):
         tau = model.find(results, "agreement", row, "tau")
         if tau is not None:
-            comparisons.append(below(str(model), tau, WEAK))
+            comparisons.append(below(model.label(), tau, WEAK))
     refuse_none(comparisons, f"agreement with {name} of a BiLSTM")
     why = (
         f"the mean τ of attention with {name} is {span([c.a.value for c in comparisons])}; "
@@ -177,8 +177,8 @@ def _weak(results: PaperResults, row: str, name: str) -> Finding:
 
 
 def where(comparisons: Sequence[Comparison]) -> str:
-    """The corpora of comparisons whose labels begin with them."""
-    return ", ".join(dict.fromkeys(c.label.partition(",")[0] for c in comparisons))
+    """The corpora of comparisons, each once."""
+    return ", ".join(dict.fromkeys(c.corpus for c in comparisons))
 
 
 CLAIMS = (

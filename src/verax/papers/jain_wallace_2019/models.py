@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from verax.papers import published
+from verax.papers.comparing import Label
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
 
@@ -38,6 +39,10 @@ class Model(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.corpus}, {self.encoder}, {self.attention}"
+
+    def label(self, rest: str = "") -> Label:
+        """What a comparison of it is called."""
+        return Label(f"{self}: {rest}" if rest else str(self), self.corpus)
 
     def find(self, results: PaperResults, table: str, row: str, column: str) -> Number | None:
         """A number of its cells; None where there is none, or it has no value."""

@@ -1,29 +1,28 @@
-"""What comparisons of this paper say, in words. Their labels begin with a corpus and a colon."""
+"""What comparisons of this paper say, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from verax.papers import saying
-from verax.papers.comparing import Comparison
+from verax.papers.comparing import Comparison, Label
 from verax.papers.results import Missing
 
-_NAMES_END = ": "
 _FEW = 6
 
 
-def label(corpus: str, *rest: str) -> str:
+def label(corpus: str, *rest: str) -> Label:
     """What a comparison is called.
 
     >>> label("sst", "dot", "tying")
     'sst: dot, tying'
     """
-    return corpus + _NAMES_END + ", ".join(rest)
+    return Label(f"{corpus}: {', '.join(rest)}", corpus)
 
 
 def on(comparisons: Iterable[Comparison]) -> str:
     """The corpora that were compared, each once."""
-    names = dict.fromkeys(c.label.partition(_NAMES_END)[0] for c in comparisons)
+    names = dict.fromkeys(c.corpus for c in comparisons)
     return f"on {', '.join(names)}"
 
 

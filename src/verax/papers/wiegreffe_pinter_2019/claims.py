@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from verax.exams.adversary.measures import epsilon_row
 from verax.papers.claims import Claim, Finding, all_of, by_comparisons
-from verax.papers.comparing import Comparison, larger
+from verax.papers.comparing import Comparison, Label, larger
 from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
 from verax.papers.saying import refuse_none, tally
@@ -91,8 +91,8 @@ def divergence_costs_output(results: PaperResults) -> Finding:
             low = find(results, CURVE, lambda_row(along[0]), column, corpus)
             high = find(results, CURVE, lambda_row(along[-1]), column, corpus)
             if low is not None and high is not None:
-                label = f"{corpus}: λ {along[0]:g} to {along[-1]:g}, {measure}"
-                into.append(larger(label, high, low))
+                words = f"{corpus}: λ {along[0]:g} to {along[-1]:g}, {measure}"
+                into.append(larger(Label(words, corpus), high, low))
     refuse_none([*jsd, *tvd], "adversaries of two or more λ")
     why = (
         f"from the smallest λ to the largest JSD rises in {tally(jsd)} corpora"
@@ -174,7 +174,7 @@ def _ends(comparisons: Sequence[Comparison]) -> str:
     told = []
     for c in comparisons:
         high, low = _both(c)
-        told.append(f"{c.label.partition(':')[0]} {low.value:.3f} to {high.value:.3f}")
+        told.append(f"{c.corpus} {low.value:.3f} to {high.value:.3f}")
     return f" ({', '.join(told)})" if told else ""
 
 

@@ -14,6 +14,8 @@ import verax
 from verax.corpora import CorpusOptions
 from verax.corpora.keywords import CorpusKeywords, LoadKeywords, PlantedKeywords
 from verax.corpora.planted import Planted
+from verax.exams.keywords import ExamKeywords
+from verax.exams.registry import EXAMS
 from verax.models import ModelOptions
 from verax.models.keywords import ModelKeywords
 from verax.training import TrainingOptions
@@ -62,7 +64,17 @@ def test_functions_show_them(
     assert not any(p.kind is p.VAR_KEYWORD for p in shown.values())
 
 
-def test_compare_shows_all_but_what_exams_declare() -> None:
-    shown = inspect.signature(verax.compare).parameters
-    assert {"sample", "seed", "device", "max_tokens", "progress", "done"} <= set(shown)
-    assert get_type_hints(verax.compare)["options"] is Any
+def test_examine_and_compare_show_the_options_of_exams() -> None:
+    """Flat, and under the name of each exam of this package, of the types that exams declare."""
+    for function in (verax.examine, verax.compare):
+        assert get_type_hints(function)["options"] == typing.Unpack[ExamKeywords]
+        assert {"sample", "seed", "device", "max_tokens"} <= set(
+            inspect.signature(function).parameters
+        )
+    shown = get_type_hints(ExamKeywords)
+    built_in = {n: e for n, e in EXAMS.registered.items() if e.__module__.startswith("verax.")}
+    options = {f.name for e in built_in.values() for f in dataclasses.fields(e.options_class)}
+    assert set(shown) == {*built_in, *options}
+    for name, exam in built_in.items():
+        assert get_type_hints(shown[name]) == get_type_hints(exam.options_class)
+        assert get_type_hints(exam.options_class).items() <= shown.items()

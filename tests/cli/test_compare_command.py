@@ -64,28 +64,35 @@ def test_prints_every_exam_and_writes_every_number(capsys: pytest.CaptureFixture
     shown = lines(out)
     for name in expected.groups:
         assert sum(line.startswith(f"{name}: ") for line in shown) >= 2  # one when done
-    own = expected.values().query("measure == 'accuracy' and model == 'none1'")["value"].iloc[0]
+    own = (
+        expected.values()
+        .query("measure == 'decisions.accuracy' and model == 'none1'")["value"]
+        .iloc[0]
+    )
     assert f"grounding=none: none1, 15 documents, accuracy {own:.1f}%" in shown
     assert "grounding=none (the reference): 2 models, seeds 0, 1" in out
-    accuracy = table.loc["accuracy"]
+    accuracy = table.loc["decisions.accuracy"]
     half = (accuracy["high"] - accuracy["low"]) / 2
     assert (
         f"↑ accuracy {accuracy['reference_value']:.1f}% {accuracy['value']:.1f}% "
         f"{accuracy['difference'] + 0.0:+.1f} ±{half:.1f}"
     ) in " ".join(shown)
-    for title in ("decisions", "replacement: ", "single_token: "):
+    for title in ("Decisions", "Replacement: ", "Single token: "):
         assert any(line.startswith(title) for line in shown)
     for label in (
-        "↓ survives uniform",
-        "↑ tvd permuted",
-        "↓ Δ F1 uniform",
-        "↓ alone",
+        "↓ uniform: decisions that survive",
+        "↑ permuted, mean over draws: TVD",
+        "↓ uniform: Δ F1",
+        "↓ a token alone",
         "confidence",
     ):
         assert any(line.startswith(label) for line in shown), label
     assert "over seeds (Welch's)" in out
     wrong = expected.excluded().query("reason == 'wrong decision'")
-    assert not len(wrong) or "left out of alone; agreeing; confidence: wrong decision" in out
+    assert (
+        not len(wrong)
+        or "left out of a token alone; tokens that agree; confidence: wrong decision" in out
+    )
     assert shown[-2:] == ["saved in out", "to look at: out/report.html"]
     assert "grounding=residual" in Path("out/report.html").read_text(encoding="utf-8")
     kept = pd.read_parquet("out/table.parquet")
@@ -176,7 +183,7 @@ def test_no_line_is_wider_than_the_screen_and_no_name_is_cut(width: int) -> None
         (["a=none0", "residual0"], "residual0 has no name, others have"),
         (["=none0", "b=residual0"], "a model is called ''"),
         (["none0", "none0", "residual0"], "one model with one seed"),
-        (["none0", "residual0", "--exams", "fragilty"], "did you mean 'replacement'"),
+        (["none0", "residual0", "--exams", "replacment"], "did you mean 'replacement'"),
         (["none0", "residual0", "--exams", ","], "no exam given"),
         (["none0", "residual0", "--split", "dev"], "unknown split 'dev'"),
         (["none0", "residual0", "--sample", "0"], "option 'sample' is 0"),

@@ -57,7 +57,7 @@ def a_sweep(folder: str) -> None:
         {"lam": lam, "seed": 0, "id": i, "measure": m, "value": 0.5 + i / 9, "reason": None}
         for lam in (-1.0, 0.0, 0.5)
         for i in range(3)
-        for m in ("accuracy", "support_share")
+        for m in ("decisions.accuracy", "dispersion.documents.support_share")
     ]
     Sweep(pd.DataFrame(rows)).save(folder)
 

@@ -9,6 +9,7 @@ import pytest
 
 import verax
 from verax.cli import main
+from verax.exams.titles import measure_title
 from verax.results import REPORT
 
 
@@ -49,8 +50,8 @@ def test_a_comparison_shows_itself_in_a_notebook(saved: Path) -> None:
     shown = found._repr_html_()
     table = found.table().set_index("measure")
     for measure in table.index:
-        assert f"<bdi>{measure}</bdi>" in shown
-    survived = table.loc["replacement: survives uniform"]
+        assert f"<bdi>{measure_title(str(measure))}</bdi>" in shown
+    survived = table.loc["replacement.uniform.survival"]
     assert f"<td>{survived['value']:.1f}%</td>" in shown
     assert f"{survived['difference']:+.1f} (".replace("-", "−") in shown
 
@@ -72,7 +73,7 @@ def test_a_study_shows_its_configurations_over_seeds(
     assert "Intervals are over 2 seeds" in page
     assert re.search(r"<bdi>planted \(\d+ documents examined\)</bdi>", page)
     found = verax.open_study("s").summary()
-    own = found[(found["row"] == "uniform") & (found["column"] == "decisions that survive")]
+    own = found[(found["row"] == "uniform") & (found["column"] == "survival")]
     mean = own[own["projection"] == "softmax"]["value"].mean()
     assert f"{mean:.1f}%" in page
 

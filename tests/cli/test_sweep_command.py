@@ -11,6 +11,7 @@ from refused import refusal
 
 import verax
 from verax.cli import main
+from verax.exams.titles import measure_title
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -66,15 +67,19 @@ def test_prints_both_tables_and_writes_every_number(capsys: pytest.CaptureFixtur
     assert lines.index("-3 0 0.5") < lines.index("correlation with λ") < lines.index(heads)
     means = points.pivot(index="measure", columns="lam", values="mean")
     columns = ["tau", "spearman", "pearson", "pooled_tau", "support_tau"]
-    for measure in ("accuracy", "support_share", "entropy: gradient"):
+    for measure in (
+        "decisions.accuracy",
+        "dispersion.documents.support_share",
+        "dispersion.entropy.gradient.mean",
+    ):
         numbers = " ".join(f"{means.loc[measure, lam]:.3f}" for lam in (-3, 0, 0.5))
-        assert f"{measure} {numbers}" in lines
-    for measure in ("entropy: attention", "tau: inputs attention : gradient"):
+        assert f"{measure_title(measure)} {numbers}" in lines
+    for measure in ("dispersion.entropy.attention.mean", "agreement.inputs:attention:gradient.tau"):
         numbers = " ".join(
             "–" if pd.isna(moves.loc[measure, c]) else f"{moves.loc[measure, c]:.3f}"
             for c in columns
         )
-        assert f"{measure} {numbers}" in lines
+        assert f"{measure_title(measure)} {numbers}" in lines
     assert "over seeds" in out
     assert lines[-2:] == ["saved in out", "to look at: out/report.html"]
     assert "Along λ" in Path("out/report.html").read_text(encoding="utf-8")

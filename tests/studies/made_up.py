@@ -9,7 +9,7 @@ import numpy as np
 
 import verax
 from verax.exams.agreement.ranks import REASONS as NO_RANKS
-from verax.exams.dispersion.exam import REASONS as NO_SPREAD
+from verax.exams.dispersion.measures import REASONS as NO_SPREAD
 from verax.exams.tables import tidy
 
 

@@ -99,10 +99,10 @@ def test_every_model_is_the_one_that_is_trained_by_hand(
         guided = {"lr": 0.05, "epochs": 2, "metric": "accuracy", "patience": None, "device": "cpu"}
         for name, model in {
             "uniform": verax.train(corpus, seed=seed, projection="uniform", **told),
-            "mlp, uniform": verax.train(corpus, seed=seed, projection="uniform", **unencoded),
-            "mlp, own": verax.train(corpus, seed=seed, **unencoded),
-            "mlp, guided by base": train_guided(base, corpus, seed=seed, device="cpu"),
-            "mlp, guided by adversary": train_guided(chosen, corpus, seed=seed, **guided),
+            "mlp-uniform": verax.train(corpus, seed=seed, projection="uniform", **unencoded),
+            "mlp-own": verax.train(corpus, seed=seed, **unencoded),
+            "mlp-guided-by-base": train_guided(base, corpus, seed=seed, device="cpu"),
+            "mlp-guided-by-adversary": train_guided(chosen, corpus, seed=seed, **guided),
         }.items():
             expected["control", name, math.nan, seed] = model
     labels = ["kind", "name", "lam", "seed"]
@@ -206,7 +206,7 @@ def test_who_is_trained_is_told_before_and_what_is_kept_is_not(
     run_adversaries(base, corpus, [0.5], **settings)
     assert [(row["number"], row["total"]) for row in told] == [(n, 13) for n in range(4, 14)]
     assert told[0]["name"] == "uniform"
-    assert (told[-1]["name"], told[-1]["seed"]) == ("mlp, guided by adversary", 2)
+    assert (told[-1]["name"], told[-1]["seed"]) == ("mlp-guided-by-adversary", 2)
 
 
 def test_a_bare_study_of_another_split(base: Model, tmp_path: Path) -> None:
@@ -269,12 +269,12 @@ def test_a_hierarchical_base_has_no_guided_controls_and_says_so() -> None:
     assert table.index.tolist() == [
         "base",
         "uniform",
-        "mlp, uniform",
-        "mlp, own",
-        "mlp, guided by base",
-        "mlp, guided by adversary",
+        "mlp-uniform",
+        "mlp-own",
+        "mlp-guided-by-base",
+        "mlp-guided-by-adversary",
     ]
-    guided = table.loc[["mlp, guided by base", "mlp, guided by adversary"]]
+    guided = table.loc[["mlp-guided-by-base", "mlp-guided-by-adversary"]]
     assert set(guided["note"]) == {"the base attends sentences, and a guide attends words"}
     assert guided["f1"].isna().all()
     assert table["f1"].notna().sum() == 4

@@ -15,20 +15,16 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 import verax
+from verax.exams.agreement.comparing import ATTENTION_ITSELF, SAME, ZEROS
+from verax.exams.erasure.comparing import FEWER
+from verax.exams.exam import Pair
 from verax.exams.replacement.summary import replacements
 from verax.exams.tables import wide
 from verax.statistics import holm
 from verax.studies.comparison.differences import judge
-from verax.studies.comparison.directions import (
-    ATTENTION_ITSELF,
-    FEWER,
-    OTHER_ITEMS,
-    SAME,
-    ZEROS,
-    kind_of,
-)
+from verax.studies.comparison.directions import OTHER_ITEMS, direction_of
 
-TAU = "tau: inputs attention : gradient"
+TAU = "agreement.inputs:attention:gradient.tau"
 TINY: dict[str, Any] = {
     "embedding_size": 8,
     "hidden_size": 8,
@@ -77,13 +73,13 @@ def test_documents_that_both_have_are_paired() -> None:
     assert agreement[["n_reference", "n", "pairs"]].tolist() == [3, 3, 2]
     assert agreement[["group", "reference", "over"]].tolist() == ["other", "plain", "documents"]
     assert agreement[["exam", "unit", "better"]].tolist() == ["agreement", "number", "higher"]
-    accuracy = row(table, "accuracy")  # in percent, as in a verdict's summary
+    accuracy = row(table, "decisions.accuracy")  # in percent, as in a verdict's summary
     assert accuracy[["reference_value", "value", "difference"]].tolist() == [50, 75, 25]
     missing = found.excluded().set_index(["group", "measure"])
     assert missing.loc[("plain", TAU), ["reason", "documents"]].tolist() == ["second constant", 1]
     own = found.values().set_index(["group", "measure"])
     assert own.loc[("other", TAU), ["n", "excluded"]].tolist() == [3, 1]
-    assert own.loc[("other", "accuracy"), ["value", "unit"]].tolist() == [75, "percent"]
+    assert own.loc[("other", "decisions.accuracy"), ["value", "unit"]].tolist() == [75, "percent"]
 
 
 def test_seeds_on_both_sides_are_welchs() -> None:
@@ -103,7 +99,7 @@ def test_seeds_on_both_sides_are_welchs() -> None:
     assert own["difference"] == pytest.approx(own["value"] - own["reference_value"])
     assert own[["low", "high", "p"]].tolist() == pytest.approx([*ends, expected.pvalue])
     assert own[["over", "n_reference", "n", "pairs"]].tolist() == ["seeds", 3, 2, 0]
-    same = row(found.table(), "entropy: gradient")
+    same = row(found.table(), "dispersion.entropy.gradient.mean")
     assert same["p"] == 1
     assert math.isnan(same["low"])
     assert same["note"].startswith("both the same with every seed")
@@ -141,36 +137,36 @@ def test_holm_is_over_what_is_judged_between_two_groups() -> None:
         assert own.loc[own["better"] == "", "holm"].isna().all()
         assert (own.loc[own["better"] == "", "judged"] == "").all()
     assert row(table, TAU, "b")["judged"] == "better"
-    assert row(table, "accuracy", "b")["judged"] == "unclear"
+    assert row(table, "decisions.accuracy", "b")["judged"] == "unclear"
 
 
 def test_which_way_is_better() -> None:
     for measure, better in {
-        "accuracy": "higher",
-        "macro F1": "higher",
-        "erasure: fraction, attention": "lower",
-        "erasure: fraction, optimum": "",
-        "erasure: excess, attention": "lower",
-        "erasure: optimal, attention": "",
-        "erasure: optimal where part is enough, attention": "higher",
-        "erasure: delta_js, attention": "higher",
-        "F1": "higher",
-        "replacement: survives permuted": "lower",
-        "replacement: tvd uniform": "higher",
-        "replacement: Δ F1 uniform": "lower",
-        "single_token: alone (correct decisions)": "lower",
-        "single_token: agreeing (correct decisions)": "lower",
-        "single_token: pooled (correct decisions)": "lower",
-        "single_token: confidence (correct decisions)": "",
-        "information: sampled words": "",
-        "information: sampled words, kept": "higher",
-        "entropy: attention": "",
-        "support_share": "",
-        "tau: items attention : leave-one-out": "higher",
-        "tau: items gradient : leave-one-out": "",
-        "tau: inputs attention : gradient-detached": "higher",
+        "decisions.accuracy": "higher",
+        "decisions.macro_f1": "higher",
+        "erasure.fraction.attention.mean": "lower",
+        "erasure.fraction.optimum.mean": "",
+        "erasure.excess.attention.mean": "lower",
+        "erasure.excess.attention.optimal": "",
+        "erasure.excess.attention.optimal_in_part": "higher",
+        "erasure.delta_js.attention.mean": "higher",
+        "decisions.f1": "higher",
+        "replacement.permuted.survival": "lower",
+        "replacement.uniform.tvd": "higher",
+        "replacement.uniform.delta_f1": "lower",
+        "single_token.correct.mean_probability": "lower",
+        "single_token.correct.agreeing": "lower",
+        "single_token.correct.pooled_probability": "lower",
+        "single_token.correct.confidence": "",
+        "information.sampled.information": "",
+        "information.sampled.retained": "higher",
+        "dispersion.entropy.attention.mean": "",
+        "dispersion.documents.support_share": "",
+        "agreement.items:attention:leave-one-out.tau": "higher",
+        "agreement.items:gradient:leave-one-out.tau": "",
+        "agreement.inputs:attention:gradient-detached.tau": "higher",
     }.items():
-        assert kind_of(measure).better == better, measure
+        assert direction_of(measure).better == better, measure
 
 
 @pytest.mark.parametrize(("better", "said"), [("higher", "better"), ("lower", "worse"), ("", "")])
@@ -182,25 +178,35 @@ def test_judged_below_five_percent_after_correction(better: str, said: str) -> N
 
 def test_what_sparse_attention_need_not_erase_is_not_judged() -> None:
     for measure in ("fraction", "excess"):
-        name = f"erasure: {measure}, attention"
-        assert (kind_of(name, dense=False).better, kind_of(name, dense=False).note) == ("", FEWER)
-    optimal = kind_of("erasure: optimal where part is enough, attention", dense=False)
+        name = f"erasure.{measure}.attention.mean"
+        assert (
+            direction_of(name, Pair(dense=False)).better,
+            direction_of(name, Pair(dense=False)).note,
+        ) == ("", FEWER)
+    optimal = direction_of("erasure.excess.attention.optimal_in_part", Pair(dense=False))
     assert optimal.better == "higher"
 
 
 def test_what_holds_by_arithmetic_is_not_judged() -> None:
-    detached = "tau: items attention : gradient-detached"
-    assert (kind_of(detached).better, kind_of(detached).note) == ("", ATTENTION_ITSELF)
-    inputs = "tau: inputs attention : gradient-detached"
-    assert kind_of(inputs, encoders=["none", "conv"]).note == ATTENTION_ITSELF
-    items, support = (f"{start}: items attention : gradient" for start in ("tau", "tau on support"))
-    assert (kind_of(items).better, kind_of(support).note) == ("higher", SAME)
-    assert (kind_of(items, dense=False).note, kind_of(items, dense=False).better) == (ZEROS, "")
-    assert kind_of(support, dense=False).better == "higher"
-    assert kind_of(TAU, dense=False).better == "higher"  # of words, which zeros do not decide
+    detached = "agreement.items:attention:gradient-detached.tau"
+    assert (direction_of(detached).better, direction_of(detached).note) == ("", ATTENTION_ITSELF)
+    inputs = "agreement.inputs:attention:gradient-detached.tau"
+    assert direction_of(inputs, Pair(encoders=["none", "conv"])).note == ATTENTION_ITSELF
+    items, support = (
+        f"{table}.items:attention:gradient.tau" for table in ("agreement", "agreement.on_support")
+    )
+    assert (direction_of(items).better, direction_of(support).note) == ("higher", SAME)
+    assert (
+        direction_of(items, Pair(dense=False)).note,
+        direction_of(items, Pair(dense=False)).better,
+    ) == (ZEROS, "")
+    assert direction_of(support, Pair(dense=False)).better == "higher"
+    assert (
+        direction_of(TAU, Pair(dense=False)).better == "higher"
+    )  # of words, which zeros do not decide
     # an mlp turns what reaches a word, each in its own way, but lets nothing through to another
-    assert kind_of(inputs, encoders=["mlp"]).better == "higher"
-    assert kind_of(TAU, dense=False, encoders=["mlp"]).note == ZEROS
+    assert direction_of(inputs, Pair(encoders=["mlp"])).better == "higher"
+    assert direction_of(TAU, Pair(dense=False, encoders=["mlp"])).note == ZEROS
 
 
 # -- models
@@ -238,12 +244,12 @@ def test_differences_are_those_of_the_tables(
 
     many = {"ranking": "attention", "draw": 0}
     expected = {
-        "erasure: excess, attention": ("erasure_many", "excess", many, 1),
-        "erasure: fraction, attention": ("erasure_many", "fraction", many, 100),
-        "replacement: survives uniform": ("replacement", "survived", {"attention": "uniform"}, 100),
-        "replacement: tvd uniform": ("replacement", "tvd", {"attention": "uniform"}, 1),
-        "accuracy": ("erasure_instances", "correct", {}, 100),
-        "entropy: gradient": ("dispersion", "entropy", {"of": "gradient"}, 1),
+        "erasure.excess.attention.mean": ("erasure_many", "excess", many, 1),
+        "erasure.fraction.attention.mean": ("erasure_many", "fraction", many, 1),
+        "replacement.uniform.survival": ("replacement", "survived", {"attention": "uniform"}, 100),
+        "replacement.uniform.tvd": ("replacement", "tvd", {"attention": "uniform"}, 1),
+        "decisions.accuracy": ("erasure_instances", "correct", {}, 100),
+        "dispersion.entropy.gradient.mean": ("dispersion", "entropy", {"of": "gradient"}, 1),
     }
     for measure, (name, own, labels, scale) in expected.items():
         labels = {**labels, "draw": 0} if name == "replacement" else labels
@@ -256,8 +262,8 @@ def test_differences_are_those_of_the_tables(
         assert line[["low", "high"]].tolist() == pytest.approx([*ends]), measure
         assert line["p"] == pytest.approx(result.pvalue), measure
         assert line["reference_value"] == pytest.approx(left.mean())
-    summaries = [v.summary("excess")["optimal"]["attention"] for v in (a, b)]
-    assert row(table, "erasure: optimal, attention")[
+    summaries = [v.value("erasure.excess.attention.optimal") for v in (a, b)]
+    assert row(table, "erasure.excess.attention.optimal")[
         ["reference_value", "value"]
     ].tolist() == pytest.approx(summaries)
 
@@ -275,22 +281,20 @@ def test_f1_and_other_ratios_are_their_estimates(
     for model in pair.values():
         said = [model.classes.index(x) for x in model.predict(corpus.test.texts)["label"]]
         f1.append(100 * f1_score(labels, said))
-    line = row(table, "F1")
+    line = row(table, "decisions.f1")
     assert line[["reference_value", "value"]].tolist() == pytest.approx(f1)
     difference = scores[1]["trained"].score - scores[0]["trained"].score
     assert line[SIGNED].tolist() == pytest.approx([100 * x for x in difference.interval])
     fall = [s["uniform"].score - s["trained"].score for s in scores]
-    line = row(table, "replacement: Δ F1 uniform")
+    line = row(table, "replacement.uniform.delta_f1")
     assert line[SIGNED].tolist() == pytest.approx([100 * x for x in (fall[1] - fall[0]).interval])
     assert line["unit"] == "points"
-    pooled = [
-        v.summary("single_token").loc["correct decisions", "pooled over tokens"] for v in (a, b)
-    ]
-    line = row(table, "single_token: pooled (correct decisions)")
+    pooled = [v.value("single_token.correct.pooled_probability") for v in (a, b)]
+    line = row(table, "single_token.correct.pooled_probability")
     assert line[["reference_value", "value"]].tolist() == pytest.approx(pooled)
     assert line["difference"] == pytest.approx(pooled[1] - pooled[0])
-    kept = [v.summary("information").loc["frequent words", "kept"] for v in (a, b)]
-    line = row(table, "information: frequent words, kept")
+    kept = [v.value("information.frequent.retained") for v in (a, b)]
+    line = row(table, "information.frequent.retained")
     assert line[["reference_value", "value", "difference"]].tolist() == pytest.approx(
         [*kept, kept[1] - kept[0]]
     )
@@ -303,10 +307,10 @@ def test_information_over_seeds_has_an_interval(
     corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
 ) -> None:
     found = verax.compare(models, corpus, "information", clusters=20, max_words=30)
-    own = found.values().query("measure == 'information: frequent words, kept'")
+    own = found.values().query("measure == 'information.frequent.retained'")
     a, b = (own.loc[own["group"] == name, "value"] for name in models)
     ends = stats.ttest_ind(b, a, equal_var=False).confidence_interval(0.95)
-    line = row(found.table(), "information: frequent words, kept")
+    line = row(found.table(), "information.frequent.retained")
     assert line[["low", "high"]].tolist() == pytest.approx([*ends])
     assert line["over"] == "seeds"
     assert own["seed"].tolist() == [0, 1, 0, 1]
@@ -379,13 +383,13 @@ def test_other_vocabularies_and_sentences_can_be_compared(corpus: verax.Corpus) 
     table = found.table()
     attended = [models[0]["attended"] for models in found.manifest["groups"].values()]
     assert attended == ["words", "words", "sentences", "words"]
-    assert row(table, "accuracy", "sentences")["pairs"] == len(corpus.test)
-    assert row(table, "erasure: excess, attention", "sentences")["note"] == OTHER_ITEMS
+    assert row(table, "decisions.accuracy", "sentences")["pairs"] == len(corpus.test)
+    assert row(table, "erasure.excess.attention.mean", "sentences")["note"] == OTHER_ITEMS
     own = table[table["group"] == "sentences"]
     assert set(own.loc[own["better"] != "", "exam"]) == {"decisions", "replacement", "information"}
     for group, note, on_support in (("rare words", "", SAME), ("sparse", ZEROS, "")):
-        assert row(table, "tau: items attention : gradient", group)["note"] == note
-        line = row(table, "tau on support: items attention : gradient", group)
+        assert row(table, "agreement.items:attention:gradient.tau", group)["note"] == note
+        line = row(table, "agreement.on_support.items:attention:gradient.tau", group)
         assert line["note"] == on_support
     # words are the items of a model without encoder: these two are attention itself
     for on in ("items", "inputs"):
@@ -393,7 +397,7 @@ def test_other_vocabularies_and_sentences_can_be_compared(corpus: verax.Corpus) 
         few = {"items": "gradient-detached", "inputs": "gradient-detached"}
         line = row(
             verax.compare(model, corpus, "agreement", **few).table(),
-            f"tau: {on} attention : gradient-detached",
+            f"agreement.{on}:attention:gradient-detached.tau",
         )
         assert line[["reference_value", "value"]].tolist() == pytest.approx([1, 1])
         assert line[["judged", "note"]].tolist() == ["", ATTENTION_ITSELF]

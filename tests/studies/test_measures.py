@@ -13,9 +13,10 @@ from made_up import verdict_of
 import verax
 from verax.corpora.corpus import Corpus, Documents
 from verax.corpora.tokenising import Lexicon
+from verax.exams.document_values import document_values
 from verax.exams.tables import wide
 from verax.models import AttentionClassifier
-from verax.studies.measures import document_measures, measures_of
+from verax.studies.measures import measures_of
 
 Make = Callable[..., AttentionClassifier]
 
@@ -36,14 +37,14 @@ def test_every_measure_of_every_document() -> None:
     found = measures_of(verdict)
     assert found.columns.tolist() == ["id", "measure", "value", "reason"]
     expected = {
-        "accuracy": [1, 0, 1],
-        "support": [1, 2, 4],
-        "support_share": [0.1, 0.2, 0.4],
-        "entropy: attention": [0.4, nan, 0.2],
-        "entropy: gradient": [0.8, nan, 0.4],
-        "entropy: influence (norm)": [0.9, 0.7, nan],
-        "tau: inputs attention : gradient": [0.1, 0.3, nan],
-        "tau on support: inputs attention : gradient": [-0.1, -0.3, nan],
+        "decisions.accuracy": [1, 0, 1],
+        "dispersion.documents.support": [1, 2, 4],
+        "dispersion.documents.support_share": [0.1, 0.2, 0.4],
+        "agreement.inputs:attention:gradient.tau": [0.1, 0.3, nan],
+        "agreement.on_support.inputs:attention:gradient.tau": [-0.1, -0.3, nan],
+        "dispersion.entropy.attention.mean": [0.4, nan, 0.2],
+        "dispersion.entropy.gradient.mean": [0.8, nan, 0.4],
+        "dispersion.entropy.influence@norm.mean": [0.9, 0.7, nan],
     }
     assert list(dict.fromkeys(found["measure"])) == list(expected)
     for measure, values in expected.items():
@@ -56,25 +57,31 @@ def test_a_value_or_a_reason() -> None:
     nan = math.nan
     found = measures_of(verdict_of([0.8, nan], [nan, 0.3], influence=[nan, 0.5]))
     assert (found["value"].isna() == found["reason"].notna()).all()
-    assert column(found, "entropy: gradient")["reason"][1] == "all zero"
-    assert column(found, "tau: inputs attention : gradient")["reason"][0] == "second constant"
-    assert column(found, "entropy: influence (norm)")["reason"][0] == "all zero"
+    assert column(found, "dispersion.entropy.gradient.mean")["reason"][1] == "all zero"
+    assert (
+        column(found, "agreement.inputs:attention:gradient.tau")["reason"][0] == "second constant"
+    )
+    assert column(found, "dispersion.entropy.influence@norm.mean")["reason"][0] == "all zero"
 
 
 def test_one_exam_is_enough() -> None:
     verdict = verdict_of([0.8, 0.6], [0.1, 0.2])
-    for exam, start in (("agreement", "tau"), ("dispersion", "entropy")):
+    for exam, start in (("agreement", "agreement."), ("dispersion", "dispersion.entropy.")):
         tables = {name: t for name, t in verdict.tables.items() if name.startswith(exam)}
         found = measures_of(verax.Verdict(tables, {"exams": [exam]}))
         names = list(dict.fromkeys(found["measure"]))
-        assert names[:3] == ["accuracy", "support", "support_share"]
+        assert names[:3] == [
+            "decisions.accuracy",
+            "dispersion.documents.support",
+            "dispersion.documents.support_share",
+        ]
         assert all(name.startswith(start) for name in names[3:])
         assert len(names) > 3
 
 
 def test_no_labels_means_no_accuracy() -> None:
     found = measures_of(verdict_of([0.8, 0.6], [0.1, 0.2], correct=[math.nan, math.nan]))
-    assert "accuracy" not in set(found["measure"])
+    assert "decisions.accuracy" not in set(found["measure"])
 
 
 def test_an_exam_without_measures_is_told() -> None:
@@ -92,18 +99,20 @@ def test_of_a_model_they_are_the_tables_numbers(make_model: Make, planted: verax
     found = measures_of(verdict)
     tables = verdict.tables
     instances = wide(tables["dispersion_instances"])
-    assert column(found, "accuracy")["value"].tolist() == instances["correct"].tolist()
+    assert column(found, "decisions.accuracy")["value"].tolist() == instances["correct"].tolist()
     for of, table in tables["dispersion"].groupby("of", observed=True):
         own = wide(table.drop(columns="of"))["entropy"]
-        assert column(found, f"entropy: {of}")["value"].equals(own.rename("value"))
+        assert column(found, f"dispersion.entropy.{of}.mean")["value"].equals(own.rename("value"))
     for kind, table in tables["dispersion_influence"].groupby("kind", observed=True):
         own = wide(table.drop(columns="kind"))["entropy"]
-        assert column(found, f"entropy: influence ({kind})")["value"].equals(own.rename("value"))
+        name = f"dispersion.entropy.influence@{kind}.mean"
+        assert column(found, name)["value"].equals(own.rename("value"))
     labels = ["on", "first", "second", "over"]
     for (on, first, second, over), table in tables["agreement"].groupby(labels, observed=True):
         own = wide(table.drop(columns=labels))["kendall"].rename("value")
-        start = "tau" if over == "all" else "tau on support"
-        assert column(found, f"{start}: {on} {first} : {second}")["value"].equals(own)
+        table_id = "agreement" if over == "all" else "agreement.on_support"
+        name = f"{table_id}.{on}:{first}:{second}.tau"
+        assert column(found, name)["value"].equals(own)
     assert len(found) == found["measure"].nunique() * len(planted.test)
 
 
@@ -116,9 +125,15 @@ def test_one_word_is_the_reason_where_it_is_the_reason(make_model: Make) -> None
     found = measures_of(verax.examine(model, corpus, ["agreement", "dispersion"]))
     missing = found[found["value"].isna()]
     assert set(missing["id"]) == {1}
-    for measure in ("entropy: gradient", "entropy: attention", "tau: items attention : gradient"):
+    for measure in (
+        "dispersion.entropy.gradient.mean",
+        "dispersion.entropy.attention.mean",
+        "agreement.items:attention:gradient.tau",
+    ):
         assert column(missing, measure)["reason"].tolist() == ["one position"]
-    assert column(missing, "entropy: influence (norm)")["reason"].tolist() == ["one position"]
+    assert column(missing, "dispersion.entropy.influence@norm.mean")["reason"].tolist() == [
+        "one position"
+    ]
 
 
 # -- the other exams
@@ -134,85 +149,81 @@ def test_every_exam_has_measures_of_its_own(
     trained: AttentionClassifier, planted: verax.Corpus
 ) -> None:
     verdict = verax.examine(trained, planted, clusters=20, max_words=30)
-    found = document_measures(verdict)
+    found = document_values(verdict)
     names = list(dict.fromkeys(found["measure"]))
     assert len(found) == len(names) * len(planted.test)
     assert (found["value"].isna() == found["reason"].notna()).all()
-    assert [n for n in names if not n.startswith(("tau", "entropy"))] == [
-        "accuracy",
-        "support",
-        "support_share",
-        "erasure: fraction, attention",
-        "erasure: fraction, optimum",
-        "erasure: excess, attention",
-        "erasure: optimal, attention",
-        "erasure: optimal where part is enough, attention",
-        "erasure: delta_js, attention",
-        "replacement: survives uniform",
-        "replacement: survives permuted",
-        "replacement: tvd uniform",
-        "replacement: tvd permuted",
-        "single_token: alone (correct decisions)",
-        "single_token: agreeing (correct decisions)",
-        "single_token: confidence (correct decisions)",
+    others = ("agreement.", "dispersion.entropy.")
+    assert [n for n in names if not n.startswith(others)] == [
+        "decisions.accuracy",
+        "dispersion.documents.support",
+        "dispersion.documents.support_share",
+        "erasure.fraction.attention.mean",
+        "erasure.fraction.optimum.mean",
+        "erasure.excess.attention.mean",
+        "erasure.excess.attention.optimal",
+        "erasure.excess.attention.optimal_in_part",
+        "erasure.delta_js.attention.mean",
+        "replacement.uniform.survival",
+        "replacement.permuted.survival",
+        "replacement.uniform.tvd",
+        "replacement.permuted.tvd",
+        "decisions.f1",
+        "replacement.uniform.delta_f1",
+        "replacement.permuted.delta_f1",
+        "single_token.correct.mean_probability",
+        "single_token.correct.agreeing",
+        "single_token.correct.confidence",
+        "single_token.correct.pooled_probability",
         *(
-            f"adversary: {what}, ε {epsilon}"
+            f"adversary.epsilon={epsilon}.{what}"
             for epsilon in ("0.01", "0.05", "0.1", "0.25", "0.5")
-            for what in ("jsd", "held")
+            for what in ("jsd", "constraint_cost")
         ),
-        "adversary: permuted",
+        "adversary.groups.all.permuted_change",
     ]
     means = found.groupby("measure")["value"].mean()
-    summary = {name: verdict.summary(name) for name in ("excess", "fraction", "delta_js")}
-    fraction = summary["fraction"]["mean"]
-    assert means["erasure: fraction, attention"] == pytest.approx(fraction["attention"])
-    assert means["erasure: fraction, optimum"] == pytest.approx(fraction["optimum"])
-    assert means["erasure: delta_js, attention"] == pytest.approx(
-        summary["delta_js"].loc["attention", "mean"]
-    )
-    excess = summary["excess"].loc["attention"]
-    assert means["erasure: excess, attention"] == pytest.approx(excess["mean"])
-    assert 100 * means["erasure: optimal, attention"] == pytest.approx(excess["optimal"])
-    part = means["erasure: optimal where part is enough, attention"]
-    assert 100 * part == pytest.approx(excess["optimal where part is enough"], nan_ok=True)
-    replacement = verdict.summary("replacement")
-    for kind, shown in (("uniform", "uniform"), ("permuted", "permuted (10 draws)")):
-        survives = replacement.loc[shown, "decisions that survive"]
-        assert 100 * means[f"replacement: survives {kind}"] == pytest.approx(survives)
-        assert means[f"replacement: tvd {kind}"] == pytest.approx(replacement.loc[shown, "TVD"])
-    single_token = verdict.summary("single_token").loc["correct decisions"]
-    assert means["single_token: alone (correct decisions)"] == pytest.approx(
-        single_token["a token alone"]
-    )
-    assert means["single_token: confidence (correct decisions)"] == pytest.approx(
-        single_token["confidence"]
-    )
-    share = 100 * means["single_token: agreeing (correct decisions)"]
-    assert share == pytest.approx(single_token["tokens that agree"])
+    for measure, scale in {
+        "erasure.fraction.attention.mean": 1,
+        "erasure.fraction.optimum.mean": 1,
+        "erasure.delta_js.attention.mean": 1,
+        "erasure.excess.attention.mean": 1,
+        "erasure.excess.attention.optimal": 100,
+        "erasure.excess.attention.optimal_in_part": 100,
+        "replacement.uniform.survival": 100,
+        "replacement.permuted.survival": 100,
+        "replacement.uniform.tvd": 1,
+        "replacement.permuted.tvd": 1,
+        "single_token.correct.mean_probability": 1,
+        "single_token.correct.confidence": 1,
+        "single_token.correct.agreeing": 100,
+    }.items():
+        number = verdict.value(measure)
+        assert scale * means[measure] == pytest.approx(number, nan_ok=True), measure
 
 
 def test_a_decision_that_is_wrong_or_never_flips_is_left_out(
     trained: AttentionClassifier, planted: verax.Corpus
 ) -> None:
     verdict = verax.examine(trained, planted, ["erasure", "single_token"])
-    found = document_measures(verdict)
+    found = document_values(verdict)
     correct = wide(verdict.tables["single_token"])["correct"]
-    alone = column(found, "single_token: alone (correct decisions)")
+    alone = column(found, "single_token.correct.mean_probability")
     assert set(alone["reason"].dropna()) == {"wrong decision"}
     assert alone["value"].notna().tolist() == (correct == 1).tolist()
     least = wide(verdict.tables["erasure_minimal"])["size"]
-    optimal = column(found, "erasure: optimal, attention")
+    optimal = column(found, "erasure.excess.attention.optimal")
     assert optimal["value"].notna().tolist() == least.notna().tolist()
     assert set(optimal["reason"].dropna()) <= {"no erasure flips it"}
     everything = wide(verdict.tables["erasure_minimal"])["everything"] == 1
-    part = column(found, "erasure: optimal where part is enough, attention")
+    part = column(found, "erasure.excess.attention.optimal_in_part")
     assert part["value"].notna().tolist() == (least.notna() & ~everything).tolist()
     told = "flips only when all weight is erased"
     assert (part["reason"] == told).tolist() == (least.notna() & everything).tolist()
     # what something flips, but attention does not, counts against attention
-    never = column(found, "erasure: fraction, attention")["value"].isna() & least.notna()
+    never = column(found, "erasure.fraction.attention.mean")["value"].isna() & least.notna()
     assert (optimal.loc[never, "value"] == 0).all()
-    assert column(found, "accuracy")["value"].tolist() == correct.tolist()
+    assert column(found, "decisions.accuracy")["value"].tolist() == correct.tolist()
 
 
 def test_documents_of_one_item_are_left_out_of_erasure(make_model: Make) -> None:
@@ -220,7 +231,7 @@ def test_documents_of_one_item_are_left_out_of_erasure(make_model: Make) -> None
     for texts in (["w1 w2 w3", "w4"], ["w4", "w5"]):
         split = Documents(texts, np.zeros(2, np.int64), np.arange(2), model.tokeniser, Lexicon())
         corpus = Corpus("two", model.classes, split, split, split)
-        found = document_measures(verax.examine(model, corpus, "erasure"))
+        found = document_values(verax.examine(model, corpus, "erasure"))
         erasure = found[found["measure"].str.startswith("erasure")]
         for number, text in enumerate(texts):
             own = erasure[erasure["id"] == number]
@@ -230,7 +241,7 @@ def test_documents_of_one_item_are_left_out_of_erasure(make_model: Make) -> None
 
 
 def test_a_verdict_without_measures_has_none() -> None:
-    assert document_measures(verax.Verdict({})).columns.tolist() == [
+    assert document_values(verax.Verdict({})).columns.tolist() == [
         "id",
         "measure",
         "value",

@@ -22,7 +22,7 @@ from verax.studies.measures import measures_of
 from verax.studies.running.runner import Runner
 from verax.studies.store import Store
 
-ENTROPY, TAU = "entropy: gradient", "tau: inputs attention : gradient"
+ENTROPY, TAU = "dispersion.entropy.gradient.mean", "agreement.inputs:attention:gradient.tau"
 TINY: dict[str, Any] = {
     "encoder": "none",
     "embedding_size": 8,
@@ -69,7 +69,7 @@ def test_points_of_one_seed_are_over_documents() -> None:
         assert found["excluded: all zero"] == excluded
         assert row(points, TAU, lam)["excluded: second constant"] == excluded
         assert row(points, TAU, lam)["excluded: all zero"] == 0
-    assert row(points, "support_share", 0)["mean"] == pytest.approx(0.6)
+    assert row(points, "dispersion.documents.support_share", 0)["mean"] == pytest.approx(0.6)
 
 
 def test_points_of_several_seeds_are_over_seeds() -> None:
@@ -109,9 +109,11 @@ def test_correlations_by_hand() -> None:
     assert agreement["tau"] == pytest.approx(1 / 3)
     assert agreement["spearman"] == pytest.approx(0.5)
     assert agreement["support_tau"] == pytest.approx(-1 / 3)
-    share = row(found, "support_share")
+    share = row(found, "dispersion.documents.support_share")
     assert share[["tau", "support_tau"]].tolist() == [-1, 1]
-    assert row(found, "accuracy")[["tau", "pearson", "pooled_tau"]].isna().all()  # constant
+    assert (
+        row(found, "decisions.accuracy")[["tau", "pearson", "pooled_tau"]].isna().all()
+    )  # constant
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -206,7 +208,11 @@ def test_every_point_is_a_model_trained_and_examined(swept: Sweep, corpus: verax
             parts.append(measures_of(verdict).assign(lam=lam, seed=seed))
     expected = pd.concat(parts, ignore_index=True)[swept.instances.columns]
     pd.testing.assert_frame_equal(swept.instances, expected)
-    share = swept.points().query("measure == 'support_share'").set_index("lam")["mean"]
+    share = (
+        swept.points()
+        .query("measure == 'dispersion.documents.support_share'")
+        .set_index("lam")["mean"]
+    )
     assert share[-1.0] > share[0.5]
     manifest = swept.manifest
     assert (manifest["lams"], manifest["seeds"], manifest["points"]) == ([-1.0, 0.5], [0, 3], 4)
@@ -237,19 +243,19 @@ def test_options_reach_whom_they_are_for(corpus: verax.Corpus) -> None:
     assert verdict.manifest["model"]["options"]["projection"] == "sparsegen"
     assert found.manifest["sample"] == 4
     assert set(found.instances["measure"]) == {
-        "accuracy",
-        "support",
-        "support_share",
-        "entropy: attention",
-        "entropy: gradient-detached",
-        "entropy: influence (frobenius)",
+        "decisions.accuracy",
+        "dispersion.documents.support",
+        "dispersion.documents.support_share",
+        "dispersion.entropy.attention.mean",
+        "dispersion.entropy.gradient-detached.mean",
+        "dispersion.entropy.influence@frobenius.mean",
     }
 
 
 def test_a_lam_or_seed_named_twice_is_one(corpus: verax.Corpus) -> None:
     found = verax.sweep(corpus, [0, 0.0], [1, 1], exams="agreement", inputs="gradient", **TINY)
     assert found.manifest["points"] == 1
-    assert row(found.points(), "accuracy")["n"] == len(corpus.test)
+    assert row(found.points(), "decisions.accuracy")["n"] == len(corpus.test)
 
 
 def test_what_was_kept_is_not_done_again(
@@ -473,7 +479,16 @@ def test_each_lam_is_held_against_another_document_by_document() -> None:
         for seed in (1, 2):
             for document, value in enumerate((0.1, 0.5, 0.7, np.nan)):
                 noise = (seed - 1.5) * 0.02
-                rows.append((lam, seed, document, "entropy: gradient", value + shift + noise, None))
+                rows.append(
+                    (
+                        lam,
+                        seed,
+                        document,
+                        "dispersion.entropy.gradient.mean",
+                        value + shift + noise,
+                        None,
+                    )
+                )
     columns = ["lam", "seed", "id", "measure", "value", "reason"]
     found = Sweep(pd.DataFrame(rows, columns=columns)).against(0.0, test="permutation")
     assert found["lam"].tolist() == [0.5, 0.9]
@@ -487,7 +502,7 @@ def test_each_lam_is_held_against_another_document_by_document() -> None:
 
 def test_a_lam_that_is_not_there_is_told() -> None:
     columns = ["lam", "seed", "id", "measure", "value", "reason"]
-    sweep = Sweep(pd.DataFrame([(0.5, 0, 1, "accuracy", 1.0, None)], columns=columns))
+    sweep = Sweep(pd.DataFrame([(0.5, 0, 1, "decisions.accuracy", 1.0, None)], columns=columns))
     with pytest.raises(verax.VeraxError, match=r"no λ of 0 in this sweep: it has 0\.5"):
         sweep.against(0.0)
 

@@ -128,4 +128,4 @@ def _show_controls(controls: pd.DataFrame, score: str) -> None:
     )
     screen.print(table(["", score, "accuracy", "JSD", "TVD"], rows))
     for name, note in controls.loc[controls["note"] != "", ["name", "note"]].to_numpy():
-        screen.print(f"left out: {name}; {note}", style="dim", markup=False)
+        screen.print(f"left out: {control_title(str(name))}; {note}", style="dim", markup=False)

@@ -103,7 +103,8 @@ def run_sweep(
     found = sweep_of(verdicts)
     manifest = {**found.manifest, "split": split, "sample": sample, "exams": exams}
     manifest["corpus"] = {k: v for k, v in corpus.config.items() if v is not None}
-    manifest["options"] = {**dict(sorted(trained.items())), **by_exam}
+    asked = {name: own for name, own in by_exam.items() if own}
+    manifest["options"] = {**dict(sorted(trained.items())), **asked}
     return Sweep(found.instances, manifest)
 
 

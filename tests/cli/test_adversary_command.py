@@ -13,6 +13,7 @@ from refused import refusal
 import verax
 from verax.cli import main
 from verax.studies import load_adversaries
+from verax.studies.adversaries.recipes import control_title
 
 MAKING = "verax.studies.adversaries.making"
 QUICK = ["--epochs", "2", "--device", "cpu"]
@@ -98,7 +99,7 @@ def test_prints_every_part_and_writes_every_number(
     assert any(line.startswith(f"{words} {yard['mean']:.3f} [") for line in lines)
     assert any(line.startswith(f"λ {found.chosen().lam:g} against it: JSD ") for line in lines)
     for name, row in scores.iterrows():
-        start = f"{name} {percent(row['f1'])} {percent(row['accuracy'])} "
+        start = f"{control_title(str(name))} {percent(row['f1'])} {percent(row['accuracy'])} "
         assert any(line.startswith(start) for line in lines)
     assert "95% intervals, over seeds" in out
     assert lines[-2:] == ["saved in out/", "to look at: out/report.html"]

@@ -79,7 +79,8 @@ def test_gradients_are_those_of_the_model_written_out(
     share = probabilities(model.head(pool(weights, items))).amax(-1).sum()
     inputs, of_items = torch.autograd.grad(share, (embedded, items))
     found = gradients(model, model.trace(batch), through)
-    torch.testing.assert_close(found["inputs"].float(), inputs, rtol=1e-4, atol=1e-8)
+    # single precision: processors differ in the last digit of what is near zero
+    torch.testing.assert_close(found["inputs"].float(), inputs, rtol=1e-4, atol=1e-7)
     torch.testing.assert_close(found["items"].float(), of_items, rtol=1e-4, atol=1e-7)
 
 

@@ -164,3 +164,22 @@ def test_a_study_runs_it_in_processes_of_its_own_and_estimates_it(
     assert results.cells["erasure.draws"].tolist() == [2]
     (name,) = results.judgements()
     assert "opening" in [row.exam for row in results.judgements()[name].rows]
+
+
+def test_a_package_that_does_not_import_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = tmp_path / "broken-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[verax.exams]\nbroken = broken_exam\n")
+    (tmp_path / "broken_exam.py").write_text("raise OSError('no such\\nfile')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    entry_points_of.cache_clear()
+    try:
+        assert main(["exams"]) == 2
+    finally:
+        monkeypatch.undo()
+        entry_points_of.cache_clear()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("verax: cannot import 'broken' of verax.exams from broken")

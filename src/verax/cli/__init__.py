@@ -41,12 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0, or what the command returns (1 where part of a study failed, 3 where --fail-on says so); 2
     for bad input; 130 when interrupted.
     """
-    parser = Parser(prog="verax", description="Puts attention on the witness stand.")
-    parser.add_argument("--version", action="version", version=f"verax {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", parser_class=Parser)
-    for command in COMMANDS:
-        command.add(verbs)
     try:
+        parser = _parser()  # options of exams are flags: a package that has one may fail to import
         given = parser.parse(sys.argv[1:] if arguments is None else list(arguments))
         if given.verb is None:
             parser.print_help()
@@ -67,3 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the reader has gone (`verax corpora | head`); keep Python from complaining at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="verax", description="Puts attention on the witness stand.")
+    parser.add_argument("--version", action="version", version=f"verax {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", parser_class=Parser)
+    for command in COMMANDS:
+        command.add(verbs)
+    return parser

@@ -13,13 +13,14 @@ import pytest
 
 import verax
 from verax.cli import main
+from verax.exams.registry import EXAMS
 from verax.importance import IMPORTANCES
 from verax.models.encoders import ENCODERS
 from verax.models.projections import PROJECTIONS
 from verax.plugins import Registry
 
 ROOT = Path(__file__).parent.parent
-REGISTRIES: tuple[Registry[Any], ...] = (ENCODERS, PROJECTIONS, IMPORTANCES)
+REGISTRIES: tuple[Registry[Any], ...] = (ENCODERS, PROJECTIONS, IMPORTANCES, EXAMS)
 PAGES = ["README.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
 
 

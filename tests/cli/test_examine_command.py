@@ -83,7 +83,7 @@ def test_a_file_is_read_as_the_model_reads(folder: str, tmp_path: Path) -> None:
         (["--draws", "many"], "option 'draws' is 'many'"),
         (["--max-tokens", "0"], "option 'max_tokens' is 0"),
         (["--seed", "-1"], "option 'seed' is -1"),
-        (["--limits", "2026-10"], "no limits '2026-10'"),
+        (["--limits", "2026-10"], "no version of that name"),
         (["--fail-on", "against"], "--fail-on without --limits"),
         (["--fail-on", "all", "--limits", "2026-11"], "'all'"),
     ],

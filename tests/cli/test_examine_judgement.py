@@ -46,8 +46,8 @@ def test_ten_lines_that_end_with_the_answer(
     for line, row in zip(shown, judgement.judged, strict=True):
         assert EXAMS[row.exam].title in line
         assert f" {row.verdict} " in line
-        assert line.endswith(row.label)
-    assert any("not judged: Dispersion, Information" in line for line in lines)
+        assert line.endswith(f"{row.label} [{row.reason}]" if row.reason else row.label)
+    assert any("not applicable: Dispersion, Information" in line for line in lines)
     assert any(line.endswith("limits 2026-11") and "accuracy" in line for line in lines)
     assert str(verax.examine(folder, planted)) == "\n".join(
         line for line in lines[1:] if "--full" not in line

@@ -134,12 +134,32 @@ def test_single_token_is_not_judged_where_classes_are_unknown() -> None:
     ("kept", "confidence", "expected", "reason"),
     [
         ((97.0, 95.0, 98.0), (0.9, 0.85, 0.95), "against", ""),
-        ((97.0, 90.0, 98.0), (0.9, 0.85, 0.95), "open", "Too few decisions are kept"),
-        ((58.1, 50.0, 65.0), (0.9, 0.85, 0.95), "open", "Too few decisions are kept"),
-        (None, (0.9, 0.85, 0.95), "open", "Too few decisions are kept"),
-        ((97.0, 95.0, 98.0), None, "open", "How sure the model is, is not known"),
-        ((97.0, 95.0, 98.0), (0.8, 0.75, 0.85), "open", "The model is too unsure"),
-        ((97.0, 95.0, 98.0), (0.6, 0.55, 0.65), "open", "The model is too unsure"),
+        (
+            (97.0, 90.0, 98.0),
+            (0.9, 0.85, 0.95),
+            "open",
+            "not surely more than 90% of the decisions are kept",
+        ),
+        (
+            (58.1, 50.0, 65.0),
+            (0.9, 0.85, 0.95),
+            "open",
+            "not surely more than 90% of the decisions are kept",
+        ),
+        (None, (0.9, 0.85, 0.95), "open", "not surely more than 90% of the decisions are kept"),
+        ((97.0, 95.0, 98.0), None, "open", "how confident the model is, is not known"),
+        (
+            (97.0, 95.0, 98.0),
+            (0.8, 0.75, 0.85),
+            "open",
+            "the model is not surely more confident than 0.75",
+        ),
+        (
+            (97.0, 95.0, 98.0),
+            (0.6, 0.55, 0.65),
+            "open",
+            "the model is not surely more confident than 0.75",
+        ),
     ],
 )
 def test_another_attention_must_keep_decisions_of_a_model_known_to_be_sure(
@@ -150,6 +170,7 @@ def test_another_attention_must_keep_decisions_of_a_model_known_to_be_sure(
 ) -> None:
     row = judged(*another((0.03, 0.01, 0.049), kept, confidence))
     assert row.verdict == expected
+    assert row.reason == reason
     assert (reason in row.sentence) if reason else row.sentence.endswith("(0.010 to 0.049).")
     assert row.number.value == 0.03  # what is shown is what is judged
     assert "JSD" in row.compared
@@ -189,7 +210,7 @@ def test_with_twenty_classes_a_small_change_keeps_no_decision() -> None:
     row = judged(*cells, classes=[str(k) for k in range(20)])
     assert row.verdict == OPEN
     assert "holds it back by 0.000 (0.000 to 0.000)" in row.sentence
-    assert "Too few decisions are kept" in row.sentence
+    assert row.reason == "not surely more than 90% of the decisions are kept"
 
 
 def test_accuracy_is_beside_the_judgement_and_no_row_of_it() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 import verax
 from verax.cli import main
-from verax.exams.registry import EXAMS, find_place, unregister
+from verax.exams.judgement.limits import load_limits
+from verax.exams.registry import EXAMS, find_place, register, unregister
 from verax.exams.titles import measure_title
 from verax.models import AttentionClassifier
 from verax.plugins import entry_points_of
@@ -164,6 +165,52 @@ def test_a_study_runs_it_in_processes_of_its_own_and_estimates_it(
     assert results.cells["erasure.draws"].tolist() == [2]
     (name,) = results.judgements()
     assert "opening" in [row.exam for row in results.judgements()[name].rows]
+
+
+def test_a_verdict_keeps_the_limits_of_the_exam_and_says_where_it_is_not_installed(
+    verdict: verax.Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict.save(tmp_path / "verdict")
+    saved = verax.load_verdict(tmp_path / "verdict")
+    kept = saved.judgement.to_json()["limits"]["limits"]["opening"]
+    assert kept == {"for_above": 0.5, "against_below": 0.4}
+    monkeypatch.setattr(EXAMS["opening"], "limits", {"for_above": 0.9, "against_below": 0.9})
+    again = verax.load_verdict(tmp_path / "verdict").judgement
+    assert again.frame().equals(saved.judgement.frame())
+    exam = EXAMS["opening"]
+    EXAMS.unregister("opening")
+    entry_points_of.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr("verax.plugins.entry_points_of", lambda group: {})
+        other = verax.load_verdict(tmp_path / "verdict").judgement
+        page = report_page(verax.load_verdict(tmp_path / "verdict"))
+    register(exam)
+    assert list(other.missing) == ["opening"]
+    assert "opening (not installed here)" in str(other)
+    assert "Exam &#x27;opening&#x27; is not installed here" in page
+
+
+def test_mistakes_of_an_author_are_named(
+    models: list[AttentionClassifier], planted: verax.Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exam = EXAMS["opening"]
+    unfinished = type("Unfinished", (verax.Exam,), {"name": "unfinished"})
+    with pytest.raises(verax.VeraxError, match="'unfinished' lacks see, summarise"):
+        register(unfinished)
+    summary = exam.summarise
+    for change, words in (
+        ({"measure": "opening.first.shar"}, "'opening.first.shar' that its summary_tables do not"),
+        ({"unit": "percent"}, "in percent, and declares number"),
+    ):
+        made = lambda tables, change=change: summary(tables).assign(**change)  # noqa: E731
+        monkeypatch.setattr(exam, "summarise", staticmethod(made))
+        with pytest.raises(verax.VeraxError, match=words):
+            verax.examine(models[0], planted, ["opening"])
+    monkeypatch.undo()
+    with pytest.raises(verax.VeraxError, match="has no limit 'within': declare it"):
+        load_limits().of("opening", exam.limits)["within"]
+    with pytest.raises(verax.VeraxError, match="no verdict 'aginst': did you mean 'against'"):
+        verax.examine(models[0], planted, ["opening"]).judgement.speaks("aginst")
 
 
 def test_a_package_that_does_not_import_is_one_line(

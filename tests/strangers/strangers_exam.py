@@ -79,7 +79,7 @@ class OpeningExam(Exam):
         if number is None:
             return ()
         above, below = limits["for_above"], limits["against_below"]
-        verdict = lean(number, above, below)
+        verdict = lean(number, above=above, below=below)
         rule = f"for it above {above:g}, against it below {below:g}"
         words = "Attention looks at the opening."
         return (Judged(cls.name, ID, verdict, number, "on the opening", "", words, limits=rule),)

@@ -189,7 +189,7 @@ def show_tables(verdict: Verdict) -> None:
         heads = [column_title(name, column) for column in columns]
         screen.print(table(["", *heads], lines))
     screen.print(
-        "\n95% intervals, over documents, are in verdict.summary() and summary.parquet",
+        "\n--out DIR writes every number with its 95% interval to summary.parquet",
         style="dim",
         markup=False,
     )

@@ -22,7 +22,7 @@ from verax.exams.exam import Exam
 from verax.exams.gallery import Gallery
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.keywords import ExamKeywords
-from verax.exams.registry import EXAMS, chosen_exams, divide_options
+from verax.exams.registry import EXAMS, checked_summary, chosen_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
@@ -99,7 +99,7 @@ def examine(
         EXAMS[name](setting, seed, importances or {}, max_tokens)
         for name, setting in settings.items()
     ]
-    applied = load_limits(limits)
+    applied = load_limits(limits).completed({name: EXAMS[name].limits for name in exams})
     shows = Gallery(gallery, max_tokens)
     if not isinstance(model, AttentionClassifier):
         model = load(model, device=device)
@@ -126,7 +126,7 @@ def examine(
         with display.busy("gathering tables"):
             tables = {n: t for exam in takers for n, t in exam.tables().items()}
             tables |= shows.tables()
-            parts = [EXAMS[name].summarise(tables) for name in exams]
+            parts = [checked_summary(name, EXAMS[name].summarise(tables)) for name in exams]
             summary = pd.concat(parts, ignore_index=True)
     manifest = {
         "format": FORMAT,

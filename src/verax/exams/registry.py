@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+import pandas as pd
 
 from verax.errors import VeraxError, nearest
 from verax.exams.exam import Exam
@@ -54,6 +57,9 @@ def register(exam: type[Exam]) -> type[Exam]:
         raise VeraxError(
             f"exam {exam.__name__} is called {name!r}: name it with letters, digits and _"
         )
+    if inspect.isabstract(exam):
+        lacking = ", ".join(sorted(exam.__abstractmethods__))
+        raise VeraxError(f"exam {name!r} lacks {lacking}: define it on {exam.__name__}")
     for table in exam.summary_tables:
         if table.id != name and not table.id.startswith(f"{name}."):
             raise VeraxError(
@@ -62,6 +68,23 @@ def register(exam: type[Exam]) -> type[Exam]:
     EXAMS.register(name, exam, origin=f"{exam.__module__}.{exam.__qualname__}")
     _place.cache_clear()
     return exam
+
+
+def checked_summary(exam: str, summary: pd.DataFrame) -> pd.DataFrame:
+    """The summary that an exam made; an error where a number is not as the exam declares it."""
+    for measure, unit in zip(summary["measure"], summary["unit"], strict=True):
+        place = find_place(measure)
+        if place is None:
+            raise VeraxError(
+                f"exam {exam!r} gives a number {measure!r} that its summary_tables do not declare: "
+                "add its measure"
+            )
+        if place.measure.unit != unit:
+            raise VeraxError(
+                f"exam {exam!r} gives {measure!r} in {unit}, and declares {place.measure.unit}: "
+                "make the cell of that unit"
+            )
+    return summary
 
 
 def unregister(name: str) -> None:

@@ -35,19 +35,20 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
         return []
     above, below = limits["for_above"], limits["against_below"]
     least, sure = limits["decisions_kept_above"], limits["sure_above_chance_plus"]
+    enough = f"{model.chance + sure:.3g}" if not math.isnan(model.chance) else f"chance + {sure:g}"
     kept = model.number(ADVERSARY.id, row, "decisions_kept")
     confidence = _confidence(model)
-    verdict, why = lean(cost, above=above, below=below), ""
+    verdict, reason = lean(cost, above=above, below=below), ""
     if kept is None or not kept.is_above(least):
-        verdict, why = OPEN, ". Too few decisions are kept for it to say the same"
+        verdict, reason = OPEN, f"not surely more than {least:g}% of the decisions are kept"
     elif confidence is None or math.isnan(model.chance):
-        verdict, why = OPEN, ". How sure the model is, is not known here"
+        verdict, reason = OPEN, "how confident the model is, is not known"
     elif not confidence.is_above(model.chance + sure):
-        verdict, why = OPEN, ". The model is too unsure for that to say much"
+        verdict, reason = OPEN, f"the model is not surely more confident than {enough}"
     within = row_title(ADVERSARY.id, row)
+    why = f"; not judged, as {reason}" if reason else ""
     others = {"still apart by (JSD)": jsd, "decisions kept": kept, "confidence": confidence}
     also = f", with {with_interval(kept)} of the decisions kept" if kept is not None else ""
-    enough = f"{model.chance + sure:.3g}" if not math.isnan(model.chance) else f"chance + {sure:g}"
     return [
         Judged(
             NAME,
@@ -63,6 +64,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             of_all(cost, model),
             f"for it above {above:g}, against it below {below:g}; judged where more than "
             f"{least:g}% of decisions are kept and the model's confidence is above {enough}",
+            reason=reason,
         )
     ]
 

@@ -56,6 +56,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             _of_erased(model, number.n),
             f"for it above {above:g}% and random order, against it below {below:g}% or random "
             f"order; judged from {least:g} documents on",
+            reason="" if number.n >= least else f"{number.n:,} documents, {least:g} needed",
         )
     ]
 

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import math
+
 from verax.exams.information.measures import INFORMATION, NAME
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrases import with_interval
 from verax.exams.judgement.row import NOT_APPLICABLE, Judged
-from verax.exams.measures import measure_id
+from verax.exams.measures import PERCENT, measure_id
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     """How much states tell of their words: a condition for reading attention as of words."""
-    for row in model.rows(INFORMATION.id):
-        number = model.number(INFORMATION.id, row, "retained")
-        if number is not None:
-            return [
-                Judged(
-                    NAME,
-                    measure_id(INFORMATION.id, row, "retained"),
-                    NOT_APPLICABLE,
-                    number,
-                    "of what a state could tell of its word is kept",
-                    "",
-                    f"States keep {with_interval(number)} of what they could tell of the word they "
-                    "stand for; where little is left, weight on a state is not weight on its word.",
-                )
-            ]
-    return []
+    rows = model.rows(INFORMATION.id)
+    if not rows:
+        return []
+    row = next((r for r in rows if model.number(INFORMATION.id, r, "retained")), rows[0])
+    number = model.cell(INFORMATION.id, row, "retained") or Number(math.nan, unit=PERCENT)
+    sentence = (
+        f"States keep {with_interval(number)} of what they could tell of the word they stand for; "
+        "where little is left, weight on a state is not weight on its word."
+    )
+    unknown = math.isnan(number.value)
+    return [
+        Judged(
+            NAME,
+            measure_id(INFORMATION.id, row, "retained"),
+            NOT_APPLICABLE,
+            number,
+            "of what a state could tell of its word is kept",
+            "",
+            "Too few words occur often enough to tell what states keep of them."
+            if unknown
+            else sentence,
+            reason="too few words to tell" if unknown else "",
+        )
+    ]

@@ -95,7 +95,7 @@ def unlearned(model: ModelSummary) -> str:
     within = interval(right)
     shown = f"{numeral(right)}{f' ({within})' if within else ''}"
     other = numeral(Number(100 * share, unit="percent"))
-    if right.has_interval and not better:
+    if right.has_interval and right.high <= 100 * share:
         return (
             f"This model has learnt nothing that attention could explain: it decides right in "
             f"{shown} of the documents, {by} in {other}."

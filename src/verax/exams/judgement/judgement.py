@@ -10,19 +10,20 @@ from typing import Any
 
 import pandas as pd
 
+from verax.errors import VeraxError, nearest
 from verax.exams.judgement.headline import accuracy, caveats, headline, short, unlearned
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrases import with_interval
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
-from verax.exams.registry import EXAMS
+from verax.exams.registry import EXAMS, STAGES
 from verax.exams.titles import exam_title
 from verax.results import InNotebook
 
 COLUMNS = [
     *("exam", "measure", "subject", "verdict", "value", "low", "high", "n", "unit", "over"),
-    *("limits", "sentence"),
+    *("limits", "reason", "sentence"),
 ]
 SIGNS = {FOR: "✓", AGAINST: "✗", OPEN: "?", NOT_APPLICABLE: "·"}
 
@@ -36,6 +37,7 @@ class Judgement(InNotebook):
     caveats    what the numbers do not say
     accuracy   how many of the decisions are right, where labels are known
     unlearned  that the model has learnt nothing, where that may be so
+    missing    exams that were taken and are not installed here, so that they cannot judge
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -50,6 +52,7 @@ class Judgement(InNotebook):
     caveats: Sequence[str]
     accuracy: Number | None = None
     unlearned: str = ""
+    missing: Sequence[str] = ()
 
     @property
     def headline(self) -> str:
@@ -68,6 +71,8 @@ class Judgement(InNotebook):
 
     def speaks(self, verdict: str) -> list[str]:
         """The exams that say so: "for", "against", "open" or "not applicable"."""
+        if verdict not in SIGNS:
+            raise VeraxError(f"no verdict {verdict!r}: {nearest(str(verdict), SIGNS)}")
         return list(dict.fromkeys(row.exam for row in self.rows if row.verdict == verdict))
 
     def frame(self) -> pd.DataFrame:
@@ -93,12 +98,13 @@ class Judgement(InNotebook):
         width = max(map(len, names), default=0)
         lines = [
             f"{SIGNS[row.verdict]} {name:<{width}}  {row.verdict:<8} {with_interval(row.number)}: "
-            f"{row.label}"
+            f"{row.label}{f' [{row.reason}]' if row.reason else ''}"
             for name, row in zip(names, self.judged, strict=True)
         ]
         aside = [exam_title(row.exam) for row in self.rows if not row.counts]
+        aside += [f"{exam} (not installed here)" for exam in self.missing]
         if aside:
-            lines.append(f"· not judged: {', '.join(aside)}")
+            lines.append(f"· not applicable: {', '.join(aside)}")
         right = f"accuracy {with_interval(self.accuracy)}; " if self.accuracy is not None else ""
         lines.append(f"· {right}limits {self.limits.version}")
         return [*lines, self.headline]
@@ -125,12 +131,19 @@ def judge(
     for name in model.exams:
         exam = EXAMS.get(name)  # trained adversaries have numbers and are no exam
         if exam is not None:
-            rows += exam.judge(model, applied.of(name, exam.limits))
+            rows += exam.judge(model, applied.of(name, exam.limits)) or ()
     order = list(EXAMS)
     rows.sort(key=lambda row: (not row.counts, order.index(row.exam)))
     if model.is_uniform:
         rows = [replace(row, verdict=OPEN) if row.verdict == FOR else row for row in rows]
-    return Judgement(rows, applied, caveats(model), accuracy(model), unlearned(model))
+    missing = [name for name in model.exams if name not in EXAMS and name not in STAGES]
+    notes = [
+        f"Exam {name!r} is not installed here: its judgement is left out; install the package that "
+        "registers it."
+        for name in missing
+    ]
+    lines = [*notes, *caveats(model)]
+    return Judgement(rows, applied, lines, accuracy(model), unlearned(model), missing)
 
 
 def _plain(row: Judged) -> dict[str, Any]:
@@ -141,6 +154,7 @@ def _plain(row: Judged) -> dict[str, Any]:
         "verdict": row.verdict,
         **_numbers(row.number),
         "limits": row.limits,
+        "reason": row.reason,
         "sentence": row.sentence,
     }
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,20 @@ _FOLDER = Path(__file__).parent / "limits_files"
 
 Limits = Mapping[str, float]
 """Limits of one exam, by name."""
+
+
+_KEYS = ("version", "provenance", "based_on", "limits")
+
+
+class ExamLimits(dict[str, float]):
+    """Limits of one exam; one that it has not is an error that says where to declare it."""
+
+    def __init__(self, exam: str, limits: Limits) -> None:
+        super().__init__(limits)
+        self.exam = exam
+
+    def __missing__(self, name: str) -> float:
+        raise VeraxError(f"exam {self.exam!r} has no limit {name!r}: declare it in its limits")
 
 
 @dataclass(frozen=True)
@@ -42,7 +56,12 @@ class LimitSet:
 
     def of(self, exam: str, defaults: Limits | None = None) -> Limits:
         """The limits of an exam; `defaults` are its own, where these have none for it."""
-        return {**(defaults or {}), **self.limits.get(exam, {})}
+        return ExamLimits(exam, {**(defaults or {}), **self.limits.get(exam, {})})
+
+    def completed(self, defaults: Mapping[str, Limits]) -> LimitSet:
+        """These and, of exams that they have none for, the exams' own: exam → its limits."""
+        own = {exam: dict(limits) for exam, limits in defaults.items() if limits}
+        return replace(self, limits={**own, **self.limits})
 
     def to_json(self) -> dict[str, Any]:
         """As a file of limits has them."""
@@ -55,11 +74,16 @@ class LimitSet:
     @classmethod
     def from_json(cls, values: Any, where: str) -> LimitSet:
         """Limits that are complete, from what a file or a manifest holds; strictly checked."""
-        wrong = f"{where} holds no limits: expected version, and limits by exam and name"
-        if not isinstance(values, Mapping) or not isinstance(values.get("limits"), Mapping):
-            raise VeraxError(wrong)
+        shape = 'expected {"version": "…", "limits": {"exam": {"name": 0.5}}}'
+        if not isinstance(values, Mapping):
+            raise VeraxError(f"{where} is no mapping: {shape}")
+        for key in values:
+            if key not in _KEYS:
+                raise VeraxError(f"{where}: unknown key {str(key)!r}: {nearest(str(key), _KEYS)}")
         if not isinstance(values.get("version"), str) or not values["version"].strip():
-            raise VeraxError(wrong)
+            raise VeraxError(f"{where} has no version: {shape}")
+        if not isinstance(values.get("limits"), Mapping):
+            raise VeraxError(f"{where} has no limits: {shape}")
         limits = {}
         for exam, own in values["limits"].items():
             if not isinstance(own, Mapping):
@@ -95,12 +119,15 @@ def load_limits(given: str | Path | Mapping[str, Any] | LimitSet | None = None) 
     if not path.is_file():
         known = versions()
         raise VeraxError(
-            f"no limits {str(given)!r}: give a file, or a version: {nearest(str(given), known)}"
+            f"no file {str(given)!r}, and no version of that name: {nearest(str(given), known)}"
         )
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise VeraxError(f"cannot read limits {path}: {error}") from error
+    except ValueError as error:
+        line = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise VeraxError(f"{path} is no valid JSON{line}: write limits as JSON") from error
+    except OSError as error:
+        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
     return _based(values, str(path))
 
 

@@ -26,6 +26,8 @@ class Judged:
     sentence  both as a sentence
     of        of how many documents
     limits    by which limits the number is judged, in words; empty where it is not
+    reason    why it is left open, or not judged, whatever the number is; empty where the number is
+              the reason
     """
 
     exam: str
@@ -38,6 +40,7 @@ class Judged:
     of: str = ""
     limits: str = ""
     subject: str = ATTENTION
+    reason: str = ""
 
     @property
     def counts(self) -> bool:
@@ -45,7 +48,7 @@ class Judged:
         return self.verdict != NOT_APPLICABLE
 
 
-def lean(number: Number, above: float, below: float, high_is_good: bool = True) -> str:
+def lean(number: Number, *, above: float, below: float, high_is_good: bool = True) -> str:
     """for or against where all of an interval is beyond a limit, and open else.
 
     An interval that touches a limit, and a number without an interval, leave it open.

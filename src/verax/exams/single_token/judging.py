@@ -29,12 +29,15 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     chance, item = model.chance, model.item
     unsure, sure = limits["for_below_chance_plus"], limits["sure_above_chance_plus"]
     within = limits["against_within"]
+    reason = ""
     if math.isnan(chance):
-        verdict, rule = NOT_APPLICABLE, ""
+        verdict, rule, reason = NOT_APPLICABLE, "", "the number of classes is not known"
         compared = f"{listed(others)}; not judged: the number of classes is not known"
     else:
         verdict = OPEN
-        if confidence.is_above(chance + sure) and number.has_interval:
+        if not confidence.is_above(chance + sure):
+            reason = f"the model is not surely more confident than {chance + sure:.3g}"
+        elif number.has_interval:
             if number.is_above(confidence.high - within):
                 verdict = AGAINST
             elif number.is_below(chance + unsure):
@@ -61,5 +64,6 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             f"the less it matters which {item} attention finds.",
             f"{of_all(number, model)}{', decided right' if row == CORRECT else ''}",
             rule,
+            reason=reason,
         )
     ]

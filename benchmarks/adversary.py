@@ -94,7 +94,7 @@ def exact(read: Read) -> tuple[Tensor, Tensor]:
 
 def searched(read: Read) -> tuple[Tensor, Tensor]:
     found: list[Found] = [
-        search(s.weights, s.item_logits, s.mask, s.keys, seed=0) for s in read.parts
+        search(s.weights, s.item_logits, s.mask, s.row_index, seed=0) for s in read.parts
     ]
     ids = np.concatenate([s.ids for s in read.parts])
     return torch.from_numpy(ids), torch.cat([f.best(EPSILON).jsd for f in found])

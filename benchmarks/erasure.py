@@ -73,7 +73,7 @@ def make_traces(documents: int, width: int) -> list[Trace]:
             lengths=lengths[rows],
             labels=None,
             ids=keys.numpy(),
-            keys=keys,
+            row_index=keys,
         )
         traces.append(
             Trace(

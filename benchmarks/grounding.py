@@ -147,7 +147,7 @@ def evidence_mass(model: verax.AttentionClassifier, corpus: verax.Corpus) -> flo
     for trace in model.traces(corpus.test):
         weights = trace.weights.double().cpu().numpy()
         masks = trace.mask.cpu().numpy()
-        for key, row, mask in zip(trace.batch.keys.tolist(), weights, masks, strict=True):
+        for key, row, mask in zip(trace.batch.row_index.tolist(), weights, masks, strict=True):
             shares.append(float(row[mask] @ np.asarray(rationales[key], dtype=np.float64)))
     return float(np.mean(shares))
 

@@ -51,7 +51,7 @@ def one_by_one(trace: Trace, draws: int) -> None:
 
 @torch.no_grad()
 def through_head(trace: Trace, draws: int) -> None:
-    drawn = permuted(trace.weights, trace.mask, trace.batch.keys, 0, draws)
+    drawn = permuted(trace.weights, trace.mask, trace.batch.row_index, 0, draws)
     for weights in drawn:
         decisions(trace.head(pool(weights, trace.items)))
 

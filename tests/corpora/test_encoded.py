@@ -46,7 +46,7 @@ def test_without_boundaries_every_token_is_attended_and_the_rest_is_padding() ->
     assert batch.labels is not None
     assert batch.labels.tolist() == [0, 0]
     assert batch.ids.tolist() == [102, 100]
-    assert batch.keys.tolist() == [2, 0]
+    assert batch.row_index.tolist() == [2, 0]
     assert len(batch) == 2
 
 

@@ -115,7 +115,7 @@ def test_the_median_of_permutations(make_model: Make, planted: verax.Corpus) -> 
     medians = wide(found.tables["adversary_instances"])["permuted"]
     encoded = model.read(planted.test)
     for trace in model.traces(encoded):
-        orders = permuted(trace.weights, trace.mask, trace.batch.keys, 3, 16)
+        orders = permuted(trace.weights, trace.mask, trace.batch.row_index, 3, 16)
         logits = (orders.double() * trace.item_logits.double().squeeze(-1)).sum(-1)
         moved = (torch.sigmoid(logits) - torch.sigmoid(trace.logits.double().squeeze(-1))).abs()
         expected = np.median(moved.detach().numpy(), axis=0)

@@ -20,8 +20,8 @@ from verax.errors import VeraxError
 from verax.exams.adversary import most_divergent
 from verax.exams.adversary.descent import Answer, start
 from verax.exams.adversary.search import Found, SearchOptions, search, search_through
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import decisions, probabilities
-from verax.models.noise import Noise
 
 SHORT = SearchOptions(steps=12)
 few = settings(max_examples=25)
@@ -144,7 +144,7 @@ def test_starts_are_normal_numbers_of_the_spread() -> None:
 
 def test_starts_are_box_and_mullers() -> None:
     keys = torch.tensor([4, 9])
-    noise = Noise.of(keys, 3, 6, 0)
+    noise = HashedDropout.of(keys, 3, 6, 0)
     first, second = (float(noise.uniform(place)[1, 2]) for place in (701, 702))
     begun = start(keys, 3, 6, SearchOptions(spread=2.0))
     radius, angle = math.sqrt(-2 * math.log(1 - first)), 2 * math.pi * second

@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from verax.importance import IMPORTANCES, register_importance
 from verax.models.encoders import ENCODERS, Encoder, register_encoder
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.options import ModelOptions
 from verax.models.projections import PROJECTIONS, register_projection, softmax
 
@@ -34,7 +34,7 @@ class Packed(Encoder):
         self.output_size = options.hidden_size
 
     def forward(
-        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
+        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: HashedDropout | None = None
     ) -> Tensor:
         assert lengths.device.type == "cpu"
         assert torch.equal(lengths, mask.sum(-1).cpu())

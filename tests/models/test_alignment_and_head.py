@@ -9,8 +9,8 @@ import torch
 
 from verax.models.alignment import Additive, Dot
 from verax.models.attention import pool
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head, decisions, probabilities
-from verax.models.noise import Noise
 
 
 def test_additive_is_v_tanh_of_an_affine_map() -> None:
@@ -61,7 +61,7 @@ def test_one_logit_gives_the_probabilities_of_two_classes() -> None:
 @pytest.mark.parametrize("on", ["logits", "context"])
 def test_classification_dropout_falls_where_it_is_told(on: str) -> None:
     head = Head(50, 40, False, 0.5, on)
-    noise = Noise.of(torch.arange(64), 1, 0, 0).rows()
+    noise = HashedDropout.of(torch.arange(64), 1, 0, 0).rows()
     context = torch.randn(64, 50)
     logits = head(context, noise)
     zeros = (logits == 0).double().mean()

@@ -11,7 +11,7 @@ import torch
 from verax.corpora.encoded import EncodedDocuments
 from verax.models import AttentionClassifier
 from verax.models.encoders import convolution
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 from verax.training.objective import Objective
 
 Make = Callable[..., AttentionClassifier]
@@ -20,7 +20,7 @@ Encode = Callable[[AttentionClassifier], EncodedDocuments]
 
 def setting(model: AttentionClassifier, documents: EncodedDocuments, rows: np.ndarray) -> tuple:
     batch = documents.batch(rows, model.device)
-    noise = Noise.of(batch.keys, batch.tokens.shape[1], 0, 1)
+    noise = HashedDropout.of(batch.row_index, batch.tokens.shape[1], 0, 1)
     return batch, model.embedding(batch.tokens), noise
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 from verax.models import AttentionClassifier
 from verax.models.grounding import mask_words, mlm_loss, tying_loss
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 
 Make = Callable[..., AttentionClassifier]
 
@@ -41,7 +41,7 @@ def test_masking_rates_are_devlins() -> None:
     tokens = torch.full((documents, width), 7)
     words = torch.ones_like(tokens, dtype=torch.bool)
     words[:, [0, -1]] = False
-    noise = Noise.of(torch.arange(documents), width, 0, 0)
+    noise = HashedDropout.of(torch.arange(documents), width, 0, 0)
     masking = mask_words(tokens, words, size, 0.15, noise)
     n, selected = int(words.sum()), int(masking.selected.sum())
     assert not masking.selected[~words].any()

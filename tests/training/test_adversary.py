@@ -16,8 +16,8 @@ import verax
 from verax.corpora.encoded import EncodedDocuments
 from verax.errors import VeraxError
 from verax.models import AttentionClassifier, probabilities
+from verax.models.cached_outputs import CachedOutputs
 from verax.models.grounding import tying_loss
-from verax.models.recorded import Recorded
 from verax.training import divergences, evaluate, train_adversary
 from verax.training.adversary import AdversarialObjective
 from verax.training.objective import Objective
@@ -68,7 +68,7 @@ def test_the_objective_is_the_mean_over_documents_of_tvd_less_lam_times_jsd(
 ) -> None:
     model, other = pair(make_model, classes, **slot)
     documents, rows = encoded(model), np.array([4, 50, 7, 21, 120])
-    objective = AdversarialObjective(model, None, 0, Recorded.of(other, documents), 0.7)
+    objective = AdversarialObjective(model, None, 0, CachedOutputs.of(other, documents), 0.7)
     batch = documents.batch(rows, model.device)
     expected = 0.0
     for row in rows:
@@ -97,7 +97,7 @@ def test_pieces_of_a_batch_add_up_to_it(
 ) -> None:
     model, other = pair(make_model, **slot)
     documents, rows = encoded(model), np.arange(9)
-    objective = AdversarialObjective(model, None, 0, Recorded.of(other, documents), 1.0)
+    objective = AdversarialObjective(model, None, 0, CachedOutputs.of(other, documents), 1.0)
     found = []
     for pieces in ([rows], [rows[:4], rows[4:5], rows[5:]]):
         batches = [documents.batch(piece, model.device) for piece in pieces]
@@ -115,13 +115,13 @@ def test_grounding_is_added_as_it_is_to_classification(make_model: Make, encoded
     model, other = pair(make_model, encoder="mlp", grounding="tying", strength=3.0)
     documents = encoded(model)
     batch = documents.batch(np.arange(9), model.device)
-    objective = AdversarialObjective(model, None, 0, Recorded.of(other, documents), 1.0)
+    objective = AdversarialObjective(model, None, 0, CachedOutputs.of(other, documents), 1.0)
     trace = model(batch)
     whole = objective(batch, 0, objective.counts([batch], 0))
     tying = tying_loss(trace.states, trace.embedded, batch.words) / batch.words.sum()
     torch.testing.assert_close(whole, objective.losses(trace).mean() + 3.0 * tying)
     model, other = pair(make_model, encoder="mlp", grounding="mlm", strength=2.0)
-    adversarial = AdversarialObjective(model, None, 0, Recorded.of(other, documents), 1.0)
+    adversarial = AdversarialObjective(model, None, 0, CachedOutputs.of(other, documents), 1.0)
     plain = Objective(model, None, 0)
     more = [
         o(batch, 5, o.counts([batch], 5)) - o.losses(model(batch)).mean()

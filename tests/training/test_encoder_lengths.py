@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 import verax
 from verax.models import AttentionClassifier, ModelOptions
 from verax.models.encoders import ENCODERS, Encoder, register_encoder
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.projections import PROJECTIONS, register_projection, softmax
 from verax.progress import Progress
 from verax.training.loop import Loop
@@ -40,7 +40,7 @@ class Checked(Encoder):
         self.register_buffer("wrong", torch.zeros((), dtype=torch.long), persistent=False)
 
     def forward(
-        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
+        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: HashedDropout | None = None
     ) -> Tensor:
         self.calls += 1
         # in place, so that a replayed step counts too
@@ -66,7 +66,7 @@ class Packed(Encoder):
         self.output_size = options.hidden_size
 
     def forward(
-        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
+        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: HashedDropout | None = None
     ) -> Tensor:
         assert torch.equal(lengths, mask.sum(-1).cpu())
         packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)

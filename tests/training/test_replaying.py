@@ -14,7 +14,7 @@ import verax
 from verax.corpora.encoded import EncodedDocuments
 from verax.models.encoders.recurrent import Orders
 from verax.models.grounding import room_for_selected
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.options import ModelOptions
 from verax.progress import Progress
 from verax.training.loop import Loop
@@ -114,8 +114,8 @@ def test_noise_is_the_same_from_a_number_and_from_a_tensor(
     seed: int, step: int, place: int
 ) -> None:
     documents = torch.tensor([0, 7, 2**31])
-    number = Noise.of(documents, 4, seed, step)
-    tensor = Noise.of(documents, 4, seed, torch.tensor(step))
+    number = HashedDropout.of(documents, 4, seed, step)
+    tensor = HashedDropout.of(documents, 4, seed, torch.tensor(step))
     assert torch.equal(number.uniform(place), tensor.uniform(place))
     assert torch.equal(number.integers([place, 3]), tensor.integers([place, 3]))
     values = torch.ones(3, 4, 5)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from verax.corpora.corpus import Corpus, Documents, checked
 from verax.corpora.messages import strip_message
-from verax.corpora.options import UNTOLD, CorpusOptions
+from verax.corpora.options import HASH_COMPAT_DEFAULTS, CorpusOptions
 from verax.corpora.partitioning import pooled, with_missing_splits
 from verax.corpora.ragged import Ragged
 from verax.corpora.splitting import stratified_order
@@ -59,7 +59,11 @@ def assemble(
 
 def _told(options: CorpusOptions) -> dict[str, Any]:
     defaults = asdict(CorpusOptions())
-    return {n: v for n, v in asdict(options).items() if n not in UNTOLD or v != defaults[n]}
+    return {
+        n: v
+        for n, v in asdict(options).items()
+        if n not in HASH_COMPAT_DEFAULTS or v != defaults[n]
+    }
 
 
 def label_key(value: Any) -> str:

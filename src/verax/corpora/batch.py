@@ -24,9 +24,9 @@ class Batch:
                                             is captured and replayed on the device
     labels          (batch,) long or None
     ids             (batch,) numpy          the documents' ids in their corpus
-    keys            (batch,) long           their rows in the encoded split, for `Noise`
+    row_index       (batch,) long           their rows in the encoded split, for `HashedDropout`
     layout          how tokens regroup into sentences, None in a flat batch
-    spelling        the words of the encoded split as text, by `keys`; None where nobody knows them
+    spelling        the words of the encoded split as text, by `row_index`; None if unknown
     """
 
     tokens: Tensor
@@ -35,7 +35,7 @@ class Batch:
     lengths: Tensor
     labels: Tensor | None
     ids: NDArray[np.int64]
-    keys: Tensor
+    row_index: Tensor
     layout: SentenceLayout | None = None
     spelling: Spelling | None = None
 

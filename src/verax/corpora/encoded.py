@@ -52,7 +52,7 @@ class EncodedDocuments:
         lengths = self.lengths[rows]
         width = int(lengths.max(initial=0))
         build = self._on_cpu if device.type == "cpu" else self._on_accelerator
-        tokens, token_mask, words, keys, labels = build(rows, lengths, width, device)
+        tokens, token_mask, words, row_index, labels = build(rows, lengths, width, device)
         layout = None
         if self.sentences is not None:
             layout = SentenceLayout.of(self.sentences.take(rows), width, device)
@@ -63,7 +63,7 @@ class EncodedDocuments:
             lengths=torch.from_numpy(lengths),
             labels=labels if self.labels is not None else None,
             ids=self.ids[rows],
-            keys=keys,
+            row_index=row_index,
             layout=layout,
             spelling=self.spelling,
         )
@@ -86,7 +86,7 @@ class EncodedDocuments:
         are −1.
         """
         batch = geometry.shape[1]
-        tokens, token_mask, words, keys, labels = self._laid_out(geometry, width)
+        tokens, token_mask, words, row_index, labels = self._laid_out(geometry, width)
         return Batch(
             tokens=tokens,
             token_mask=token_mask,
@@ -94,19 +94,19 @@ class EncodedDocuments:
             lengths=geometry[1],
             labels=labels if self.labels is not None else None,
             ids=np.full(batch, -1),
-            keys=keys,
+            row_index=row_index,
         )
 
     def _laid_out(self, geometry: Tensor, width: int) -> tuple[Tensor, ...]:
         flat, labels = self._tensors(geometry.device)
-        starts, ends, keys = geometry.unsqueeze(-1)
+        starts, ends, row_index = geometry.unsqueeze(-1)
         places = torch.arange(width, device=geometry.device)
         token_mask = places < ends
         words = (places > 0) & (places < ends - 1) if self.boundaries else token_mask
         index = (starts + places).clamp_(max=max(len(flat) - 1, 0))
         tokens = flat[index].masked_fill_(~token_mask, PAD)
-        keys = keys.squeeze(-1)
-        return tokens, token_mask, words, keys, labels[keys] if len(labels) else labels
+        row_index = row_index.squeeze(-1)
+        return tokens, token_mask, words, row_index, labels[row_index] if len(labels) else labels
 
     def _on_cpu(
         self, rows: Rows, lengths: Rows, width: int, device: torch.device

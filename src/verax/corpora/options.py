@@ -10,7 +10,7 @@ from verax.options import option
 
 # A cell of a study is found by the hash of its corpus's config. These options came when there were
 # results already: at their defaults they are left out of it, so that those are found as before.
-UNTOLD = ("strip_messages", "drop_extremes", "test_limit", "resplit")
+HASH_COMPAT_DEFAULTS = ("strip_messages", "drop_extremes", "test_limit", "resplit")
 
 
 @dataclass(frozen=True)

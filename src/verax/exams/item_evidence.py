@@ -27,14 +27,14 @@ HELD = 2**15
 class ItemEvidence:
     """Documents of one trace, or of several with an affine head, without their vectors.
 
-    ids, keys    (batch,)   labels (batch,) float64, NaN where there are none
+    ids, row_index    (batch,)   labels (batch,) float64, NaN where there are none
     weights      (batch, items)   mask (batch, items) bool
     item_logits  (batch, items, classes)   logits (batch, classes), the model's own
     trace        the one trace whose head is not affine, and must be called
     """
 
     ids: NDArray[np.int64]
-    keys: Tensor
+    row_index: Tensor
     labels: Tensor
     weights: Tensor
     mask: Tensor
@@ -46,7 +46,7 @@ class ItemEvidence:
     def of(cls, trace: Trace) -> ItemEvidence:
         return cls(
             trace.ids,
-            trace.batch.keys,
+            trace.batch.row_index,
             labels_of(trace),
             trace.weights,
             trace.mask,
@@ -65,7 +65,7 @@ class ItemEvidence:
         weights, mask, item_logits = (torch.cat(pieces) for pieces in zip(*padded, strict=True))
         return cls(
             np.concatenate([part.ids for part in parts]),
-            torch.cat([part.keys for part in parts]),
+            torch.cat([part.row_index for part in parts]),
             torch.cat([part.labels for part in parts]),
             weights,
             mask,

@@ -7,7 +7,7 @@ from torch import Tensor
 from verax.importance.given import Given, check_level, traced
 from verax.importance.registry import register_importance
 from verax.models.classifier import AttentionClassifier
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.trace import Trace
 
 _PLACE, _WORDS = 1 << 20, 1 << 21
@@ -21,11 +21,11 @@ def random(model: AttentionClassifier, given: Given, on: str = "items", *, seed:
     if on == "items":
         return random_draws(trace, seed, 1)[0].masked_fill(~trace.mask, 0.0)
     words = trace.batch.words
-    noise = Noise.of(trace.batch.keys, words.shape[1], seed, 0)
+    noise = HashedDropout.of(trace.batch.row_index, words.shape[1], seed, 0)
     return noise.uniform(_WORDS).masked_fill(~words, 0.0)
 
 
 def random_draws(trace: Trace, seed: int, draws: int) -> Tensor:
     """(draws, batch, items): several random scores at once, `random` on items being the first."""
-    noise = Noise.of(trace.batch.keys, trace.mask.shape[1], seed, 0)
+    noise = HashedDropout.of(trace.batch.row_index, trace.mask.shape[1], seed, 0)
     return noise.uniforms(range(_PLACE, _PLACE + draws))

@@ -31,5 +31,5 @@ def repeated(batch: Batch, copies: int) -> Batch:
         lengths=batch.lengths.repeat(copies),
         labels=None if batch.labels is None else batch.labels.repeat(copies),
         ids=np.tile(batch.ids, copies),
-        keys=batch.keys.repeat(copies),
+        row_index=batch.row_index.repeat(copies),
     )

@@ -26,7 +26,7 @@ def traced(model: AttentionClassifier, given: Given) -> Trace:
     """The trace of what is given; a batch is read now."""
     if isinstance(given, Trace):
         return given
-    with held(model), torch.no_grad():
+    with frozen_for_gradients(model), torch.no_grad():
         return model(given)
 
 
@@ -36,7 +36,7 @@ def check_level(on: str) -> None:
 
 
 @contextmanager
-def held(model: AttentionClassifier) -> Iterator[None]:
+def frozen_for_gradients(model: AttentionClassifier) -> Iterator[None]:
     """The model as it predicts, ready to be differentiated; afterwards as it was.
 
     Nothing is dropped, no number is cut to TF32, and no parameter asks for a gradient: a quarter of
@@ -61,6 +61,6 @@ def held(model: AttentionClassifier) -> Iterator[None]:
 
 def once(trace: Trace, key: tuple[Any, ...], work: Callable[[], T]) -> T:
     """What `work` gives, worked out once for a trace: several exams may ask for the same."""
-    if key not in trace.found:
-        trace.found[key] = work()
-    return trace.found[key]
+    if key not in trace.cache:
+        trace.cache[key] = work()
+    return trace.cache[key]

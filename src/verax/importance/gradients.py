@@ -11,7 +11,7 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
 from verax.importance.copies import copies_within, repeated
 from verax.importance.decision import lead
-from verax.importance.given import Given, check_level, held, once, traced
+from verax.importance.given import Given, check_level, frozen_for_gradients, once, traced
 from verax.importance.registry import register_importance
 from verax.models.attention import pool
 from verax.models.classifier import AttentionClassifier
@@ -94,7 +94,7 @@ def _of_the_lead(
 def _back(
     model: AttentionClassifier, trace: Trace, through: str
 ) -> tuple[dict[str, Tensor], Tensor]:
-    with held(model), torch.enable_grad():
+    with frozen_for_gradients(model), torch.enable_grad():
         embedded = trace.embedded.detach().requires_grad_()
         _, items = model.encode(trace.batch, embedded)
         if not items.requires_grad:  # no word has a say
@@ -154,7 +154,7 @@ def integrated_gradients(
     decided = decisions(trace.logits)
     total = torch.zeros_like(target, dtype=torch.float64)
     many = copies_within(trace.batch, max_tokens)
-    with held(model), torch.enable_grad():
+    with frozen_for_gradients(model), torch.enable_grad():
         for first in range(0, steps, many):
             part = torch.from_numpy(places[first : first + many]).to(target)
             share = torch.from_numpy(shares[first : first + many]).to(total)

@@ -14,7 +14,7 @@ from verax.models.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class Alike:
+class LengthGroup:
     """Documents of a flat trace that have the same number of tokens, or nearly.
 
     rows      (documents,) long: where they stand in the batch
@@ -52,7 +52,7 @@ class Alike:
 
 def alike(
     model: AttentionClassifier, trace: Trace, most: int, slack: float = 0.0
-) -> Iterator[Alike]:
+) -> Iterator[LengthGroup]:
     """A flat trace cut by length, at most as many documents at once as `most` words allow.
 
     With some `slack` a document may be shorter than its group's longest by that share of it.
@@ -72,7 +72,7 @@ def alike(
         start = last
         embedded, states = trace.embedded[rows, :length], trace.states[rows, :length]
         residual = model.options.grounding == "residual"
-        yield Alike(
+        yield LengthGroup(
             rows=rows,
             length=length,
             counts=trace.batch.lengths.to(rows.device)[rows] - 2 * first,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from verax.importance.decision import lead, split
-from verax.importance.given import Given, check_level, held, traced
+from verax.importance.given import Given, check_level, frozen_for_gradients, traced
 from verax.importance.registry import register_importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
@@ -42,7 +42,7 @@ def attention_gradient(model: AttentionClassifier, given: Given) -> Tensor:
     if trace.is_affine:
         with torch.no_grad():
             return weight_gradient(trace.weights, trace.item_logits, trace.bias, trace.mask)
-    with held(model), torch.enable_grad():
+    with frozen_for_gradients(model), torch.enable_grad():
         weights = trace.weights.detach().requires_grad_()
         context = (weights.unsqueeze(-2) @ trace.items.detach()).squeeze(-2)
         ahead, slope = lead(trace.head(context))

@@ -22,8 +22,8 @@ from verax.models.attention import Attention, pool
 from verax.models.encoders import make_encoder
 from verax.models.fingerprint import fingerprint
 from verax.models.grounding import ground, grounded_size, make_mask_vector
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head, decisions, probabilities
-from verax.models.noise import Noise
 from verax.models.options import ModelOptions
 from verax.models.trace import Trace
 
@@ -85,12 +85,12 @@ class AttentionClassifier(nn.Module):
         """A hash of the weights as they are now, 16 hexadecimal digits; see `fingerprint`."""
         return fingerprint(self)
 
-    def forward(self, batch: Batch, noise: Noise | None = None) -> Trace:
-        """One pass. Without a Noise nothing is dropped, in training mode and out of it."""
+    def forward(self, batch: Batch, noise: HashedDropout | None = None) -> Trace:
+        """One pass. Without a HashedDropout nothing is dropped, in training mode and out of it."""
         embedded = self.embedding(batch.tokens)
         return self.run(batch, embedded, noise)
 
-    def run(self, batch: Batch, embedded: Tensor, noise: Noise | None = None) -> Trace:
+    def run(self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None) -> Trace:
         """The pass from word vectors on, (batch, tokens, embedding), which may be anyone's."""
         states, items = self.encode(batch, embedded, noise)
         scores, weights = self.attend(batch, items)
@@ -118,19 +118,21 @@ class AttentionClassifier(nn.Module):
         return self.attention(items, batch.mask)
 
     def encode(
-        self, batch: Batch, embedded: Tensor, noise: Noise | None = None
+        self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
     ) -> tuple[Tensor, Tensor]:
         """Word vectors → states of words and attended items; here these are the same."""
         states = self.encode_words(batch, embedded, noise)
         return states, states
 
-    def encode_words(self, batch: Batch, embedded: Tensor, noise: Noise | None = None) -> Tensor:
+    def encode_words(
+        self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
+    ) -> Tensor:
         """(batch, tokens, embedding) → grounded states (batch, tokens, size)."""
         dropped = self._drop_embedded(embedded, noise)
         encoded = self.encoder(dropped, batch.token_mask, batch.lengths, noise)
         return ground(encoded, embedded, self.options)
 
-    def _drop_embedded(self, embedded: Tensor, noise: Noise | None) -> Tensor:
+    def _drop_embedded(self, embedded: Tensor, noise: HashedDropout | None) -> Tensor:
         if noise is None:
             return embedded
         return noise.dropout(embedded, self.options.dropout_embedding, _EMBEDDING_PLACE)

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from verax.models.attention import pool
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.trace import Trace
 
 _PLACE = 301
@@ -74,7 +74,7 @@ def _dealt(weights: Tensor, mask: Tensor, keys: Tensor, seed: int, draws: int) -
     random order, with no second array to carry along. Weights of 64 bits are fetched by their
     places, which share the integer in their stead. A hash has bits for two draws.
     """
-    noise = Noise.of(keys, mask.shape[1], seed, 0)
+    noise = HashedDropout.of(keys, mask.shape[1], seed, 0)
     hashes = noise.integers(range(_PLACE, _PLACE + (draws + 1) // 2))
     halves = [hashes >> 32, hashes & (2**_HALF - 1)]
     random = torch.stack(halves, dim=1).flatten(0, 1)[:draws].bitwise_left_shift_(32)

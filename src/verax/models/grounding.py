@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from verax.corpora.vocabulary import SPECIALS
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.options import ModelOptions
 
 _SELECT, _FATE, _WORD = 21, 22, 23
@@ -65,7 +65,7 @@ class Masking:
 
 
 def mask_words(
-    tokens: Tensor, words: Tensor, vocabulary_size: int, probability: float, noise: Noise
+    tokens: Tensor, words: Tensor, vocabulary_size: int, probability: float, noise: HashedDropout
 ) -> Masking:
     """Devlin et al.'s rule: of the words selected, 80% masked, 10% random, 10% left as they are."""
     selected = words & (noise.uniform(_SELECT) < probability)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 
 _PLACE = 1
 
@@ -32,8 +32,8 @@ class Head(nn.Module):
         """(classes,): the logits when nothing is attended."""
         return self.linear.bias
 
-    def forward(self, context: Tensor, noise: Noise | None = None) -> Tensor:
-        """(…, size) → (…, classes). With a Noise, one key per row of the batch."""
+    def forward(self, context: Tensor, noise: HashedDropout | None = None) -> Tensor:
+        """(…, size) → (…, classes). With a HashedDropout, one key per row of the batch."""
         if noise is None or self.dropout == 0:
             return self.linear(context)
         if self.dropout_on == "context":

@@ -10,7 +10,7 @@ from verax.models.attention import Attention, pool
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import make_encoder
 from verax.models.grounding import ground
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 
 _SENTENCE_PLACE = 12
 
@@ -30,7 +30,7 @@ class HierarchicalClassifier(AttentionClassifier):
         return self.sentence_encoder.output_size
 
     def encode(
-        self, batch: Batch, embedded: Tensor, noise: Noise | None = None
+        self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
     ) -> tuple[Tensor, Tensor]:
         """Word vectors → states of words, (batch, tokens, size), and of sentences."""
         layout = _layout(batch)
@@ -64,17 +64,19 @@ class HierarchicalClassifier(AttentionClassifier):
             contexts.append(pool(weights, words))
         return layout.join_sentences(contexts)
 
-    def encode_words(self, batch: Batch, embedded: Tensor, noise: Noise | None = None) -> Tensor:
+    def encode_words(
+        self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
+    ) -> Tensor:
         layout = _layout(batch)
         return layout.join_words(self._encode_groups(layout, embedded, noise))
 
     def _encode_groups(
-        self, layout: SentenceLayout, embedded: Tensor, noise: Noise | None
+        self, layout: SentenceLayout, embedded: Tensor, noise: HashedDropout | None
     ) -> list[Tensor]:
         dropped = self._drop_embedded(embedded, noise)
         given = layout.split(embedded)
         inputs = given if dropped is embedded else layout.split(dropped)
-        noises: list[Noise | None] = [None] * len(given)
+        noises: list[HashedDropout | None] = [None] * len(given)
         if noise is not None:
             noises = [noise.with_keys(keys) for keys in layout.split(noise.keys)]
         return [

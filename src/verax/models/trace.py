@@ -50,7 +50,7 @@ class Trace:
     weights        (batch, items)             α: on the simplex, zero where masked
     logits         (batch, classes)           one column means one sigmoid logit
     head           the map from context to logits, affine unless someone put another in its place
-    found          what was worked out of this trace already, kept by whoever worked it out
+    cache          what was worked out of this trace already, kept by whoever worked it out
     """
 
     ids: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Trace:
     weights: Tensor
     logits: Tensor
     head: Head
-    found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.logits)
@@ -102,7 +102,7 @@ class Trace:
                 "this trace is of numbers alone: its words are known where texts or documents of a "
                 "corpus were read"
             )
-        return [spelling.words(row) for row in self.batch.keys.tolist()]
+        return [spelling.words(row) for row in self.batch.row_index.tolist()]
 
     @cached_property
     def item_logits(self) -> Tensor:

@@ -18,7 +18,7 @@ from verax.options import names
 from verax.papers.exhibits import entry, frame
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
-from verax.studies.grid.effects import LOOKED_AT, idle
+from verax.studies.grid.effects import ACTIVE_WHEN, idle
 from verax.studies.grid.labels import in_words, telling
 from verax.studies.grid.settings import OPTIONS
 from verax.training.options import TrainingOptions
@@ -29,7 +29,7 @@ _ALWAYS = ("encoder", "attention")
 _WHERE_CHOSEN = ("hierarchical", "projection", "grounding")
 """Told of the models of a probe if one of them has not the default."""
 _NONE = "none"
-_DECIDING = {slot for slot, _ in LOOKED_AT.values()} | {"sentence_encoder"}
+_DECIDING = {slot for slot, _ in ACTIVE_WHEN.values()} | {"sentence_encoder"}
 _OF_MODEL = sorted(_DECIDING & set(names(ModelOptions)))
 _OF_TRAINING = sorted(_DECIDING & set(names(TrainingOptions)))
 

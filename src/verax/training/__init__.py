@@ -1,6 +1,6 @@
 """Objective, loop, early stopping, metrics; adversaries, and models guided by another."""
 
-from verax.models.apart import divergences
+from verax.models.divergence_between import divergences
 from verax.training.adversary import train_adversary
 from verax.training.guided import train_guided
 from verax.training.metrics import evaluate

@@ -25,11 +25,11 @@ from verax.corpora.encoded import EncodedDocuments
 from verax.device import resolve_device
 from verax.divergence import jensen_shannon, total_variation
 from verax.errors import VeraxError
-from verax.models.apart import Apart, divergences
+from verax.models.cached_outputs import CachedOutputs
 from verax.models.classifier import AttentionClassifier
+from verax.models.divergence_between import DivergenceBetween, divergences
 from verax.models.head import probabilities
 from verax.models.options import ModelOptions
-from verax.models.recorded import Recorded
 from verax.models.saving import load
 from verax.models.trace import Trace
 from verax.options import SEED, check
@@ -103,7 +103,7 @@ def train_adversary(
         )
         model, validation = prepared.model, prepared.validation
         known, held_out = (
-            Recorded.of(base, base.read(documents), budget).to(where)
+            CachedOutputs.of(base, base.read(documents), budget).to(where)
             for documents in (corpus.train, corpus.validation)
         )
         loop = Loop(
@@ -161,7 +161,7 @@ class AdversarialObjective(Objective):
     `base` is what the base said of the training documents.
     """
 
-    base: Recorded
+    base: CachedOutputs
     lam: float
 
     def losses(self, trace: Trace) -> Tensor:
@@ -174,13 +174,13 @@ class AdversarialObjective(Objective):
 def scores_beside(
     model: AttentionClassifier,
     documents: EncodedDocuments,
-    base: Recorded,
+    base: CachedOutputs,
     lam: float,
     max_tokens: int,
 ) -> dict[str, float]:
     """tvd and jsd, the scores of `evaluate`, and as loss what the adversary is after."""
     assert documents.labels is not None
-    apart = Apart.of(model, documents, base, max_tokens)
+    apart = DivergenceBetween.of(model, documents, base, max_tokens)
     tvd, jsd = float(apart.tvd.mean()), float(apart.jsd.mean())
     scores = evaluate(apart.logits, documents.labels)
     return {"tvd": tvd, "jsd": jsd, **scores, "loss": tvd - lam * jsd}

@@ -20,7 +20,7 @@ from verax.models.grounding import (
     room_for_selected,
     tying_loss,
 )
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.trace import Trace
 
 Step = int | Tensor
@@ -46,10 +46,10 @@ class Objective:
     class_weights: Tensor | None
     seed: int
 
-    def noise(self, batch: Batch, step: Step) -> Noise:
-        return Noise.of(batch.keys, batch.tokens.shape[1], self.seed, step)
+    def noise(self, batch: Batch, step: Step) -> HashedDropout:
+        return HashedDropout.of(batch.row_index, batch.tokens.shape[1], self.seed, step)
 
-    def noise_if_any(self, batch: Batch, step: Step) -> Noise | None:
+    def noise_if_any(self, batch: Batch, step: Step) -> HashedDropout | None:
         return self.noise(batch, step) if self.model.options.is_random else None
 
     def counts(self, pieces: list[Batch], step: Step) -> BatchCounts:
@@ -88,14 +88,14 @@ class Objective:
             losses = functional.cross_entropy(trace.logits, labels, reduction="none")
         return losses if self.class_weights is None else losses * self.class_weights[labels]
 
-    def masked_lm(self, batch: Batch, noise: Noise) -> Tensor:
+    def masked_lm(self, batch: Batch, noise: HashedDropout) -> Tensor:
         """Summed cross-entropy of the selected words, from a second, corrupted reading."""
         masking = self._masking(batch, noise)
         embedding = self.model.embedding
         mask_vector = self.model.mask_vector
         assert mask_vector is not None
         embedded = torch.where(masking.masked.unsqueeze(-1), mask_vector, embedding(masking.tokens))
-        second = Noise(noise.keys, noise.seed ^ _SECOND_READING)
+        second = HashedDropout(noise.keys, noise.seed ^ _SECOND_READING)
         states = self.model.encode_words(batch, embedded, second)
         if batch.tokens.device.type == "cpu":
             chosen = masking.selected
@@ -115,7 +115,7 @@ class Objective:
         left_out = torch.where(selected.sum() > room, torch.nan, 0.0)
         return (losses * is_word).sum() + left_out
 
-    def _masking(self, batch: Batch, noise: Noise) -> Masking:
+    def _masking(self, batch: Batch, noise: HashedDropout) -> Masking:
         size, share = len(self.model.vocabulary), self.model.options.mask_probability
         return mask_words(batch.tokens, batch.words, size, share, noise)
 

@@ -72,7 +72,7 @@ def score(
     labels = []
     for trace in model.traces(documents, max_tokens):
         assert trace.labels is not None
-        keys = trace.batch.keys
+        keys = trace.batch.row_index
         kinds = {
             "f1": trace.weights.unsqueeze(0),
             "uniform": uniform(trace.mask).unsqueeze(0),

@@ -11,7 +11,7 @@ import verax
 from verax.models import ModelOptions
 from verax.options import names
 from verax.studies.grid import read_study
-from verax.studies.grid.effects import LOOKED_AT
+from verax.studies.grid.effects import ACTIVE_WHEN
 from verax.training import TrainingOptions
 
 SMALL = {"hidden_size": 8, "embedding_size": 8, "epochs": 1, "dropout_embedding": 0.2}
@@ -151,4 +151,4 @@ def test_a_cell_has_every_option_but_the_one_that_changes_nothing() -> None:
 
 def test_everything_called_idle_is_tested() -> None:
     tested = {name for said, unsaid in IDLE for name in said if said.get(name) != unsaid.get(name)}
-    assert set(LOOKED_AT) <= tested
+    assert set(ACTIVE_WHEN) <= tested

@@ -25,8 +25,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import decisions, two_columns
-from verax.models.noise import Noise
 
 Answer = Callable[[Tensor], Tensor]
 """(restarts, batch, items) weights, float64 → (restarts, batch, classes) logits."""
@@ -77,7 +77,7 @@ def start(keys: Tensor, width: int, seed: int, options: SearchOptions) -> Tensor
     ln(1/n), a constant that leaves the weights as they are.
     """
     pairs = (options.restarts + 1) // 2
-    uniform = Noise.of(keys, width, seed, 0).uniforms(range(_PLACE, _PLACE + 2 * pairs))
+    uniform = HashedDropout.of(keys, width, seed, 0).uniforms(range(_PLACE, _PLACE + 2 * pairs))
     radius = (-2 * torch.log1p(-uniform[::2])).sqrt_()
     angle = 2 * math.pi * uniform[1::2]
     normal = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1).flatten(0, 1)

@@ -129,7 +129,7 @@ class AdversaryExam(ItemExam):
 
     def _search(self, evidence: ItemEvidence) -> Found:
         options = SearchOptions(restarts=self.options.restarts, steps=self.options.search_steps)
-        told: dict[str, Any] = {"keys": evidence.keys, "seed": self.seed, "options": options}
+        told: dict[str, Any] = {"keys": evidence.row_index, "seed": self.seed, "options": options}
         if evidence.is_affine:
             return search(evidence.weights, evidence.item_logits, evidence.mask, **told)
         return search_through(evidence.weights, evidence.logits_under, evidence.mask, **told)
@@ -163,7 +163,7 @@ class AdversaryExam(ItemExam):
     def _instances(self, evidence: ItemEvidence, own: Tensor) -> dict[str, Tensor]:
         decided, shares = decisions(own), probabilities(own)
         draws = self.options.permutation_test
-        orders = permuted(evidence.weights, evidence.mask, evidence.keys, self.seed, draws)
+        orders = permuted(evidence.weights, evidence.mask, evidence.row_index, self.seed, draws)
         moved = total_variation(probabilities(evidence.logits_under(orders)), shares)
         return {
             "items": evidence.mask.sum(-1),

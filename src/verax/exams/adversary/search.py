@@ -110,7 +110,7 @@ def search(
     item_logits  (batch, items, classes)  ℓ_i; one column is one sigmoid logit
     mask         (batch, items) bool
     keys         (batch,) long            with the seed, all that a document's start hangs on, such
-                                          as `trace.batch.keys`; their places, if left out
+                                          as `trace.batch.row_index`; their places, if left out
     max_items    restarts × batch × items that a thread, or the accelerator, holds at once; a longer
                  document is held by itself
 

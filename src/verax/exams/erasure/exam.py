@@ -20,8 +20,8 @@ from verax.exams.reading import check_affine, check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.importance import attention_gradient, random_draws
 from verax.models.classifier import AttentionClassifier
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import decisions
-from verax.models.noise import Noise
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -121,7 +121,7 @@ class ErasureExam(Exam):
     def _single(
         self, trace: Trace, states: States, scores: Mapping[str, Tensor], several: Tensor
     ) -> None:
-        noise = Noise.of(trace.batch.keys, 1, self.seed, 0).rows()
+        noise = HashedDropout.of(trace.batch.row_index, 1, self.seed, 0).rows()
         uniform = noise.uniforms(range(_PLACE, _PLACE + len(scores)))
         top = top_item(torch.cat([*scores.values()]), trace.mask)
         others = [random_item(top, uniform, trace.mask, rule) for rule in RULES]

@@ -8,7 +8,7 @@ from torch import Tensor
 from verax.importance import leave_one_out
 from verax.importance.decision import lost
 from verax.importance.deletion.rereading import without_each
-from verax.importance.given import held
+from verax.importance.given import frozen_for_gradients
 from verax.models.attention import pool
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
@@ -31,7 +31,7 @@ def _lost_with_sentences(model: HierarchicalClassifier, trace: Trace, max_tokens
     """Sentences are read apart from each other: only what reads their vectors is run again."""
     found = torch.zeros(trace.mask.shape, dtype=torch.float64, device=trace.mask.device)
     decided = decisions(trace.logits)
-    with held(model):
+    with frozen_for_gradients(model):
         vectors = model.sentences(trace.batch, trace.states)
         for row, count in enumerate(trace.mask.sum(-1).tolist()):
             each = torch.arange(count, device=found.device)

@@ -83,7 +83,7 @@ class Gallery:
         """Take one batch; batches come in any order."""
         if self.named is not None or not self.is_open:
             return
-        self._rows.append(trace.batch.keys.cpu().numpy())
+        self._rows.append(trace.batch.row_index.cpu().numpy())
         self._found.append(surprises(look_at(model, trace)).cpu().numpy())
 
     def conclude(

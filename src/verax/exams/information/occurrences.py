@@ -66,7 +66,7 @@ class Occurrences:
             self._slots, self._starts = self._slots.to(device), self._starts.to(device)
             self.states = torch.empty(len(self.words), size, device=device)
         words = trace.batch.words
-        places = self._starts[trace.batch.keys].unsqueeze(-1)
+        places = self._starts[trace.batch.row_index].unsqueeze(-1)
         places = places + torch.arange(words.shape[1], device=device)
         slots = self._slots[places.clamp_(max=max(len(self._slots) - 1, 0))]
         taken = words & (slots >= 0)

@@ -64,7 +64,7 @@ class ReplacementExam(ItemExam):
         check_finite(evidence.logits)
         draws = self.options.permutations
         own = torch.stack([evidence.weights.double(), uniform(evidence.mask)])
-        shuffled = permuted(evidence.weights, evidence.mask, evidence.keys, self.seed, draws)
+        shuffled = permuted(evidence.weights, evidence.mask, evidence.row_index, self.seed, draws)
         logits = evidence.logits_under(torch.cat([own, shuffled.double()]))
         if evidence.is_affine:
             check_affine(evidence.logits, logits[0])

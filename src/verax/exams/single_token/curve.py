@@ -40,7 +40,7 @@ def token_curves(
             raise VeraxError(f"model {name!r} has no class {of!r}: {nearest(of, model.classes)}")
         place = model.classes.index(of)
         there = trace.mask[0]
-        p = alone(trace.item_logits, torch.full_like(trace.batch.keys, place))[0][there]
+        p = alone(trace.item_logits, torch.full_like(trace.batch.row_index, place))[0][there]
         texts = _texts(model, text, trace.item_of_token[0].tolist(), int(there.sum()))
         parts.append(
             pd.DataFrame(

@@ -13,7 +13,7 @@ from verax.errors import VeraxError, nearest
 from verax.importance.decision import lost
 from verax.importance.deletion import local, recurrent, rereading, sentences
 from verax.importance.deletion.items import logits_without_items
-from verax.importance.given import Given, check_level, held, once, traced
+from verax.importance.given import Given, check_level, frozen_for_gradients, once, traced
 from verax.importance.registry import register_importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.guided import GuidedClassifier
@@ -71,7 +71,7 @@ def _lost(
     if on == "inputs" and not _is_item(model):
         whole, without = _without_words(model, trace, max_tokens)
         return lost(decided, whole, without).masked_fill(~trace.batch.words, 0.0)
-    with held(model):
+    with frozen_for_gradients(model):
         whole, without = logits_without_items(model, trace, weights, max_tokens)
     found = lost(decided, whole.unsqueeze(1).expand_as(without), without)
     return found.masked_fill(~trace.mask | (trace.weights == 0), 0.0)
@@ -90,7 +90,7 @@ def logits_without_words(
 ) -> Tensor:
     """(batch, tokens, classes): the logits once each word is deleted; as they were for no word."""
     if _is_item(model):
-        with held(model):
+        with frozen_for_gradients(model):
             whole, without = logits_without_items(model, trace, "projected", max_tokens)
         return torch.where(trace.mask.unsqueeze(-1), without, whole.unsqueeze(1))
     return _without_words(model, trace, max_tokens)[1]
@@ -105,7 +105,7 @@ def _without_words(
     """
     whole = trace.logits.double().unsqueeze(1).repeat(1, trace.tokens.shape[1], 1)
     without = whole.clone()
-    with held(model):
+    with frozen_for_gradients(model):
         if isinstance(model, HierarchicalClassifier):
             for tokens, logits in sentences.logits_without_words(model, trace, max_tokens):
                 without.view(-1, without.shape[-1])[tokens] = logits.double()

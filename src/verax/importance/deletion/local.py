@@ -16,7 +16,7 @@ from torch.nn import functional
 from verax.importance.budget import rows_within
 from verax.importance.deletion.found import Found
 from verax.importance.deletion.readout import Readout
-from verax.importance.similar_length import Alike, alike
+from verax.importance.similar_length import LengthGroup, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Convolution
 from verax.models.grounding import ground
@@ -49,7 +49,7 @@ def logits_without_words(
 class _States:
     """What the states of some documents are read for, as they are and beside a gap."""
 
-    def __init__(self, model: AttentionClassifier, group: Alike, readout: Readout) -> None:
+    def __init__(self, model: AttentionClassifier, group: LengthGroup, readout: Readout) -> None:
         encoder = model.encoder
         assert isinstance(encoder, Convolution)
         self.model, self.readout = model, readout
@@ -84,7 +84,7 @@ class _States:
 
 
 def _decide(
-    model: AttentionClassifier, group: Alike, states: _States, places: Tensor
+    model: AttentionClassifier, group: LengthGroup, states: _States, places: Tensor
 ) -> tuple[Tensor, Tensor]:
     """(documents, places, classes) logits without each place, and with all.
 

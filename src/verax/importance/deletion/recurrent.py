@@ -18,7 +18,7 @@ from verax.importance.deletion.found import Found
 from verax.importance.deletion.projecting import decide
 from verax.importance.deletion.readout import Readout
 from verax.importance.recurrence import steps_of
-from verax.importance.similar_length import Alike, alike, turned
+from verax.importance.similar_length import LengthGroup, alike, turned
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Recurrent
 from verax.models.encoders.recurrent import has_one_layer
@@ -50,7 +50,7 @@ def logits_without_words(
 
 
 def _group(
-    model: AttentionClassifier, group: Alike, readout: Readout, most: int
+    model: AttentionClassifier, group: LengthGroup, readout: Readout, most: int
 ) -> Iterator[Found]:
     encoder, n = model.encoder, group.words
     assert isinstance(encoder, Recurrent)
@@ -85,7 +85,12 @@ class _Direction:
     """One direction of the layer, its words numbered in the order it reads them."""
 
     def __init__(
-        self, module: nn.Module, group: Alike, readout: Readout, blocks: list[Block], back: bool
+        self,
+        module: nn.Module,
+        group: LengthGroup,
+        readout: Readout,
+        blocks: list[Block],
+        back: bool,
     ) -> None:
         size = int(module.hidden_size)  # type: ignore[arg-type]
         half = slice(size, 2 * size) if back else slice(0, size)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from verax.importance.deletion.found import Found
-from verax.importance.similar_length import Alike, alike
+from verax.importance.similar_length import LengthGroup, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 
@@ -28,7 +28,7 @@ def logits_without_words(
             yield Found(group.rows, places, logits, whole)
 
 
-def _read(model: AttentionClassifier, trace: Trace, group: Alike, places: Tensor) -> Tensor:
+def _read(model: AttentionClassifier, trace: Trace, group: LengthGroup, places: Tensor) -> Tensor:
     shape = (len(group.rows), len(places), -1)
     if group.words == 1:  # nothing is left to attend
         return model.head(group.states.new_zeros(*shape[:2], group.states.shape[-1]))
@@ -44,7 +44,7 @@ def _read(model: AttentionClassifier, trace: Trace, group: Alike, places: Tensor
         lengths=torch.full((len(tokens),), group.length - 1),
         labels=None,
         ids=trace.batch.ids[copies.cpu().numpy()],
-        keys=trace.batch.keys[copies],
+        row_index=trace.batch.row_index[copies],
         spelling=None,
     )
     return model.run(batch, group.embedded[:, columns].flatten(0, 1)).logits.view(shape)

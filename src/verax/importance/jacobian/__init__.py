@@ -13,7 +13,7 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
-from verax.importance.given import Given, held, traced
+from verax.importance.given import Given, frozen_for_gradients, traced
 from verax.importance.jacobian import backward, local, recurrent
 from verax.importance.jacobian.targets import Piece, Targets
 from verax.models.classifier import AttentionClassifier
@@ -84,7 +84,7 @@ def influences(
         raise VeraxError(f"kind is {kind!r}: {nearest(kind, KINDS)}")
     if not bool(targets.mask.any()):
         return
-    with held(model):
+    with frozen_for_gradients(model):
         if trace.batch.layout is not None:
             yield from backward.pieces(model, trace, targets, kind, max_tokens)
             return

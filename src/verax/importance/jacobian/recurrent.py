@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from verax.importance.budget import rows_within
 from verax.importance.jacobian.adjoint import adjoint_of
 from verax.importance.jacobian.targets import Piece, Targets, at
-from verax.importance.similar_length import Alike, alike
+from verax.importance.similar_length import LengthGroup, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Recurrent
 from verax.models.encoders.recurrent import has_one_layer
@@ -47,7 +47,7 @@ def pieces(
             yield Piece(group.rows, block, squares.clamp(min=0).sqrt())
 
 
-def _norms(model: AttentionClassifier, group: Alike, places: Tensor, end: int) -> Tensor:
+def _norms(model: AttentionClassifier, group: LengthGroup, places: Tensor, end: int) -> Tensor:
     """Squares of ‖∂‖h_p‖/∂x_t‖, (documents, targets, length)."""
     encoder = model.encoder
     assert isinstance(encoder, Recurrent)
@@ -65,7 +65,7 @@ def _norms(model: AttentionClassifier, group: Alike, places: Tensor, end: int) -
     return total.scatter(-1, places.unsqueeze(-1), vectors.square().sum(-1, keepdim=True))
 
 
-def _frobenius(model: AttentionClassifier, group: Alike, places: Tensor, end: int) -> Tensor:
+def _frobenius(model: AttentionClassifier, group: LengthGroup, places: Tensor, end: int) -> Tensor:
     """Squares of ‖∂h_p/∂x_t‖_F, (documents, targets, length)."""
     encoder = model.encoder
     assert isinstance(encoder, Recurrent)
@@ -89,7 +89,7 @@ def _frobenius(model: AttentionClassifier, group: Alike, places: Tensor, end: in
 
 
 def _walk(
-    module: nn.Module, group: Alike, places: Tensor, units: Tensor, turned: bool, end: int
+    module: nn.Module, group: LengthGroup, places: Tensor, units: Tensor, turned: bool, end: int
 ) -> tuple[Tensor, Tensor]:
     """Gradients of u · h_p through one direction.
 

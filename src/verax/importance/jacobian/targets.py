@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 from verax.models.trace import Trace
 
 _PLACE = 1 << 22
@@ -31,7 +31,11 @@ class Targets:
         mask, n = trace.mask, trace.mask.shape[1]
         if positions is None or positions >= n:
             return cls(torch.arange(n, device=mask.device).expand(mask.shape), mask)
-        chance = Noise.of(trace.batch.keys, n, seed, 0).uniform(_PLACE).masked_fill(~mask, 2.0)
+        chance = (
+            HashedDropout.of(trace.batch.row_index, n, seed, 0)
+            .uniform(_PLACE)
+            .masked_fill(~mask, 2.0)
+        )
         # of equal draws the earlier: a stable order is the same on every machine
         drawn = chance.sort(dim=-1, stable=True)[1][:, :positions]
         there = mask.gather(-1, drawn)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from torch import Tensor, nn
 
 from verax.errors import VeraxError
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 
 if TYPE_CHECKING:
     from verax.models.options import ModelOptions
@@ -82,7 +82,7 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(
-        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
+        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: HashedDropout | None = None
     ) -> Tensor: ...
 
     def initialise_xavier(self) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from verax.models.encoders.base import Encoder, refuse_odd_size
 from verax.models.encoders.registry import register_encoder
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 
 if TYPE_CHECKING:
     from verax.models.options import ModelOptions
@@ -48,7 +48,7 @@ class Convolution(Encoder):
         refuse_odd_size(options)
 
     def forward(
-        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
+        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: HashedDropout | None = None
     ) -> Tensor:
         inside = mask.unsqueeze(-1)
         if noise is not None:

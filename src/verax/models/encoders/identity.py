@@ -8,7 +8,7 @@ from torch import Tensor
 
 from verax.models.encoders.base import Encoder
 from verax.models.encoders.registry import register_encoder
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 
 if TYPE_CHECKING:
     from verax.models.options import ModelOptions
@@ -34,6 +34,6 @@ class Identity(Encoder):
         return cls(input_size)
 
     def forward(
-        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
+        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: HashedDropout | None = None
     ) -> Tensor:
         return inputs * mask.unsqueeze(-1)

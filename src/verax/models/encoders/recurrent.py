@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from verax.models.encoders.base import Encoder, refuse_odd_size
 from verax.models.encoders.registry import register_encoder
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 
 if TYPE_CHECKING:
     from verax.models.options import ModelOptions
@@ -47,7 +47,7 @@ class Recurrent(Encoder):
         refuse_odd_size(options)
 
     def forward(
-        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
+        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: HashedDropout | None = None
     ) -> Tensor:
         if inputs.device.type == "cpu":
             orders = Orders.of(lengths, inputs.shape[1], inputs.device)

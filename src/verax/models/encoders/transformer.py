@@ -12,7 +12,7 @@ from torch.nn import functional
 from verax.errors import VeraxError
 from verax.models.encoders.base import Encoder
 from verax.models.encoders.registry import register_encoder
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 
 if TYPE_CHECKING:
     from verax.models.options import ModelOptions
@@ -71,7 +71,7 @@ class Transformer(Encoder):
             )
 
     def forward(
-        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: Noise | None = None
+        self, inputs: Tensor, mask: Tensor, lengths: Tensor, noise: HashedDropout | None = None
     ) -> Tensor:
         states = self.enter(inputs) * math.sqrt(self.output_size)
         states = states + sinusoids(inputs.shape[1], self.output_size, states.device).to(states)
@@ -102,7 +102,7 @@ class TransformerLayer(nn.Module):
         nn.init.zeros_(self.project_in.bias)
         nn.init.zeros_(self.project_out.bias)
 
-    def forward(self, states: Tensor, mask: Tensor, noise: Noise | None) -> Tensor:
+    def forward(self, states: Tensor, mask: Tensor, noise: HashedDropout | None) -> Tensor:
         attended = self._drop(self.project_out(self._attend(states, mask)), noise, 0)
         states = self.norm_attention(states + attended)
         inner = self._drop(self.widen(states).relu(), noise, 1)
@@ -119,7 +119,7 @@ class TransformerLayer(nn.Module):
         )
         return attended.transpose(1, 2).reshape(batch, positions, size)
 
-    def _drop(self, values: Tensor, noise: Noise | None, place: int) -> Tensor:
+    def _drop(self, values: Tensor, noise: HashedDropout | None, place: int) -> Tensor:
         return values if noise is None else noise.dropout(values, self.dropout, self.place + place)
 
 

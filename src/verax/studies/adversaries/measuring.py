@@ -11,8 +11,8 @@ import pandas as pd
 from verax.corpora.corpus import Corpus
 from verax.device import full_precision
 from verax.errors import VeraxError
-from verax.models.apart import divergences
 from verax.models.classifier import AttentionClassifier
+from verax.models.divergence_between import divergences
 
 ADVERSARY, SEED, CONTROL = "adversary", "seed", "control"
 BASE = "base"

@@ -28,7 +28,7 @@ def _of_projection(option: str) -> Used:
     return lambda m, t: m.projection_uses(option)
 
 
-LOOKED_AT: dict[str, tuple[str, Used]] = {
+ACTIVE_WHEN: dict[str, tuple[str, Used]] = {
     "sentence_encoder": ("hierarchical", lambda m, t: m.hierarchical),
     "dropout_sentence": ("hierarchical", lambda m, t: m.hierarchical),
     **{option: ("encoder", _of_encoder(option)) for option in ENCODER_OPTIONS},
@@ -50,7 +50,7 @@ _MODEL = frozenset(names(ModelOptions))
 
 def idle(model: ModelOptions, training: TrainingOptions) -> list[str]:
     """The options without effect; `model` is resolved."""
-    return [name for name, (_, used) in LOOKED_AT.items() if not used(model, training)]
+    return [name for name, (_, used) in ACTIVE_WHEN.items() if not used(model, training)]
 
 
 def settled(values: Mapping[str, Any], classes: int) -> tuple[dict[str, Any], dict[str, Any]]:

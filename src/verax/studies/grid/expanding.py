@@ -27,7 +27,7 @@ from verax.studies.grid.crossing import (
     lay,
     values_of,
 )
-from verax.studies.grid.effects import LOOKED_AT, settled
+from verax.studies.grid.effects import ACTIVE_WHEN, settled
 from verax.studies.grid.exams import settled_exams
 from verax.studies.grid.lines import large
 from verax.studies.grid.plan import Models, Plan
@@ -227,7 +227,7 @@ def _why_one(group: Sequence[Mapping[str, Any]]) -> str:
     for name, default in DEFAULTS.items():
         if len({values.get(name, default) for values in group}) == 1:
             continue
-        slot = LOOKED_AT[name][0] if name in LOOKED_AT else None
+        slot = ACTIVE_WHEN[name][0] if name in ACTIVE_WHEN else None
         chosen = {values.get(slot, DEFAULTS[slot]) for values in group} if slot else set()
         if len(chosen) == 1:
             reasons.append(f"{name} has no effect with {slot} {chosen.pop()}")

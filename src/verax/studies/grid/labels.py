@@ -8,7 +8,7 @@ from typing import Any
 
 from verax.models.options import ModelOptions
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.effects import LOOKED_AT, idle
+from verax.studies.grid.effects import ACTIVE_WHEN, idle
 from verax.studies.grid.settings import OPTIONS
 from verax.training.options import TrainingOptions
 
@@ -97,7 +97,7 @@ def _parts(cell: Cell, shown: Sequence[str], ambiguous: set[str]) -> list[str]:
         value = _value(cell, name)
         alone = OPTIONS[name].choices and str(value) not in ambiguous
         text = str(value) if alone else f"{name}={in_words(value)}"
-        beside = LOOKED_AT[name][0] if name in LOOKED_AT else name
+        beside = ACTIVE_WHEN[name][0] if name in ACTIVE_WHEN else name
         if beside in parts:
             parts[beside] += f" {text}"
         else:

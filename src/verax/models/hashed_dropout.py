@@ -22,35 +22,35 @@ _BITS = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class HashedDropout:
     """Draws for one training step.
 
     keys: (batch, …) long — one per row of what will be dropped from, such as (batch, tokens).
     seed: a 64-bit whole number, or a tensor () long of it, which a step that is replayed reads.
-    A forward pass without a Noise drops nothing, whatever mode the module is in.
+    A forward pass without a HashedDropout drops nothing, whatever mode the module is in.
     """
 
     keys: Tensor
     seed: int | Tensor
 
     @classmethod
-    def of(cls, documents: Tensor, width: int, seed: int, step: int | Tensor) -> Noise:
+    def of(cls, documents: Tensor, width: int, seed: int, step: int | Tensor) -> HashedDropout:
         """Keys for (batch, width) positions of the documents with the given keys."""
         places = torch.arange(width, device=documents.device)
         start = seed * _GOLDEN
         salt = _wrap(start) + step if isinstance(step, Tensor) else _wrap(start + step)
         return cls(_mix(documents.unsqueeze(-1) * _GOLDEN + places), salt)
 
-    def rows(self) -> Noise:
+    def rows(self) -> HashedDropout:
         """The same, with one key per document instead of one per position."""
         return replace(self, keys=self.keys[..., 0])
 
-    def columns(self, width: int) -> Noise:
+    def columns(self, width: int) -> HashedDropout:
         """The same, for `width` positions a document: other positions than the tokens'."""
         places = torch.arange(width, device=self.keys.device)
         return replace(self, keys=_mix(self.keys[:, :1] + (places + 1) * _B))
 
-    def with_keys(self, keys: Tensor) -> Noise:
+    def with_keys(self, keys: Tensor) -> HashedDropout:
         return replace(self, keys=keys)
 
     def uniform(self, place: int) -> Tensor:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 
 A, B, GOLDEN = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 0x9E3779B97F4A7C15
 ALL = 2**64 - 1
@@ -38,15 +38,15 @@ def number(document: int, position: int, seed: int, step: int, place: int) -> in
 def test_they_are_the_hash_in_pythons_own_integers(
     document: int, seed: int, step: int, place: int
 ) -> None:
-    found = Noise.of(torch.tensor([document, 3]), 2, seed, step).integers([place, 1])
+    found = HashedDropout.of(torch.tensor([document, 3]), 2, seed, step).integers([place, 1])
     for (p, name), (d, key), position in itertools.product(
         enumerate([place, 1]), enumerate([document, 3]), range(2)
     ):
         assert found[p, d, position] == number(key, position, seed, step, name)
 
 
-def noise(documents: int = 100, width: int = 40, seed: int = 0) -> Noise:
-    return Noise.of(torch.arange(documents), width, seed, 0)
+def noise(documents: int = 100, width: int = 40, seed: int = 0) -> HashedDropout:
+    return HashedDropout.of(torch.arange(documents), width, seed, 0)
 
 
 def test_they_lie_below_two_to_the_62_and_are_even_there() -> None:
@@ -97,7 +97,7 @@ def test_each_place_has_its_own_whatever_others_are_asked_for() -> None:
 
 
 def test_a_document_gets_its_own_in_any_batch() -> None:
-    part = Noise.of(torch.tensor([70, 2]), 12, 0, 0).integers([1, 2])
+    part = HashedDropout.of(torch.tensor([70, 2]), 12, 0, 0).integers([1, 2])
     assert part.equal(noise().integers([1, 2])[:, [70, 2], :12])
     assert noise().rows().integers([1]).equal(noise().integers([1])[..., 0])
 

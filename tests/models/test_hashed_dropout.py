@@ -1,4 +1,4 @@
-"""Noise is even, independent, and blind to how a batch was cut."""
+"""HashedDropout is even, independent, and blind to how a batch was cut."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 import torch
 from scipy import stats
 
-from verax.models.noise import Noise
+from verax.models.hashed_dropout import HashedDropout
 
 
-def noise(documents: int = 40, width: int = 30, seed: int = 0, step: int = 0) -> Noise:
-    return Noise.of(torch.arange(documents), width, seed, step)
+def noise(documents: int = 40, width: int = 30, seed: int = 0, step: int = 0) -> HashedDropout:
+    return HashedDropout.of(torch.arange(documents), width, seed, step)
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.7])
@@ -52,10 +52,14 @@ def test_draws_are_uncorrelated_over_features_positions_documents_places_and_ste
 
 def test_a_document_is_treated_alike_in_any_batch_and_under_any_padding() -> None:
     whole = noise(10, 30).dropout(torch.ones(10, 30, 16), 0.4, 1)
-    part = Noise.of(torch.tensor([7, 2]), 12, 0, 0).dropout(torch.ones(2, 12, 16), 0.4, 1)
+    part = HashedDropout.of(torch.tensor([7, 2]), 12, 0, 0).dropout(torch.ones(2, 12, 16), 0.4, 1)
     assert torch.equal(part, whole[[7, 2], :12])
     sentences = noise(10, 30).columns(5).dropout(torch.ones(10, 5, 16), 0.4, 1)
-    fewer = Noise.of(torch.tensor([7]), 12, 0, 0).columns(3).dropout(torch.ones(1, 3, 16), 0.4, 1)
+    fewer = (
+        HashedDropout.of(torch.tensor([7]), 12, 0, 0)
+        .columns(3)
+        .dropout(torch.ones(1, 3, 16), 0.4, 1)
+    )
     assert torch.equal(fewer[0], sentences[7, :3])
 
 

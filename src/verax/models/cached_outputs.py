@@ -15,8 +15,8 @@ from verax.models.head import probabilities
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
-    """Weights of one document after the other, so that nothing is padded; found by `batch.keys`.
+class CachedOutputs:
+    """Weights of one document after the other, without padding, looked up by `batch.row_index`.
 
     flat    (all items,)           weights, without padding, SOS and EOS
     starts  (documents,) long      where in `flat` those of each row of the split begin
@@ -35,14 +35,14 @@ class Recorded:
     @classmethod
     def of(
         cls, model: AttentionClassifier, encoded: EncodedDocuments, max_tokens: int = MAX_TOKENS
-    ) -> Recorded:
+    ) -> CachedOutputs:
         """Read a split once, within a budget of padded tokens; stays on the model's device."""
         none = torch.zeros(0, device=model.device)
         flat, counts, keys, said = [none], [none.long()], [none.long()], []
         for trace in model.traces(encoded, max_tokens):
             flat.append(trace.weights[trace.mask])
             counts.append(trace.mask.sum(-1))
-            keys.append(trace.batch.keys)
+            keys.append(trace.batch.row_index)
             said.append(trace.logits)
         rows, many = torch.cat(keys), torch.cat(counts)
         places = torch.empty_like(rows)
@@ -54,19 +54,21 @@ class Recorded:
     def __len__(self) -> int:
         return len(self.said)
 
-    def to(self, device: torch.device) -> Recorded:
-        return Recorded(*(t.to(device) for t in (self.flat, self.starts, self.items, self.said)))
+    def to(self, device: torch.device) -> CachedOutputs:
+        return CachedOutputs(
+            *(t.to(device) for t in (self.flat, self.starts, self.items, self.said))
+        )
 
     def weights(self, batch: Batch) -> Tensor:
         """(batch, items), zero where masked, for the documents of a batch on the same device."""
         rank = batch.mask.cumsum(-1) - 1
-        index = self.starts[batch.keys].unsqueeze(-1) + rank
+        index = self.starts[batch.row_index].unsqueeze(-1) + rank
         found = self.flat[index.clamp_(0, max(len(self.flat) - 1, 0))]
         return found.masked_fill(~batch.mask, 0.0)
 
     def logits(self, batch: Batch) -> Tensor:
         """(batch, classes)"""
-        return self.said[batch.keys]
+        return self.said[batch.row_index]
 
     def probabilities(self, batch: Batch) -> Tensor:
         """(batch, classes) of every class: one logit gives two columns."""

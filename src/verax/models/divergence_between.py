@@ -14,9 +14,9 @@ from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments
 from verax.divergence import jensen_shannon, total_variation
 from verax.errors import VeraxError
+from verax.models.cached_outputs import CachedOutputs
 from verax.models.classifier import AttentionClassifier, Texts
 from verax.models.head import decisions, probabilities
-from verax.models.recorded import Recorded
 
 
 def divergences(
@@ -43,9 +43,9 @@ def divergences(
     refuse_incomparable(a, b)
     if isinstance(documents, EncodedDocuments):
         _refuse_other_reading(a, b)
-    other = Recorded.of(b, b.read(documents), max_tokens).to(a.device)
+    other = CachedOutputs.of(b, b.read(documents), max_tokens).to(a.device)
     encoded = a.read(documents)
-    found = Apart.of(a, encoded, other, max_tokens)
+    found = DivergenceBetween.of(a, encoded, other, max_tokens)
     decided = decisions(found.logits).numpy()
     labels = encoded.labels
     nothing = np.full(len(decided), np.nan)
@@ -65,7 +65,7 @@ def divergences(
 
 
 @dataclass(frozen=True, eq=False)
-class Apart:
+class DivergenceBetween:
     """A model beside what was recorded of another: (documents,) each, in order, on CPU, float64.
 
     logits      (documents, classes)  the model's own
@@ -83,9 +83,9 @@ class Apart:
         cls,
         model: AttentionClassifier,
         encoded: EncodedDocuments,
-        other: Recorded,
+        other: CachedOutputs,
         max_tokens: int = MAX_TOKENS,
-    ) -> Apart:
+    ) -> DivergenceBetween:
         """Reads the documents once; `other` is on the model's device."""
         logits = torch.empty(other.said.shape, dtype=torch.float64)
         numbers = torch.empty(3, len(other), dtype=torch.float64)
@@ -97,7 +97,7 @@ class Apart:
                 total_variation(probabilities(said), probabilities(answered)),
                 theirs.amax(-1),
             ]
-            rows = trace.batch.keys.cpu()
+            rows = trace.batch.row_index.cpu()
             logits[rows] = said.cpu()
             numbers[:, rows] = torch.stack(found).cpu()
         return cls(logits, *numbers)

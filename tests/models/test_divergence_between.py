@@ -15,7 +15,7 @@ import verax
 from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
 from verax.models import AttentionClassifier, probabilities
-from verax.models.apart import divergences
+from verax.models.divergence_between import divergences
 
 Make = Callable[..., AttentionClassifier]
 

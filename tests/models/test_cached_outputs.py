@@ -12,7 +12,7 @@ import torch
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.ragged import Ragged
 from verax.models import AttentionClassifier, probabilities
-from verax.models.recorded import Recorded
+from verax.models.cached_outputs import CachedOutputs
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
@@ -31,7 +31,7 @@ def test_a_batch_finds_what_each_of_its_documents_was_given(
 ) -> None:
     model = make_model(classes, **slot)
     documents = encoded(model)
-    recorded = Recorded.of(model, documents, max_tokens)
+    recorded = CachedOutputs.of(model, documents, max_tokens)
     rows = np.array([17, 3, 40, 4, 99])
     batch = documents.batch(rows, model.device)
     weights, shares = recorded.weights(batch), recorded.probabilities(batch)
@@ -52,7 +52,7 @@ def test_another_reading_of_the_same_documents_finds_the_same_items(
 ) -> None:
     """SOS and EOS stand around the words of one and not of the other; neither is attended."""
     model, other = make_model(boundaries=True), make_model(boundaries=False)
-    recorded = Recorded.of(model, encoded(model))
+    recorded = CachedOutputs.of(model, encoded(model))
     rows = np.array([5, 2, 30])
     around, bare = (encoded(m).batch(rows, m.device) for m in (model, other))
     found = recorded.weights(bare)
@@ -62,13 +62,13 @@ def test_another_reading_of_the_same_documents_finds_the_same_items(
 
 def test_a_model_in_double_precision_is_recorded_in_it(make_model: Make, encoded: Encode) -> None:
     model = make_model(encoder="none").double()
-    recorded = Recorded.of(model, encoded(model)).to(torch.device("cpu"))
+    recorded = CachedOutputs.of(model, encoded(model)).to(torch.device("cpu"))
     assert recorded.flat.dtype == recorded.said.dtype == torch.float64
 
 
 def test_nothing_is_recorded_of_no_documents(make_model: Make) -> None:
     model = make_model(3)
     empty = Ragged.from_lengths(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    recorded = Recorded.of(model, EncodedDocuments(empty, None, np.zeros(0, np.int64), True))
+    recorded = CachedOutputs.of(model, EncodedDocuments(empty, None, np.zeros(0, np.int64), True))
     assert len(recorded) == 0
     assert recorded.said.shape == (0, 3)

@@ -22,8 +22,8 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
     gradient is ½ ln(p/m) towards p and ½ ln(q/m) towards q, finite also where one of them is zero.
     """
     p, q = torch.broadcast_tensors(p, q)
-    found: Tensor = _JensenShannon.apply(p, q)  # type: ignore[no-untyped-call]
-    return found
+    divergence: Tensor = _JensenShannon.apply(p, q)  # type: ignore[no-untyped-call]
+    return divergence
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:
@@ -38,9 +38,9 @@ class _JensenShannon(torch.autograd.Function):
         return (_towards_middle(p, q) + _towards_middle(q, p)).sum(-1) / 2
 
     @staticmethod
-    def backward(ctx: Any, *given: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *slopes: Any) -> tuple[Tensor | None, ...]:
         p, q = ctx.saved_tensors
-        slope = given[0].unsqueeze(-1) / 2
+        slope = slopes[0].unsqueeze(-1) / 2
         return tuple(
             slope * _log_ratio(left, right) if wanted else None
             for (left, right), wanted in zip(((p, q), (q, p)), ctx.needs_input_grad, strict=True)

@@ -12,8 +12,8 @@ import pandas as pd
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
-from verax.exams.measures import NEITHER, Classes, Place, Table, measure_id
-from verax.exams.own_importances import named
+from verax.exams.measures import NEITHER, Classes, MeasurePlace, Table, measure_id
+from verax.exams.reading import named
 from verax.exams.tables import TableBuilder
 from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
@@ -145,24 +145,24 @@ class Exam(ABC):
         return {}
 
     @staticmethod
-    def better(place: Place, pair: Pair) -> tuple[str, str]:
+    def better(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
         """Which way a number is better between two groups of models, and why neither, if so."""
         return place.measure.better, ""
 
     @staticmethod
-    def label(place: Place, classes: Classes = ()) -> str:
+    def label(place: MeasurePlace, classes: Classes = ()) -> str:
         """A number by a few words, among others of this exam."""
         row = place.table.title_of_row(place.row, classes)
         column = place.table.title_of_column(place.column)
         return f"{row}: {column}" if column else row
 
     @staticmethod
-    def counted_as(place: Place) -> str:
+    def counted_as(place: MeasurePlace) -> str:
         """What a number counts as where measures are counted: alike for several of one kind."""
         return measure_id(place.table.id, place.row, place.column)
 
     @staticmethod
-    def is_compared(place: Place, note: str) -> bool:
+    def is_compared(place: MeasurePlace, note: str) -> bool:
         """Whether a comparison shows a number; what says the same as another need not be."""
         return True
 

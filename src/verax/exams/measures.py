@@ -96,6 +96,10 @@ class Table:
         declared = next((measure for measure in self.measures if measure.id == wanted), None)
         return declared or (None if self.counts else self.variants(column))
 
+    def id_of(self, row: str, column: str) -> str:
+        """The id of the number in a row and a column."""
+        return measure_id(self.id, row, column)
+
     def title_of_row(self, row: str, classes: Classes = ()) -> str:
         """A row in words."""
         if self.counts:
@@ -128,7 +132,7 @@ def measure_id(table: str, row: str, column: str) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class MeasurePlace:
     """Where a number stands: exam, table, row and column, and its measure."""
 
     exam: str
@@ -138,7 +142,7 @@ class Place:
     measure: Measure
 
 
-def place_of(id: str, exam: str, tables: Sequence[Table]) -> Place | None:
+def place_of(id: str, exam: str, tables: Sequence[Table]) -> MeasurePlace | None:
     """Where the number with this id stands among an exam's tables; None where in none."""
     # the longest name first: agreement.on_support before agreement
     for table in sorted(tables, key=lambda table: -len(table.id)):
@@ -147,16 +151,16 @@ def place_of(id: str, exam: str, tables: Sequence[Table]) -> Place | None:
         rest = id[len(table.id) + 1 :]
         if table.counts:
             measure = table.measure(rest, VALUE)
-            return None if measure is None else Place(exam, table, rest, VALUE, measure)
+            return None if measure is None else MeasurePlace(exam, table, rest, VALUE, measure)
         for measure in table.measures:
             if rest.endswith(f".{measure.id}"):
                 row = rest[: -len(measure.id) - 1]
-                return Place(exam, table, row, measure.id, measure)
+                return MeasurePlace(exam, table, row, measure.id, measure)
         # a column made from data may have a dot in it, as ε has
         dots = [at for at, letter in enumerate(rest) if letter == "."]
         for at in dots:
             variant = table.variants(rest[at + 1 :])
             if variant is not None:
-                return Place(exam, table, rest[:at], rest[at + 1 :], variant)
+                return MeasurePlace(exam, table, rest[:at], rest[at + 1 :], variant)
         return None
     return None

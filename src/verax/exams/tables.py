@@ -34,13 +34,13 @@ def tidy(
     each = documents * count
     frame = pd.DataFrame({"id": np.tile(np.repeat(ids, count), groups)})
     for name in labels[0]:
-        given = [label[name] for label in labels]
-        if isinstance(given[0], str):
-            levels = list(dict.fromkeys(str(g) for g in given))
-            codes = np.array([levels.index(str(g)) for g in given], dtype=np.int8)
+        each_value = [label[name] for label in labels]
+        if isinstance(each_value[0], str):
+            levels = list(dict.fromkeys(str(g) for g in each_value))
+            codes = np.array([levels.index(str(g)) for g in each_value], dtype=np.int8)
             frame[name] = pd.Categorical.from_codes(np.repeat(codes, each), pd.Index(levels))
         else:
-            frame[name] = np.repeat(np.array(given, dtype=np.int64), each)
+            frame[name] = np.repeat(np.array(each_value, dtype=np.int64), each)
     codes = np.tile(np.arange(count, dtype=np.int8), groups * documents)
     frame["measure"] = pd.Categorical.from_codes(codes, pd.Index(list(measures)))
     frame["value"] = values.ravel()
@@ -75,20 +75,20 @@ class TableBuilder:
         shape = (len(labels), len(ids))
         # one copy off the device for all of them
         values = torch.stack([m.double().expand(shape) for m in measures.values()], dim=-1)
-        there, found = kept.cpu().numpy(), values.cpu().numpy()
-        self._ids.setdefault(table, []).append(ids[there])
+        chosen, array = kept.cpu().numpy(), values.cpu().numpy()
+        self._ids.setdefault(table, []).append(ids[chosen])
         # most exams keep all documents: no copy of these
-        self._values.setdefault(table, []).append(found if there.all() else found[:, there])
+        self._values.setdefault(table, []).append(array if chosen.all() else array[:, chosen])
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Name → table, in order of the documents' ids."""
-        found = {}
+        tables = {}
         for name, (measures, labels) in self._kinds.items():
             ids = np.concatenate(self._ids[name])
             order = np.argsort(ids, kind="stable")
             values = np.concatenate(self._values[name], axis=1)[:, order]
-            found[name] = tidy(ids[order], values, measures, labels)
-        return found
+            tables[name] = tidy(ids[order], values, measures, labels)
+        return tables
 
 
 def wide(table: pd.DataFrame, *labels: str) -> pd.DataFrame:

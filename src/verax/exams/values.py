@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from verax.exams.measures import Table, measure_id
-from verax.statistics import Estimate
+from verax.statistics import RatioEstimate
 
 COLUMNS = ["id", "measure", "value", "reason"]
 NO_LABEL = "no label"
@@ -41,7 +40,7 @@ def coded_part(table: pd.DataFrame, id: str, measure: str, reasons: Sequence[str
 
 
 def estimate_part(
-    table: pd.DataFrame, measure: str, estimate: Estimate, reason: str = NO_LABEL
+    table: pd.DataFrame, measure: str, estimate: RatioEstimate, reason: str = NO_LABEL
 ) -> pd.DataFrame:
     """A number that is no mean: for each document the number plus the document's influence on it.
 
@@ -60,11 +59,6 @@ def column(table: pd.DataFrame, measure: str, **labels: Any) -> pd.Series:
     for name, label in labels.items():
         chosen &= table[name] == label
     return table[chosen].set_index("id")["value"]
-
-
-def number(table: Table, row: str, column: str) -> str:
-    """The id of a number of a declared table."""
-    return measure_id(table.id, row, column)
 
 
 def joined(parts: Iterator[pd.DataFrame] | Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -110,13 +110,13 @@ class Verdict(Result):
 
     def _table(self, name: str) -> str:
         """The id of the table that a name stands for: its own, or the last part of it."""
-        there = [str(table) for table in dict.fromkeys(self._summary["table"])]
-        fitting = [t for t in there if t == name] or [t for t in there if t.endswith(f".{name}")]
+        tables = [str(table) for table in dict.fromkeys(self._summary["table"])]
+        fitting = [t for t in tables if t == name] or [t for t in tables if t.endswith(f".{name}")]
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
             raise VeraxError(f"several tables are called {name!r}: give {', '.join(fitting)}")
-        raise VeraxError(f"no table {name!r} in the summary: it has {', '.join(there)}")
+        raise VeraxError(f"no table {name!r} in the summary: it has {', '.join(tables)}")
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {**self.tables, SUMMARY: self._summary}

@@ -17,7 +17,7 @@ from verax.statistics.intervals import (
 )
 from verax.statistics.multiple import holm
 from verax.statistics.paired import TESTS, Paired, paired
-from verax.statistics.ratios import Estimate, average, f1, ratio, share
+from verax.statistics.ratios import RatioEstimate, average, f1, ratio, share
 from verax.statistics.seeds import Description, describe, over_seeds, seed_means
 
 __all__ = [
@@ -27,10 +27,10 @@ __all__ = [
     "BootstrappedSeeds",
     "Correlations",
     "Description",
-    "Estimate",
     "Independent",
     "Interval",
     "Paired",
+    "RatioEstimate",
     "average",
     "bootstrap",
     "bootstrap_seeds",

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from verax.errors import VeraxError, nearest
 from verax.statistics.intervals import LEVEL
-from verax.statistics.missing import Values, is_constant, there
+from verax.statistics.missing import Values, is_constant, present
 
 METHODS = ("bca", "percentile")
 RESAMPLES = 9999
@@ -74,7 +74,7 @@ def bootstrap(
     if method not in METHODS:
         raise VeraxError(f"unknown method {method!r}: {nearest(method, METHODS)}")
     _check(resamples, batch)
-    kept, excluded = there(values)
+    kept, excluded = present(values)
     n = len(kept)
     value = float(statistic(kept)) if n else math.nan
     if n < 2:
@@ -86,7 +86,7 @@ def bootstrap(
 
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-        found = stats.bootstrap(
+        drawn = stats.bootstrap(
             (kept,),
             statistic,
             n_resamples=resamples,
@@ -95,9 +95,9 @@ def bootstrap(
             method={"bca": "BCa", "percentile": "percentile"}[method],
             random_state=np.random.default_rng(seed),
         )
-    low, high = (float(end) for end in found.confidence_interval)
+    low, high = (float(end) for end in drawn.confidence_interval)
     if method == "bca" and math.isnan(low + high):
-        low, high, method = *_percentiles(found.bootstrap_distribution), "percentile"
+        low, high, method = *_percentiles(drawn.bootstrap_distribution), "percentile"
     if math.isnan(low + high):
         low, high, method = math.nan, math.nan, "none"
     return Bootstrapped(value, low, high, n, excluded, method)
@@ -125,10 +125,10 @@ def bootstrap_seeds(
     (2.0, 1.0, 3.0, 2, 1)
     """
     _check(resamples, batch)
-    given = [there(sample) for sample in samples]
-    kept = [values for values, _ in given if len(values)]
-    n, excluded = sum(len(values) for values in kept), sum(count for _, count in given)
-    seeds, without = len(kept), len(given) - len(kept)
+    by_seed = [present(sample) for sample in samples]
+    kept = [values for values, _ in by_seed if len(values)]
+    n, excluded = sum(len(values) for values in kept), sum(count for _, count in by_seed)
+    seeds, without = len(kept), len(by_seed) - len(kept)
     value = float(np.mean([values.mean() for values in kept])) if kept else math.nan
     if seeds < 2:
         return BootstrappedSeeds(value, math.nan, math.nan, n, excluded, "none", seeds, without)

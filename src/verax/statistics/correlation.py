@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from verax.statistics.missing import Values, both_there, is_constant
+from verax.statistics.missing import Values, both_present, is_constant
 
 EXACT = 8  # 8! = 40,320 orders
 
@@ -46,7 +46,7 @@ def correlations(x: ArrayLike, y: ArrayLike) -> Correlations:
     >>> found.tau, round(found.tau_p, 3), found.spearman, round(found.spearman_p, 3)
     (1.0, 0.083, 1.0, 0.083)
     """
-    left, right, excluded = both_there(x, y)
+    left, right, excluded = both_present(x, y)
     n = len(left)
     if n < 2 or is_constant(left) or is_constant(right):
         nothing = (math.nan,) * 6

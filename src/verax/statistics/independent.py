@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from verax.statistics.intervals import LEVEL
-from verax.statistics.missing import Values, is_constant, there
+from verax.statistics.missing import Values, is_constant, present
 
 _ROUNDING = 1e-12
 
@@ -49,7 +49,7 @@ def independent(a: ArrayLike, b: ArrayLike) -> Independent:
     >>> round(found.difference, 3), round(found.p, 4)
     (0.3, 0.0143)
     """
-    (left, out_a), (right, out_b) = there(a), there(b)
+    (left, out_a), (right, out_b) = present(a), present(b)
     size = max((float(np.abs(side).max()) for side in (left, right) if len(side)), default=0.0)
     size = size or 1.0  # t does not depend on the scale, but the square of a tiny value is zero
     left, right = left / size, right / size

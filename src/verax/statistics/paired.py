@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from verax.errors import VeraxError, nearest
 from verax.statistics.intervals import mean
-from verax.statistics.missing import Values, both_there, is_constant
+from verax.statistics.missing import Values, both_present, is_constant
 
 RESAMPLES = 9999
 EXACT = 2**20  # sign patterns, of 20 pairs
@@ -65,7 +65,7 @@ def paired(
         raise VeraxError(f"unknown test {test!r}: {nearest(test, TESTS)}")
     if resamples < 1:
         raise VeraxError(f"resamples must be at least 1, got {resamples}")
-    left, right, excluded = both_there(a, b)
+    left, right, excluded = both_present(a, b)
     rounding = _ROUNDING * np.maximum(np.abs(left), np.abs(right))
     differences = left - right
     differences[np.abs(differences) <= rounding] = 0.0

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from verax.errors import VeraxError, nearest
 from verax.statistics.intervals import mean
-from verax.statistics.missing import numbers, there
+from verax.statistics.missing import numbers, present
 
 COLUMNS = ["mean", "sd", "low", "high", "seeds", "seeds_excluded", "n", "excluded"]
 UNSAID = "no reason given"
@@ -44,7 +44,7 @@ def describe(values: ArrayLike) -> Description:
     >>> describe([1.0, 2.0, 3.0, float("nan")])
     Description(mean=2.0, sd=1.0, low=-0.484..., high=4.484..., n=3, excluded=1)
     """
-    kept, excluded = there(values)
+    kept, excluded = present(values)
     centre, low, high = mean(kept)
     sd = float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
     return Description(centre, sd, low, high, len(kept), excluded)
@@ -61,12 +61,12 @@ def seed_means(
     names = _checked(frame, by, value, seed)
     values = numbers(frame[value], f"column {value!r}")
     cell = _places(frame, [*names, seed])
-    found = _firsts(frame, cell, [*names, seed])
+    means = _firsts(frame, cell, [*names, seed])
     each = pd.Series(values).groupby(cell)
-    found["mean"] = each.mean()
-    found["n"] = each.count()
-    found["excluded"] = each.size() - found["n"]
-    return found
+    means["mean"] = each.mean()
+    means["n"] = each.count()
+    means["excluded"] = each.size() - means["n"]
+    return means
 
 
 def over_seeds(
@@ -100,22 +100,22 @@ def over_seeds(
     group = _places(means, names)
     rows = [asdict(describe(part)) for _, part in means["mean"].groupby(group)]
     spread = pd.DataFrame(rows, columns=["mean", "sd", "low", "high", "n", "excluded"])
-    found = _firsts(means, group, names)
+    result = _firsts(means, group, names)
     for name in ("mean", "sd", "low", "high"):
-        found[name] = spread[name].astype("float64")
-    found["seeds"] = spread["n"].astype("int64")
-    found["seeds_excluded"] = spread["excluded"].astype("int64")
+        result[name] = spread[name].astype("float64")
+    result["seeds"] = spread["n"].astype("int64")
+    result["seeds_excluded"] = spread["excluded"].astype("int64")
     for name in ("n", "excluded"):
-        found[name] = means[name].groupby(group).sum()
+        result[name] = means[name].groupby(group).sum()
     if reason is not None:
         missing = frame[value].isna().to_numpy()
-        given = frame.loc[missing, reason].astype("object")
-        told = given.where(given.notna(), UNSAID).astype(str).to_numpy()
+        stated = frame.loc[missing, reason].astype("object")
+        reasons = stated.where(stated.notna(), UNSAID).astype(str).to_numpy()
         # groups come first in the same order in the frame as in its means
         where = _places(frame, names)[missing]
-        for name in sorted(set(told)):
-            found[f"{EXCLUDED}{name}"] = np.bincount(where[told == name], minlength=len(found))
-    return found
+        for name in sorted(set(reasons)):
+            result[f"{EXCLUDED}{name}"] = np.bincount(where[reasons == name], minlength=len(result))
+    return result
 
 
 def _checked(

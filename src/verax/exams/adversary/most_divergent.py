@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from verax.divergence import jensen_shannon
-from verax.exams.adversary.asked import item_says, own_weights
+from verax.errors import VeraxError
 from verax.exams.adversary.farthest import at_vertices, best_vertex, farthest
 from verax.exams.adversary.several import farthest_of_several, log_odds
 from verax.models.head import decisions, two_columns
@@ -49,8 +49,8 @@ class Adversary:
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return Adversary(
             *(
-                torch.where(take.view(-1, *(1,) * (own.dim() - 1)), theirs, own)
-                for own, theirs in pairs
+                torch.where(take.view(-1, *(1,) * (ours.dim() - 1)), theirs, ours)
+                for ours, theirs in pairs
             )
         )
 
@@ -86,27 +86,27 @@ def most_divergent(
     ([[0.0, 1.0, 0.0]], 0.526, True)
     """
     epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
-    own, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
-    logits = torch.einsum("bi,bic->bc", own, says)
+    original, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
+    logits = torch.einsum("bi,bic->bc", original, says)
     decided = decisions(logits)
     odds = log_odds(logits, decided)
     low, high = faces(odds, says, epsilon)
     if max_pairs is None:
-        max_pairs = MAX_PAIRS if own.device.type == "cpu" else 2**24
+        max_pairs = MAX_PAIRS if original.device.type == "cpu" else 2**24
     if says.shape[-1] == 2:
         z = (says[..., 1] - says[..., 0]) * (2 * decided - 1).unsqueeze(-1)
-        point = farthest(own, z, mask, low, high, max_pairs)
+        point = farthest(original, z, mask, low, high, max_pairs)
         bound = point.value
     else:
-        point, bound = farthest_of_several(own, says, mask, decided, low, high, max_pairs)
+        point, bound = farthest_of_several(original, says, mask, decided, low, high, max_pairs)
     # with more classes no item and no edge need keep the prediction: then nothing but α is known to
-    found = torch.where(point.value.isfinite().unsqueeze(-1), point.weights(own), own)
-    after = torch.einsum("bi,bic->bc", found, says)
-    jsd = jensen_shannon(found, own).clamp(min=0)
+    adversary = torch.where(point.value.isfinite().unsqueeze(-1), point.weights(original), original)
+    after = torch.einsum("bi,bic->bc", adversary, says)
+    jsd = jensen_shannon(adversary, original).clamp(min=0)
     change = change_of(log_odds(after, decided), odds)
     met = (bound - jsd <= MET) & (change <= epsilon + _KEPT)
     return Adversary(
-        found,
+        adversary,
         jsd,
         change,
         decisions(after) == decided,
@@ -126,23 +126,23 @@ def farthest_item(
     under `weights`, (batch, classes). No attention is farther than `farthest_anywhere`.
     """
     epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
-    own, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
+    original, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
     all_in_all = two_columns(logits.double())
     decided = decisions(all_in_all)
     odds = log_odds(all_in_all, decided)
     change = change_of(log_odds(says, decided.unsqueeze(-1).expand(mask.shape)), odds.unsqueeze(-1))
-    point = best_vertex(at_vertices(own, mask), mask & (change <= epsilon))
-    there = point.value.isfinite()
+    point = best_vertex(at_vertices(original, mask), mask & (change <= epsilon))
+    exists = point.value.isfinite()
     place = point.first.unsqueeze(-1)
-    found = torch.where(there.unsqueeze(-1), point.weights(own), own)
+    adversary = torch.where(exists.unsqueeze(-1), point.weights(original), original)
     alone = item_logits.double().take_along_dim(place.unsqueeze(-1), 1).squeeze(1)
-    after = torch.where(there.unsqueeze(-1), alone, logits.double())
-    jsd = jensen_shannon(found, own).clamp(min=0)
+    after = torch.where(exists.unsqueeze(-1), alone, logits.double())
+    jsd = jensen_shannon(adversary, original).clamp(min=0)
     bound = farthest_anywhere(weights, mask)
     return Adversary(
-        found,
+        adversary,
         jsd,
-        torch.where(there, change.gather(-1, place).squeeze(-1), 0.0),
+        torch.where(exists, change.gather(-1, place).squeeze(-1), 0.0),
         decisions(after) == decided,
         bound - jsd <= MET,
         bound,
@@ -176,3 +176,32 @@ def faces(odds: Tensor, says: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
     low = torch.where(p > margin, ((p - margin) / (q + margin)).log() - slack, -torch.inf)
     high = torch.where(q > margin, ((p + margin) / (q - margin)).log() + slack, torch.inf)
     return low, high
+
+
+def own_weights(weights: Tensor, mask: Tensor) -> Tensor:
+    """(batch, items), float64: zero where masked, and each row sums to one."""
+    if weights.dim() != 2 or mask.dtype != torch.bool or mask.shape != weights.shape:
+        raise VeraxError(
+            f"mask is {mask.dtype} of shape {tuple(mask.shape)}: expected bool of weights' shape "
+            f"{tuple(weights.shape)}, (batch, items)"
+        )
+    inside = weights.detach().double().masked_fill(~mask, 0.0)
+    if not bool((inside.isfinite() & (inside >= 0)).all()):
+        raise VeraxError("weights are negative, NaN or infinite: expected a row on the simplex")
+    total = inside.sum(-1, keepdim=True)
+    if not bool((total > 0).all()):
+        raise VeraxError("a row of weights has no item with weight: leave it out")
+    return inside / total
+
+
+def item_says(item_logits: Tensor, mask: Tensor) -> Tensor:
+    """(batch, items, classes), float64: zero where masked."""
+    if item_logits.dim() != 3 or item_logits.shape[:2] != mask.shape:
+        raise VeraxError(
+            f"item_logits has shape {tuple(item_logits.shape)}: expected "
+            f"({mask.shape[0]}, {mask.shape[1]}, classes) as weights"
+        )
+    says = item_logits.detach().double().masked_fill(~mask.unsqueeze(-1), 0.0)
+    if not bool(says.isfinite().all()):
+        raise VeraxError("item_logits are NaN or infinite: expected finite numbers")
+    return says

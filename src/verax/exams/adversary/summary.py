@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from verax.divergence import MOST
 from verax.exams.adversary.measures import (
     ADVERSARY,
+    ALL,
     BEST,
     CONFIDENCE,
     DOCUMENT_COUNTS,
@@ -34,6 +35,7 @@ from verax.exams.cells import (
 )
 from verax.exams.measures import VALUE
 from verax.exams.tables import wide
+from verax.exams.values import Tables, column, part
 from verax.exams.verdict import summary_frame
 from verax.statistics import Interval, mean, mean_share, quantile, share, within_one
 
@@ -48,15 +50,15 @@ BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A row per ε, of the search too, and the closest ε by decided class and largest weight."""
     instances = wide(tables["adversary_instances"])
-    found = wide(tables["adversary"], "epsilon", "by")
+    measures = wide(tables["adversary"], "epsilon", "by")
     rows = [*document_cells(DOCUMENT_COUNTS.id, instances, (CONFIDENCE,))]
     one = instances["items"] == 1
     rows.append(count_cell(DOCUMENT_COUNTS.id, "one_item", VALUE, int(one.sum()), len(instances)))
     instances = instances[~one]
-    found = found[found.index.get_level_values("id").isin(instances.index)]
+    measures = measures[measures.index.get_level_values("id").isin(instances.index)]
     by = {
         (float(str(epsilon)), str(how)): part.droplevel(["epsilon", "by"])
-        for (epsilon, how), part in found.groupby(["epsilon", "by"], observed=True)
+        for (epsilon, how), part in measures.groupby(["epsilon", "by"], observed=True)
     }
     for epsilon in sorted({epsilon for epsilon, _ in by}):
         rows += [*_best_cells(epsilon_row(epsilon), by[epsilon, BEST], instances)]
@@ -74,16 +76,18 @@ def _best_cells(row: str, part: pd.DataFrame, instances: pd.DataFrame) -> Iterat
     yield number_cell(table, row, "sd", (_sd(jsd), np.nan, np.nan), n)
     yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
     yield percent_cell(table, row, "far", mean_share(_far(jsd)), n)
-    held = instances["farthest"].to_numpy() - jsd
-    held = np.where(held > ROUNDING, held, 0.0)
-    yield number_cell(table, row, "constraint_cost", _divergence(held), n)
+    cost = instances["farthest"].to_numpy() - jsd
+    cost = np.where(cost > ROUNDING, cost, 0.0)
+    yield number_cell(table, row, "constraint_cost", _divergence(cost), n)
     yield number_cell(table, row, "change", within_one(mean(part["change"].to_numpy())), n)
     yield percent_cell(table, row, "decisions_kept", mean_share(part["kept"].to_numpy()), n)
     right = part["correct"].to_numpy()
     if not np.isnan(right).any():
         yield percent_cell(table, row, "accuracy", mean_share(right), n)
-        own = instances["correct"].to_numpy()
-        yield points_cell(table, row, "delta_accuracy", (share(right) - share(own)).interval, n)
+        right_before = instances["correct"].to_numpy()
+        yield points_cell(
+            table, row, "delta_accuracy", (share(right) - share(right_before)).interval, n
+        )
     yield percent_cell(table, row, "certified", mean_share(part["certified"].to_numpy()), n)
     yield number_cell(table, row, "upper_bound", _divergence(part["upper_bound"].to_numpy()), n)
 
@@ -127,8 +131,8 @@ def _one_group(
 ) -> Iterator[Cell]:
     n, table = len(instances), GROUPS.id
     yield count_cell(table, row, "documents", n, len(chosen))
-    for epsilon, part in close.items():
-        jsd = part["jsd"].to_numpy()[chosen]
+    for epsilon, frame in close.items():
+        jsd = frame["jsd"].to_numpy()[chosen]
         yield number_cell(table, row, at_epsilon("jsd", epsilon), _divergence(jsd), n)
         yield percent_cell(table, row, at_epsilon("far", epsilon), mean_share(_far(jsd)), n)
     moved = instances["permuted"].to_numpy()
@@ -149,3 +153,26 @@ def _far(jsd: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _sd(values: NDArray[np.float64]) -> float:
     return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+
+
+def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
+    """Divergence and what keeping the output costs of it, for every ε; change under permutation.
+
+    A document of one item has no other attention, and says nothing of a model.
+    """
+    instances = tables["adversary_instances"]
+    several = column(instances, "items") > 1
+    one = np.full(len(several), "one item", dtype=object)
+    best = tables["adversary"][tables["adversary"]["by"] == "best"]
+    farthest, by_id = column(instances, "farthest"), {}
+    for written, rows in best.groupby("epsilon", sort=False, observed=True):
+        epsilon = float(str(written))
+        if epsilon < 1:  # beyond that it is the least weight's, whatever is said
+            row = epsilon_row(epsilon)
+            jsd = column(rows, "jsd")
+            by_id[ADVERSARY.id_of(row, "jsd")] = jsd
+            by_id[ADVERSARY.id_of(row, "constraint_cost")] = farthest - jsd
+    by_id[GROUPS.id_of(ALL, "permuted_change")] = column(instances, "permuted")
+    for id, series in by_id.items():
+        kept = series.where(several.reindex(series.index))
+        yield part(pd.Series(series.index), id, kept, one)

@@ -11,12 +11,11 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
-from verax.exams.agreement import comparing, judging, summary, values
+from verax.exams.agreement import judging, summary
 from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
 from verax.exams.exam import Cost, Exam
-from verax.exams.own_importances import ask
-from verax.exams.reading import correct, labels_of
+from verax.exams.reading import ask, correct, labels_of
 from verax.exams.registry import register
 from verax.importance import Importance, names_of, score
 from verax.models.classifier import AttentionClassifier
@@ -72,10 +71,10 @@ class AgreementExam(Exam):
     of_items = True
     decisions_table = "agreement_instances"
     summarise = staticmethod(summary.summarise)
-    document_values = staticmethod(values.values)
-    better = staticmethod(comparing.direction)
-    is_compared = staticmethod(comparing.is_compared)
-    label = staticmethod(comparing.label)
+    document_values = staticmethod(summary.document_values)
+    better = staticmethod(judging.direction)
+    is_compared = staticmethod(judging.is_compared)
+    label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
 
     def __init__(
@@ -100,15 +99,17 @@ class AgreementExam(Exam):
         mask = trace.mask
         support = mask & (trace.weights > 0)
         labels, firsts, seconds, masks = [], [], [], []
-        for on, found in scores.items():
-            for first, second in pairs(found):
+        for on, importances in scores.items():
+            for first, second in pairs(importances):
                 over = {"all": mask}
                 if first == ATTENTION:
                     over["support"] = support
                 for part, where in over.items():
                     labels.append({"on": on, "first": first, "second": second, "over": part})
-                    firsts.append(trace.weights.double() if first == ATTENTION else found[first])
-                    seconds.append(found[second])
+                    firsts.append(
+                        trace.weights.double() if first == ATTENTION else importances[first]
+                    )
+                    seconds.append(importances[second])
                     masks.append(where)
         shape = (len(labels), len(trace))
         a, b, where = torch.cat(firsts), torch.cat(seconds), torch.cat(masks)
@@ -135,33 +136,33 @@ class AgreementExam(Exam):
 
     def _scores(self, model: AttentionClassifier, trace: Trace) -> dict[str, dict[str, Tensor]]:
         """inputs, items → name → (batch, items) scores."""
-        told: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
-        found = {
-            on: {name: score(name, model, trace, on, **told) for name in names}
+        settings: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
+        by_level = {
+            on: {name: score(name, model, trace, on, **settings) for name in names}
             for on, names in self.names.items()
         }
         for name, importance in self.importances.items():
-            given = ask(name, importance, model, trace)
-            if not given.is_floating_point() or given.shape not in (
+            tensor = ask(name, importance, model, trace)
+            if not tensor.is_floating_point() or tensor.shape not in (
                 trace.mask.shape,
                 trace.tokens.shape,
             ):
                 raise VeraxError(
-                    f"importance {name!r} is {given.dtype} of shape {tuple(given.shape)}, expected "
-                    f"floating-point numbers of shape {tuple(trace.mask.shape)}, one for each "
-                    f"item, or {tuple(trace.tokens.shape)}, one for each token"
+                    f"importance {name!r} is {tensor.dtype} of shape {tuple(tensor.shape)}, "
+                    f"expected floating-point numbers of shape {tuple(trace.mask.shape)}, one for "
+                    f"each item, or {tuple(trace.tokens.shape)}, one for each token"
                 )
             # batches come longest first: it is the first that tells tokens from sentences
             on = self._levels.setdefault(
-                name, "items" if given.shape == trace.mask.shape else "inputs"
+                name, "items" if tensor.shape == trace.mask.shape else "inputs"
             )
-            if given.shape != (trace.mask if on == "items" else trace.tokens).shape:
+            if tensor.shape != (trace.mask if on == "items" else trace.tokens).shape:
                 raise VeraxError(
                     f"importance {name!r} scores items in one batch, tokens in the next"
                 )
-            found[on][name] = given.double()
-        inputs = {name: sum_by_item(scores, trace) for name, scores in found["inputs"].items()}
-        return {"inputs": inputs, "items": found["items"]}
+            by_level[on][name] = tensor.double()
+        inputs = {name: sum_by_item(scores, trace) for name, scores in by_level["inputs"].items()}
+        return {"inputs": inputs, "items": by_level["items"]}
 
 
 def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
@@ -171,11 +172,11 @@ def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
     [('attention', 'gradient'), ('attention', 'leave-one-out'), ('gradient', 'leave-one-out')]
     """
     names = list(names)
-    found = [(ATTENTION, name) for name in names]
+    compared = [(ATTENTION, name) for name in names]
     if DELETION in names:
         others = {DELETION, f"{DELETION}-renormalised"}
-        found += [(name, DELETION) for name in names if name not in others]
-    return found
+        compared += [(name, DELETION) for name in names if name not in others]
+    return compared
 
 
 def sum_by_item(scores: Tensor, trace: Trace) -> Tensor:

@@ -115,18 +115,18 @@ def _reasons(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
 
 
 def _check(a: Tensor, b: Tensor, mask: Tensor) -> None:
-    for name, given in (("a", a), ("b", b), ("mask", mask)):
-        if not isinstance(given, torch.Tensor):
-            raise VeraxError(f"{name} is a {type(given).__name__}, expected a torch.Tensor")
+    for name, tensor in (("a", a), ("b", b), ("mask", mask)):
+        if not isinstance(tensor, torch.Tensor):
+            raise VeraxError(f"{name} is a {type(tensor).__name__}, expected a torch.Tensor")
     if mask.dtype != torch.bool or mask.dim() != 2:
         raise VeraxError(
             f"mask is {mask.dtype} of shape {tuple(mask.shape)}, expected torch.bool of shape "
             "(batch, positions): True where there is a position to rank"
         )
-    for name, given in (("a", a), ("b", b)):
-        if given.shape != mask.shape or not given.is_floating_point():
+    for name, tensor in (("a", a), ("b", b)):
+        if tensor.shape != mask.shape or not tensor.is_floating_point():
             raise VeraxError(
-                f"{name} is {given.dtype} of shape {tuple(given.shape)}, expected floating-point "
+                f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}, expected floating-point "
                 f"numbers of shape {tuple(mask.shape)} as mask"
             )
 
@@ -149,29 +149,31 @@ def _by_rows(
     """
     _check(a, b, mask)
     batch, width = mask.shape
-    found = np.full((*several, batch), np.nan)
+    measures = np.full((*several, batch), np.nan)
     numbers, others, places = (t.detach().cpu() for t in (a, b, mask))
     step = _step(mask)
     for first in range(0, batch if width else 0, step):
         rows = slice(first, first + step)
         x, y = (t[rows].double().contiguous().numpy() for t in (numbers, others))
-        there = places[rows].contiguous().numpy()
-        nan = (np.isnan(x) | np.isnan(y)) & there
+        inside = places[rows].contiguous().numpy()
+        nan = (np.isnan(x) | np.isnan(y)) & inside
         if nan.any():
-            there = there & ~nan.any(-1, keepdims=True)
+            inside = inside & ~nan.any(-1, keepdims=True)
         with np.errstate(invalid="ignore"):  # 0 / 0: not defined
-            found[..., rows] = measure(keys_of(x, there), keys_of(y, there), there)
-    found[np.isnan(found)] = np.nan  # always the same bits: the sign of 0 / 0 is the machine's
-    return torch.from_numpy(found).to(a.device)
+            measures[..., rows] = measure(keys_of(x, inside), keys_of(y, inside), inside)
+    measures[np.isnan(measures)] = (
+        np.nan
+    )  # always the same bits: the sign of 0 / 0 is the machine's
+    return torch.from_numpy(measures).to(a.device)
 
 
-def _kendall(a: Ints, b: Ints, there: Bools) -> Floats:
-    return _tau(count_pairs(a, b, there))
+def _kendall(a: Ints, b: Ints, mask: Bools) -> Floats:
+    return _tau(count_pairs(a, b, mask))
 
 
-def _tested(a: Ints, b: Ints, there: Bools) -> Floats:
+def _tested(a: Ints, b: Ints, mask: Bools) -> Floats:
     """(2, rows): τ-b and its p-value."""
-    counts = count_pairs(a, b, there, triples=True)
+    counts = count_pairs(a, b, mask, triples=True)
     return np.stack([_tau(counts), p_values(counts)])
 
 
@@ -180,33 +182,33 @@ def _tau(counts: PairCounts) -> Floats:
     return counts.balance / np.sqrt(untied_a.astype(float) * untied_b)
 
 
-def _spearman(a: Ints, b: Ints, there: Bools) -> Floats:
-    x, y = (_centred_ranks(keys, there) for keys in (a, b))
+def _spearman(a: Ints, b: Ints, mask: Bools) -> Floats:
+    x, y = (_centred_ranks(keys, mask) for keys in (a, b))
     return (x * y).sum(-1) / np.sqrt((x * x).sum(-1).astype(float) * (y * y).sum(-1))
 
 
-def _overlap(k: int, a: Ints, b: Ints, there: Bools) -> Floats:
-    size = np.minimum(k, np.count_nonzero(there, axis=-1))
-    shared = _top(a, size, there) & _top(b, size, there)
+def _overlap(k: int, a: Ints, b: Ints, mask: Bools) -> Floats:
+    size = np.minimum(k, np.count_nonzero(mask, axis=-1))
+    shared = _top(a, size, mask) & _top(b, size, mask)
     return np.count_nonzero(shared, axis=-1) / size
 
 
-def _top(keys: Ints, size: Ints, there: Bools) -> Bools:
+def _top(keys: Ints, size: Ints, mask: Bools) -> Bools:
     """The `size` (rows,) highest of each row, of equals the earlier."""
-    border = np.count_nonzero(there, axis=-1) - size
+    border = np.count_nonzero(mask, axis=-1) - size
     lowest = np.take_along_axis(np.sort(keys, -1), border[:, None], -1)
-    above, level = (keys > lowest) & there, keys == lowest
+    above, level = (keys > lowest) & mask, keys == lowest
     room = size - np.count_nonzero(above, axis=-1)
     return above | (level & (level.cumsum(-1) <= room[:, None]))
 
 
-def _centred_ranks(keys: Ints, there: Bools) -> Ints:
+def _centred_ranks(keys: Ints, mask: Bools) -> Ints:
     """Twice the mean rank of a key's equals, less twice the row's mean rank; 0 where masked."""
     ranks, places, runs = sorted_ranks(keys)
     first_plus_last = 2 * runs.cumsum() - runs - 1
-    found = np.empty_like(keys)
-    found.reshape(-1)[places] = first_plus_last.take(ranks)
+    centred = np.empty_like(keys)
+    centred.reshape(-1)[places] = first_plus_last.take(ranks)
     starts = np.arange(0, keys.size, keys.shape[1])
-    found -= (2 * starts + np.count_nonzero(there, axis=-1) - 1)[:, None]
-    found *= there
-    return found
+    centred -= (2 * starts + np.count_nonzero(mask, axis=-1) - 1)[:, None]
+    centred *= mask
+    return centred

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.exams.dispersion import comparing, judging, summary, values
+from verax.exams.dispersion import judging, summary
 from verax.exams.dispersion.entropy import normalised_entropy, support_size
 from verax.exams.dispersion.measures import TABLES
 from verax.exams.exam import Cost, Exam
@@ -80,8 +80,8 @@ class DispersionExam(Exam):
     cost = Cost(3e-6, 40e-6, 2.6e-6)
     decisions_table = "dispersion_instances"
     summarise = staticmethod(summary.summarise)
-    document_values = staticmethod(values.values)
-    label = staticmethod(comparing.label)
+    document_values = staticmethod(summary.document_values)
+    label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
 
     def __init__(
@@ -114,11 +114,11 @@ class DispersionExam(Exam):
         entropies, reasons, boundaries = [], [], []
         for name in ["attention", *self.names]:
             if name == "attention":
-                found, where = trace.weights, mask
+                scores, where = trace.weights, mask
             else:
-                told: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
-                found, where = score(name, model, trace, **told), words
-            entropy, reason = spread(found, where)
+                settings: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
+                scores, where = score(name, model, trace, **settings), words
+            entropy, reason = spread(scores, where)
             entropies.append(entropy)
             reasons.append(reason)
             boundaries.append(_boundaries(model, trace) if name == "gradient" else unknown)
@@ -141,12 +141,12 @@ class DispersionExam(Exam):
         for rows, block, matrix in influences(model, trace, targets, kind, self.max_tokens):
             width = matrix.shape[-1]
             words = trace.batch.words[rows, :width].unsqueeze(1).expand(matrix.shape)
-            there = targets.mask[rows][:, block]
+            is_target = targets.mask[rows][:, block]
             entropy, reason = spread(matrix.flatten(0, 1), words.flatten(0, 1))
-            entropy, reason = entropy.view(there.shape), reason.view(there.shape)
-            counted = there & (reason == 0)
+            entropy, reason = entropy.view(is_target.shape), reason.view(is_target.shape)
+            counted = is_target & (reason == 0)
             kept = entropy.masked_fill(~counted, 0.0)
-            zero, nan = ((there & (reason == code)).sum(-1) for code in (2, 3))
+            zero, nan = ((is_target & (reason == code)).sum(-1) for code in (2, 3))
             sums = [kept.sum(-1), kept.square().sum(-1), counted.sum(-1), zero, nan]
             total.index_add_(1, rows, torch.stack([s.double() for s in sums]))
         entropy, square, positions, zero, nan = total

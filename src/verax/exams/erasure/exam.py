@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from verax.exams.erasure import comparing, judging, summary, values
+from verax.exams.erasure import judging, summary
+from verax.exams.erasure.document_values import document_values
 from verax.exams.erasure.flips import checked_importance
 from verax.exams.erasure.measures import TABLES
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
 from verax.exams.erasure.through_head import HeadStates
 from verax.exams.exam import Cost, Exam
-from verax.exams.own_importances import ask
-from verax.exams.reading import check_affine, check_finite, correct, labels_of
+from verax.exams.reading import ask, check_affine, check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.importance import attention_gradient, random_draws
 from verax.models.classifier import AttentionClassifier
@@ -67,9 +67,9 @@ class ErasureExam(Exam):
     of_items = True
     decisions_table = "erasure_instances"
     summarise = staticmethod(summary.summarise)
-    document_values = staticmethod(values.values)
-    better = staticmethod(comparing.direction)
-    label = staticmethod(comparing.label)
+    document_values = staticmethod(document_values)
+    better = staticmethod(judging.direction)
+    label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
 
     @torch.no_grad()
@@ -84,14 +84,14 @@ class ErasureExam(Exam):
         several = items > 1
         self._single(trace, states, scores, several)
         self._many(trace, states, list(scores), orders, minimal, several)
-        own = decisions(trace.logits)
+        decided = decisions(trace.logits)
         measures = {
             "items": items,
             "examined": several,
-            "correct": correct(labels_of(trace), own),
+            "correct": correct(labels_of(trace), decided),
             "decision": states.decision,
             "tied": minimal.ties,
-            "decision_differs": states.decision != own,
+            "decision_differs": states.decision != decided,
         }
         self.builder.add("erasure_instances", trace.ids, measures, torch.ones_like(several))
 
@@ -114,8 +114,8 @@ class ErasureExam(Exam):
             "product": states.weights * slopes,
         }
         for name, importance in self.importances.items():
-            given = ask(name, importance, model, trace)
-            scores[name] = checked_importance(f"importance {name!r}", given, trace.mask)
+            tensor = ask(name, importance, model, trace)
+            scores[name] = checked_importance(f"importance {name!r}", tensor, trace.mask)
         return {name: score.unsqueeze(0) for name, score in scores.items()}
 
     def _single(

@@ -43,15 +43,15 @@ def minimal_flip_sets(
     ([1], [[True, False, False]], [1])
     """
     check(weights, item_logits, mask, bias)
-    found = [states.minimal() for _, states in _states(weights, item_logits, mask, bias)]
-    if not found:
+    parts = [states.minimal() for _, states in _states(weights, item_logits, mask, bias)]
+    if not parts:
         rows = torch.zeros(0, dtype=torch.long, device=weights.device)
         return FlipSets(rows, mask, rows, rows.bool(), True)
     return FlipSets(
-        size=torch.cat([f.size for f in found]),
-        members=torch.cat([f.members for f in found]),
-        rival=torch.cat([f.rival for f in found]),
-        ties=torch.cat([f.ties for f in found]),
+        size=torch.cat([f.size for f in parts]),
+        members=torch.cat([f.members for f in parts]),
+        rival=torch.cat([f.rival for f in parts]),
+        ties=torch.cat([f.ties for f in parts]),
         certified=True,
     )
 
@@ -72,19 +72,19 @@ def first_flips(
     check(weights, item_logits, mask, bias)
     orders = ranks_from_below(checked_importance("importance", importance, mask), mask)
     states = _states(weights, item_logits, mask, bias)
-    found = [s.first_flips(orders[rows].unsqueeze(0)) for rows, s in states]
-    if not found:
+    parts = [s.first_flips(orders[rows].unsqueeze(0)) for rows, s in states]
+    if not parts:
         return FirstFlips(orders.new_zeros(0), weights.new_zeros(0, dtype=torch.float64))
     return FirstFlips(
-        torch.cat([f.size for f in found], -1).squeeze(0),
-        torch.cat([f.mass for f in found], -1).squeeze(0),
+        torch.cat([f.size for f in parts], -1).squeeze(0),
+        torch.cat([f.mass for f in parts], -1).squeeze(0),
     )
 
 
 def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | None = None) -> None:
     """An error that names the argument which is not what erasure is defined for."""
-    given = {"weights": weights, "item_logits": item_logits, "mask": mask, "bias": bias}
-    for name, value in given.items():
+    tensors = {"weights": weights, "item_logits": item_logits, "mask": mask, "bias": bias}
+    for name, value in tensors.items():
         if not isinstance(value, torch.Tensor) and not (name == "bias" and value is None):
             raise VeraxError(f"{name} is a {type(value).__name__}, expected a torch.Tensor")
     if weights.dim() != 2 or weights.shape[1] == 0 or not weights.is_floating_point():
@@ -128,10 +128,10 @@ def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | Non
         # a sum is NaN or infinite where a term is; it may also overflow, so look again
         if bool(torch.isfinite(values.sum())):
             continue
-        there = torch.isfinite(values)
+        finite = torch.isfinite(values)
         if values is item_logits:
-            there |= ~mask.unsqueeze(-1)
-        if not bool(there.all()):
+            finite |= ~mask.unsqueeze(-1)
+        if not bool(finite.all()):
             raise VeraxError(f"{name} has NaN or infinity at an item, expected finite numbers")
 
 

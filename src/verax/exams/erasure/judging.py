@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from verax.exams.erasure.measures import ALL_DRAWS, DOCUMENT_COUNTS, EXCESS, NAME, RANDOM
+from verax.exams.erasure.measures import (
+    ALL_DRAWS,
+    DELTA_JS,
+    DOCUMENT_COUNTS,
+    EXCESS,
+    FRACTION,
+    NAME,
+    RANDOM,
+)
+from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import SEEDS, Number
-from verax.exams.judgement.phrases import beside, first, listed, with_interval
+from verax.exams.judgement.phrasing import beside, first, listed, with_interval
 from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged, lean
-from verax.exams.measures import VALUE, measure_id
+from verax.exams.measures import VALUE, Classes, MeasurePlace
 
 _ARITHMETIC = "where nothing is shorter than attention, by arithmetic"
 PART, ALL = "optimal_in_part", "optimal"
@@ -47,7 +56,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(EXCESS.id, ATTENTION, PART),
+            EXCESS.id_of(ATTENTION, PART),
             verdict,
             number,
             f"decisions that erasing the most attended {item}s changes as soon as any order can",
@@ -73,7 +82,7 @@ def _judge_of_all(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(EXCESS.id, ATTENTION, ALL),
+            EXCESS.id_of(ATTENTION, ALL),
             AGAINST if number.is_below(below) else OPEN,
             number,
             f"decisions that erasing the most attended {item}s changes as soon as any order can, "
@@ -109,3 +118,37 @@ def _of_erased(model: ModelSummary, part: int) -> str:
 def _count(model: ModelSummary, row: str) -> int | None:
     number = model.number(DOCUMENT_COUNTS.id, row, VALUE)
     return None if number is None else round(number.value)
+
+
+FEWER = "items without weight need not go, by arithmetic: see optimal"
+ANY_ORDER = "where all weight must go any order is, by arithmetic: see where part is enough"
+
+
+def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
+    """Attention's own numbers are judged; what must go is at most the support, so not all are."""
+    if place.row != ATTENTION:
+        return no_direction("")
+    if place.table is EXCESS and place.column == "optimal":
+        return no_direction(ANY_ORDER)
+    if place.table in (FRACTION, EXCESS) and place.column == "mean" and not pair.dense:
+        return no_direction(FEWER)
+    return place.measure.better, ""
+
+
+_MEANS = {
+    FRACTION.id: "share of items erased",
+    EXCESS.id: "items beyond the smallest set",
+    DELTA_JS.id: "ΔJS",
+}
+"""Table → what its mean is called among the exam's other numbers."""
+
+
+def label(place: MeasurePlace, classes: Classes = ()) -> str:
+    """What is measured, then the ranking."""
+    row = place.table.title_of_row(place.row, classes)
+    if place.table.counts:
+        return row
+    what = place.table.title_of_column(place.column)
+    if place.column == "mean":
+        what = _MEANS.get(place.table.id, what)
+    return f"{what}, {row}"

@@ -74,9 +74,9 @@ def _rankings(many: pd.DataFrame) -> dict[str, list[pd.DataFrame]]:
     """
     if not len(many):
         return {}
-    found = {key: wide(part) for key, part in _parts(many, "ranking", "draw")}
-    rankings = {name: [frame] for (name, draw), frame in found.items() if draw == 0}
-    draws = [frame for (name, _), frame in found.items() if name == RANDOM]
+    frames = {key: wide(part) for key, part in _parts(many, "ranking", "draw")}
+    rankings = {name: [frame] for (name, draw), frame in frames.items() if draw == 0}
+    draws = [frame for (name, _), frame in frames.items() if name == RANDOM]
     if len(draws) > 1:
         rankings[ALL_DRAWS] = draws
     return rankings
@@ -198,8 +198,8 @@ def _numbers(
         flipped = [values[~np.isnan(values)] for values in columns]
         n = round(float(np.mean([len(values) for values in flipped])))
         for column, q in _FIVE:
-            found = _average([quantile(values, q) for values in flipped])
-            yield number_cell(table, name, column, found, n)
+            interval = _average([quantile(values, q) for values in flipped])
+            yield number_cell(table, name, column, interval, n)
         yield number_cell(table, name, "mean", _average([mean(v) for v in flipped]), n)
         shares = [proportion(int((v > 0.5).sum()), len(v)) for v in flipped]
         yield percent_cell(table, name, "above_half", _average(shares), n)
@@ -232,11 +232,11 @@ def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> 
         n = round(float(np.mean([len(values) for values in flipped])))
         yield number_cell(EXCESS.id, name, "mean", _average([mean(v) for v in flipped]), n)
         for column, q in _FIVE[1:]:
-            found = _average([quantile(v, q) for v in flipped])
-            yield number_cell(EXCESS.id, name, column, found, n)
+            interval = _average([quantile(v, q) for v in flipped])
+            yield number_cell(EXCESS.id, name, column, interval, n)
         yield number_cell(EXCESS.id, name, "mean_ratio", _average([mean(v) for v in ratios]), n)
-        found = _average([quantile(v, 0.5) for v in ratios])
-        yield number_cell(EXCESS.id, name, "median_ratio", found, n)
+        interval = _average([quantile(v, 0.5) for v in ratios])
+        yield number_cell(EXCESS.id, name, "median_ratio", interval, n)
         shares = [proportion(int((v == 0).sum()), possible) for v in flipped]
         yield percent_cell(EXCESS.id, name, "optimal", _average(shares), possible)
         shares = [mean_share(values) for values in every[name]]
@@ -263,10 +263,10 @@ def part_optimal(name: str, frame: pd.DataFrame) -> NDArray[np.float64]:
     Uniform attention names no item, whatever order its ties are put in: it is never optimal. The k
     items of most weight have k/n of it only if all n have the same.
     """
-    found = frame["excess"] == 0
+    optimal = frame["excess"] == 0
     if name == "attention":
-        found &= frame["mass"] - frame["fraction"] > EVEN
-    return np.asarray(found, dtype=np.float64)
+        optimal &= frame["mass"] - frame["fraction"] > EVEN
+    return np.asarray(optimal, dtype=np.float64)
 
 
 def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from verax.exams.judgement.headline import accuracy, caveats, headline, short, u
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.phrases import with_interval
+from verax.exams.judgement.phrasing import with_interval
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
 from verax.exams.registry import EXAMS, STAGES
 from verax.exams.titles import exam_title

@@ -46,8 +46,12 @@ class ModelSummary:
         columns = [self.summary[name] for name in names]
         over = self.summary.get("over", pd.Series(self.over, index=self.summary.index))
         numbers = {}
-        for table, row, column, value, low, high, n, unit, own in zip(*columns, over, strict=True):
-            number = Number(float(value), float(low), float(high), int(n), str(unit), str(own))
+        for table, row, column, value, low, high, n, unit, unit_over in zip(
+            *columns, over, strict=True
+        ):
+            number = Number(
+                float(value), float(low), float(high), int(n), str(unit), str(unit_over)
+            )
             numbers[str(table), str(row), str(column)] = number
         return numbers
 
@@ -61,16 +65,16 @@ class ModelSummary:
         return self._numbers.get((table, row, column))
 
     def rows(self, table: str) -> list[str]:
-        own = self.summary["row"][self.summary["table"] == table]
-        return [str(row) for row in dict.fromkeys(own)]
+        rows = self.summary["row"][self.summary["table"] == table]
+        return [str(row) for row in dict.fromkeys(rows)]
 
     def columns(self, table: str) -> list[str]:
-        own = self.summary["column"][self.summary["table"] == table]
-        return [str(column) for column in dict.fromkeys(own)]
+        columns = self.summary["column"][self.summary["table"] == table]
+        return [str(column) for column in dict.fromkeys(columns)]
 
     def tables(self, exam: str) -> list[str]:
-        own = self.summary["table"][self.summary["exam"] == exam]
-        return [str(table) for table in dict.fromkeys(own)]
+        tables = self.summary["table"][self.summary["exam"] == exam]
+        return [str(table) for table in dict.fromkeys(tables)]
 
     @property
     def exams(self) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.phrases import beside, listed, of_all, with_interval
+from verax.exams.judgement.phrasing import beside, listed, of_all, with_interval
 from verax.exams.judgement.row import Judged, lean
-from verax.exams.measures import measure_id
 from verax.exams.replacement.measures import NAME, PERMUTED, REPLACEMENT, UNIFORM
 
 
@@ -20,7 +19,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(REPLACEMENT.id, UNIFORM, "survival"),
+            REPLACEMENT.id_of(UNIFORM, "survival"),
             lean(number, above=above, below=below, high_is_good=False),
             number,
             "decisions that stay the same when attention is made uniform",

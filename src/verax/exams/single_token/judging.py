@@ -7,10 +7,9 @@ import math
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.numerals import numeral
-from verax.exams.judgement.phrases import beside, listed, of_all, with_interval
+from verax.exams.judgement.phrasing import beside, listed, numeral, of_all, with_interval
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
-from verax.exams.measures import measure_id
+from verax.exams.measures import Classes, MeasurePlace
 from verax.exams.single_token.measures import ALL, CORRECT, NAME, SINGLE_TOKEN
 
 _WHOSE = {CORRECT: "correct decisions", ALL: "all decisions"}
@@ -54,7 +53,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(SINGLE_TOKEN.id, row, "mean_probability"),
+            SINGLE_TOKEN.id_of(row, "mean_probability"),
             verdict,
             number,
             f"probability of the decision, had attention been on one {item} alone; a mean",
@@ -67,3 +66,11 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             reason=reason,
         )
     ]
+
+
+def label(place: MeasurePlace, classes: Classes = ()) -> str:
+    """What is measured; of correct decisions, unless it says otherwise."""
+    what = place.table.title_of_column(place.column)
+    if place.row == CORRECT:
+        return what
+    return f"{place.table.title_of_row(place.row, classes)}: {what}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 import pandas as pd
 
 from verax.exams.cells import Cell, count_cell, number_cell, percent_cell
 from verax.exams.single_token.measures import ALL, CORRECT, SINGLE_TOKEN, WRONG
 from verax.exams.tables import wide
+from verax.exams.values import NO_LABEL, Tables, column, estimate_part, part
 from verax.exams.verdict import summary_frame
 from verax.statistics import mean, mean_share, ratio
 
@@ -40,3 +42,24 @@ def _cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
     yield number_cell(SINGLE_TOKEN.id, row, "least", mean(values["least"]), n)
     yield number_cell(SINGLE_TOKEN.id, row, "most", mean(values["most"]), n)
     yield count_cell(SINGLE_TOKEN.id, row, "documents", n, n)
+
+
+_COLUMNS = {"alone": "mean_probability", "agreeing": "agreeing", "confidence": "confidence"}
+"""Measure of the tidy table → column of the summary."""
+
+
+def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
+    """Of correct decisions, as the paper has it: being sure of a wrong one is another matter."""
+    table = tables["single_token"]
+    correct = column(table, "correct")
+    reasons = np.where(correct.isna(), NO_LABEL, "wrong decision").astype(object)
+    for name, shown in _COLUMNS.items():
+        series = column(table, name).where(correct == 1)
+        yield part(pd.Series(series.index), SINGLE_TOKEN.id_of(CORRECT, shown), series, reasons)
+    frame = wide(table)
+    right = (frame["correct"] == 1).to_numpy(dtype=np.float64)
+    weights = right * frame["items"].to_numpy(dtype=np.float64)
+    # documents that do not count weigh nothing: that there are so many is chance as well
+    pooled = ratio(weights * frame["alone"].to_numpy(dtype=np.float64), weights)
+    id = SINGLE_TOKEN.id_of(CORRECT, "pooled_probability")
+    yield estimate_part(table, id, pooled, "no correct one")

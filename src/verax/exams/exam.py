@@ -107,6 +107,10 @@ class Exam(ABC):
         self.importances = named(importances)
         self.max_tokens = max_tokens
         self.builder = TableBuilder()
+        self.setup()
+
+    def setup(self) -> None:  # noqa: B027  most exams need none
+        """Check the options together, and prepare what batches are gathered in."""
 
     def begin(  # noqa: B027  most exams need no warning
         self, model: AttentionClassifier, documents: EncodedDocuments

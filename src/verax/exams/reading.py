@@ -11,7 +11,7 @@ from torch import Tensor
 from verax.errors import VeraxError
 from verax.importance import IMPORTANCES, Importance
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import two_columns
+from verax.models.head import decisions, two_columns
 from verax.models.trace import Trace
 
 _OFF = 1e-3
@@ -27,6 +27,18 @@ def labels_of(trace: Trace) -> Tensor:
 def correct(labels: Tensor, decided: Tensor) -> Tensor:
     """(batch,) float64: 1 where the decision is the label, 0 where not, NaN without labels."""
     return (decided == labels).double().masked_fill(labels.isnan(), torch.nan)
+
+
+def support_measures(trace: Trace) -> dict[str, Tensor]:
+    """words, items, support, support_share and correct of each document, (batch,) each."""
+    items, support = trace.mask.sum(-1), ((trace.weights > 0) & trace.mask).sum(-1)
+    return {
+        "words": trace.batch.words.sum(-1),
+        "items": items,
+        "support": support,
+        "support_share": support.double() / items,
+        "correct": correct(labels_of(trace), decisions(trace.logits)),
+    }
 
 
 def check_finite(logits: Tensor) -> None:

@@ -60,14 +60,17 @@ class TableBuilder:
         table: str,
         ids: NDArray[np.int64],
         measures: Mapping[str, Tensor],
-        kept: Tensor,
+        kept: Tensor | None = None,
         labels: Labels = ({},),
     ) -> None:
         """Add a batch of documents to a table.
 
-        measures  name → (labels, batch), or (batch,) where all labels share it
-        kept      (batch,) bool: the documents that belong into this table
-        labels    the same each time
+        Args:
+            table: its name.
+            ids: (batch,) the documents' ids.
+            measures: name → (labels, batch), or (batch,) where all labels share it.
+            kept: (batch,) bool: the documents that belong into this table; all, unless given.
+            labels: what tells rows of one document apart; the same for every batch.
         """
         kind = self._kinds.setdefault(table, (list(measures), labels))
         if kind != (list(measures), labels):
@@ -75,10 +78,12 @@ class TableBuilder:
         shape = (len(labels), len(ids))
         # one copy off the device for all of them
         values = torch.stack([m.double().expand(shape) for m in measures.values()], dim=-1)
-        chosen, array = kept.cpu().numpy(), values.cpu().numpy()
-        self._ids.setdefault(table, []).append(ids[chosen])
-        # most exams keep all documents: no copy of these
-        self._values.setdefault(table, []).append(array if chosen.all() else array[:, chosen])
+        array = values.cpu().numpy()
+        if kept is not None and not bool(kept.all()):  # most exams keep all: no copy of these
+            chosen = kept.cpu().numpy()
+            ids, array = ids[chosen], array[:, chosen]
+        self._ids.setdefault(table, []).append(ids)
+        self._values.setdefault(table, []).append(array)
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Name → table, in order of the documents' ids."""

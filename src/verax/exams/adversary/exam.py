@@ -121,11 +121,8 @@ class AdversaryExam(ItemExam):
                 labels.append({"epsilon": written(epsilon), "by": by})
                 rows.append(_measures(adversary, evidence.labels))
         measures = {name: torch.stack([row[name] for row in rows]) for name in rows[0]}
-        everyone = torch.ones(len(evidence), dtype=torch.bool)
-        self.builder.add("adversary", evidence.ids, measures, everyone, labels)
-        self.builder.add(
-            "adversary_instances", evidence.ids, self._instances(evidence, logits), everyone
-        )
+        self.builder.add("adversary", evidence.ids, measures, labels=labels)
+        self.builder.add("adversary_instances", evidence.ids, self._instances(evidence, logits))
 
     def _search(self, evidence: ItemEvidence) -> SearchedAttentions:
         options = SearchOptions(restarts=self.options.restarts, steps=self.options.search_steps)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
 from verax.exams.agreement import judging, summary
 from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
 from verax.exams.exam import Cost, Exam
-from verax.exams.reading import ask, correct, labels_of
+from verax.exams.reading import ask, support_measures
 from verax.exams.registry import register
-from verax.importance import Importance, names_of, score
+from verax.importance import names_of, score
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import decisions
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -77,17 +75,11 @@ class AgreementExam(Exam):
     label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
 
-    def __init__(
-        self,
-        options: AgreementOptions,
-        seed: int,
-        importances: Mapping[str, Importance],
-        max_tokens: int = MAX_TOKENS,
-    ) -> None:
-        super().__init__(options, seed, importances, max_tokens)
-        self.names = {on: names_of(getattr(options, on), on) for on in ("inputs", "items")}
-        for on in self.names:
-            self.names[on] = [name for name in self.names[on] if name != ATTENTION]
+    def setup(self) -> None:
+        self.names = {
+            on: [name for name in names_of(getattr(self.options, on), on) if name != ATTENTION]
+            for on in ("inputs", "items")
+        }
         if not any(self.names.values()) and not self.importances:
             raise VeraxError("nothing to compare attention with: name importances of inputs, items")
         self._levels: dict[str, str] = {}
@@ -95,20 +87,18 @@ class AgreementExam(Exam):
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Examine one batch."""
-        scores = self._scores(model, trace)
         mask = trace.mask
         support = mask & (trace.weights > 0)
         labels, firsts, seconds, masks = [], [], [], []
-        for on, importances in scores.items():
-            for first, second in pairs(importances):
+        for on, scored in self._scores(model, trace).items():
+            importances = {ATTENTION: trace.weights.double(), **scored}
+            for first, second in pairs(scored):
                 over = {"all": mask}
                 if first == ATTENTION:
                     over["support"] = support
                 for part, where in over.items():
                     labels.append({"on": on, "first": first, "second": second, "over": part})
-                    firsts.append(
-                        trace.weights.double() if first == ATTENTION else importances[first]
-                    )
+                    firsts.append(importances[first])
                     seconds.append(importances[second])
                     masks.append(where)
         shape = (len(labels), len(trace))
@@ -123,16 +113,8 @@ class AgreementExam(Exam):
             overlap = top_k_overlap(a, b, self.options.top_k, where)
             measures["overlap"] = overlap.masked_fill(few, torch.nan)
         measures = {name: values.view(shape) for name, values in measures.items()}
-        everyone = torch.ones(len(trace), dtype=torch.bool)
-        self.builder.add("agreement", trace.ids, measures, everyone, labels)
-        measures = {
-            "words": trace.batch.words.sum(-1),
-            "items": mask.sum(-1),
-            "support": support.sum(-1),
-            "support_share": support.sum(-1).double() / mask.sum(-1),
-            "correct": correct(labels_of(trace), decisions(trace.logits)),
-        }
-        self.builder.add("agreement_instances", trace.ids, measures, everyone)
+        self.builder.add("agreement", trace.ids, measures, labels=labels)
+        self.builder.add("agreement_instances", trace.ids, support_measures(trace))
 
     def _scores(self, model: AttentionClassifier, trace: Trace) -> dict[str, dict[str, Tensor]]:
         """inputs, items → name → (batch, items) scores."""

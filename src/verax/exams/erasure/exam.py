@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -75,7 +76,7 @@ class ErasureExam(Exam):
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Examine one batch."""
-        states = self._states(trace)
+        states = states_of(trace)
         scores = self._scores(model, trace, states)
         chance = random_draws(trace, self.seed, self.options.draws)
         orders = ranks_from_below(torch.cat([*scores.values(), chance]), trace.mask)
@@ -93,15 +94,7 @@ class ErasureExam(Exam):
             "tied": minimal.ties,
             "decision_differs": states.decision != decided,
         }
-        self.builder.add("erasure_instances", trace.ids, measures, torch.ones_like(several))
-
-    def _states(self, trace: Trace) -> States:
-        check_finite(trace.logits)
-        if not trace.is_affine:
-            return HeadStates(trace.weights, trace.items, trace.mask, trace.head)
-        states = AffineStates(trace.weights, trace.item_logits, trace.mask, trace.bias)
-        check_affine(trace.logits, states.logits)
-        return states
+        self.builder.add("erasure_instances", trace.ids, measures)
 
     def _scores(
         self, model: AttentionClassifier, trace: Trace, states: States
@@ -186,3 +179,21 @@ class ErasureExam(Exam):
         never = minimal.size < 0
         measures = {n: m.double().masked_fill(never, torch.nan) for n, m in measures.items()}
         self.builder.add("erasure_minimal", trace.ids, measures, several)
+
+
+def states_of(trace: Trace) -> States:
+    """The states of a batch under erasure, whatever its head."""
+    if trace.is_affine:
+        return affine_states(trace)
+    check_finite(trace.logits)
+    return HeadStates(trace.weights, trace.items, trace.mask, trace.head)
+
+
+def affine_states(trace: Trace) -> AffineStates:
+    """The states of a batch with an affine head; made once for the exam and the gallery."""
+    if AffineStates not in trace.cache:
+        check_finite(trace.logits)
+        states = AffineStates(trace.weights, trace.item_logits, trace.mask, trace.bias)
+        check_affine(trace.logits, states.logits)
+        trace.cache[AffineStates] = states
+    return cast(AffineStates, trace.cache[AffineStates])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.vocabulary import Vocabulary
 from verax.exams.exam import Cost, Exam
@@ -26,7 +25,6 @@ from verax.exams.information.mutual_information import (
 )
 from verax.exams.information.occurrences import WORDS_BY, Occurrences
 from verax.exams.registry import register
-from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 from verax.options import option
@@ -88,14 +86,7 @@ class InformationExam(Exam):
     split_values = staticmethod(summary.split_values)
     judge = staticmethod(judging.judge)
 
-    def __init__(
-        self,
-        options: InformationOptions,
-        seed: int,
-        importances: Mapping[str, Importance],
-        max_tokens: int = MAX_TOKENS,
-    ) -> None:
-        super().__init__(options, seed, importances, max_tokens)
+    def setup(self) -> None:
         self.gathered: dict[str, Occurrences] = {}
         self.measured: list[pd.DataFrame] = []
         self.of_words: list[pd.DataFrame] = []
@@ -208,7 +199,7 @@ def _word_table(
             "id": np.repeat(types, len(values)),
             "word": np.repeat([vocabulary.text(row) for row in types], len(values)),
             "measure": np.tile(list(values), len(types)),
-            "value": np.stack(list(summary.document_values()), axis=1).ravel(),
+            "value": np.stack(list(values.values()), axis=1).ravel(),
         }
     )
 

@@ -79,8 +79,7 @@ class ReplacementExam(ItemExam):
             {"attention": "uniform", "draw": 0},
         ]
         labels += [{"attention": "permuted", "draw": draw} for draw in range(draws)]
-        everyone = torch.ones(len(evidence), dtype=torch.bool)
-        self.builder.add("replacement", evidence.ids, measures, everyone, labels)
+        self.builder.add("replacement", evidence.ids, measures, labels=labels)
         measures = {
             "items": evidence.mask.sum(-1),
             "classes": torch.full_like(decided[0], shares.shape[-1]),
@@ -88,4 +87,4 @@ class ReplacementExam(ItemExam):
             "correct": correct(evidence.labels, decided[0]),
             "decision_differs": decided[0] != decisions(evidence.logits),
         }
-        self.builder.add("replacement_instances", evidence.ids, measures, everyone)
+        self.builder.add("replacement_instances", evidence.ids, measures)

@@ -77,8 +77,7 @@ class SingleTokenExam(ItemExam):
             "least": torch.where(evidence.mask, p, 2.0).amin(-1),
             "most": (p * evidence.mask).amax(-1),
         }
-        everyone = torch.ones(len(evidence), dtype=torch.bool)
-        self.builder.add("single_token", evidence.ids, measures, everyone)
+        self.builder.add("single_token", evidence.ids, measures)
         if self.options.curves:
             self._tokens = self._tokens or Tokens(self.options.curves)
             self._tokens.add(evidence, p)

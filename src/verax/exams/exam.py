@@ -74,6 +74,7 @@ class Exam(ABC):
     charts           dotted name of the module that draws them: `charts(models)` yields charts
     cost             what a token takes, for the estimate of a study
     limits           limits of its judgement by name, where no file of limits has them
+    limit_ranges     limit → the least and the most it can be; a file with another is refused
     of_items         whether its numbers are of what attention weighs, so that models that attend
                      words and models that attend sentences do not compare
     decisions_table  the tidy table that has `correct`, if one has
@@ -91,6 +92,7 @@ class Exam(ABC):
     charts: ClassVar[str | None] = None
     cost: ClassVar[Cost] = Cost()
     limits: ClassVar[Mapping[str, float]] = {}
+    limit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
     of_items: ClassVar[bool] = False
     decisions_table: ClassVar[str | None] = None
     decides_again: ClassVar[bool] = False

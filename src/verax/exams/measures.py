@@ -22,10 +22,11 @@ VALUE = "value"
 ANY = (-math.inf, math.inf)
 AT_LEAST_ZERO = (0.0, math.inf)
 UNIT_INTERVAL = (0.0, 1.0)
+PERCENT_RANGE = (0.0, 100.0)
 JSD = (0.0, math.log(2))
 """The bounds of a Jensen–Shannon divergence, in nats."""
 
-_BOUNDS = {PERCENT: (0.0, 100.0), POINTS: (-100.0, 100.0), COUNT: AT_LEAST_ZERO, NUMBER: ANY}
+_BOUNDS = {PERCENT: PERCENT_RANGE, POINTS: (-100.0, 100.0), COUNT: AT_LEAST_ZERO, NUMBER: ANY}
 
 Classes = Sequence[str]
 """Names of a model's classes, in order; empty where they are not known."""

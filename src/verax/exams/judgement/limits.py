@@ -10,14 +10,18 @@ names under `based_on`, or else in the newest:
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verax.errors import VeraxError, nearest
+
+if TYPE_CHECKING:
+    from verax.exams.exam import Exam
 
 NEWEST = "2026-11"
 """The version by which verdicts are judged, unless another is named."""
@@ -151,14 +155,26 @@ def _based(values: Any, where: str) -> LimitSet:
     base = _version(name)
     merged = {exam: dict(limits) for exam, limits in base.limits.items()}
     for exam, limits in custom.limits.items():
-        known = base.limits.get(exam) or _declared(exam, where)
+        known = base.limits.get(exam) or _exam(exam, where).limits
         for limit in limits:
             if limit not in known:
                 remedy = nearest(limit, known) if known else "it has none to set"
                 raise VeraxError(f"{where}: {exam} has no limit {limit!r}: {remedy}")
+        _refuse_out_of_range(limits, _exam(exam, where).limit_ranges, f"{where}: {exam}")
         merged[exam] = {**merged.get(exam, {}), **limits}
         _refuse_crossed(merged[exam], f"{where}: {exam}")
     return LimitSet(custom.version, custom.provenance or f"based on {name}", merged)
+
+
+def _refuse_out_of_range(
+    limits: Limits, ranges: Mapping[str, tuple[float, float]], where: str
+) -> None:
+    """An error for a limit that no number of the exam could be on either side of."""
+    for name, limit in limits.items():
+        least, most = ranges.get(name, (-math.inf, math.inf))
+        if not least <= limit <= most:
+            end = "on" if math.isinf(most) else f"to {most:.3g}"
+            raise VeraxError(f"{where}, {name} is {limit:g}: expected from {least:g} {end}")
 
 
 def _refuse_crossed(limits: Limits, where: str) -> None:
@@ -171,12 +187,12 @@ def _refuse_crossed(limits: Limits, where: str) -> None:
             )
 
 
-def _declared(exam: str, where: str) -> Limits:
+def _exam(name: str, where: str) -> type[Exam]:
     from verax.exams.registry import EXAMS
 
-    if exam not in EXAMS:
-        raise VeraxError(f"{where}: unknown exam {exam!r}: {nearest(exam, EXAMS)}")
-    return EXAMS[exam].limits
+    if name not in EXAMS:
+        raise VeraxError(f"{where}: unknown exam {name!r}: {nearest(name, EXAMS)}")
+    return EXAMS[name]
 
 
 def _number(value: Any, where: str) -> float:

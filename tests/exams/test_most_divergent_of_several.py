@@ -68,7 +68,7 @@ def test_no_edge_point_is_farther_and_the_answer_is_what_it_says(
         moved = change(weights[row], found.weights[row], says[row])
         assert found.change[row].item() == pytest.approx(moved.item(), abs=1e-10)
         assert moved <= epsilon + 1e-9
-        points = edges(mask[row], 301)
+        points = edges(mask[row], 151)
         kept = points[change(weights[row], points, says[row]) <= epsilon]
         if len(kept):
             assert jensen_shannon(kept, weights[row]).max() <= found.jsd[row] + 1e-9
@@ -80,7 +80,7 @@ def test_no_point_at_all_is_above_the_bound(
 ) -> None:
     weights, says, mask = several(seed, items, classes, zeros=seed % 2 == 0)
     found = most_divergent(weights, says, mask, epsilon)
-    points = grid(items, {3: 60, 4: 24}[items])
+    points = grid(items, {3: 40, 4: 16}[items])
     for row in range(4):
         there = points[(points[:, ~mask[row]] == 0).all(-1)]
         kept = there[change(weights[row], there, says[row]) <= epsilon]
@@ -88,9 +88,9 @@ def test_no_point_at_all_is_above_the_bound(
             assert jensen_shannon(kept, weights[row]).max() <= found.upper_bound[row] + 1e-12
 
 
-@given(st.integers(0, 10_000), st.integers(2, 8), st.booleans())
+@given(st.integers(0, 10_000), st.integers(2, 8), st.booleans(), EPSILONS)
 def test_more_freedom_never_brings_it_nearer_and_blocks_change_nothing(
-    seed: int, items: int, zeros: bool
+    seed: int, items: int, zeros: bool, in_blocks: float
 ) -> None:
     weights, says, mask = several(seed, items, 4, zeros=zeros)
     last = torch.zeros(4, dtype=torch.float64)
@@ -98,8 +98,9 @@ def test_more_freedom_never_brings_it_nearer_and_blocks_change_nothing(
         found = most_divergent(weights, says, mask, epsilon)
         assert (found.jsd >= last - 1e-9).all()
         last = found.jsd
-        pieces = most_divergent(weights, says, mask, epsilon, max_pairs=1)
-        assert torch.allclose(pieces.jsd, found.jsd, atol=1e-12)
+        if epsilon == in_blocks:  # the slow way, one edge at a time
+            pieces = most_divergent(weights, says, mask, epsilon, max_pairs=1)
+            assert torch.allclose(pieces.jsd, found.jsd, atol=1e-12)
     assert torch.allclose(found.jsd, farthest_anywhere(weights, mask))
     assert found.certified.all()
 

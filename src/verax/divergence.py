@@ -16,7 +16,13 @@ _FLOOR = -35.0
 
 
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """½ KL(p‖m) + ½ KL(q‖m) with m = (p + q) / 2, in nats, over the last dimension.
+    """The Jensen–Shannon divergence of two distributions over the last dimension, in nats.
+
+    ½ KL(p‖m) + ½ KL(q‖m) with m = (p + q) / 2.
+
+    Args:
+        p: (…, n), summing to one over the last dimension.
+        q: the same; shapes broadcast.
 
     At most ln 2. Rounding may leave a value a few 1e-17 below zero, which is kept as it is. Its
     gradient is ½ ln(p/m) towards p and ½ ln(q/m) towards q, finite also where one of them is zero.
@@ -27,7 +33,14 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:
-    """½ Σ |p − q| over the last dimension; of two classes, |Δp| of either. At most 1."""
+    """The total variation distance of two distributions over the last dimension, at most 1.
+
+    ½ Σ |p − q|; with two classes it is |Δp| of either.
+
+    Args:
+        p: (…, n), summing to one over the last dimension.
+        q: the same; shapes broadcast.
+    """
     return (p - q).abs().sum(-1) / 2
 
 

@@ -27,25 +27,33 @@ MEDIAN = Measure("median", "median")
 
 
 def number_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
-    """One cell of a summary: a number with its interval, over n instances."""
+    """One cell of a summary: a number.
+
+    Args:
+        table: the table's id.
+        row: the row's id.
+        column: the column's id.
+        interval: the number and both ends of its interval, NaN where it has none.
+        n: the instances it is over.
+    """
     value, low, high = interval
     cell = {"table": table, "row": row, "column": column, "n": n, "unit": NUMBER}
     return {**cell, "value": value, "low": low, "high": high}
 
 
 def percent_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
-    """The same for a share, in percent."""
+    """One cell of a summary: a share, given from 0 to 1 and kept in percent."""
     value, low, high = (100 * x for x in interval)
     return {**number_cell(table, row, column, (value, low, high), n), "unit": PERCENT}
 
 
 def points_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
-    """The same for a difference of shares, in percentage points."""
+    """One cell of a summary: a difference of shares, kept in percentage points."""
     return {**percent_cell(table, row, column, interval, n), "unit": POINTS}
 
 
 def count_cell(table: str, row: str, column: str, count: int, n: int) -> dict[str, Any]:
-    """The same for a count out of n, which has no interval."""
+    """One cell of a summary: a count out of n, which has no interval."""
     nothing = float("nan")
     return {**number_cell(table, row, column, (count, nothing, nothing), n), "unit": COUNT}
 

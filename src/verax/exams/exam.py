@@ -1,4 +1,4 @@
-"""What every exam is."""
+"""The base class of exams."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Pair:
 
 
 class Exam(ABC):
-    """Sees every batch of a split, then gives its tables.
+    """An exam: sees every batch of a split, then gives its tables.
 
-    All that belongs to an exam is said here, and registered in one line
-    (`verax.exams.register`): keyword and flag, tables, summary, comparison, judgement, part of a
-    report, columns of a study and estimate follow.
+    A subclass declares all that belongs to an exam, and `verax.exams.register` makes it known.
+    Then it has a keyword of `examine` and a flag, tables, a summary, a part in comparisons,
+    judgements and reports, columns of a study, and an estimate of its time.
 
     name             id of the exam, of its table and of its flag
     title            heading of its part of a report
@@ -117,72 +117,125 @@ class Exam(ABC):
     def begin(  # noqa: B027  most exams need no warning
         self, model: AttentionClassifier, documents: EncodedDocuments
     ) -> None:
-        """Called once, before the first batch, with what will be read."""
+        """Called once, before the first batch.
+
+        Args:
+            model: the model that is examined.
+            documents: all documents of the split, as the model reads them.
+        """
 
     @abstractmethod
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
-        """Examine one batch; batches come in any order."""
+        """Examine one batch and add its measures to `self.builder`.
+
+        Args:
+            model: the model that is examined.
+            trace: one batch's forward pass; batches come in any order.
+        """
 
     def conclude(  # noqa: B027  nor anything to do at the end
         self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]
     ) -> None:
-        """After the last batch: work that needs all of them; `watch(what)` shows how far it got."""
+        """Called once, after the last batch: work that needs all of them.
+
+        Args:
+            watch: `watch("clustering")(steps)` passes steps on and shows how many are done.
+        """
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Name → tidy table: those of the builder."""
+        """Name → tidy table, a row per document and measure; those of the builder."""
         return self.builder.tables()
 
     @staticmethod
     @abstractmethod
     def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        """Every number over the tidy tables, made by `summary_frame` of cells with ids."""
+        """The exam's summary: every number over its tidy tables, made by `summary_frame`.
+
+        Args:
+            tables: name → tidy table, as `tables` gave them, or as they were saved.
+        """
 
     @staticmethod
     def document_values(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        """Values of single documents, by the id of the number that is their mean.
+        """Values of single documents, of which comparisons are made.
 
-        What comparisons are made of; frames as `verax.exams.values.part` makes them.
+        Args:
+            tables: name → tidy table.
+
+        Yields:
+            Frames as `part` makes them, a measure each: its id is that of the number of the
+            summary that is their mean.
         """
         yield from ()
 
     @staticmethod
     def split_values(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
-        """Numbers by id to which documents do not add up, for comparisons over seeds."""
+        """Numbers by id that are no mean over documents, for comparisons over seeds.
+
+        Args:
+            tables: name → tidy table.
+        """
         return {}
 
     @staticmethod
     def better(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
-        """Which way a number is better between two groups of models, and why neither, if so."""
+        """Which way a number is better (higher, lower, neither), and why neither, if so.
+
+        Args:
+            place: the number's table, row, column and measure.
+            pair: the two groups of models that are compared.
+        """
         return place.measure.better, ""
 
     @staticmethod
     def label(place: MeasurePlace, classes: Classes = ()) -> str:
-        """A number by a few words, among others of this exam."""
+        """A few words for a number, among others of this exam.
+
+        Args:
+            place: the number's table, row, column and measure.
+            classes: names of the model's classes.
+        """
         row = place.table.title_of_row(place.row, classes)
         column = place.table.title_of_column(place.column)
         return f"{row}: {column}" if column else row
 
     @staticmethod
     def counted_as(place: MeasurePlace) -> str:
-        """What a number counts as where measures are counted: alike for several of one kind."""
+        """The id under which a number is counted; numbers with one id count once.
+
+        Args:
+            place: the number's table, row, column and measure.
+        """
         return measure_id(place.table.id, place.row, place.column)
 
     @staticmethod
     def is_compared(place: MeasurePlace, note: str) -> bool:
-        """Whether a comparison shows a number; what says the same as another need not be."""
+        """Whether a comparison shows a number: one that repeats another need not be shown.
+
+        Args:
+            place: the number's table, row, column and measure.
+            note: why neither way is better, as `better` gave it.
+        """
         return True
 
     @staticmethod
     def judge(model: ModelSummary, limits: Limits) -> Sequence[Judged]:
-        """What the exam says of the attention, or of several subjects; nothing without an answer.
+        """The rows that the exam adds to a judgement; none where it has no answer.
 
-        `limits` are those of this exam, by name.
+        Args:
+            model: every number of the summary, with what was examined.
+            limits: the limits of this exam, by name.
         """
         return ()
 
     @classmethod
     def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
-        """What a token of documents of such a length costs with these options."""
+        """The cost of a token, for the estimate of a study.
+
+        Args:
+            options: the exam's options by name.
+            length: tokens of a document.
+        """
         return cls.cost
 
     @classmethod
@@ -192,5 +245,5 @@ class Exam(ABC):
 
 
 def no_direction(note: str) -> tuple[str, str]:
-    """Neither way is better, and why."""
+    """The answer of `Exam.better` where neither way is better, with the reason."""
     return NEITHER, note

@@ -1,4 +1,4 @@
-"""`examine`: a model on the witness stand, every exam from one reading of the split."""
+"""`examine`: all exams of a model, from one reading of the split."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def measure_id(table: str, row: str, column: str) -> str:
 
 @dataclass(frozen=True)
 class MeasurePlace:
-    """Where a number stands: exam, table, row and column, and its measure."""
+    """The place of a number: its exam, table, row, column and measure."""
 
     exam: str
     table: Table
@@ -144,7 +144,7 @@ class MeasurePlace:
 
 
 def place_of(id: str, exam: str, tables: Sequence[Table]) -> MeasurePlace | None:
-    """Where the number with this id stands among an exam's tables; None where in none."""
+    """The place of the number with this id among an exam's tables; None where it has none."""
     # the longest name first: agreement.on_support before agreement
     for table in sorted(tables, key=lambda table: -len(table.id)):
         if not id.startswith(f"{table.id}."):

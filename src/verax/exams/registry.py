@@ -45,7 +45,10 @@ STAGES: dict[str, Stage] = {}
 
 
 def register(exam: type[Exam]) -> type[Exam]:
-    """Make an exam one of Verax's; works as a decorator.
+    """The exam itself, once it is known by name; works as a decorator.
+
+    Args:
+        exam: a class derived from `verax.Exam`, with `name`, `see` and `summarise`.
 
     It becomes a keyword of `examine` and a flag of the command line, and takes part in summaries,
     comparisons, judgement, reports, studies and estimates.
@@ -71,7 +74,7 @@ def register(exam: type[Exam]) -> type[Exam]:
 
 
 def checked_summary(exam: str, summary: pd.DataFrame) -> pd.DataFrame:
-    """The summary that an exam made; an error where a number is not as the exam declares it."""
+    """The summary that an exam made; a number that the exam does not declare so is an error."""
     for measure, unit in zip(summary["measure"], summary["unit"], strict=True):
         place = find_place(measure)
         if place is None:
@@ -100,7 +103,7 @@ def register_stage(stage: Stage) -> None:
 
 
 def chosen_exams(names: Iterable[str]) -> list[str]:
-    """The exams of these names, each once; an error for one there is not, or for none."""
+    """The exams of these names, each once; an unknown name, or no name, is an error."""
     chosen = list(dict.fromkeys(current_name(name) for name in names))
     if not chosen:
         raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}")

@@ -19,11 +19,14 @@ def tidy(
     measures: Sequence[str],
     labels: Labels = ({},),
 ) -> pd.DataFrame:
-    """`id`, the labels, `measure` and `value`: one row per document, label and measure.
+    """A tidy table: `id`, the labels, `measure` and `value`, a row per document, label and measure.
 
-    ids     (documents,)
-    values  (labels, documents, measures); NaN where a measure is not defined for a document, so
-            that every table tells how many it leaves out
+    Args:
+        ids: (documents,).
+        values: (labels, documents, measures); NaN where a measure is not defined for a document,
+            so that every table tells how many it leaves out.
+        measures: their names.
+        labels: what tells rows of one document apart.
 
     >>> tidy(np.array([7, 8]), np.array([[[2.0], [3.0]]]), ["size"], [{"by": "chance"}])
        id      by measure  value

@@ -23,7 +23,14 @@ Tables = Mapping[str, pd.DataFrame]
 def part(
     ids: pd.Series, measure: str, values: pd.Series, reasons: NDArray[np.object_] | None = None
 ) -> pd.DataFrame:
-    """Values of one measure; `reasons`, (documents,), are read where there is no value."""
+    """A frame of one measure's values, a row per document.
+
+    Args:
+        ids: the documents' ids.
+        measure: the id of the number that is their mean.
+        values: (documents,), NaN where a document has none.
+        reasons: (documents,), why; read where there is no value.
+    """
     why = np.array([None] * len(ids), dtype=object)
     if reasons is not None:
         missing = values.isna().to_numpy()
@@ -33,7 +40,7 @@ def part(
 
 
 def coded_part(table: pd.DataFrame, id: str, measure: str, reasons: Sequence[str]) -> pd.DataFrame:
-    """The same from a tidy table that has the code of a reason beside each value."""
+    """A frame as `part` makes it, from a tidy table with a reason's code beside each value."""
     values, codes = (table[table["measure"] == name] for name in (measure, "reason"))
     words = np.array(["", *reasons[1:]], dtype=object)[codes["value"].to_numpy(dtype=np.int64)]
     return part(values["id"], id, values["value"], words)
@@ -54,7 +61,13 @@ def estimate_part(
 
 
 def column(table: pd.DataFrame, measure: str, **labels: Any) -> pd.Series:
-    """One measure of a tidy table by document id, of the rows with these labels."""
+    """One measure of a tidy table, by document id.
+
+    Args:
+        table: a tidy table.
+        measure: its name there.
+        labels: label → value of the rows to take.
+    """
     chosen = table["measure"] == measure
     for name, label in labels.items():
         chosen &= table[name] == label

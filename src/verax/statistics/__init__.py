@@ -1,6 +1,6 @@
-"""From results to what may be said of them: intervals, means over seeds, tests.
+"""Intervals, means over seeds, and tests.
 
-A NaN is a result that is not there: it is left out of a number and counted beside it.
+NaN is a missing result: it is left out of a number and counted beside it.
 """
 
 from verax.statistics.bootstrap import Bootstrapped, BootstrappedSeeds, bootstrap, bootstrap_seeds

@@ -17,7 +17,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Independent:
-    """What a test of two independent groups found.
+    """The difference of two independent groups, and its test.
 
     difference  mean of a − mean of b
     low, high   its 95% interval, Welch's; NaN with fewer than two values on a side, or no spread
@@ -36,7 +36,7 @@ class Independent:
 
 
 def independent(a: ArrayLike, b: ArrayLike) -> Independent:
-    """Whether the means of a and b differ; variances may, too (Welch 1947).
+    """The difference of the means of a and b with Welch's (1947) test; variances may differ.
 
     t = (mean a − mean b) / s with s² = s_a²/n_a + s_b²/n_b, on Welch–Satterthwaite degrees of
     freedom ν = s⁴ / Σ [(s_g²/n_g)² / (n_g − 1)], and the interval is the difference ± t_ν s.

@@ -1,4 +1,4 @@
-"""What is there and what is not: NaN is left out, and counted."""
+"""Missing values: NaN is left out, and counted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def numbers(values: ArrayLike, what: str = "values") -> Values:
 
 
 def present(values: ArrayLike) -> tuple[Values, int]:
-    """The values that are there, and how many are not.
+    """The values that are not NaN, and how many are.
 
     >>> present([1.0, float("nan"), 3.0])
     (array([1., 3.]), 1)
@@ -35,7 +35,7 @@ def present(values: ArrayLike) -> tuple[Values, int]:
 
 
 def both_present(a: ArrayLike, b: ArrayLike) -> tuple[Values, Values, int]:
-    """The pairs of which both are there, and how many are not."""
+    """The pairs without NaN on either side, and how many have one."""
     left, right = numbers(a, "the first values"), numbers(b, "the second values")
     if len(left) != len(right):
         raise VeraxError(

@@ -22,7 +22,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Paired:
-    """What a paired test found.
+    """The mean difference of pairs, and its test.
 
     difference   mean of a − b
     low, high    its 95% interval, Student's, whatever the test; NaN for fewer than two pairs
@@ -47,7 +47,7 @@ def paired(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Paired:
-    """Whether a and b differ, pair by pair; a[i] and b[i] are the same instance, or seed.
+    """The mean of a − b over pairs, with a test; a[i] and b[i] are the same instance, or seed.
 
     t            Student's on the differences; undefined where all are the same but not zero
     wilcoxon     signed ranks: exact for up to 50 differences without ties, or up to 13 with,

@@ -39,7 +39,7 @@ class Description:
 
 
 def describe(values: ArrayLike) -> Description:
-    """Values of one kind, such as the instances of one seed.
+    """The mean and spread of values, such as the instances of one seed.
 
     >>> describe([1.0, 2.0, 3.0, float("nan")])
     Description(mean=2.0, sd=1.0, low=-0.484..., high=4.484..., n=3, excluded=1)

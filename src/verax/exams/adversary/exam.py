@@ -149,7 +149,7 @@ class AdversaryExam(ItemExam):
         searched: SearchedAttentions | None,
         epsilon: float,
     ) -> dict[str, Adversary]:
-        """What is known of the most divergent attention, by how."""
+        """The most divergent attention by how it was come by: best, and search where asked for."""
         if evidence.is_affine:
             best = most_divergent(evidence.weights, evidence.item_logits, evidence.mask, epsilon)
         else:
@@ -191,7 +191,7 @@ class AdversaryExam(ItemExam):
 
     @classmethod
     def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
-        """A search costs about ten times what the exact answer does."""
+        """The cost of a token; a search costs about ten times what the exact answer does."""
         return replace(cls.cost, token=10 * cls.cost.token) if options["search"] else cls.cost
 
 

@@ -29,7 +29,7 @@ CLOSE = tuple(epsilon_row(epsilon) for epsilon in (0.05, 0.01, 0.1))
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Whether keeping the prediction holds another attention back."""
+    """Judge by what keeping the prediction costs another attention."""
     for row in CLOSE:
         jsd = model.number(ADVERSARY.id, row, "jsd")
         cost = model.number(ADVERSARY.id, row, "constraint_cost")
@@ -85,20 +85,20 @@ PEAKED = "of how peaked attention is, by arithmetic: see held back"
 
 
 def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
-    """How far the farthest attention is says how peaked the model's own is, and is not judged."""
+    """Which way a number is better: a divergence says how peaked attention is, so neither way."""
     if place.table is ADVERSARY and place.column == "jsd":
         return no_direction(PEAKED)
     return place.measure.better, ""
 
 
 def counted_as(place: MeasurePlace) -> str:
-    """Several ε ask one question, and count once."""
+    """One id for all ε: they ask one question, and count once."""
     row = ALL if place.table is ADVERSARY else place.row
     return measure_id(place.table.id, row, place.column)
 
 
 def label(place: MeasurePlace, classes: Classes = ()) -> str:
-    """The ε and what is measured; of all documents, unless it says otherwise."""
+    """A few words for a number: its ε and what is measured."""
     row = place.table.title_of_row(place.row, classes)
     column = place.table.title_of_column(place.column)
     if not column or (place.table is GROUPS and place.row == ALL):

@@ -24,7 +24,7 @@ _ROUNDING_P, _ROUNDING_Z = 1e-15, 64 * torch.finfo(torch.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """For each document the most divergent attention there is, or was found; float64.
+    """The most divergent attention of each document, exact or the best known; float64.
 
     weights        (batch, items)    α', on the simplex, zero where masked
     jsd            (batch,)          JSD(α', α) in nats, at most ln 2
@@ -44,7 +44,7 @@ class Adversary:
     logits: Tensor
 
     def or_farther(self, other: Adversary, where: Tensor) -> Adversary:
-        """The farther of two answers in the rows where that is asked, (batch,); else itself."""
+        """The farther of two answers in the rows `where`, (batch,); itself in all others."""
         take = where & (other.jsd > self.jsd)
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return Adversary(
@@ -65,10 +65,15 @@ def most_divergent(
 ) -> Adversary:
     """The attention α' farthest from `weights` with |p' − p| ≤ ε, p being that of the decision.
 
-    weights      (batch, items)           α
-    item_logits  (batch, items, classes)  ℓ_i; one column is one sigmoid logit
-    mask         (batch, items) bool
-    epsilon      0 leaves the output as it is, 1 leaves it free
+    Args:
+        weights: (batch, items) α.
+        item_logits: (batch, items, classes) ℓ_i; one column is one sigmoid logit.
+        mask: (batch, items) bool.
+        epsilon: how far p may move: 0 keeps the output as it is, 1 leaves it free.
+        max_pairs: edges held in memory at once; it changes no result.
+
+    Returns:
+        An `Adversary`: the attention of each document, its divergence, and whether it is exact.
 
     Two classes are exact: with z_i the log-odds that item i alone gives, the constraint is a slab
     logit(p − ε) ≤ Σ α'_i z_i ≤ logit(p + ε), and all its extreme points are tried (see
@@ -86,7 +91,7 @@ def most_divergent(
     ([[0.0, 1.0, 0.0]], 0.526, True)
     """
     epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
-    original, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
+    original, says = checked_weights(weights, mask), two_columns(checked_logits(item_logits, mask))
     logits = torch.einsum("bi,bic->bc", original, says)
     decided = decisions(logits)
     odds = log_odds(logits, decided)
@@ -120,13 +125,20 @@ def most_divergent(
 def farthest_item(
     weights: Tensor, item_logits: Tensor, logits: Tensor, mask: Tensor, epsilon: float
 ) -> Adversary:
-    """The farthest attention on one item that keeps the prediction; the own where there is none.
+    """The farthest attention on one item that keeps the prediction; `weights` where none does.
 
-    For any head: item_logits is what it makes of each item alone, logits what it makes of them all
-    under `weights`, (batch, classes). No attention is farther than `farthest_anywhere`.
+    Args:
+        weights: (batch, items) α.
+        item_logits: (batch, items, classes) the logits of each item alone, of any head.
+        logits: (batch, classes) the logits of all items under `weights`.
+        mask: (batch, items) bool.
+        epsilon: how far the probability of the decision may move, from 0 to 1.
+
+    Returns:
+        An `Adversary`, whose upper bound is `farthest_anywhere`.
     """
     epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
-    original, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
+    original, says = checked_weights(weights, mask), two_columns(checked_logits(item_logits, mask))
     all_in_all = two_columns(logits.double())
     decided = decisions(all_in_all)
     odds = log_odds(all_in_all, decided)
@@ -151,11 +163,15 @@ def farthest_item(
 
 
 def farthest_anywhere(weights: Tensor, mask: Tensor) -> Tensor:
-    """(batch,): what no attention exceeds, whatever it makes of the prediction.
+    """(batch,): the largest divergence of any attention from `weights`, under any head.
 
-    That of all weight on the item with the least; it holds for any head.
+    It is that of all weight on the item that has least.
+
+    Args:
+        weights: (batch, items) α.
+        mask: (batch, items) bool.
     """
-    return best_vertex(at_vertices(own_weights(weights, mask), mask), mask).value
+    return best_vertex(at_vertices(checked_weights(weights, mask), mask), mask).value
 
 
 def change_of(after: Tensor, before: Tensor) -> Tensor:
@@ -178,8 +194,8 @@ def faces(odds: Tensor, says: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
     return low, high
 
 
-def own_weights(weights: Tensor, mask: Tensor) -> Tensor:
-    """(batch, items), float64: zero where masked, and each row sums to one."""
+def checked_weights(weights: Tensor, mask: Tensor) -> Tensor:
+    """The weights in float64, (batch, items): zero where masked, each row summing to one."""
     if weights.dim() != 2 or mask.dtype != torch.bool or mask.shape != weights.shape:
         raise VeraxError(
             f"mask is {mask.dtype} of shape {tuple(mask.shape)}: expected bool of weights' shape "
@@ -194,8 +210,8 @@ def own_weights(weights: Tensor, mask: Tensor) -> Tensor:
     return inside / total
 
 
-def item_says(item_logits: Tensor, mask: Tensor) -> Tensor:
-    """(batch, items, classes), float64: zero where masked."""
+def checked_logits(item_logits: Tensor, mask: Tensor) -> Tensor:
+    """The item logits in float64, (batch, items, classes): zero where masked."""
     if item_logits.dim() != 3 or item_logits.shape[:2] != mask.shape:
         raise VeraxError(
             f"item_logits has shape {tuple(item_logits.shape)}: expected "

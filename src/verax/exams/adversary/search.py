@@ -26,7 +26,7 @@ from verax.exams.adversary.descent import (
     descend,
     start,
 )
-from verax.exams.adversary.most_divergent import change_of, item_says, own_weights
+from verax.exams.adversary.most_divergent import change_of, checked_logits, checked_weights
 from verax.exams.adversary.several import log_odds
 from verax.models.head import decisions, two_columns
 from verax.options import check
@@ -41,7 +41,7 @@ _THEIRS = SearchOptions()
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """Of all that a search ended with, one attention a document; float64.
+    """The best attention of each document that a search ended with; float64.
 
     weights  (batch, items)    jsd, change  (batch,)
     logits   (batch, classes)  restart      (batch,) long, −1 where it is the document's own
@@ -56,7 +56,7 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class SearchedAttentions:
-    """Everything a search ended with; float64.
+    """All attentions that a search ended with; float64.
 
     weights      (restarts, batch, items)    on the simplex, zero where masked
     jsd          (restarts, batch)           from the document's own weights, in nats
@@ -74,7 +74,7 @@ class SearchedAttentions:
     own_logits: Tensor
 
     def best(self, epsilon: float) -> Best:
-        """The farthest with change ≤ ε, which a document's own attention always is."""
+        """The farthest attention of each document with |Δp| ≤ ε; its own where none is."""
         epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
         jsd, restart = self.jsd.masked_fill(~(self.change <= epsilon), 0.0).max(0)
         unmoved = jsd <= 0
@@ -103,22 +103,25 @@ def search(
     options: SearchOptions = _THEIRS,
     max_items: int | None = None,
 ) -> SearchedAttentions:
-    """Search with an affine head, through what each item says.
+    """The attentions that Jain & Wallace's search ends with, under an affine head.
 
-    weights      (batch, items)           α; may be sparse
-    item_logits  (batch, items, classes)  ℓ_i; one column is one sigmoid logit
-    mask         (batch, items) bool
-    keys         (batch,) long            with the seed, all that a document's start hangs on, such
-                                          as `trace.batch.row_index`; their places, if left out
-    max_items    restarts × batch × items that a thread, or the accelerator, holds at once; a longer
-                 document is held by itself
+    Args:
+        weights: (batch, items) α; may be sparse.
+        item_logits: (batch, items, classes) ℓ_i; one column is one sigmoid logit.
+        mask: (batch, items) bool.
+        keys: (batch,) long; a document's start depends on its key and the seed alone. Give
+            `trace.batch.row_index`; the documents' positions, unless given.
+        seed: of the starts.
+        options: restarts, steps and the authors' other constants.
+        max_items: restarts × batch × items that a thread, or the accelerator, holds at once; a
+            longer document is held by itself.
 
     >>> own, says = torch.tensor([[0.98, 0.01, 0.01]]), torch.tensor([[[2.0], [2.0], [-1.0]]])
     >>> found = search(own, says, own > 0).best(epsilon=0.05)
     >>> found.weights.round(decimals=1).tolist(), round(found.jsd.item(), 1)
     ([[0.0, 1.0, 0.0]], 0.7)
     """
-    original, says = own_weights(weights, mask), item_says(item_logits, mask)
+    original, says = checked_weights(weights, mask), checked_logits(item_logits, mask)
     keys = _keys(mask, keys, options)
     if max_items is None:
         max_items = MAX_ITEMS if original.device.type == "cpu" else 2**24
@@ -157,14 +160,16 @@ def search_through(
     options: SearchOptions = _THEIRS,
     max_items: int = 2**20,
 ) -> SearchedAttentions:
-    """Search with any head that can be differentiated.
+    """The attentions that the search ends with, under any head that can be differentiated.
 
-    answer     (restarts, batch, items) weights, float64 → (restarts, batch, classes) logits; any
-               number of restarts, but always the whole batch
-    max_items  restarts × batch × items it is asked about at once; no less than one restart
-    The rest as in `search`, whose results these are where the head is affine.
+    Args:
+        answer: (restarts, batch, items) weights, float64 → (restarts, batch, classes) logits; for
+            any number of restarts, and always the whole batch.
+        max_items: restarts × batch × items of one call of `answer`; at least one restart.
+
+    The other arguments are those of `search`, and so are the results where the head is affine.
     """
-    original = own_weights(weights, mask)
+    original = checked_weights(weights, mask)
     keys = _keys(mask, keys, options)
     own_logits = answer(original.unsqueeze(0)).squeeze(0).double()
     if own_logits.dim() != 2 or len(own_logits) != len(original):

@@ -16,7 +16,7 @@ _DELETING, _GRADIENT = "leave-one-out", "gradient"
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Whether attention ranks words as deleting each one does."""
+    """Judge by how far attention ranks words as deleting each one does."""
     for on in ("inputs", "items"):
         row = row_of(on, ATTENTION, _DELETING)
         number = model.number(AGREEMENT.id, row, "tau")
@@ -55,7 +55,7 @@ _DETACHED = (ITSELF, row_of("inputs", "attention", "gradient-detached"))
 
 
 def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
-    """Agreement of attention with others is judged, where arithmetic leaves something to judge.
+    """Which way agreement is better, and why neither, where arithmetic decides it.
 
     Where an item has no weight, rankings of items agree at zeros by arithmetic: only those on the
     support are judged. Without an encoder a word is its item, so that goes for inputs too. With
@@ -78,13 +78,13 @@ def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
 
 
 def is_compared(place: MeasurePlace, note: str) -> bool:
-    """All but what says the same as another, or nothing, or is not of attention."""
+    """Whether a comparison shows a number: agreement of attention that no other row repeats."""
     _, first, _ = pair_of(place.row)
     return first == "attention" and note not in (SAME, ATTENTION_ITSELF)
 
 
 def label(place: MeasurePlace, classes: Classes = ()) -> str:
-    """Of inputs or items, and with what; attention is taken for granted."""
+    """A few words for a number: inputs or items, and the importance beside attention."""
     if place.table.counts:
         return place.table.title_of_row(place.row, classes)
     on, first, second = pair_of(place.row)

@@ -33,10 +33,12 @@ sixteen bits."""
 
 
 def kendall_tau_b(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) float64: Kendall's τ-b between each row of `a` and the same row of `b`.
+    """Kendall's τ-b between each row of `a` and the same row of `b`, (batch,) float64.
 
-    a, b  (batch, positions), floating point; infinities are numbers like others
-    mask  (batch, positions) bool; what stands where it is False is ignored
+    Args:
+        a: (batch, positions), floating point; infinities are numbers like others.
+        b: (batch, positions), floating point.
+        mask: (batch, positions) bool; values where it is False are ignored.
 
     Of n0 pairs of positions n1 are tied in a, n2 in b, n12 in both, and Q are in opposite order:
 
@@ -54,11 +56,14 @@ def kendall_tau_b(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
 
 
 def kendall_p_value(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) float64: how likely a τ-b at least as far from 0 is where b has no regard to a.
+    """The two-sided p-value of each row's τ-b against no association, (batch,) float64.
+
+    Args:
+        a, b, mask: as in `kendall_tau_b`.
 
     It is what `scipy.stats.kendalltau` gives: exact without ties for up to 33 positions, and where
     at most one pair is out of order or in order; else by the normal approximation, with the
-    variance that ties leave. Arguments, and where it is NaN, as in `kendall_tau_b`.
+    variance that ties leave. It is NaN where τ-b is.
     """
     return kendall_test(a, b, mask)[1]
 
@@ -70,18 +75,27 @@ def kendall_test(a: Tensor, b: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def spearman(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) float64: Spearman's ρ, Pearson's correlation of ranks; equals share their mean rank.
+    """Spearman's ρ between each row of `a` and the same row of `b`, (batch,) float64.
 
-    Arguments, and where it is NaN, as in `kendall_tau_b`. All sums are exact.
+    It is Pearson's correlation of ranks; equals share their mean rank. All sums are exact. It is
+    NaN where τ-b is.
+
+    Args:
+        a, b, mask: as in `kendall_tau_b`.
     """
     return _by_rows(_spearman, a, b, mask)
 
 
 def top_k_overlap(a: Tensor, b: Tensor, k: int, mask: Tensor) -> Tensor:
-    """(batch,) float64: |top k of a ∩ top k of b| / min(k, n), for a row of n positions.
+    """The share of the top k that two rows have in common, (batch,) float64.
 
-    Of equals at the border the earlier position is in. NaN for a row without positions or with NaN
-    at one; a constant row is ranked by position. Other arguments as in `kendall_tau_b`.
+    It is |top k of a ∩ top k of b| / min(k, n) for a row of n positions. Of equals at the border
+    the earlier position is in. NaN for a row without positions or with NaN at one; a constant row
+    is ranked by position.
+
+    Args:
+        a, b, mask: as in `kendall_tau_b`.
+        k: how many positions to compare, at least 1.
     """
     if k < 1:
         raise VeraxError(f"k is {k}, expected at least 1: how many positions to compare")
@@ -89,7 +103,7 @@ def top_k_overlap(a: Tensor, b: Tensor, k: int, mask: Tensor) -> Tensor:
 
 
 def undefined(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) int8: why τ-b and ρ have no value, as an index of `REASONS`; 0 where they have one.
+    """Why τ-b and ρ have no value, as an index of `REASONS`, (batch,) int8; 0 where they have one.
 
     The first to hold of: fewer than two positions, NaN at one, a constant, b constant.
     """
@@ -143,7 +157,7 @@ def _by_rows(
     mask: Tensor,
     several: tuple[int, ...] = (),
 ) -> Tensor:
-    """What `measure` makes of keys and mask, some rows at a time; to it a row with NaN is empty.
+    """`measure` of all rows, some at a time, from keys and mask; a row with NaN counts as empty.
 
     It gives a number for each row, or `several`: (*several, rows).
     """

@@ -64,7 +64,7 @@ class DispersionExam(Exam):
 
     name = "dispersion"
     title = "Dispersion"
-    question = "Does attention on few items mean the influence of few inputs?"
+    question = "Over how many inputs is influence spread?"
     comparison = "how spread attention and influence are, 1 where all have the same"
     explanation = (
         "The normalised entropy of attention over items, of importances over words, and of "

@@ -11,7 +11,7 @@ from verax.exams.measures import Classes, MeasurePlace
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """How widely attention is spread, which is neither for it nor against it."""
+    """A row on how widely attention is spread, which is neither for it nor against it."""
     number = model.number(ENTROPY.id, ATTENTION, "mean")
     if number is None:
         return []
@@ -31,6 +31,6 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
 
 
 def label(place: MeasurePlace, classes: Classes = ()) -> str:
-    """The entropy of what, or what is counted."""
+    """A few words for a number: the entropy of what, or what is counted."""
     row = place.table.title_of_row(place.row, classes)
     return f"entropy: {row}" if place.table is ENTROPY else row

@@ -24,7 +24,7 @@ PART, ALL = "optimal_in_part", "optimal"
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Whether attention finds what changes a decision as soon as anything can."""
+    """Judge by how often erasing by attention changes a decision as soon as any order can."""
     number = model.cell(EXCESS.id, ATTENTION, PART)
     if number is None:
         return _judge_of_all(model, limits)
@@ -71,7 +71,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
 
 
 def _judge_of_all(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Of tables that do not tell apart what changes only when all is erased: never for."""
+    """Judge older tables, which count decisions that change only when all is erased: never for."""
     number = model.number(EXCESS.id, ATTENTION, ALL)
     if number is None:
         return []
@@ -125,7 +125,7 @@ ANY_ORDER = "where all weight must go any order is, by arithmetic: see where par
 
 
 def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
-    """Attention's own numbers are judged; what must go is at most the support, so not all are."""
+    """Which way attention's numbers are better, and why neither, where its support decides them."""
     if place.row != ATTENTION:
         return no_direction("")
     if place.table is EXCESS and place.column == "optimal":
@@ -144,7 +144,7 @@ _MEANS = {
 
 
 def label(place: MeasurePlace, classes: Classes = ()) -> str:
-    """What is measured, then the ranking."""
+    """A few words for a number: what is measured, then the ranking."""
     row = place.table.title_of_row(place.row, classes)
     if place.table.counts:
         return row

@@ -61,9 +61,11 @@ class FirstFlips:
 def erase(weights: Tensor, removed: Tensor, mask: Tensor) -> Tensor:
     """Weights with the removed items at zero and the rest summing to one again.
 
-    weights  (..., items)
-    removed  (..., items) bool
-    mask     (..., items) bool
+    Args:
+        weights: (..., items).
+        removed: (..., items) bool.
+        mask: (..., items) bool.
+
     Where nothing is left, all are zero: the context is the zero vector, the logits the bias.
     """
     for name, tensor in (("removed", removed), ("mask", mask)):

@@ -14,7 +14,7 @@ from verax.exams.measures import PERCENT
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """How much states tell of their words: a condition for reading attention as of words."""
+    """A row on what states keep of their words: a condition for reading attention as of words."""
     rows = model.rows(INFORMATION.id)
     if not rows:
         return []

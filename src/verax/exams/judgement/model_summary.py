@@ -20,7 +20,7 @@ __all__ = ["DOCUMENTS", "SEEDS", "ModelSummary", "Number"]
 
 @dataclass(frozen=True, eq=False)
 class ModelSummary:
-    """One model, or the seeds of one.
+    """Every number of one model, or of the seeds of one.
 
     summary   as `Verdict.summary()` has it: exam, table, row, column, measure, value, low, high, n,
               unit; and `over`, where intervals are not all over the same
@@ -61,7 +61,7 @@ class ModelSummary:
         return None if number is None or math.isnan(number.value) else number
 
     def cell(self, table: str, row: str, column: str) -> Number | None:
-        """The same, but NaN where the summary has the place and no value for it."""
+        """A number of the summary, also where it is NaN; None where it is not there."""
         return self._numbers.get((table, row, column))
 
     def rows(self, table: str) -> list[str]:

@@ -74,12 +74,12 @@ def with_interval(number: Number) -> str:
 
 
 def listed(others: Mapping[str, Number | None]) -> str:
-    """Numbers by name, those there are."""
+    """Numbers by name in a line; those that are None are left out."""
     return "; ".join(f"{name} {numeral(n)}" for name, n in others.items() if n is not None)
 
 
 def beside(others: Mapping[str, Number | None]) -> str:
-    """The same in brackets, after a number."""
+    """Numbers by name in brackets, to stand after another number; empty without any."""
     text = listed(others)
     return f" ({text})" if text else ""
 

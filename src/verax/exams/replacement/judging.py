@@ -10,7 +10,7 @@ from verax.exams.replacement.measures import NAME, PERMUTED, REPLACEMENT, UNIFOR
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Whether decisions depend on attention."""
+    """Judge by how many decisions stay when attention is made uniform."""
     number = model.number(REPLACEMENT.id, UNIFORM, "survival")
     if number is None:
         return []
@@ -25,7 +25,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             "decisions that stay the same when attention is made uniform",
             listed(others),
             f"With attention made uniform {with_interval(number)} of the decisions stay as they "
-            f"were{beside(others)}: the more do, the less attention had to say.",
+            f"were{beside(others)}: the more do, the less they depend on attention.",
             of_all(number, model),
             f"for it below {below:g}%, against it above {above:g}%",
         )

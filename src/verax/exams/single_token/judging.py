@@ -16,7 +16,7 @@ _WHOSE = {CORRECT: "correct decisions", ALL: "all decisions"}
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Whether it matters which token attention finds."""
+    """Judge by how near one token alone comes to the decision of all."""
     for row in (CORRECT, ALL):
         number = model.number(SINGLE_TOKEN.id, row, "mean_probability")
         confidence = model.number(SINGLE_TOKEN.id, row, "confidence")
@@ -69,7 +69,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
 
 
 def label(place: MeasurePlace, classes: Classes = ()) -> str:
-    """What is measured; of correct decisions, unless it says otherwise."""
+    """A few words for a number, of correct decisions unless they say otherwise."""
     what = place.table.title_of_column(place.column)
     if place.row == CORRECT:
         return what

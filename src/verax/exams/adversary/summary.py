@@ -25,14 +25,7 @@ from verax.exams.adversary.measures import (
     epsilon_row,
     group_row,
 )
-from verax.exams.cells import (
-    Cell,
-    count_cell,
-    document_cells,
-    number_cell,
-    percent_cell,
-    points_cell,
-)
+from verax.exams.cells import Cell, count_cell, document_cells, row_cells, sd
 from verax.exams.measures import VALUE
 from verax.exams.tables import wide
 from verax.exams.values import Tables, column, part
@@ -70,39 +63,40 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _best_cells(row: str, part: pd.DataFrame, instances: pd.DataFrame) -> Iterator[Cell]:
-    n, table = len(part), ADVERSARY.id
-    jsd = part["jsd"].to_numpy()
-    yield number_cell(table, row, "jsd", _divergence(jsd), n)
-    yield number_cell(table, row, "sd", (_sd(jsd), np.nan, np.nan), n)
-    yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
-    yield percent_cell(table, row, "far", mean_share(_far(jsd)), n)
+    values = {name: part[name].to_numpy() for name in part.columns}
+    jsd, right = values["jsd"], values["correct"]
     cost = instances["farthest"].to_numpy() - jsd
-    cost = np.where(cost > ROUNDING, cost, 0.0)
-    yield number_cell(table, row, "constraint_cost", _divergence(cost), n)
-    yield number_cell(table, row, "change", within_one(mean(part["change"].to_numpy())), n)
-    yield percent_cell(table, row, "decisions_kept", mean_share(part["kept"].to_numpy()), n)
-    right = part["correct"].to_numpy()
+    numbers: dict[str, Interval | float] = {
+        "jsd": _divergence(jsd),
+        "sd": sd(jsd),
+        "median": quantile(jsd, 0.5),
+        "far": mean_share(_far(jsd)),
+        "constraint_cost": _divergence(np.where(cost > ROUNDING, cost, 0.0)),
+        "change": within_one(mean(values["change"])),
+        "decisions_kept": mean_share(values["kept"]),
+    }
     if not np.isnan(right).any():
-        yield percent_cell(table, row, "accuracy", mean_share(right), n)
-        right_before = instances["correct"].to_numpy()
-        yield points_cell(
-            table, row, "delta_accuracy", (share(right) - share(right_before)).interval, n
-        )
-    yield percent_cell(table, row, "certified", mean_share(part["certified"].to_numpy()), n)
-    yield number_cell(table, row, "upper_bound", _divergence(part["upper_bound"].to_numpy()), n)
+        before = share(instances["correct"].to_numpy())
+        numbers["accuracy"] = mean_share(right)
+        numbers["delta_accuracy"] = (share(right) - before).interval
+    numbers["certified"] = mean_share(values["certified"])
+    numbers["upper_bound"] = _divergence(values["upper_bound"])
+    return row_cells(ADVERSARY, row, len(part), numbers)
 
 
 def _search_cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
-    n, table = len(part), SEARCH.id
-    jsd, bound = part["jsd"].to_numpy(), part["upper_bound"].to_numpy()
-    yield number_cell(table, row, "jsd", _divergence(jsd), n)
-    yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
-    yield percent_cell(table, row, "far", mean_share(_far(jsd)), n)
-    gap = bound - jsd
-    yield number_cell(table, row, "gap", mean(gap), n)
-    yield number_cell(table, row, "smallest_gap", (float(gap.min()), np.nan, np.nan), n)
-    yield number_cell(table, row, "largest_gap", (float(gap.max()), np.nan, np.nan), n)
-    yield percent_cell(table, row, "nothing_found", mean_share((jsd == 0).astype(float)), n)
+    jsd = part["jsd"].to_numpy()
+    gap = part["upper_bound"].to_numpy() - jsd
+    numbers: dict[str, Interval | float] = {
+        "jsd": _divergence(jsd),
+        "median": quantile(jsd, 0.5),
+        "far": mean_share(_far(jsd)),
+        "gap": mean(gap),
+        "smallest_gap": float(gap.min()),
+        "largest_gap": float(gap.max()),
+        "nothing_found": mean_share((jsd == 0).astype(float)),
+    }
+    return row_cells(SEARCH, row, len(part), numbers)
 
 
 def _group_cells(instances: pd.DataFrame, close: Mapping[float, pd.DataFrame]) -> Iterator[Cell]:
@@ -129,16 +123,17 @@ def _one_group(
     close: Mapping[float, pd.DataFrame],
     chosen: NDArray[np.bool_],
 ) -> Iterator[Cell]:
-    n, table = len(instances), GROUPS.id
-    yield count_cell(table, row, "documents", n, len(chosen))
+    n = len(instances)
+    yield count_cell(GROUPS.id, row, "documents", n, len(chosen))
+    numbers = {}
     for epsilon, frame in close.items():
         jsd = frame["jsd"].to_numpy()[chosen]
-        yield number_cell(table, row, at_epsilon("jsd", epsilon), _divergence(jsd), n)
-        yield percent_cell(table, row, at_epsilon("far", epsilon), mean_share(_far(jsd)), n)
+        numbers[at_epsilon("jsd", epsilon)] = _divergence(jsd)
+        numbers[at_epsilon("far", epsilon)] = mean_share(_far(jsd))
     moved = instances["permuted"].to_numpy()
-    yield number_cell(table, row, "permuted_change", within_one(mean(moved)), n)
-    unmoved = (moved < UNMOVED).astype(np.float64)
-    yield percent_cell(table, row, "permuted_unmoved", mean_share(unmoved), n)
+    numbers["permuted_change"] = within_one(mean(moved))
+    numbers["permuted_unmoved"] = mean_share((moved < UNMOVED).astype(np.float64))
+    yield from row_cells(GROUPS, row, n, numbers)
 
 
 def _divergence(values: NDArray[np.float64]) -> Interval:
@@ -149,10 +144,6 @@ def _divergence(values: NDArray[np.float64]) -> Interval:
 
 def _far(jsd: NDArray[np.float64]) -> NDArray[np.float64]:
     return (jsd > FAR).astype(np.float64)
-
-
-def _sd(values: NDArray[np.float64]) -> float:
-    return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
 
 
 def document_values(tables: Tables) -> Iterator[pd.DataFrame]:

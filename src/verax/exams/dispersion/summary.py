@@ -44,8 +44,7 @@ def _entropy(name: str, frame: pd.DataFrame) -> Iterator[Cell]:
     yield from spread_cells(table, row, "mean", defined(frame["entropy"]), len(frame))
     shares = defined(frame["boundaries"])
     if len(shares):
-        at_boundaries = mean(shares)
-        yield percent_cell(table, row, "boundaries", at_boundaries, len(shares))
+        yield percent_cell(table, row, "boundaries", mean(shares), len(shares))
     yield from left_out_cells(table, row, frame["reason"], REASONS)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from verax.exams.cells import Cell, count_cell, number_cell, percent_cell, points_cell
-from verax.exams.measures import VALUE
+from verax.exams.cells import Cell, row_cells
 from verax.exams.replacement.measures import (
     DOCUMENT_COUNTS,
     PERMUTED,
@@ -60,13 +58,12 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """F1, accuracy, and how many decisions survive; differences from trained attention."""
     instances = wide(tables["replacement_instances"])
     n = len(instances)
-    table = DOCUMENT_COUNTS.id
-    one, differs = (instances["items"] == 1).sum(), instances["decision_differs"].sum()
-    rows: list[Cell] = [
-        count_cell(table, "documents", VALUE, n, n),
-        count_cell(table, "one_item", VALUE, int(one), n),
-        count_cell(table, "decision_differs", VALUE, int(differs), n),
-    ]
+    counts = {
+        "documents": n,
+        "one_item": int((instances["items"] == 1).sum()),
+        "decision_differs": int(instances["decision_differs"].sum()),
+    }
+    rows = [*row_cells(DOCUMENT_COUNTS, "", n, counts)]
     by_kind = replacements(tables)
     classes = int(instances["classes"].iloc[0])
     for kind, replacement in by_kind.items():
@@ -77,19 +74,17 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def _cells(
     row: str, replacement: Replacement, trained: Replacement, n: int, classes: int
 ) -> Iterator[Cell]:
-    score, table = score_id(classes), REPLACEMENT.id
-    yield percent_cell(table, row, score, within_one(replacement.score.interval), n)
-    yield points_cell(table, row, f"delta_{score}", (replacement.score - trained.score).interval, n)
-    yield percent_cell(table, row, "accuracy", mean_share(replacement.correct), n)
-    difference = (share(replacement.correct) - share(trained.correct)).interval
-    yield points_cell(table, row, "delta_accuracy", difference, n)
-    # trained attention leaves its own decisions and outputs alone by definition: no interval
-    survived = (
-        (1.0, math.nan, math.nan) if replacement is trained else mean_share(replacement.survived)
-    )
-    tvd = (0.0, math.nan, math.nan) if replacement is trained else within_one(mean(replacement.tvd))
-    yield percent_cell(table, row, "survival", survived, n)
-    yield number_cell(table, row, "tvd", tvd, n)
+    score, is_trained = score_id(classes), replacement is trained
+    numbers = {
+        score: within_one(replacement.score.interval),
+        f"delta_{score}": (replacement.score - trained.score).interval,
+        "accuracy": mean_share(replacement.correct),
+        "delta_accuracy": (share(replacement.correct) - share(trained.correct)).interval,
+        # trained attention leaves its own decisions and outputs alone by definition: no interval
+        "survival": 1.0 if is_trained else mean_share(replacement.survived),
+        "tvd": 0.0 if is_trained else within_one(mean(replacement.tvd)),
+    }
+    return row_cells(REPLACEMENT, row, n, numbers)
 
 
 DECISIONS = "decisions"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from verax.exams.cells import Cell, count_cell, number_cell, percent_cell
+from verax.exams.cells import Cell, row_cells, sd
 from verax.exams.single_token.measures import ALL, CORRECT, SINGLE_TOKEN, WRONG
 from verax.exams.tables import wide
 from verax.exams.values import NO_LABEL, Tables, column, estimate_part, part
@@ -30,18 +30,18 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
-    n = len(part)
     values = {name: part[name].to_numpy() for name in part.columns}
-    yield number_cell(SINGLE_TOKEN.id, row, "mean_probability", mean(values["alone"]), n)
-    sd = float(values["alone"].std(ddof=1)) if n > 1 else float("nan")
-    yield number_cell(SINGLE_TOKEN.id, row, "sd", (sd, float("nan"), float("nan")), n)
-    pooled = ratio(values["alone"] * values["items"], values["items"])
-    yield number_cell(SINGLE_TOKEN.id, row, "pooled_probability", pooled.interval, n)
-    yield number_cell(SINGLE_TOKEN.id, row, "confidence", mean(values["confidence"]), n)
-    yield percent_cell(SINGLE_TOKEN.id, row, "agreeing", mean_share(values["agreeing"]), n)
-    yield number_cell(SINGLE_TOKEN.id, row, "least", mean(values["least"]), n)
-    yield number_cell(SINGLE_TOKEN.id, row, "most", mean(values["most"]), n)
-    yield count_cell(SINGLE_TOKEN.id, row, "documents", n, n)
+    numbers = {
+        "mean_probability": mean(values["alone"]),
+        "sd": sd(values["alone"]),
+        "pooled_probability": ratio(values["alone"] * values["items"], values["items"]).interval,
+        "confidence": mean(values["confidence"]),
+        "agreeing": mean_share(values["agreeing"]),
+        "least": mean(values["least"]),
+        "most": mean(values["most"]),
+        "documents": len(part),
+    }
+    return row_cells(SINGLE_TOKEN, row, len(part), numbers)
 
 
 _COLUMNS = {"alone": "mean_probability", "agreeing": "agreeing", "confidence": "confidence"}

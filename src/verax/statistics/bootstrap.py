@@ -60,15 +60,19 @@ def bootstrap(
 ) -> Bootstrapped:
     """`statistic` of the values, with an interval over instances drawn with replacement.
 
-    statistic  values → number; fast if it takes `axis`, as NumPy's do
-    method     bca, corrected for bias and skewness (Efron 1987), or percentile
-    batch      resamples held at once
+    Args:
+        values: the instances; NaN is left out and counted.
+        statistic: values → number; fast if it takes `axis`, as NumPy's do.
+        method: bca, corrected for bias and skewness (Efron 1987), or percentile.
+        resamples: how many are drawn.
+        seed: of the draws.
+        batch: resamples held at once.
 
     BCa is undefined where leaving out any one value changes nothing; the interval is then the
     percentile one, and `method` says so. Fewer than two values have none.
 
-    >>> found = bootstrap([2.0, 3.0, 5.0, 7.0, 11.0, float("nan")], np.median)
-    >>> found.value, found.n, found.excluded, found.method
+    >>> median = bootstrap([2.0, 3.0, 5.0, 7.0, 11.0, float("nan")], np.median)
+    >>> median.value, median.n, median.excluded, median.method
     (5.0, 5, 1, 'bca')
     """
     if method not in METHODS:
@@ -112,16 +116,19 @@ def bootstrap_seeds(
 ) -> BootstrappedSeeds:
     """The mean over seeds of each one's mean, with a percentile interval over both.
 
-    samples  the instances of each seed
-    batch    drawn samples of one seed held at once
+    Args:
+        samples: the instances of each seed; NaN is left out and counted.
+        resamples: how many are drawn.
+        seed: of the draws.
+        batch: drawn samples of one seed held at once.
 
     Each resample draws as many seeds as there are, with replacement, and from every seed drawn as
     many instances as it has, anew. Fewer than two seeds have no interval: use `bootstrap`, which
     speaks of the instances of one. Of few seeds it is too narrow, for it varies them by
     (seeds − 1) / seeds of their variance; Student's interval of `over_seeds` allows for that.
 
-    >>> found = bootstrap_seeds([[1.0, 1.0], [3.0, 3.0], [float("nan")]])
-    >>> found.value, found.low, found.high, found.seeds, found.seeds_excluded
+    >>> mean = bootstrap_seeds([[1.0, 1.0], [3.0, 3.0], [float("nan")]])
+    >>> mean.value, mean.low, mean.high, mean.seeds, mean.seeds_excluded
     (2.0, 1.0, 3.0, 2, 1)
     """
     _check(resamples, batch)

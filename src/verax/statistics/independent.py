@@ -38,6 +38,10 @@ class Independent:
 def independent(a: ArrayLike, b: ArrayLike) -> Independent:
     """The difference of the means of a and b with Welch's (1947) test; variances may differ.
 
+    Args:
+        a: values of the first group; NaN is left out and counted.
+        b: values of the second group.
+
     t = (mean a − mean b) / s with s² = s_a²/n_a + s_b²/n_b, on Welch–Satterthwaite degrees of
     freedom ν = s⁴ / Σ [(s_g²/n_g)² / (n_g − 1)], and the interval is the difference ± t_ν s.
 
@@ -45,8 +49,8 @@ def independent(a: ArrayLike, b: ArrayLike) -> Independent:
     Where both are constant nothing tells how far chance would move them: there is no interval,
     and p is 1 if they are the same, else NaN.
 
-    >>> found = independent([0.8, 0.9, 0.7], [0.5, 0.6, 0.4, 0.5])
-    >>> round(found.difference, 3), round(found.p, 4)
+    >>> test = independent([0.8, 0.9, 0.7], [0.5, 0.6, 0.4, 0.5])
+    >>> round(test.difference, 3), round(test.p, 4)
     (0.3, 0.0143)
     """
     (left, out_a), (right, out_b) = present(a), present(b)

@@ -49,11 +49,17 @@ def paired(
 ) -> Paired:
     """The mean of a − b over pairs, with a test; a[i] and b[i] are the same instance, or seed.
 
-    t            Student's on the differences; undefined where all are the same but not zero
-    wilcoxon     signed ranks: exact for up to 50 differences without ties, or up to 13 with,
-                 and normal beyond; zero differences take no rank
-    permutation  the mean difference under all flips of signs, exact for up to 20 differences
-                 that are not zero; beyond, (1 + as far) / (1 + resamples) of seeded random flips
+    Args:
+        a: one value a pair; a pair with NaN is left out and counted.
+        b: the other.
+        test: one of these.
+            t: Student's on the differences; undefined where all are the same but not zero.
+            wilcoxon: signed ranks, exact for up to 50 differences without ties, or up to 13 with,
+            and normal beyond; zero differences take no rank.
+            permutation: the mean difference under all flips of signs, exact for up to 20
+            differences that are not zero; beyond, (1 + as far) / (1 + resamples) of random flips.
+        resamples: random flips of a permutation test.
+        seed: of these.
 
     Differences below 1e-12 of their pair are rounding, and taken for zero. Where all are zero
     p is 1.

@@ -74,9 +74,13 @@ def ratio(numerators: Values, denominators: Values) -> RatioEstimate:
 def f1(labels: ArrayLike, decided: ArrayLike, classes: int) -> RatioEstimate:
     """F1 of class 1 if there are two, else the mean over classes of each one's F1.
 
-    F1 = Σ 2·tp / Σ (2·tp + fp + fn) is a ratio of sums over instances. A class that is neither
-    decided for nor there has F1 0, as in scikit-learn with zero_division=0. Where a label is not
-    known, which is NaN, there is no F1.
+    Args:
+        labels: (n,) the true classes; one that is NaN, not known, leaves no F1.
+        decided: (n,) the classes decided for.
+        classes: how many there are.
+
+    F1 = Σ 2·tp / Σ (2·tp + fp + fn) is a ratio of sums over instances. A class without a label and
+    without a decision has F1 0, as in scikit-learn with zero_division=0.
     """
     truth, predicted = np.asarray(labels, dtype=np.float64), np.asarray(decided, dtype=np.float64)
     if np.isnan(truth).any():

@@ -78,8 +78,12 @@ def over_seeds(
 ) -> pd.DataFrame:
     """One row per group: the mean over seeds of each seed's mean over its instances.
 
-    frame  tidy: a row per instance, or a row per seed; NaN where there is no value
-    by     the column or columns that name a group; none, for one row over everything
+    Args:
+        frame: tidy, a row per instance or a row per seed; NaN where there is no value.
+        by: the column or columns that name a group; none, for one row over everything.
+        value: the column of values.
+        seed: the column of seeds.
+        reason: a column that says why a value is NaN.
 
     Every seed weighs alike, however many instances it has. Beside the columns of `by`:
 
@@ -87,8 +91,7 @@ def over_seeds(
     low, high       Student's 95% interval over seeds; NaN for a single seed
     seeds           how many; one without a single value is in seeds_excluded instead
     n, excluded     instances used, and those that are NaN, over all seeds
-    excluded: …     with `reason`, a column that says why a value is NaN: how many for each
-                    reason, which sum to excluded. Reasons beside a value are not looked at.
+    excluded: …     with `reason`, how many values are NaN for each reason, which sum to excluded
 
     >>> frame = pd.DataFrame({"λ": [0, 0, 0, 0], "seed": [1, 1, 2, 2], "value": [1, 3, 4, None]})
     >>> over_seeds(frame, by="λ")[["λ", "mean", "seeds", "n", "excluded"]]

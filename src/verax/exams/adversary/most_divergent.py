@@ -85,9 +85,10 @@ def most_divergent(
     that nothing that keeps it in floating point is farther than the certificate. Where that is more
     than 1e-6 in the probability, with logits beyond 1e8, nothing is certified.
 
-    >>> own, says = torch.tensor([[0.8, 0.1, 0.1]]), torch.tensor([[[2.0], [2.0], [-1.0]]])
-    >>> found = most_divergent(own, says, torch.ones(1, 3, dtype=torch.bool), epsilon=0.1)
-    >>> found.weights.tolist(), round(found.jsd.item(), 3), found.certified.item()
+    >>> weights = torch.tensor([[0.8, 0.1, 0.1]])
+    >>> item_logits = torch.tensor([[[2.0], [2.0], [-1.0]]])
+    >>> adversary = most_divergent(weights, item_logits, weights > 0, epsilon=0.1)
+    >>> adversary.weights.tolist(), round(adversary.jsd.item(), 3), adversary.certified.item()
     ([[0.0, 1.0, 0.0]], 0.526, True)
     """
     epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})

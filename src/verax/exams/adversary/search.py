@@ -116,9 +116,10 @@ def search(
         max_items: restarts × batch × items that a thread, or the accelerator, holds at once; a
             longer document is held by itself.
 
-    >>> own, says = torch.tensor([[0.98, 0.01, 0.01]]), torch.tensor([[[2.0], [2.0], [-1.0]]])
-    >>> found = search(own, says, own > 0).best(epsilon=0.05)
-    >>> found.weights.round(decimals=1).tolist(), round(found.jsd.item(), 1)
+    >>> weights = torch.tensor([[0.98, 0.01, 0.01]])
+    >>> item_logits = torch.tensor([[[2.0], [2.0], [-1.0]]])
+    >>> best = search(weights, item_logits, weights > 0).best(epsilon=0.05)
+    >>> best.weights.round(decimals=1).tolist(), round(best.jsd.item(), 1)
     ([[0.0, 1.0, 0.0]], 0.7)
     """
     original, says = checked_weights(weights, mask), checked_logits(item_logits, mask)

@@ -52,7 +52,7 @@ def keys_of(values: Floats, mask: Bools) -> Ints:
 def count_pairs(a: Ints, b: Ints, mask: Bools, triples: bool = False) -> PairCounts:
     """The counts that Kendall's τ-b is made of, and with `triples` its variance, too.
 
-    a, b   (rows, positions) keys, as `keys_of` makes them with the same mask, `there`
+    a, b   (rows, positions) keys, as `keys_of` makes them with the same mask
     """
     count = np.count_nonzero(mask, axis=-1)
     masked = a.shape[1] - count

@@ -38,9 +38,9 @@ def minimal_flip_sets(
     nothing less will do. Items without weight take no part.
 
     >>> weights = torch.tensor([[0.5, 0.3, 0.2]])
-    >>> says = torch.tensor([[[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]]])
-    >>> found = minimal_flip_sets(weights, says, weights > 0)
-    >>> found.size.tolist(), found.members.tolist(), found.rival.tolist()
+    >>> item_logits = torch.tensor([[[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]]])
+    >>> smallest = minimal_flip_sets(weights, item_logits, weights > 0)
+    >>> smallest.size.tolist(), smallest.members.tolist(), smallest.rival.tolist()
     ([1], [[True, False, False]], [1])
     """
     check(weights, item_logits, mask, bias)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
-from verax.exams.measures import NEITHER, Classes, MeasurePlace, Table, measure_id
+from verax.exams.measures import NEITHER, Classes, MeasurePlace, Table
 from verax.exams.reading import named
 from verax.exams.tables import TableBuilder
 from verax.importance import Importance
@@ -206,7 +206,7 @@ class Exam(ABC):
         Args:
             place: the number's table, row, column and measure.
         """
-        return measure_id(place.table.id, place.row, place.column)
+        return place.table.id_of(place.row, place.column)
 
     @staticmethod
     def is_compared(place: MeasurePlace, note: str) -> bool:

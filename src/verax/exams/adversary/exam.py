@@ -24,7 +24,6 @@ from verax.exams.adversary.most_divergent import (
 from verax.exams.adversary.search import SearchedAttentions, SearchOptions, search, search_through
 from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
-from verax.exams.measures import JSD, PERCENT_RANGE, UNIT_INTERVAL
 from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
 from verax.models.counterfactual import permuted
@@ -97,12 +96,7 @@ class AdversaryExam(ItemExam):
     tidy_tables = ("adversary_instances", "adversary")
     charts = "verax.exams.adversary.charts"
     cost = Cost(14e-6)
-    limit_ranges = {
-        "for_above": JSD,
-        "against_below": JSD,
-        "decisions_kept_above": PERCENT_RANGE,
-        "sure_above_chance_plus": UNIT_INTERVAL,
-    }
+    limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "adversary_instances"
     decides_again = True

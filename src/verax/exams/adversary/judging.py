@@ -19,13 +19,27 @@ from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import listed, of_all, with_interval
 from verax.exams.judgement.row import OPEN, Judged, lean
-from verax.exams.measures import VALUE, Classes, MeasurePlace, measure_id
+from verax.exams.measures import (
+    JSD,
+    PERCENT_RANGE,
+    UNIT_INTERVAL,
+    VALUE,
+    Classes,
+    MeasurePlace,
+)
 from verax.exams.single_token.measures import ALL as ALL_DECISIONS
 from verax.exams.single_token.measures import SINGLE_TOKEN
 from verax.exams.titles import row_title
 
 CLOSE = tuple(epsilon_row(epsilon) for epsilon in (0.05, 0.01, 0.1))
 """Changes of the output that leave it as it was, the first that was asked for."""
+LIMIT_RANGES = {
+    "for_above": JSD,
+    "against_below": JSD,
+    "decisions_kept_above": PERCENT_RANGE,
+    "sure_above_chance_plus": UNIT_INTERVAL,
+}
+"""Limit → the least and the most it can be."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
@@ -94,7 +108,7 @@ def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
 def counted_as(place: MeasurePlace) -> str:
     """One id for all ε: they ask one question, and count once."""
     row = ALL if place.table is ADVERSARY else place.row
-    return measure_id(place.table.id, row, place.column)
+    return place.table.id_of(row, place.column)
 
 
 def label(place: MeasurePlace, classes: Classes = ()) -> str:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from verax.errors import VeraxError
 from verax.exams.agreement import judging, summary
-from verax.exams.agreement.measures import RANKS, TABLES
+from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
 from verax.exams.exam import Cost, Exam
 from verax.exams.reading import ask, support_measures
@@ -66,7 +66,7 @@ class AgreementExam(Exam):
     tidy_tables = ("agreement_instances", "agreement")
     charts = "verax.exams.agreement.charts"
     cost = Cost(5e-6, 35e-6, 0.6e-6)
-    limit_ranges = {"for_above": RANKS, "against_below": RANKS}
+    limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "agreement_instances"
     summarise = staticmethod(summary.summarise)

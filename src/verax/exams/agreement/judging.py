@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verax.exams.agreement.measures import AGREEMENT, ITSELF, NAME, ON_SUPPORT, pair_of
+from verax.exams.agreement.measures import AGREEMENT, ITSELF, NAME, ON_SUPPORT, RANKS, pair_of
 from verax.exams.agreement.measures import pair as row_of
 from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.limits import Limits
@@ -13,6 +13,8 @@ from verax.exams.measures import Classes, MeasurePlace
 from verax.models.encoders import ENCODERS
 
 _DELETING, _GRADIENT = "leave-one-out", "gradient"
+LIMIT_RANGES = {"for_above": RANKS, "against_below": RANKS}
+"""Limit → the least and the most it can be."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:

@@ -17,7 +17,6 @@ from verax.exams.erasure.single_weight import RULES, erase_each, random_item, to
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
 from verax.exams.erasure.through_head import HeadStates
 from verax.exams.exam import Cost, Exam
-from verax.exams.measures import AT_LEAST_ZERO, PERCENT_RANGE
 from verax.exams.reading import ask, check_affine, check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.importance import attention_gradient, random_draws
@@ -66,11 +65,7 @@ class ErasureExam(Exam):
     tidy_tables = ("erasure_instances", "erasure_single", "erasure_many", "erasure_minimal")
     charts = "verax.exams.erasure.charts"
     cost = Cost(5e-6)
-    limit_ranges = {
-        "for_above": PERCENT_RANGE,
-        "against_below": PERCENT_RANGE,
-        "least_documents": AT_LEAST_ZERO,
-    }
+    limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "erasure_instances"
     summarise = staticmethod(summary.summarise)

@@ -17,10 +17,16 @@ from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import SEEDS, Number
 from verax.exams.judgement.phrasing import beside, first, listed, with_interval
 from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged, lean
-from verax.exams.measures import VALUE, Classes, MeasurePlace
+from verax.exams.measures import AT_LEAST_ZERO, PERCENT_RANGE, VALUE, Classes, MeasurePlace
 
 _ARITHMETIC = "where nothing is shorter than attention, by arithmetic"
 PART, ALL = "optimal_in_part", "optimal"
+LIMIT_RANGES = {
+    "for_above": PERCENT_RANGE,
+    "against_below": PERCENT_RANGE,
+    "least_documents": AT_LEAST_ZERO,
+}
+"""Limit → the least and the most it can be."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:

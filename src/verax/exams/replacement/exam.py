@@ -8,7 +8,6 @@ import torch
 
 from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
-from verax.exams.measures import PERCENT_RANGE
 from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
 from verax.exams.replacement import judging, summary
@@ -54,7 +53,7 @@ class ReplacementExam(ItemExam):
     tidy_tables = ("replacement_instances", "replacement")
     charts = "verax.exams.replacement.charts"
     cost = Cost(3e-6)
-    limit_ranges = {"for_below": PERCENT_RANGE, "against_above": PERCENT_RANGE}
+    limit_ranges = judging.LIMIT_RANGES
     decisions_table = "replacement_instances"
     decides_again = True
     summarise = staticmethod(summary.summarise)

@@ -6,7 +6,11 @@ from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.phrasing import beside, listed, of_all, with_interval
 from verax.exams.judgement.row import Judged, lean
+from verax.exams.measures import PERCENT_RANGE
 from verax.exams.replacement.measures import NAME, PERMUTED, REPLACEMENT, UNIFORM
+
+LIMIT_RANGES = {"for_below": PERCENT_RANGE, "against_above": PERCENT_RANGE}
+"""Limit → the least and the most it can be."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:

@@ -9,7 +9,6 @@ import torch
 
 from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
-from verax.exams.measures import UNIT_INTERVAL
 from verax.exams.reading import check_finite, correct
 from verax.exams.registry import register
 from verax.exams.single_token import judging, summary
@@ -53,9 +52,7 @@ class SingleTokenExam(ItemExam):
     tidy_tables = ("single_token", "single_token_tokens")
     charts = "verax.exams.single_token.charts"
     cost = Cost(2e-6)
-    limit_ranges = dict.fromkeys(
-        ("for_below_chance_plus", "against_within", "sure_above_chance_plus"), UNIT_INTERVAL
-    )
+    limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "single_token"
     summarise = staticmethod(summary.summarise)

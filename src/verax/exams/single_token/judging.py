@@ -9,10 +9,14 @@ from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import beside, listed, numeral, of_all, with_interval
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
-from verax.exams.measures import Classes, MeasurePlace
+from verax.exams.measures import UNIT_INTERVAL, Classes, MeasurePlace
 from verax.exams.single_token.measures import ALL, CORRECT, NAME, SINGLE_TOKEN
 
 _WHOSE = {CORRECT: "correct decisions", ALL: "all decisions"}
+LIMIT_RANGES = dict.fromkeys(
+    ("for_below_chance_plus", "against_within", "sure_above_chance_plus"), UNIT_INTERVAL
+)
+"""Limit → the least and the most it can be."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:

@@ -29,7 +29,7 @@ import verax
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.ragged import Ragged
 from verax.corpora.vocabulary import EOS, SOS
-from verax.exams.adversary import Found, most_divergent, search
+from verax.exams.adversary import SearchedAttentions, most_divergent, search
 from verax.exams.adversary.exam import AdversaryExam, AdversaryOptions
 from verax.exams.item_evidence import HELD, ItemEvidence
 
@@ -93,7 +93,7 @@ def exact(read: Read) -> tuple[Tensor, Tensor]:
 
 
 def searched(read: Read) -> tuple[Tensor, Tensor]:
-    found: list[Found] = [
+    found: list[SearchedAttentions] = [
         search(s.weights, s.item_logits, s.mask, s.row_index, seed=0) for s in read.parts
     ]
     ids = np.concatenate([s.ids for s in read.parts])

@@ -16,18 +16,31 @@ _FLOOR = -35.0
 
 
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """½ KL(p‖m) + ½ KL(q‖m) with m = (p + q) / 2, in nats, over the last dimension.
+    """The Jensen–Shannon divergence of two distributions over the last dimension, in nats.
+
+    ½ KL(p‖m) + ½ KL(q‖m) with m = (p + q) / 2.
+
+    Args:
+        p: (…, n), summing to one over the last dimension.
+        q: the same; shapes broadcast.
 
     At most ln 2. Rounding may leave a value a few 1e-17 below zero, which is kept as it is. Its
     gradient is ½ ln(p/m) towards p and ½ ln(q/m) towards q, finite also where one of them is zero.
     """
     p, q = torch.broadcast_tensors(p, q)
-    found: Tensor = _JensenShannon.apply(p, q)  # type: ignore[no-untyped-call]
-    return found
+    divergence: Tensor = _JensenShannon.apply(p, q)  # type: ignore[no-untyped-call]
+    return divergence
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:
-    """½ Σ |p − q| over the last dimension; of two classes, |Δp| of either. At most 1."""
+    """The total variation distance of two distributions over the last dimension, at most 1.
+
+    ½ Σ |p − q|; with two classes it is |Δp| of either.
+
+    Args:
+        p: (…, n), summing to one over the last dimension.
+        q: the same; shapes broadcast.
+    """
     return (p - q).abs().sum(-1) / 2
 
 
@@ -38,9 +51,9 @@ class _JensenShannon(torch.autograd.Function):
         return (_towards_middle(p, q) + _towards_middle(q, p)).sum(-1) / 2
 
     @staticmethod
-    def backward(ctx: Any, *given: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *slopes: Any) -> tuple[Tensor | None, ...]:
         p, q = ctx.saved_tensors
-        slope = given[0].unsqueeze(-1) / 2
+        slope = slopes[0].unsqueeze(-1) / 2
         return tuple(
             slope * _log_ratio(left, right) if wanted else None
             for (left, right), wanted in zip(((p, q), (q, p)), ctx.needs_input_grad, strict=True)

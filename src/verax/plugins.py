@@ -27,16 +27,16 @@ T = TypeVar("T")
 @cache
 def entry_points_of(group: str) -> Mapping[str, EntryPoint]:
     """The entry points of a group by name, none of them imported; of equal names the first."""
-    found: dict[str, EntryPoint] = {}
+    by_name: dict[str, EntryPoint] = {}
     for entry in entry_points(group=group):
-        first = found.setdefault(entry.name, entry)
+        first = by_name.setdefault(entry.name, entry)
         if distribution_of(first) != distribution_of(entry):
             warnings.warn(
                 f"{distribution_of(first)} and {distribution_of(entry)} both have {entry.name!r} "
                 f"in {group}: that of {distribution_of(first)} is used",
                 stacklevel=2,
             )
-    return found
+    return by_name
 
 
 def load_entry_points(group: str) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -24,6 +25,7 @@ def rows(
     return weights / weights.sum(-1, keepdim=True), z, mask
 
 
+@cache
 def grid(items: int, steps: int) -> Tensor:
     """All points of the simplex whose weights are multiples of 1/steps."""
     points = [p for p in itertools.product(range(steps + 1), repeat=items) if sum(p) == steps]

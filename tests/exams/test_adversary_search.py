@@ -19,7 +19,7 @@ from verax.divergence import MOST, jensen_shannon
 from verax.errors import VeraxError
 from verax.exams.adversary import most_divergent
 from verax.exams.adversary.descent import Answer, start
-from verax.exams.adversary.search import Found, SearchOptions, search, search_through
+from verax.exams.adversary.search import SearchedAttentions, SearchOptions, search, search_through
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import decisions, probabilities
 
@@ -33,20 +33,23 @@ def affine(item_logits: Tensor, mask: Tensor) -> Answer:
     return lambda weights: torch.einsum("kbi,bic->kbc", weights, says)
 
 
-def same(found: Found, other: Found, tolerance: float) -> None:
-    for field in fields(Found):
+def same(found: SearchedAttentions, other: SearchedAttentions, tolerance: float) -> None:
+    for field in fields(SearchedAttentions):
         one, two = getattr(found, field.name), getattr(other, field.name)
         torch.testing.assert_close(one, two, rtol=0, atol=tolerance, msg=field.name)
 
 
-def row(found: Found, index: int, width: int) -> Found:
+def row(found: SearchedAttentions, index: int, width: int) -> SearchedAttentions:
     """One document of several, at another width."""
     by = width - found.own_weights.shape[-1]
-    picked = {f.name: getattr(found, f.name)[..., index : index + 1, :] for f in fields(Found)[3:]}
+    picked = {
+        f.name: getattr(found, f.name)[..., index : index + 1, :]
+        for f in fields(SearchedAttentions)[3:]
+    }
     picked["weights"] = functional.pad(found.weights[:, index : index + 1], (0, by))
     picked["own_weights"] = functional.pad(picked["own_weights"], (0, by))
     picked |= {name: getattr(found, name)[:, index : index + 1] for name in ("jsd", "change")}
-    return Found(**picked)
+    return SearchedAttentions(**picked)
 
 
 # -- against autograd

@@ -320,7 +320,7 @@ def test_a_sample_of_documents_is_gathered_like_a_split(
     verdict = verax.examine(model, planted, "information", max_words=10, sample=7, max_tokens=60)
     drawn = np.random.Generator(np.random.PCG64([0, 50])).permutation(50)[:7]
     expected = gather(model, planted.test.take(np.sort(drawn)), words=10)
-    assert measures(verdict)["found"] == expected.found
+    assert measures(verdict)["found"] == expected.in_split
     torch.testing.assert_close(seen[0], expected.states, atol=1e-5, rtol=1e-5)
 
 

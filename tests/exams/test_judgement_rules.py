@@ -57,21 +57,29 @@ ROUNDING = 1e-9
 LIMITS = load_limits("2026-11").limits
 
 
-@st.composite
-def intervals(draw: st.DrawFn, name: str, missing: bool = True) -> Interval:
+KINDS = ("both", "both", "both", "none", "one", "missing")
+
+
+def intervals(name: str, missing: bool) -> st.SearchStrategy[Interval]:
     """A number of a name: with an interval around it, without, or without a value."""
     places = st.sampled_from(LATTICE[name]) | st.floats(LATTICE[name][0], LATTICE[name][-1])
-    low, value, high = sorted(draw(st.tuples(places, places, places)))
-    kind = draw(st.sampled_from(("both", "both", "both", "none", "one", "missing")))
-    if kind == "missing" and missing:
-        return nan, nan, nan
-    if kind == "none":
-        return value, nan, nan
-    return (value, low, nan) if kind == "one" else (value, low, high)
+
+    def made(drawn: tuple[tuple[float, float, float], str]) -> Interval:
+        (low, value, high), kind = sorted(drawn[0]), drawn[1]
+        if kind == "missing" and missing:
+            return nan, nan, nan
+        if kind == "none":
+            return value, nan, nan
+        return (value, low, nan) if kind == "one" else (value, low, high)
+
+    return st.tuples(st.tuples(places, places, places), st.sampled_from(KINDS)).map(made)
 
 
-def all_numbers(missing: bool = True) -> st.SearchStrategy[Numbers]:
-    return st.fixed_dictionaries({name: intervals(name, missing) for name in PLACES})
+# built once: to build a strategy costs more than to draw from it
+ALL_NUMBERS, WITH_VALUES = (
+    st.fixed_dictionaries({name: intervals(name, missing) for name in PLACES})
+    for missing in (True, False)
+)
 
 
 def frame_of(numbers: Numbers) -> pd.DataFrame:
@@ -130,7 +138,7 @@ def _between(number: Interval, exam: str, high: str, low: str) -> str:
     return low if is_below(number, LIMITS[exam]["against_below"]) else OPEN
 
 
-@given(all_numbers())
+@given(ALL_NUMBERS)
 @settings(max_examples=200)
 def test_an_exam_speaks_by_its_printed_rule_and_never_without_an_interval(n: Numbers) -> None:
     rules = expected(n)
@@ -191,13 +199,16 @@ def test_nor_may_what_an_exam_asks_for_beside_it(name: str, exam: str, touching:
     assert judge({**SETTLED, **beyond, name: touching})[exam].verdict == OPEN
 
 
-@given(all_numbers(missing=False), st.data())
+AMOUNTS = st.tuples(*[st.sampled_from((0.0, 1e-9, 0.05, 0.3, 5.0, 30.0, inf))] * 2)
+
+
+@given(WITH_VALUES, st.lists(AMOUNTS, min_size=len(PLACES), max_size=len(PLACES)))
 @settings(max_examples=120)
-def test_a_wider_interval_never_makes_an_exam_speak(n: Numbers, data: st.DataObject) -> None:
-    amounts = st.sampled_from((0.0, 1e-9, 0.05, 0.3, 5.0, 30.0, inf))
+def test_a_wider_interval_never_makes_an_exam_speak(
+    n: Numbers, amounts: list[tuple[float, float]]
+) -> None:
     wider = {}
-    for name, (value, low, high) in n.items():
-        down, up = data.draw(st.tuples(amounts, amounts))
+    for (name, (value, low, high)), (down, up) in zip(n.items(), amounts, strict=True):
         wide = (value, low - down, high + up)
         # as wide as can be is no interval
         wider[name] = (value, nan, nan) if math.isinf(down + up) else wide
@@ -207,12 +218,20 @@ def test_a_wider_interval_never_makes_an_exam_speak(n: Numbers, data: st.DataObj
         assert after[exam].verdict in {row.verdict, OPEN}, exam
 
 
-def over_seeds(seeds: Sequence[Numbers]) -> ModelSummary:
-    """Seeds of one model, as a study has them."""
-    parts = [frame_of(n).assign(seed=seed, model="m") for seed, n in enumerate(seeds)]
-    numbers = numbers_over_seeds(pd.concat(parts, ignore_index=True), "model")
-    manifest = {"classes": ["no", "yes"], "seeds": int(numbers["seeds"].max())}
-    return ModelSummary("m", numbers[[*COLUMNS, "over"]], manifest, SEEDS)
+def over_seeds(models: Sequence[Sequence[Numbers]]) -> list[ModelSummary]:
+    """Seeds of several models, as a study has them; together, since that is as fast as one."""
+    parts = [
+        frame_of(n).assign(seed=seed, model=f"m{place}")
+        for place, seeds in enumerate(models)
+        for seed, n in enumerate(seeds)
+    ]
+    whole = numbers_over_seeds(pd.concat(parts, ignore_index=True), "model")
+    summaries = []
+    for place in range(len(models)):
+        numbers = whole[whole["model"] == f"m{place}"]
+        manifest = {"classes": ["no", "yes"], "seeds": int(numbers["seeds"].max())}
+        summaries.append(ModelSummary("m", numbers[[*COLUMNS, "over"]], manifest, SEEDS))
+    return summaries
 
 
 def number_of(model: ModelSummary, name: str) -> Number:
@@ -221,11 +240,8 @@ def number_of(model: ModelSummary, name: str) -> Number:
     return number
 
 
-@st.composite
-def several_seeds(draw: st.DrawFn) -> list[Numbers]:
-    """Seeds that differ, seeds without some values, and seeds that agree in some numbers."""
-    seeds = draw(st.lists(all_numbers(), min_size=1, max_size=4))
-    alike = draw(st.sets(st.sampled_from(sorted(PLACES))))
+def agreeing(drawn: tuple[list[Numbers], set[str]]) -> list[Numbers]:
+    seeds, alike = drawn
     first = seeds[0]
     return [
         {name: (first[name][0], *own[1:]) if name in alike else own for name, own in seed.items()}
@@ -233,11 +249,21 @@ def several_seeds(draw: st.DrawFn) -> list[Numbers]:
     ]
 
 
-@given(several_seeds())
-@settings(max_examples=60)
-def test_no_exam_speaks_of_seeds_that_say_nothing_of_chance(seeds: list[Numbers]) -> None:
+SEVERAL_SEEDS = st.tuples(
+    st.lists(ALL_NUMBERS, min_size=1, max_size=4), st.sets(st.sampled_from(sorted(PLACES)))
+).map(agreeing)
+"""Seeds that differ, seeds without some values, and seeds that agree in some numbers."""
+
+
+@given(st.lists(SEVERAL_SEEDS, min_size=1, max_size=8))
+@settings(max_examples=15)
+def test_no_exam_speaks_of_seeds_that_say_nothing_of_chance(models: list[list[Numbers]]) -> None:
     """An interval is over two seeds or more that differ, or over documents of all with a value."""
-    model = over_seeds(seeds)
+    for seeds, model in zip(models, over_seeds(models), strict=True):
+        check_that_chance_is_told(seeds, model)
+
+
+def check_that_chance_is_told(seeds: list[Numbers], model: ModelSummary) -> None:
     numbers = {name: number_of(model, name) for name in PLACES}
     for name, number in numbers.items():
         valued = [n[name] for n in seeds if not math.isnan(n[name][0])]
@@ -266,20 +292,19 @@ def test_no_exam_speaks_of_seeds_that_say_nothing_of_chance(seeds: list[Numbers]
             assert row.number.over == SEEDS or documents, exam
 
 
-@given(all_numbers(), st.integers(0, 2))
-@settings(max_examples=30)
+@given(st.lists(st.tuples(ALL_NUMBERS, st.integers(0, 2)), min_size=1, max_size=8))
+@settings(max_examples=8)
 def test_where_one_seed_alone_has_a_value_it_is_judged_by_its_documents(
-    n: Numbers, place: int
+    cases: list[tuple[Numbers, int]],
 ) -> None:
     none: Numbers = dict.fromkeys(PLACES, (nan, nan, nan))
-    seeds = [none, none, none]
-    seeds[place] = n
-    model = over_seeds(seeds)
-    alone, together = judge(n), rows_of(model)
-    assert {exam: row.verdict for exam, row in together.items()} == {
-        exam: row.verdict for exam, row in alone.items()
-    }
-    assert {row.number.over for row in together.values()} <= {DOCUMENTS}
+    models = [[n if seed == place else none for seed in range(3)] for n, place in cases]
+    for (n, _), model in zip(cases, over_seeds(models), strict=True):
+        alone, together = judge(n), rows_of(model)
+        assert {exam: row.verdict for exam, row in together.items()} == {
+            exam: row.verdict for exam, row in alone.items()
+        }
+        assert {row.number.over for row in together.values()} <= {DOCUMENTS}
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 7])

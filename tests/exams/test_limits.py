@@ -78,6 +78,13 @@ def test_ones_own_replace_single_limits(tmp_path: Path) -> None:
         ({"limits": {"replacement": {"for_below": float("nan")}}}, "is nan: expected a number"),
         ({"limits": {"replacement": {"for_below": float("inf")}}}, "is inf: expected a number"),
         ({"limits": {"replacement": {"for_below": 10**400}}}, "0000: expected a number"),
+        (
+            {"limits": {"replacement": {"for_below": 175}}},
+            "for_below is 175: expected from 0 to 100",
+        ),
+        ({"limits": {"adversary": {"for_above": -0.1}}}, "is -0.1: expected from 0 to 0.693"),
+        ({"limits": {"agreement": {"for_above": 1.5}}}, "is 1.5: expected from -1 to 1"),
+        ({"limits": {"erasure": {"least_documents": -1}}}, "is -1: expected from 0 on"),
         ({"limits": {"replacement": 75}}, "limits of 'replacement' are 75: expected names"),
         ({"limits": [75]}, "has no limits: expected"),
         ({"limit": {}}, "unknown key 'limit': did you mean 'limits'?"),
@@ -169,3 +176,13 @@ def test_a_newer_version_does_not_change_what_a_saved_verdict_says(
 def test_bad_limits_are_refused_before_anything_is_read() -> None:
     with pytest.raises(VeraxError, match="no file 'lax', and no version"):
         verax.examine("no such model", limits="lax")
+
+
+def test_every_limit_of_every_version_has_a_range() -> None:
+    for version in versions():
+        for exam, limits in load_limits(version).limits.items():
+            ranges = EXAMS[exam].limit_ranges
+            assert limits.keys() == ranges.keys()
+            assert all(
+                ranges[name][0] <= limit <= ranges[name][1] for name, limit in limits.items()
+            )

@@ -10,7 +10,7 @@ from looked_up import corpus_of
 
 import verax
 from verax.exams.document_values import split_values
-from verax.exams.measures import SCALE, Place
+from verax.exams.measures import SCALE, MeasurePlace
 from verax.exams.registry import EXAMS, find_place
 
 CHOSEN = {
@@ -49,7 +49,7 @@ def verdict(request: pytest.FixtureRequest) -> verax.Verdict:
     return verax.examine(model, corpus_of(texts, labels, model), **CHOSEN)
 
 
-def place(id: str) -> Place:
+def place(id: str) -> MeasurePlace:
     found = find_place(id)
     assert found is not None, f"{id} is declared nowhere"
     return found

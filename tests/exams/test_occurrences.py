@@ -112,7 +112,7 @@ def test_states_are_those_of_the_chosen_words_in_order_of_the_split(
     found = gather(model, planted.test, max_tokens)
     expected = naively(model, texts, chosen)
     assert found.words.tolist() == [row for row, _ in expected]
-    assert found.found == len(expected) == sum(counts[word] for word in ranked[:15])
+    assert found.in_split == len(expected) == sum(counts[word] for word in ranked[:15])
     assert found.states.dtype == torch.float32
     torch.testing.assert_close(
         found.states, torch.stack([s for _, s in expected]), atol=1e-5, rtol=1e-5
@@ -130,7 +130,7 @@ def test_at_most_so_many_drawn_by_the_seed(
     )
     assert few.words.tolist() == again.words.tolist()
     assert not few.states.equal(others.states)
-    assert few.found == whole.found > 40
+    assert few.in_split == whole.in_split > 40
     assert few.states.shape == (40, 12)
     # each is one of all, and they stand in the same order
     near = torch.cdist(few.states, whole.states).argmin(1)
@@ -169,7 +169,7 @@ def test_a_text_that_says_unk_says_a_word() -> None:
 def test_a_split_without_a_known_word_has_no_occurrence(make_model: Make) -> None:
     for model in (make_model(), make_model(boundaries=False)):
         found = gather(model, [["never", "heard"], ["of"]], max_tokens=1)
-        assert (found.found, found.words.tolist()) == (0, [])
+        assert (found.in_split, found.words.tolist()) == (0, [])
         assert found.states.shape == (0, 12)
         squares, between = found.distances(model.embedding.weight.detach())
         assert len(squares) == len(between) == 0

@@ -11,7 +11,7 @@ import pytest
 
 from made_up_summaries import cell, model_of, optimal, survives, verdict
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.judgement.phrasing import interval, numeral
 from verax.report.notebook import heat, verdict_html
 from verax.report.sections import exam_part
 from verax.report.tables import excluded, exclusion_words, html_table, summary_table

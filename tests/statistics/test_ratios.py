@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import f1_score
 
-from verax.statistics import Estimate, average, bootstrap, f1, mean, ratio, share
+from verax.statistics import RatioEstimate, average, bootstrap, f1, mean, ratio, share
 
 NAN = math.nan
 Array = np.ndarray
@@ -31,7 +31,7 @@ def made_up(n: int, classes: int, seed: int, right: float = 0.7) -> tuple[Array,
     return labels, decided
 
 
-def has_no_interval(estimate: Estimate, value: float) -> bool:
+def has_no_interval(estimate: RatioEstimate, value: float) -> bool:
     found, low, high = estimate.interval
     same = found == pytest.approx(value, nan_ok=True)
     return bool(same and math.isnan(low) and math.isnan(high))
@@ -172,7 +172,7 @@ def counts_f1(labels: Array, decided: Array) -> Callable[..., Array]:
 
 
 def check_against_the_bootstrap(
-    estimate: Estimate, statistic: Callable[..., Array], n: int, off: float = 0.08
+    estimate: RatioEstimate, statistic: Callable[..., Array], n: int, off: float = 0.08
 ) -> None:
     """Ends within a share of the interval's width of the percentile bootstrap's."""
     value, low, high = estimate.interval

@@ -15,8 +15,8 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 import verax
-from verax.exams.agreement.comparing import ATTENTION_ITSELF, SAME, ZEROS
-from verax.exams.erasure.comparing import FEWER
+from verax.exams.agreement.judging import ATTENTION_ITSELF, SAME, ZEROS
+from verax.exams.erasure.judging import FEWER
 from verax.exams.exam import Pair
 from verax.exams.replacement.summary import replacements
 from verax.exams.tables import wide

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from verax.cli.terminal import printable, table
-from verax.exams.agreement.comparing import ZEROS
-from verax.exams.erasure.comparing import FEWER
+from verax.exams.agreement.judging import ZEROS
+from verax.exams.erasure.judging import FEWER
 from verax.exams.measures import PERCENT, POINTS
 from verax.exams.titles import comparison_title, measure_title
 from verax.report.compared import (

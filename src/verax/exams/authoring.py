@@ -3,7 +3,7 @@
 See "Adding an exam" in docs/exams.md for an exam in forty lines.
 """
 
-from verax.exams.cells import count_cell, number_cell, percent_cell, points_cell
+from verax.exams.cells import count_cell, number_cell, percent_cell, points_cell, row_cells
 from verax.exams.exam import Cost, Exam, Pair
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
@@ -67,6 +67,7 @@ __all__ = [
     "proportion",
     "quantile",
     "register",
+    "row_cells",
     "summary_frame",
     "titles",
     "unregister",

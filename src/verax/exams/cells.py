@@ -12,7 +12,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from verax.exams.measures import COUNT, NUMBER, PERCENT, POINTS, UNIT_INTERVAL, VALUE, Measure
+from verax.exams.measures import (
+    COUNT,
+    NUMBER,
+    PERCENT,
+    POINTS,
+    SCALE,
+    UNIT_INTERVAL,
+    VALUE,
+    Measure,
+    Table,
+)
 from verax.statistics import Interval, mean, proportion, quantile
 
 Cell = Mapping[str, Any]
@@ -27,27 +37,61 @@ MEDIAN = Measure("median", "median")
 
 
 def number_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
-    """One cell of a summary: a number with its interval, over n instances."""
+    """One cell of a summary: a number.
+
+    Args:
+        table: the table's id.
+        row: the row's id.
+        column: the column's id.
+        interval: the number and both ends of its interval, NaN where it has none.
+        n: the instances it is over.
+    """
     value, low, high = interval
     cell = {"table": table, "row": row, "column": column, "n": n, "unit": NUMBER}
     return {**cell, "value": value, "low": low, "high": high}
 
 
 def percent_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
-    """The same for a share, in percent."""
+    """One cell of a summary: a share, given from 0 to 1 and kept in percent."""
     value, low, high = (100 * x for x in interval)
     return {**number_cell(table, row, column, (value, low, high), n), "unit": PERCENT}
 
 
 def points_cell(table: str, row: str, column: str, interval: Interval, n: int) -> dict[str, Any]:
-    """The same for a difference of shares, in percentage points."""
+    """One cell of a summary: a difference of shares, kept in percentage points."""
     return {**percent_cell(table, row, column, interval, n), "unit": POINTS}
 
 
 def count_cell(table: str, row: str, column: str, count: int, n: int) -> dict[str, Any]:
-    """The same for a count out of n, which has no interval."""
+    """One cell of a summary: a count out of n, which has no interval."""
     nothing = float("nan")
     return {**number_cell(table, row, column, (count, nothing, nothing), n), "unit": COUNT}
+
+
+def row_cells(
+    table: Table, row: str, n: int, values: Mapping[str, Interval | float]
+) -> Iterator[Cell]:
+    """Cells of one row of a declared table, each in its measure's unit.
+
+    Args:
+        table: declares the columns; of a table of counts, `values` has the rows.
+        row: the row's id; unused in a table of counts.
+        n: the instances that the numbers are over.
+        values: column → the number and both ends of its interval, or the number alone; shares and
+            their differences from −1 to 1.
+    """
+    for name, value in values.items():
+        place = (name, VALUE) if table.counts else (row, name)
+        measure = table.measure(*place)
+        unit = NUMBER if measure is None else measure.unit
+        interval = value if isinstance(value, tuple) else (value, np.nan, np.nan)
+        scaled = (SCALE[unit] * interval[0], SCALE[unit] * interval[1], SCALE[unit] * interval[2])
+        yield {**number_cell(table.id, *place, scaled, n), "unit": unit}
+
+
+def sd(values: NDArray[np.float64]) -> float:
+    """The standard deviation, over n − 1; NaN for fewer than two values."""
+    return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
 
 
 def spread_cells(
@@ -55,9 +99,8 @@ def spread_cells(
 ) -> Iterator[Cell]:
     """Mean (under `column`), sd and median of what is defined, and of how many documents it is."""
     n = len(values)
-    sd = float(values.std(ddof=1)) if n > 1 else float("nan")
     yield number_cell(table, row, column, mean(values), n)
-    yield number_cell(table, row, SD.id, (sd, np.nan, np.nan), n)
+    yield number_cell(table, row, SD.id, (sd(values), np.nan, np.nan), n)
     yield number_cell(table, row, MEDIAN.id, quantile(values, 0.5), n)
     yield count_cell(table, row, DOCUMENTS.id, n, documents)
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from verax.exams.cells import ACCURACY, SUPPORT, SUPPORT_SHARE
 from verax.exams.dispersion.measures import DOCUMENT_COUNTS
-from verax.exams.measures import HIGHER, PERCENT, VALUE, Measure, Table, measure_id
+from verax.exams.measures import HIGHER, PERCENT, VALUE, Measure, Table
 from verax.exams.registry import EXAMS, Stage, register_stage
 from verax.exams.values import column, joined, part
 from verax.exams.verdict import Verdict
@@ -59,12 +59,12 @@ def _decisions(verdict: Verdict) -> Iterator[pd.DataFrame]:
     if names:
         correct = column(verdict.tables[names[0]], "correct")
         if correct.notna().any():
-            id = measure_id(DECISIONS.id, ACCURACY.id, VALUE)
+            id = DECISIONS.id_of(ACCURACY.id, VALUE)
             yield part(pd.Series(correct.index), id, correct)
     for measure in (SUPPORT, SUPPORT_SHARE):
         for name in names:
             values = column(verdict.tables[name], measure.id)
             if len(values):
-                id = measure_id(DOCUMENT_COUNTS.id, measure.id, VALUE)
+                id = DOCUMENT_COUNTS.id_of(measure.id, VALUE)
                 yield part(pd.Series(values.index), id, values)
                 break

@@ -1,4 +1,4 @@
-"""What every exam is."""
+"""The base class of exams."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pandas as pd
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
-from verax.exams.measures import NEITHER, Classes, Place, Table, measure_id
-from verax.exams.own_importances import named
+from verax.exams.measures import NEITHER, Classes, MeasurePlace, Table
+from verax.exams.reading import named
 from verax.exams.tables import TableBuilder
 from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
@@ -57,11 +57,11 @@ class Pair:
 
 
 class Exam(ABC):
-    """Sees every batch of a split, then gives its tables.
+    """An exam: sees every batch of a split, then gives its tables.
 
-    All that belongs to an exam is said here, and registered in one line
-    (`verax.exams.register`): keyword and flag, tables, summary, comparison, judgement, part of a
-    report, columns of a study and estimate follow.
+    A subclass declares all that belongs to an exam, and `verax.exams.register` makes it known.
+    Then it has a keyword of `examine` and a flag, tables, a summary, a part in comparisons,
+    judgements and reports, columns of a study, and an estimate of its time.
 
     name             id of the exam, of its table and of its flag
     title            heading of its part of a report
@@ -74,6 +74,7 @@ class Exam(ABC):
     charts           dotted name of the module that draws them: `charts(models)` yields charts
     cost             what a token takes, for the estimate of a study
     limits           limits of its judgement by name, where no file of limits has them
+    limit_ranges     limit → the least and the most it can be; a file with another is refused
     of_items         whether its numbers are of what attention weighs, so that models that attend
                      words and models that attend sentences do not compare
     decisions_table  the tidy table that has `correct`, if one has
@@ -91,6 +92,7 @@ class Exam(ABC):
     charts: ClassVar[str | None] = None
     cost: ClassVar[Cost] = Cost()
     limits: ClassVar[Mapping[str, float]] = {}
+    limit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
     of_items: ClassVar[bool] = False
     decisions_table: ClassVar[str | None] = None
     decides_again: ClassVar[bool] = False
@@ -107,76 +109,133 @@ class Exam(ABC):
         self.importances = named(importances)
         self.max_tokens = max_tokens
         self.builder = TableBuilder()
+        self.setup()
+
+    def setup(self) -> None:  # noqa: B027  most exams need none
+        """Check the options together, and prepare what batches are gathered in."""
 
     def begin(  # noqa: B027  most exams need no warning
         self, model: AttentionClassifier, documents: EncodedDocuments
     ) -> None:
-        """Called once, before the first batch, with what will be read."""
+        """Called once, before the first batch.
+
+        Args:
+            model: the model that is examined.
+            documents: all documents of the split, as the model reads them.
+        """
 
     @abstractmethod
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
-        """Examine one batch; batches come in any order."""
+        """Examine one batch and add its measures to `self.builder`.
+
+        Args:
+            model: the model that is examined.
+            trace: one batch's forward pass; batches come in any order.
+        """
 
     def conclude(  # noqa: B027  nor anything to do at the end
         self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]
     ) -> None:
-        """After the last batch: work that needs all of them; `watch(what)` shows how far it got."""
+        """Called once, after the last batch: work that needs all of them.
+
+        Args:
+            watch: `watch("clustering")(steps)` passes steps on and shows how many are done.
+        """
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Name → tidy table: those of the builder."""
+        """Name → tidy table, a row per document and measure; those of the builder."""
         return self.builder.tables()
 
     @staticmethod
     @abstractmethod
     def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-        """Every number over the tidy tables, made by `summary_frame` of cells with ids."""
+        """The exam's summary: every number over its tidy tables, made by `summary_frame`.
+
+        Args:
+            tables: name → tidy table, as `tables` gave them, or as they were saved.
+        """
 
     @staticmethod
     def document_values(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        """Values of single documents, by the id of the number that is their mean.
+        """Values of single documents, of which comparisons are made.
 
-        What comparisons are made of; frames as `verax.exams.values.part` makes them.
+        Args:
+            tables: name → tidy table.
+
+        Yields:
+            Frames as `part` makes them, a measure each: its id is that of the number of the
+            summary that is their mean.
         """
         yield from ()
 
     @staticmethod
     def split_values(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
-        """Numbers by id to which documents do not add up, for comparisons over seeds."""
+        """Numbers by id that are no mean over documents, for comparisons over seeds.
+
+        Args:
+            tables: name → tidy table.
+        """
         return {}
 
     @staticmethod
-    def better(place: Place, pair: Pair) -> tuple[str, str]:
-        """Which way a number is better between two groups of models, and why neither, if so."""
+    def better(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
+        """Which way a number is better (higher, lower, neither), and why neither, if so.
+
+        Args:
+            place: the number's table, row, column and measure.
+            pair: the two groups of models that are compared.
+        """
         return place.measure.better, ""
 
     @staticmethod
-    def label(place: Place, classes: Classes = ()) -> str:
-        """A number by a few words, among others of this exam."""
+    def label(place: MeasurePlace, classes: Classes = ()) -> str:
+        """A few words for a number, among others of this exam.
+
+        Args:
+            place: the number's table, row, column and measure.
+            classes: names of the model's classes.
+        """
         row = place.table.title_of_row(place.row, classes)
         column = place.table.title_of_column(place.column)
         return f"{row}: {column}" if column else row
 
     @staticmethod
-    def counted_as(place: Place) -> str:
-        """What a number counts as where measures are counted: alike for several of one kind."""
-        return measure_id(place.table.id, place.row, place.column)
+    def counted_as(place: MeasurePlace) -> str:
+        """The id under which a number is counted; numbers with one id count once.
+
+        Args:
+            place: the number's table, row, column and measure.
+        """
+        return place.table.id_of(place.row, place.column)
 
     @staticmethod
-    def is_compared(place: Place, note: str) -> bool:
-        """Whether a comparison shows a number; what says the same as another need not be."""
+    def is_compared(place: MeasurePlace, note: str) -> bool:
+        """Whether a comparison shows a number: one that repeats another need not be shown.
+
+        Args:
+            place: the number's table, row, column and measure.
+            note: why neither way is better, as `better` gave it.
+        """
         return True
 
     @staticmethod
     def judge(model: ModelSummary, limits: Limits) -> Sequence[Judged]:
-        """What the exam says of the attention, or of several subjects; nothing without an answer.
+        """The rows that the exam adds to a judgement; none where it has no answer.
 
-        `limits` are those of this exam, by name.
+        Args:
+            model: every number of the summary, with what was examined.
+            limits: the limits of this exam, by name.
         """
         return ()
 
     @classmethod
     def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
-        """What a token of documents of such a length costs with these options."""
+        """The cost of a token, for the estimate of a study.
+
+        Args:
+            options: the exam's options by name.
+            length: tokens of a document.
+        """
         return cls.cost
 
     @classmethod
@@ -186,5 +245,5 @@ class Exam(ABC):
 
 
 def no_direction(note: str) -> tuple[str, str]:
-    """Neither way is better, and why."""
+    """The answer of `Exam.better` where neither way is better, with the reason."""
     return NEITHER, note

@@ -1,4 +1,4 @@
-"""`examine`: a model on the witness stand, every exam from one reading of the split."""
+"""`examine`: all exams of a model, from one reading of the split."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def examine(
     if sample is not None:
         sample = check("sample", sample, int, {"minimum": 1})
     divided = divide_options(exams, {**options, **(exam_options or {})})
-    settings = {name: build(EXAMS[name].options_class, own) for name, own in divided.items()}
+    settings = {name: build(EXAMS[name].options_class, chosen) for name, chosen in divided.items()}
     takers: list[Exam] = [
         EXAMS[name](setting, seed, importances or {}, max_tokens)
         for name, setting in settings.items()
@@ -217,6 +217,6 @@ def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Docume
         ids = np.arange(len(ids))
     same = replace(documents, labels=place[documents.labels], ids=ids)
     # the texts are the same ones: what was found in them need not be found again
-    found = {n: v for n, v in vars(documents).items() if n in ("token_numbers", "sentences")}
-    vars(same).update(found)
+    computed = {n: v for n, v in vars(documents).items() if n in ("token_numbers", "sentences")}
+    vars(same).update(computed)
     return same

@@ -22,10 +22,11 @@ VALUE = "value"
 ANY = (-math.inf, math.inf)
 AT_LEAST_ZERO = (0.0, math.inf)
 UNIT_INTERVAL = (0.0, 1.0)
+PERCENT_RANGE = (0.0, 100.0)
 JSD = (0.0, math.log(2))
 """The bounds of a Jensen–Shannon divergence, in nats."""
 
-_BOUNDS = {PERCENT: (0.0, 100.0), POINTS: (-100.0, 100.0), COUNT: AT_LEAST_ZERO, NUMBER: ANY}
+_BOUNDS = {PERCENT: PERCENT_RANGE, POINTS: (-100.0, 100.0), COUNT: AT_LEAST_ZERO, NUMBER: ANY}
 
 Classes = Sequence[str]
 """Names of a model's classes, in order; empty where they are not known."""
@@ -96,6 +97,10 @@ class Table:
         declared = next((measure for measure in self.measures if measure.id == wanted), None)
         return declared or (None if self.counts else self.variants(column))
 
+    def id_of(self, row: str, column: str) -> str:
+        """The id of the number in a row and a column."""
+        return measure_id(self.id, row, column)
+
     def title_of_row(self, row: str, classes: Classes = ()) -> str:
         """A row in words."""
         if self.counts:
@@ -128,8 +133,8 @@ def measure_id(table: str, row: str, column: str) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a number stands: exam, table, row and column, and its measure."""
+class MeasurePlace:
+    """The place of a number: its exam, table, row, column and measure."""
 
     exam: str
     table: Table
@@ -138,8 +143,8 @@ class Place:
     measure: Measure
 
 
-def place_of(id: str, exam: str, tables: Sequence[Table]) -> Place | None:
-    """Where the number with this id stands among an exam's tables; None where in none."""
+def place_of(id: str, exam: str, tables: Sequence[Table]) -> MeasurePlace | None:
+    """The place of the number with this id among an exam's tables; None where it has none."""
     # the longest name first: agreement.on_support before agreement
     for table in sorted(tables, key=lambda table: -len(table.id)):
         if not id.startswith(f"{table.id}."):
@@ -147,16 +152,16 @@ def place_of(id: str, exam: str, tables: Sequence[Table]) -> Place | None:
         rest = id[len(table.id) + 1 :]
         if table.counts:
             measure = table.measure(rest, VALUE)
-            return None if measure is None else Place(exam, table, rest, VALUE, measure)
+            return None if measure is None else MeasurePlace(exam, table, rest, VALUE, measure)
         for measure in table.measures:
             if rest.endswith(f".{measure.id}"):
                 row = rest[: -len(measure.id) - 1]
-                return Place(exam, table, row, measure.id, measure)
+                return MeasurePlace(exam, table, row, measure.id, measure)
         # a column made from data may have a dot in it, as ε has
         dots = [at for at, letter in enumerate(rest) if letter == "."]
         for at in dots:
             variant = table.variants(rest[at + 1 :])
             if variant is not None:
-                return Place(exam, table, rest[:at], rest[at + 1 :], variant)
+                return MeasurePlace(exam, table, rest[:at], rest[at + 1 :], variant)
         return None
     return None

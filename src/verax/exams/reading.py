@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
 from verax.errors import VeraxError
-from verax.models.head import two_columns
+from verax.importance import IMPORTANCES, Importance
+from verax.models.classifier import AttentionClassifier
+from verax.models.head import decisions, two_columns
 from verax.models.trace import Trace
 
 _OFF = 1e-3
@@ -24,6 +29,18 @@ def correct(labels: Tensor, decided: Tensor) -> Tensor:
     return (decided == labels).double().masked_fill(labels.isnan(), torch.nan)
 
 
+def support_measures(trace: Trace) -> dict[str, Tensor]:
+    """words, items, support, support_share and correct of each document, (batch,) each."""
+    items, support = trace.mask.sum(-1), ((trace.weights > 0) & trace.mask).sum(-1)
+    return {
+        "words": trace.batch.words.sum(-1),
+        "items": items,
+        "support": support,
+        "support_share": support.double() / items,
+        "correct": correct(labels_of(trace), decisions(trace.logits)),
+    }
+
+
 def check_finite(logits: Tensor) -> None:
     """Refuse a model that does not answer in numbers."""
     if not bool(logits.isfinite().all()):
@@ -38,3 +55,29 @@ def check_affine(logits: Tensor, weighted: Tensor) -> None:
             "the head says it is affine, but the logits are not the weighted mean of what it "
             "makes of single items: set its attribute affine to False"
         )
+
+
+RESERVED = ("product", "optimum")
+"""What the erasure exam calls rankings of its own."""
+
+
+def named(importances: Mapping[str, Importance]) -> dict[str, Importance]:
+    """Importances by name, each name fit for a table and not taken."""
+    for name, importance in importances.items():
+        if name in (*IMPORTANCES, *RESERVED):
+            raise VeraxError(f"importance {name!r} is built in: give yours another name")
+        if not re.fullmatch(r"[\w.+-]+", str(name)):
+            raise VeraxError(f"importance {name!r}: name it with letters, digits, _ . + or -")
+        if not callable(importance):
+            raise VeraxError(f"importance {name!r} is not a function of (model, trace)")
+    return dict(importances)
+
+
+def ask(name: str, importance: Importance, model: AttentionClassifier, trace: Trace) -> Tensor:
+    """What an importance says of a trace, on the trace's device; its shape is yet to be checked."""
+    with torch.enable_grad():
+        scores: object = importance(model, trace)
+    if not isinstance(scores, torch.Tensor):
+        kind = type(scores).__name__
+        raise VeraxError(f"importance {name!r} gave a {kind}, expected a tensor")
+    return scores.detach().to(trace.mask.device)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from verax.errors import VeraxError, nearest
 from verax.exams.exam import Exam
-from verax.exams.measures import Place, Table, place_of
+from verax.exams.measures import MeasurePlace, Table, place_of
 from verax.options import names
 from verax.plugins import Registry
 
@@ -45,7 +45,10 @@ STAGES: dict[str, Stage] = {}
 
 
 def register(exam: type[Exam]) -> type[Exam]:
-    """Make an exam one of Verax's; works as a decorator.
+    """The exam itself, once it is known by name; works as a decorator.
+
+    Args:
+        exam: a class derived from `verax.Exam`, with `name`, `see` and `summarise`.
 
     It becomes a keyword of `examine` and a flag of the command line, and takes part in summaries,
     comparisons, judgement, reports, studies and estimates.
@@ -71,7 +74,7 @@ def register(exam: type[Exam]) -> type[Exam]:
 
 
 def checked_summary(exam: str, summary: pd.DataFrame) -> pd.DataFrame:
-    """The summary that an exam made; an error where a number is not as the exam declares it."""
+    """The summary that an exam made; a number that the exam does not declare so is an error."""
     for measure, unit in zip(summary["measure"], summary["unit"], strict=True):
         place = find_place(measure)
         if place is None:
@@ -99,9 +102,9 @@ def register_stage(stage: Stage) -> None:
     _place.cache_clear()
 
 
-def chosen_exams(given: Iterable[str]) -> list[str]:
-    """The exams of these names, each once; an error for one there is not, or for none."""
-    chosen = list(dict.fromkeys(current_name(name) for name in given))
+def chosen_exams(names: Iterable[str]) -> list[str]:
+    """The exams of these names, each once; an unknown name, or no name, is an error."""
+    chosen = list(dict.fromkeys(current_name(name) for name in names))
     if not chosen:
         raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}")
     for name in chosen:
@@ -129,7 +132,7 @@ def current_option(name: str) -> str:
 
 
 def divide_options(
-    exams: Iterable[str], given: Mapping[str, Any], also: Iterable[str] = ()
+    exams: Iterable[str], options: Mapping[str, Any], also: Iterable[str] = ()
 ) -> dict[str, dict[str, Any]]:
     """Exam → the options given for it.
 
@@ -142,14 +145,16 @@ def divide_options(
     for exam in divided:
         for option in names(EXAMS[exam].options_class):
             owners.setdefault(option, []).append(exam)
-    for key, value in given.items():
+    for key, value in options.items():
         if isinstance(value, Mapping) and (key in EXAMS or key in RENAMED):
             _whole(divided, current_name(key), value)
             continue
         option = key if key in owners else current_option(key)
         if option not in owners:
-            meant = divided if isinstance(value, Mapping) else ()  # an exam, by its mistyped name
-            valid = [*owners, *also, *meant]
+            exams_too = (
+                divided if isinstance(value, Mapping) else ()
+            )  # an exam, by its mistyped name
+            valid = [*owners, *also, *exams_too]
             raise VeraxError(
                 f"unknown option {key!r}: "
                 + (nearest(key, valid) if valid else "there is nothing to set")
@@ -172,8 +177,8 @@ def _whole(divided: dict[str, dict[str, Any]], exam: str, options: Mapping[str, 
     for option, value in options.items():
         current = option if option in valid else current_option(str(option))
         if current not in valid:
-            there = nearest(str(option), valid) if valid else "it has none"
-            raise VeraxError(f"unknown option {str(option)!r} of exam {exam!r}: {there}")
+            remedy = nearest(str(option), valid) if valid else "it has none"
+            raise VeraxError(f"unknown option {str(option)!r} of exam {exam!r}: {remedy}")
         divided[exam][current] = value
 
 
@@ -184,12 +189,12 @@ def find_table(id: str) -> Table | None:
 
 
 @cache
-def _place(id: str) -> Place | None:
+def _place(id: str) -> MeasurePlace | None:
     exam = id.partition(".")[0]
     return place_of(id, exam, tables_of(exam))
 
 
-def find_place(id: str) -> Place | None:
+def find_place(id: str) -> MeasurePlace | None:
     """Where the number with this id stands; None where no exam declares it."""
     return _place(id)
 

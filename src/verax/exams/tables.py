@@ -19,11 +19,14 @@ def tidy(
     measures: Sequence[str],
     labels: Labels = ({},),
 ) -> pd.DataFrame:
-    """`id`, the labels, `measure` and `value`: one row per document, label and measure.
+    """A tidy table: `id`, the labels, `measure` and `value`, a row per document, label and measure.
 
-    ids     (documents,)
-    values  (labels, documents, measures); NaN where a measure is not defined for a document, so
-            that every table tells how many it leaves out
+    Args:
+        ids: (documents,).
+        values: (labels, documents, measures); NaN where a measure is not defined for a document,
+            so that every table tells how many it leaves out.
+        measures: their names.
+        labels: what tells rows of one document apart.
 
     >>> tidy(np.array([7, 8]), np.array([[[2.0], [3.0]]]), ["size"], [{"by": "chance"}])
        id      by measure  value
@@ -34,13 +37,13 @@ def tidy(
     each = documents * count
     frame = pd.DataFrame({"id": np.tile(np.repeat(ids, count), groups)})
     for name in labels[0]:
-        given = [label[name] for label in labels]
-        if isinstance(given[0], str):
-            levels = list(dict.fromkeys(str(g) for g in given))
-            codes = np.array([levels.index(str(g)) for g in given], dtype=np.int8)
+        each_value = [label[name] for label in labels]
+        if isinstance(each_value[0], str):
+            levels = list(dict.fromkeys(str(g) for g in each_value))
+            codes = np.array([levels.index(str(g)) for g in each_value], dtype=np.int8)
             frame[name] = pd.Categorical.from_codes(np.repeat(codes, each), pd.Index(levels))
         else:
-            frame[name] = np.repeat(np.array(given, dtype=np.int64), each)
+            frame[name] = np.repeat(np.array(each_value, dtype=np.int64), each)
     codes = np.tile(np.arange(count, dtype=np.int8), groups * documents)
     frame["measure"] = pd.Categorical.from_codes(codes, pd.Index(list(measures)))
     frame["value"] = values.ravel()
@@ -60,14 +63,17 @@ class TableBuilder:
         table: str,
         ids: NDArray[np.int64],
         measures: Mapping[str, Tensor],
-        kept: Tensor,
+        kept: Tensor | None = None,
         labels: Labels = ({},),
     ) -> None:
         """Add a batch of documents to a table.
 
-        measures  name → (labels, batch), or (batch,) where all labels share it
-        kept      (batch,) bool: the documents that belong into this table
-        labels    the same each time
+        Args:
+            table: its name.
+            ids: (batch,) the documents' ids.
+            measures: name → (labels, batch), or (batch,) where all labels share it.
+            kept: (batch,) bool: the documents that belong into this table; all, unless given.
+            labels: what tells rows of one document apart; the same for every batch.
         """
         kind = self._kinds.setdefault(table, (list(measures), labels))
         if kind != (list(measures), labels):
@@ -75,20 +81,22 @@ class TableBuilder:
         shape = (len(labels), len(ids))
         # one copy off the device for all of them
         values = torch.stack([m.double().expand(shape) for m in measures.values()], dim=-1)
-        there, found = kept.cpu().numpy(), values.cpu().numpy()
-        self._ids.setdefault(table, []).append(ids[there])
-        # most exams keep all documents: no copy of these
-        self._values.setdefault(table, []).append(found if there.all() else found[:, there])
+        array = values.cpu().numpy()
+        if kept is not None and not bool(kept.all()):  # most exams keep all: no copy of these
+            chosen = kept.cpu().numpy()
+            ids, array = ids[chosen], array[:, chosen]
+        self._ids.setdefault(table, []).append(ids)
+        self._values.setdefault(table, []).append(array)
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Name → table, in order of the documents' ids."""
-        found = {}
+        tables = {}
         for name, (measures, labels) in self._kinds.items():
             ids = np.concatenate(self._ids[name])
             order = np.argsort(ids, kind="stable")
             values = np.concatenate(self._values[name], axis=1)[:, order]
-            found[name] = tidy(ids[order], values, measures, labels)
-        return found
+            tables[name] = tidy(ids[order], values, measures, labels)
+        return tables
 
 
 def wide(table: pd.DataFrame, *labels: str) -> pd.DataFrame:

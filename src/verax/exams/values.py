@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from verax.exams.measures import Table, measure_id
-from verax.statistics import Estimate
+from verax.statistics import RatioEstimate
 
 COLUMNS = ["id", "measure", "value", "reason"]
 NO_LABEL = "no label"
@@ -24,7 +23,14 @@ Tables = Mapping[str, pd.DataFrame]
 def part(
     ids: pd.Series, measure: str, values: pd.Series, reasons: NDArray[np.object_] | None = None
 ) -> pd.DataFrame:
-    """Values of one measure; `reasons`, (documents,), are read where there is no value."""
+    """A frame of one measure's values, a row per document.
+
+    Args:
+        ids: the documents' ids.
+        measure: the id of the number that is their mean.
+        values: (documents,), NaN where a document has none.
+        reasons: (documents,), why; read where there is no value.
+    """
     why = np.array([None] * len(ids), dtype=object)
     if reasons is not None:
         missing = values.isna().to_numpy()
@@ -34,14 +40,14 @@ def part(
 
 
 def coded_part(table: pd.DataFrame, id: str, measure: str, reasons: Sequence[str]) -> pd.DataFrame:
-    """The same from a tidy table that has the code of a reason beside each value."""
+    """A frame as `part` makes it, from a tidy table with a reason's code beside each value."""
     values, codes = (table[table["measure"] == name] for name in (measure, "reason"))
     words = np.array(["", *reasons[1:]], dtype=object)[codes["value"].to_numpy(dtype=np.int64)]
     return part(values["id"], id, values["value"], words)
 
 
 def estimate_part(
-    table: pd.DataFrame, measure: str, estimate: Estimate, reason: str = NO_LABEL
+    table: pd.DataFrame, measure: str, estimate: RatioEstimate, reason: str = NO_LABEL
 ) -> pd.DataFrame:
     """A number that is no mean: for each document the number plus the document's influence on it.
 
@@ -55,16 +61,17 @@ def estimate_part(
 
 
 def column(table: pd.DataFrame, measure: str, **labels: Any) -> pd.Series:
-    """One measure of a tidy table by document id, of the rows with these labels."""
+    """One measure of a tidy table, by document id.
+
+    Args:
+        table: a tidy table.
+        measure: its name there.
+        labels: label → value of the rows to take.
+    """
     chosen = table["measure"] == measure
     for name, label in labels.items():
         chosen &= table[name] == label
     return table[chosen].set_index("id")["value"]
-
-
-def number(table: Table, row: str, column: str) -> str:
-    """The id of a number of a declared table."""
-    return measure_id(table.id, row, column)
 
 
 def joined(parts: Iterator[pd.DataFrame] | Sequence[pd.DataFrame]) -> pd.DataFrame:

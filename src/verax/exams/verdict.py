@@ -1,4 +1,4 @@
-"""What an examination found: tidy tables, a summary over them, and both as a folder."""
+"""The result of an examination: tidy tables, a summary over them, and both as a folder."""
 
 from __future__ import annotations
 
@@ -49,25 +49,42 @@ class Verdict(Result):
 
     @cached_property
     def judgement(self) -> Judgement:
-        """What every exam says of the attention, by the limits named when it was examined."""
+        """The judgement of the attention, by the limits named when it was examined."""
         return self.judge()
 
     def judge(self, limits: str | Path | Mapping[str, Any] | LimitSet | None = None) -> Judgement:
-        """The same by other limits: a version, a file, or a mapping as a file has it."""
+        """The judgement of the attention by other limits.
+
+        Args:
+            limits: a version, a file, or a mapping as a file has it; those of the examination,
+                unless given.
+        """
         from verax.exams.judgement.judgement import judge
 
         return judge(self.model_summary(), limits)
 
     def model_summary(self, name: str = "") -> ModelSummary:
-        """The model as a judgement and a report see it."""
+        """The summary with what was examined, as judgements and reports read it.
+
+        Args:
+            name: what to call the model.
+        """
         return ModelSummary(name, self._summary, self.manifest)
 
     def value(self, measure: str) -> float:
-        """A number of the summary by its id, such as `replacement.uniform.survival`."""
+        """One number of the summary.
+
+        Args:
+            measure: its id, such as `replacement.uniform.survival`.
+        """
         return self.number(measure).value
 
     def number(self, measure: str) -> Number:
-        """The same with its interval, n and unit."""
+        """One number of the summary with its interval, n and unit.
+
+        Args:
+            measure: its id, such as `replacement.uniform.survival`.
+        """
         rows = self._summary[self._summary["measure"] == measure]
         if rows.empty:
             known = list(dict.fromkeys(self._summary["measure"]))
@@ -86,16 +103,20 @@ class Verdict(Result):
         return document_values(self)
 
     def summary(self, table: str | None = None) -> pd.DataFrame:
-        """Every number of every table with its 95% interval over instances, one a row.
+        """Every number of every table, one a row, or one table as it is printed.
 
-        exam, table, row, column   where it stands, as ids
-        measure                    its id
-        value, low, high           the number and its interval, NaN where it has none
-        n                          the instances it is over
-        unit                       count, percent, points (of percent) or number
+        Args:
+            table: a table's id, or the last part of it (`excess` for `erasure.excess`): that table
+                alone, its rows by its columns, both by their titles.
 
-        With the name of a table, that table alone in its printed form: its rows by its columns,
-        both by their titles. `excess` will do for `erasure.excess`.
+        Returns:
+            Without `table`, a frame with these columns:
+
+            exam, table, row, column   where the number stands, as ids
+            measure                    its id
+            value, low, high           the number and its 95% interval over instances, or NaN
+            n                          the instances it is over
+            unit                       count, percent, points (of percent) or number
         """
         if table is None:
             return self._summary.copy()
@@ -110,13 +131,13 @@ class Verdict(Result):
 
     def _table(self, name: str) -> str:
         """The id of the table that a name stands for: its own, or the last part of it."""
-        there = [str(table) for table in dict.fromkeys(self._summary["table"])]
-        fitting = [t for t in there if t == name] or [t for t in there if t.endswith(f".{name}")]
+        tables = [str(table) for table in dict.fromkeys(self._summary["table"])]
+        fitting = [t for t in tables if t == name] or [t for t in tables if t.endswith(f".{name}")]
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
             raise VeraxError(f"several tables are called {name!r}: give {', '.join(fitting)}")
-        raise VeraxError(f"no table {name!r} in the summary: it has {', '.join(there)}")
+        raise VeraxError(f"no table {name!r} in the summary: it has {', '.join(tables)}")
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         return {**self.tables, SUMMARY: self._summary}
@@ -131,12 +152,21 @@ class Verdict(Result):
 
 
 def load_verdict(folder: str | Path) -> Verdict:
-    """The verdict saved in `folder`."""
+    """The verdict saved in a folder.
+
+    Args:
+        folder: where `Verdict.save` put it.
+    """
     return Verdict.load(folder)
 
 
 def summary_frame(exam: str, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of a summary; what a row does not say is NaN."""
+    """The summary of an exam as a frame, made of cells.
+
+    Args:
+        exam: the exam's name.
+        rows: cells as `number_cell`, `percent_cell`, `points_cell` and `count_cell` make them.
+    """
     frame = pd.DataFrame([{"exam": exam, **row} for row in rows], columns=COLUMNS)
     places = zip(frame["table"], frame["row"], frame["column"], strict=True)
     frame["measure"] = [measure_id(*place) for place in places]

@@ -27,7 +27,7 @@ from scipy.special import ndtr, ndtri, stdtr
 
 from verax.papers.numbers import NORMAL, SEEDS, Number, plain
 from verax.statistics import independent
-from verax.statistics.missing import is_constant, there
+from verax.statistics.missing import is_constant, present
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 ALPHA = 0.05
@@ -107,7 +107,7 @@ def above(label: str, a: Number, bound: float) -> Comparison:
     """a > a bound that is no result itself."""
     difference = a.value - bound
     if a.over == SEEDS:
-        if is_constant(there(a.values)[0]):  # nothing tells the spread, as in `independent`
+        if is_constant(present(a.values)[0]):  # nothing tells the spread, as in `independent`
             if math.isclose(a.value, bound, rel_tol=1e-12):
                 return Comparison(label, 0.0, math.nan, math.nan, 0.5, a)
             return Comparison(label, difference, math.nan, math.nan, math.nan, a)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verax.exams.judgement.model_summary import Number
-from verax.exams.judgement.numerals import numeral
+from verax.exams.judgement.phrasing import numeral
 from verax.exams.judgement.row import NOT_APPLICABLE, Judged
 from verax.exams.measures import measure_id
 from verax.exams.titles import question

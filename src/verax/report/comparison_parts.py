@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from verax.exams.judgement.model_summary import Number
-from verax.exams.judgement.numerals import numeral
+from verax.exams.judgement.phrasing import numeral
 from verax.exams.measures import PERCENT, POINTS
 from verax.exams.registry import EXAMS
 from verax.exams.titles import comparison_title, exam_title, measure_title

@@ -14,7 +14,7 @@ from verax.drawing.rendering import printable
 from verax.errors import VeraxError, nearest
 from verax.exams.judgement.judgement import Judgement
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.judgement.phrasing import interval, numeral
 from verax.exams.judgement.row import Judged
 from verax.exams.titles import exam_title, measure_title
 from verax.exams.verdict import Verdict

@@ -9,7 +9,7 @@ from typing import Protocol
 from verax.exams.judgement.judgement import Judgement
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.judgement.phrasing import interval, numeral
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
 from verax.exams.registry import EXAMS, tables_of
 from verax.exams.titles import exam_title, question, table_title

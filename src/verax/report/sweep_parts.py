@@ -10,7 +10,7 @@ import pandas as pd
 from verax.exams.agreement.measures import AGREEMENT, ITSELF, ON_SUPPORT, importances_of
 from verax.exams.dispersion.measures import ENTROPY
 from verax.exams.judgement.model_summary import Number
-from verax.exams.judgement.numerals import numeral
+from verax.exams.judgement.phrasing import numeral
 from verax.exams.judgement.row import ATTENTION
 from verax.exams.registry import find_place
 from verax.exams.titles import measure_title

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from verax.exams.judgement.model_summary import ModelSummary, Number
-from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.judgement.phrasing import interval, numeral
 from verax.exams.measures import COUNT, Measure, Table, measure_id
 from verax.exams.registry import find_place, find_table, tables_of
 from verax.exams.titles import column_title, row_title, table_title

@@ -1,6 +1,6 @@
-"""From results to what may be said of them: intervals, means over seeds, tests.
+"""Intervals, means over seeds, and tests.
 
-A NaN is a result that is not there: it is left out of a number and counted beside it.
+NaN is a missing result: it is left out of a number and counted beside it.
 """
 
 from verax.statistics.bootstrap import Bootstrapped, BootstrappedSeeds, bootstrap, bootstrap_seeds
@@ -17,7 +17,7 @@ from verax.statistics.intervals import (
 )
 from verax.statistics.multiple import holm
 from verax.statistics.paired import TESTS, Paired, paired
-from verax.statistics.ratios import Estimate, average, f1, ratio, share
+from verax.statistics.ratios import RatioEstimate, average, f1, ratio, share
 from verax.statistics.seeds import Description, describe, over_seeds, seed_means
 
 __all__ = [
@@ -27,10 +27,10 @@ __all__ = [
     "BootstrappedSeeds",
     "Correlations",
     "Description",
-    "Estimate",
     "Independent",
     "Interval",
     "Paired",
+    "RatioEstimate",
     "average",
     "bootstrap",
     "bootstrap_seeds",

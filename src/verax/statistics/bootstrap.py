@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from verax.errors import VeraxError, nearest
 from verax.statistics.intervals import LEVEL
-from verax.statistics.missing import Values, is_constant, there
+from verax.statistics.missing import Values, is_constant, present
 
 METHODS = ("bca", "percentile")
 RESAMPLES = 9999
@@ -60,21 +60,25 @@ def bootstrap(
 ) -> Bootstrapped:
     """`statistic` of the values, with an interval over instances drawn with replacement.
 
-    statistic  values → number; fast if it takes `axis`, as NumPy's do
-    method     bca, corrected for bias and skewness (Efron 1987), or percentile
-    batch      resamples held at once
+    Args:
+        values: the instances; NaN is left out and counted.
+        statistic: values → number; fast if it takes `axis`, as NumPy's do.
+        method: bca, corrected for bias and skewness (Efron 1987), or percentile.
+        resamples: how many are drawn.
+        seed: of the draws.
+        batch: resamples held at once.
 
     BCa is undefined where leaving out any one value changes nothing; the interval is then the
     percentile one, and `method` says so. Fewer than two values have none.
 
-    >>> found = bootstrap([2.0, 3.0, 5.0, 7.0, 11.0, float("nan")], np.median)
-    >>> found.value, found.n, found.excluded, found.method
+    >>> median = bootstrap([2.0, 3.0, 5.0, 7.0, 11.0, float("nan")], np.median)
+    >>> median.value, median.n, median.excluded, median.method
     (5.0, 5, 1, 'bca')
     """
     if method not in METHODS:
         raise VeraxError(f"unknown method {method!r}: {nearest(method, METHODS)}")
     _check(resamples, batch)
-    kept, excluded = there(values)
+    kept, excluded = present(values)
     n = len(kept)
     value = float(statistic(kept)) if n else math.nan
     if n < 2:
@@ -86,7 +90,7 @@ def bootstrap(
 
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-        found = stats.bootstrap(
+        drawn = stats.bootstrap(
             (kept,),
             statistic,
             n_resamples=resamples,
@@ -95,9 +99,9 @@ def bootstrap(
             method={"bca": "BCa", "percentile": "percentile"}[method],
             random_state=np.random.default_rng(seed),
         )
-    low, high = (float(end) for end in found.confidence_interval)
+    low, high = (float(end) for end in drawn.confidence_interval)
     if method == "bca" and math.isnan(low + high):
-        low, high, method = *_percentiles(found.bootstrap_distribution), "percentile"
+        low, high, method = *_percentiles(drawn.bootstrap_distribution), "percentile"
     if math.isnan(low + high):
         low, high, method = math.nan, math.nan, "none"
     return Bootstrapped(value, low, high, n, excluded, method)
@@ -112,23 +116,26 @@ def bootstrap_seeds(
 ) -> BootstrappedSeeds:
     """The mean over seeds of each one's mean, with a percentile interval over both.
 
-    samples  the instances of each seed
-    batch    drawn samples of one seed held at once
+    Args:
+        samples: the instances of each seed; NaN is left out and counted.
+        resamples: how many are drawn.
+        seed: of the draws.
+        batch: drawn samples of one seed held at once.
 
     Each resample draws as many seeds as there are, with replacement, and from every seed drawn as
     many instances as it has, anew. Fewer than two seeds have no interval: use `bootstrap`, which
     speaks of the instances of one. Of few seeds it is too narrow, for it varies them by
     (seeds − 1) / seeds of their variance; Student's interval of `over_seeds` allows for that.
 
-    >>> found = bootstrap_seeds([[1.0, 1.0], [3.0, 3.0], [float("nan")]])
-    >>> found.value, found.low, found.high, found.seeds, found.seeds_excluded
+    >>> mean = bootstrap_seeds([[1.0, 1.0], [3.0, 3.0], [float("nan")]])
+    >>> mean.value, mean.low, mean.high, mean.seeds, mean.seeds_excluded
     (2.0, 1.0, 3.0, 2, 1)
     """
     _check(resamples, batch)
-    given = [there(sample) for sample in samples]
-    kept = [values for values, _ in given if len(values)]
-    n, excluded = sum(len(values) for values in kept), sum(count for _, count in given)
-    seeds, without = len(kept), len(given) - len(kept)
+    by_seed = [present(sample) for sample in samples]
+    kept = [values for values, _ in by_seed if len(values)]
+    n, excluded = sum(len(values) for values in kept), sum(count for _, count in by_seed)
+    seeds, without = len(kept), len(by_seed) - len(kept)
     value = float(np.mean([values.mean() for values in kept])) if kept else math.nan
     if seeds < 2:
         return BootstrappedSeeds(value, math.nan, math.nan, n, excluded, "none", seeds, without)

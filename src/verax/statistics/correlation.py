@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from verax.statistics.missing import Values, both_there, is_constant
+from verax.statistics.missing import Values, both_present, is_constant
 
 EXACT = 8  # 8! = 40,320 orders
 
@@ -37,16 +37,20 @@ class Correlations:
 def correlations(x: ArrayLike, y: ArrayLike) -> Correlations:
     """τ-b, Spearman's ρ and Pearson's r of pairs, each with its p-value.
 
+    Args:
+        x: one value a pair; a pair with NaN is left out and counted.
+        y: the other.
+
     p-values are SciPy's (τ-b exact for few pairs without ties, Pearson's for normal values), but
     for Spearman's of at most 8 pairs, which goes through all orders: Student's approximation
     calls three settings in order certain. Fewer than two pairs, or a side that is constant, have
     no correlation: NaN.
 
-    >>> found = correlations([0, 1, 2, 3], [0.1, 0.2, 0.4, 0.8])
-    >>> found.tau, round(found.tau_p, 3), found.spearman, round(found.spearman_p, 3)
+    >>> result = correlations([0, 1, 2, 3], [0.1, 0.2, 0.4, 0.8])
+    >>> result.tau, round(result.tau_p, 3), result.spearman, round(result.spearman_p, 3)
     (1.0, 0.083, 1.0, 0.083)
     """
-    left, right, excluded = both_there(x, y)
+    left, right, excluded = both_present(x, y)
     n = len(left)
     if n < 2 or is_constant(left) or is_constant(right):
         nothing = (math.nan,) * 6

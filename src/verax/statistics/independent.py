@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from verax.statistics.intervals import LEVEL
-from verax.statistics.missing import Values, is_constant, there
+from verax.statistics.missing import Values, is_constant, present
 
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Independent:
-    """What a test of two independent groups found.
+    """The difference of two independent groups, and its test.
 
     difference  mean of a − mean of b
     low, high   its 95% interval, Welch's; NaN with fewer than two values on a side, or no spread
@@ -36,7 +36,11 @@ class Independent:
 
 
 def independent(a: ArrayLike, b: ArrayLike) -> Independent:
-    """Whether the means of a and b differ; variances may, too (Welch 1947).
+    """The difference of the means of a and b with Welch's (1947) test; variances may differ.
+
+    Args:
+        a: values of the first group; NaN is left out and counted.
+        b: values of the second group.
 
     t = (mean a − mean b) / s with s² = s_a²/n_a + s_b²/n_b, on Welch–Satterthwaite degrees of
     freedom ν = s⁴ / Σ [(s_g²/n_g)² / (n_g − 1)], and the interval is the difference ± t_ν s.
@@ -45,11 +49,11 @@ def independent(a: ArrayLike, b: ArrayLike) -> Independent:
     Where both are constant nothing tells how far chance would move them: there is no interval,
     and p is 1 if they are the same, else NaN.
 
-    >>> found = independent([0.8, 0.9, 0.7], [0.5, 0.6, 0.4, 0.5])
-    >>> round(found.difference, 3), round(found.p, 4)
+    >>> test = independent([0.8, 0.9, 0.7], [0.5, 0.6, 0.4, 0.5])
+    >>> round(test.difference, 3), round(test.p, 4)
     (0.3, 0.0143)
     """
-    (left, out_a), (right, out_b) = there(a), there(b)
+    (left, out_a), (right, out_b) = present(a), present(b)
     size = max((float(np.abs(side).max()) for side in (left, right) if len(side)), default=0.0)
     size = size or 1.0  # t does not depend on the scale, but the square of a tiny value is zero
     left, right = left / size, right / size

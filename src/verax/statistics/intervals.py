@@ -63,16 +63,16 @@ def quantile(values: NDArray[np.float64], q: float) -> Interval:
     if n == 0:
         return math.nan, math.nan, math.nan
     ordered = np.sort(values)
-    found = float(np.quantile(ordered, q))
+    value = float(np.quantile(ordered, q))
     if q in (0.0, 1.0):
-        return found, math.nan, math.nan
+        return value, math.nan, math.nan
     below = bdtr(np.arange(n + 1), n, q)  # P(at most k of n values lie below the quantile)
     tail = (1 - LEVEL) / 2
     low = int(np.searchsorted(below, tail)) - 1
     high = int(np.searchsorted(below, 1 - tail))
     # of few values the quantile is read between two of them, and may lie beyond an end
     return (
-        found,
-        min(found, float(ordered[low])) if low >= 0 else math.nan,
-        max(found, float(ordered[high])) if high < n else math.nan,
+        value,
+        min(value, float(ordered[low])) if low >= 0 else math.nan,
+        max(value, float(ordered[high])) if high < n else math.nan,
     )

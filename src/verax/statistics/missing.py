@@ -1,4 +1,4 @@
-"""What is there and what is not: NaN is left out, and counted."""
+"""Missing values: NaN is left out, and counted."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ Values = NDArray[np.float64]
 def numbers(values: ArrayLike, what: str = "values") -> Values:
     """(n,) float64, each finite or NaN. An infinite one is refused: it has no mean."""
     try:
-        found = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise VeraxError(f"{what} must be numbers, NaN where there is none: {error}") from error
-    if found.ndim != 1:
-        raise VeraxError(f"{what} must be one list of numbers, not of shape {found.shape}")
-    if np.isinf(found).any():
+    if array.ndim != 1:
+        raise VeraxError(f"{what} must be one list of numbers, not of shape {array.shape}")
+    if np.isinf(array).any():
         raise VeraxError(f"{what} must be finite, or NaN to be left out and counted: found ±inf")
-    return found
+    return array
 
 
-def there(values: ArrayLike) -> tuple[Values, int]:
-    """The values that are there, and how many are not.
+def present(values: ArrayLike) -> tuple[Values, int]:
+    """The values that are not NaN, and how many are.
 
-    >>> there([1.0, float("nan"), 3.0])
+    >>> present([1.0, float("nan"), 3.0])
     (array([1., 3.]), 1)
     """
-    given = numbers(values)
-    kept = given[~np.isnan(given)]
-    return kept, len(given) - len(kept)
+    array = numbers(values)
+    kept = array[~np.isnan(array)]
+    return kept, len(array) - len(kept)
 
 
-def both_there(a: ArrayLike, b: ArrayLike) -> tuple[Values, Values, int]:
-    """The pairs of which both are there, and how many are not."""
+def both_present(a: ArrayLike, b: ArrayLike) -> tuple[Values, Values, int]:
+    """The pairs without NaN on either side, and how many have one."""
     left, right = numbers(a, "the first values"), numbers(b, "the second values")
     if len(left) != len(right):
         raise VeraxError(

@@ -19,12 +19,12 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     >>> holm([0.01, 0.04, 0.03, float("nan")])
     array([0.03, 0.06, 0.06,  nan])
     """
-    given = numbers(p, "p-values")
-    made = np.flatnonzero(~np.isnan(given))
-    if ((given[made] < 0) | (given[made] > 1)).any():
+    values = numbers(p, "p-values")
+    made = np.flatnonzero(~np.isnan(values))
+    if ((values[made] < 0) | (values[made] > 1)).any():
         raise VeraxError("p-values must lie between 0 and 1, or be NaN")
-    rising = made[np.argsort(given[made], kind="stable")]
-    steps = given[rising] * np.arange(len(rising), 0, -1)
-    adjusted = np.full(len(given), np.nan)
+    rising = made[np.argsort(values[made], kind="stable")]
+    steps = values[rising] * np.arange(len(rising), 0, -1)
+    adjusted = np.full(len(values), np.nan)
     adjusted[rising] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from verax.errors import VeraxError, nearest
 from verax.statistics.intervals import mean
-from verax.statistics.missing import Values, both_there, is_constant
+from verax.statistics.missing import Values, both_present, is_constant
 
 RESAMPLES = 9999
 EXACT = 2**20  # sign patterns, of 20 pairs
@@ -22,7 +22,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Paired:
-    """What a paired test found.
+    """The mean difference of pairs, and its test.
 
     difference   mean of a − b
     low, high    its 95% interval, Student's, whatever the test; NaN for fewer than two pairs
@@ -47,13 +47,19 @@ def paired(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Paired:
-    """Whether a and b differ, pair by pair; a[i] and b[i] are the same instance, or seed.
+    """The mean of a − b over pairs, with a test; a[i] and b[i] are the same instance, or seed.
 
-    t            Student's on the differences; undefined where all are the same but not zero
-    wilcoxon     signed ranks: exact for up to 50 differences without ties, or up to 13 with,
-                 and normal beyond; zero differences take no rank
-    permutation  the mean difference under all flips of signs, exact for up to 20 differences
-                 that are not zero; beyond, (1 + as far) / (1 + resamples) of seeded random flips
+    Args:
+        a: one value a pair; a pair with NaN is left out and counted.
+        b: the other.
+        test: one of these.
+            t: Student's on the differences; undefined where all are the same but not zero.
+            wilcoxon: signed ranks, exact for up to 50 differences without ties, or up to 13 with,
+            and normal beyond; zero differences take no rank.
+            permutation: the mean difference under all flips of signs, exact for up to 20
+            differences that are not zero; beyond, (1 + as far) / (1 + resamples) of random flips.
+        resamples: random flips of a permutation test.
+        seed: of these.
 
     Differences below 1e-12 of their pair are rounding, and taken for zero. Where all are zero
     p is 1.
@@ -65,7 +71,7 @@ def paired(
         raise VeraxError(f"unknown test {test!r}: {nearest(test, TESTS)}")
     if resamples < 1:
         raise VeraxError(f"resamples must be at least 1, got {resamples}")
-    left, right, excluded = both_there(a, b)
+    left, right, excluded = both_present(a, b)
     rounding = _ROUNDING * np.maximum(np.abs(left), np.abs(right))
     differences = left - right
     differences[np.abs(differences) <= rounding] = 0.0

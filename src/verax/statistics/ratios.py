@@ -16,7 +16,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class RatioEstimate:
     """A number and what each instance adds to it, from which sums and differences are made.
 
     value      the number
@@ -27,14 +27,14 @@ class Estimate:
     value: float
     influence: Values
 
-    def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(self.value + other.value, self.influence + other.influence)
+    def __add__(self, other: RatioEstimate) -> RatioEstimate:
+        return RatioEstimate(self.value + other.value, self.influence + other.influence)
 
-    def __sub__(self, other: Estimate) -> Estimate:
+    def __sub__(self, other: RatioEstimate) -> RatioEstimate:
         return self + other.times(-1.0)
 
-    def times(self, factor: float) -> Estimate:
-        return Estimate(factor * self.value, factor * self.influence)
+    def times(self, factor: float) -> RatioEstimate:
+        return RatioEstimate(factor * self.value, factor * self.influence)
 
     @property
     def interval(self) -> Interval:
@@ -45,7 +45,7 @@ class Estimate:
         return self.value, self.value + low - centre, self.value + high - centre
 
 
-def average(estimates: Sequence[Estimate]) -> Estimate:
+def average(estimates: Sequence[RatioEstimate]) -> RatioEstimate:
     """The mean of several numbers over the same instances."""
     first = estimates[0]
     # as differences from the first, so that the mean of the same number is that number
@@ -53,12 +53,12 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
     return first + rest.times(1 / len(estimates))
 
 
-def share(values: Values) -> Estimate:
+def share(values: Values) -> RatioEstimate:
     """A mean over instances."""
     return ratio(values, np.ones(len(values)))
 
 
-def ratio(numerators: Values, denominators: Values) -> Estimate:
+def ratio(numerators: Values, denominators: Values) -> RatioEstimate:
     """Σ numerators / Σ denominators over instances; NaN if the denominators sum to zero.
 
     >>> ratio(np.array([1.0, 2.0]), np.array([2.0, 4.0])).value
@@ -66,24 +66,28 @@ def ratio(numerators: Values, denominators: Values) -> Estimate:
     """
     below = float(denominators.sum())
     if below == 0:
-        return Estimate(math.nan, np.zeros(len(numerators)))
+        return RatioEstimate(math.nan, np.zeros(len(numerators)))
     value = float(numerators.sum()) / below
-    return Estimate(value, (numerators - value * denominators) * (len(numerators) / below))
+    return RatioEstimate(value, (numerators - value * denominators) * (len(numerators) / below))
 
 
-def f1(labels: ArrayLike, decided: ArrayLike, classes: int) -> Estimate:
+def f1(labels: ArrayLike, decided: ArrayLike, classes: int) -> RatioEstimate:
     """F1 of class 1 if there are two, else the mean over classes of each one's F1.
 
-    F1 = Σ 2·tp / Σ (2·tp + fp + fn) is a ratio of sums over instances. A class that is neither
-    decided for nor there has F1 0, as in scikit-learn with zero_division=0. Where a label is not
-    known, which is NaN, there is no F1.
+    Args:
+        labels: (n,) the true classes; one that is NaN, not known, leaves no F1.
+        decided: (n,) the classes decided for.
+        classes: how many there are.
+
+    F1 = Σ 2·tp / Σ (2·tp + fp + fn) is a ratio of sums over instances. A class without a label and
+    without a decision has F1 0, as in scikit-learn with zero_division=0.
     """
-    given, said = np.asarray(labels, dtype=np.float64), np.asarray(decided, dtype=np.float64)
-    if np.isnan(given).any():
-        return Estimate(math.nan, np.zeros(len(given)))
+    truth, predicted = np.asarray(labels, dtype=np.float64), np.asarray(decided, dtype=np.float64)
+    if np.isnan(truth).any():
+        return RatioEstimate(math.nan, np.zeros(len(truth)))
     each = []
     for name in [1] if classes == 2 else range(classes):
-        is_one, says_one = given == name, said == name
-        found = ratio(2.0 * (is_one & says_one), is_one.astype(np.float64) + says_one)
-        each.append(Estimate(0.0, found.influence) if math.isnan(found.value) else found)
+        is_one, says_one = truth == name, predicted == name
+        one_f1 = ratio(2.0 * (is_one & says_one), is_one.astype(np.float64) + says_one)
+        each.append(RatioEstimate(0.0, one_f1.influence) if math.isnan(one_f1.value) else one_f1)
     return average(each)

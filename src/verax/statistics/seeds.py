@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from verax.errors import VeraxError, nearest
 from verax.statistics.intervals import mean
-from verax.statistics.missing import numbers, there
+from verax.statistics.missing import numbers, present
 
 COLUMNS = ["mean", "sd", "low", "high", "seeds", "seeds_excluded", "n", "excluded"]
 UNSAID = "no reason given"
@@ -39,12 +39,12 @@ class Description:
 
 
 def describe(values: ArrayLike) -> Description:
-    """Values of one kind, such as the instances of one seed.
+    """The mean and spread of values, such as the instances of one seed.
 
     >>> describe([1.0, 2.0, 3.0, float("nan")])
     Description(mean=2.0, sd=1.0, low=-0.484..., high=4.484..., n=3, excluded=1)
     """
-    kept, excluded = there(values)
+    kept, excluded = present(values)
     centre, low, high = mean(kept)
     sd = float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
     return Description(centre, sd, low, high, len(kept), excluded)
@@ -61,12 +61,12 @@ def seed_means(
     names = _checked(frame, by, value, seed)
     values = numbers(frame[value], f"column {value!r}")
     cell = _places(frame, [*names, seed])
-    found = _firsts(frame, cell, [*names, seed])
+    means = _firsts(frame, cell, [*names, seed])
     each = pd.Series(values).groupby(cell)
-    found["mean"] = each.mean()
-    found["n"] = each.count()
-    found["excluded"] = each.size() - found["n"]
-    return found
+    means["mean"] = each.mean()
+    means["n"] = each.count()
+    means["excluded"] = each.size() - means["n"]
+    return means
 
 
 def over_seeds(
@@ -78,8 +78,12 @@ def over_seeds(
 ) -> pd.DataFrame:
     """One row per group: the mean over seeds of each seed's mean over its instances.
 
-    frame  tidy: a row per instance, or a row per seed; NaN where there is no value
-    by     the column or columns that name a group; none, for one row over everything
+    Args:
+        frame: tidy, a row per instance or a row per seed; NaN where there is no value.
+        by: the column or columns that name a group; none, for one row over everything.
+        value: the column of values.
+        seed: the column of seeds.
+        reason: a column that says why a value is NaN.
 
     Every seed weighs alike, however many instances it has. Beside the columns of `by`:
 
@@ -87,8 +91,7 @@ def over_seeds(
     low, high       Student's 95% interval over seeds; NaN for a single seed
     seeds           how many; one without a single value is in seeds_excluded instead
     n, excluded     instances used, and those that are NaN, over all seeds
-    excluded: …     with `reason`, a column that says why a value is NaN: how many for each
-                    reason, which sum to excluded. Reasons beside a value are not looked at.
+    excluded: …     with `reason`, how many values are NaN for each reason, which sum to excluded
 
     >>> frame = pd.DataFrame({"λ": [0, 0, 0, 0], "seed": [1, 1, 2, 2], "value": [1, 3, 4, None]})
     >>> over_seeds(frame, by="λ")[["λ", "mean", "seeds", "n", "excluded"]]
@@ -100,22 +103,22 @@ def over_seeds(
     group = _places(means, names)
     rows = [asdict(describe(part)) for _, part in means["mean"].groupby(group)]
     spread = pd.DataFrame(rows, columns=["mean", "sd", "low", "high", "n", "excluded"])
-    found = _firsts(means, group, names)
+    result = _firsts(means, group, names)
     for name in ("mean", "sd", "low", "high"):
-        found[name] = spread[name].astype("float64")
-    found["seeds"] = spread["n"].astype("int64")
-    found["seeds_excluded"] = spread["excluded"].astype("int64")
+        result[name] = spread[name].astype("float64")
+    result["seeds"] = spread["n"].astype("int64")
+    result["seeds_excluded"] = spread["excluded"].astype("int64")
     for name in ("n", "excluded"):
-        found[name] = means[name].groupby(group).sum()
+        result[name] = means[name].groupby(group).sum()
     if reason is not None:
         missing = frame[value].isna().to_numpy()
-        given = frame.loc[missing, reason].astype("object")
-        told = given.where(given.notna(), UNSAID).astype(str).to_numpy()
+        stated = frame.loc[missing, reason].astype("object")
+        reasons = stated.where(stated.notna(), UNSAID).astype(str).to_numpy()
         # groups come first in the same order in the frame as in its means
         where = _places(frame, names)[missing]
-        for name in sorted(set(told)):
-            found[f"{EXCLUDED}{name}"] = np.bincount(where[told == name], minlength=len(found))
-    return found
+        for name in sorted(set(reasons)):
+            result[f"{EXCLUDED}{name}"] = np.bincount(where[reasons == name], minlength=len(result))
+    return result
 
 
 def _checked(

@@ -12,7 +12,7 @@ from verax.errors import VeraxError
 from verax.exams.bounds import cut
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import DOCUMENTS, SEEDS
-from verax.exams.judgement.numerals import NOTHING
+from verax.exams.judgement.phrasing import NOTHING
 from verax.exams.verdict import COLUMNS
 from verax.statistics.seeds import over_seeds
 

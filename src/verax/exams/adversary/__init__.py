@@ -8,7 +8,7 @@ from verax.exams.adversary.most_divergent import (
 )
 from verax.exams.adversary.search import (
     Best,
-    Found,
+    SearchedAttentions,
     SearchOptions,
     search,
     search_through,
@@ -17,8 +17,8 @@ from verax.exams.adversary.search import (
 __all__ = [
     "Adversary",
     "Best",
-    "Found",
     "SearchOptions",
+    "SearchedAttentions",
     "farthest_anywhere",
     "farthest_item",
     "most_divergent",

@@ -85,16 +85,16 @@ def start(keys: Tensor, width: int, seed: int, options: SearchOptions) -> Tensor
 
 
 def descend(
-    log_weights: Tensor, own: Tensor, mask: Tensor, penalty: Slope, options: SearchOptions
+    log_weights: Tensor, original: Tensor, mask: Tensor, penalty: Slope, options: SearchOptions
 ) -> Tensor:
     """(restarts, batch, items) log-weights → the weights they end at, float64.
 
-    own, mask  (batch, items)
+    original, mask  (batch, items)
     """
     restarts = options.restarts
     hidden = ~mask.T.contiguous()
     w = log_weights.transpose(1, 2).float().contiguous().masked_fill_(hidden, -torch.inf)
-    own = own.T.float().contiguous() + 1e-10  # as in their logarithms
+    original = original.T.float().contiguous() + 1e-10  # as in their logarithms
     weights, slope, room, product = (torch.empty_like(w) for _ in range(4))
     pairs = _Pairs(weights, room, product)
     adam = _Adam(w, options.lr)
@@ -105,7 +105,7 @@ def descend(
             w.sub_(w.amax(1, keepdim=True)).masked_fill_(hidden, _NOWHERE)
         torch.exp(w, out=weights)
         weights /= weights.sum(1, keepdim=True)
-        torch.add(weights, own, out=slope).log_()
+        torch.add(weights, original, out=slope).log_()
         slope.add_(w, alpha=-(1 + 2 * (restarts - 1) / restarts**2))
         pairs.add(slope)
         penalty.add(weights, slope, room)
@@ -179,38 +179,38 @@ class _Ring:
 class TwoClasses:
     """An affine head over two classes: σ of Σ α_i z_i, z_i the log-odds of item i.
 
-    z (batch, items); own (batch,), the log-odds without a change
+    z (batch, items); before (batch,), the log-odds without a change
     """
 
-    def __init__(self, z: Tensor, own: Tensor, options: SearchOptions) -> None:
+    def __init__(self, z: Tensor, before: Tensor, options: SearchOptions) -> None:
         self.z = z.T.float().contiguous()
-        self.own = own.sigmoid().float()
+        self.p_before = before.sigmoid().float()
         self.options = options
 
     def add(self, weights: Tensor, slope: Tensor, room: Tensor) -> None:
         p = torch.mul(weights, self.z, out=room).sum(1, keepdim=True).sigmoid_()
-        push = _push(p - self.own, self.options)
+        push = _push(p - self.p_before, self.options)
         slope.addcmul_(push.mul_(p).mul_(1 - p), self.z)
 
 
 class SeveralClasses:
     """An affine head over more classes.
 
-    says (batch, items, classes); own (batch, classes), the logits without a change
+    says (batch, items, classes); before (batch, classes), the logits without a change
     """
 
-    def __init__(self, says: Tensor, own: Tensor, options: SearchOptions) -> None:
+    def __init__(self, says: Tensor, before: Tensor, options: SearchOptions) -> None:
         self.says = says.permute(2, 1, 0).float().contiguous()
-        decided = decisions(own)
-        self.own = own.softmax(-1).gather(-1, decided.unsqueeze(-1)).T.float()
-        self.decided = functional.one_hot(decided, own.shape[-1]).T.float()
+        decided = decisions(before)
+        self.p_before = before.softmax(-1).gather(-1, decided.unsqueeze(-1)).T.float()
+        self.decided = functional.one_hot(decided, before.shape[-1]).T.float()
         self.options = options
 
     def add(self, weights: Tensor, slope: Tensor, room: Tensor) -> None:
         sums = [torch.mul(weights, says, out=room).sum(1) for says in self.says]
         shares = torch.stack(sums, dim=1).softmax(1)
         p = (shares * self.decided).sum(1, keepdim=True)
-        push = _push(p - self.own, self.options) * p * (self.decided - shares)
+        push = _push(p - self.p_before, self.options) * p * (self.decided - shares)
         for column, says in enumerate(self.says):
             slope.addcmul_(push[:, column : column + 1], says)
 
@@ -218,20 +218,22 @@ class SeveralClasses:
 class AnyHead:
     """Any head, by autograd; asked about `at_once` restarts at a time."""
 
-    def __init__(self, answer: Answer, own: Tensor, at_once: int, options: SearchOptions) -> None:
+    def __init__(
+        self, answer: Answer, before: Tensor, at_once: int, options: SearchOptions
+    ) -> None:
         self.answer, self.at_once, self.options = answer, at_once, options
-        self.decided = decisions(own)
-        self.own = self._share(own.unsqueeze(0))
+        self.decided = decisions(before)
+        self.p_before = self._share(before.unsqueeze(0))
 
     def add(self, weights: Tensor, slope: Tensor, room: Tensor) -> None:
         for k in range(0, len(weights), self.at_once):
             rows = slice(k, k + self.at_once)
-            given = weights[rows].transpose(1, 2).double().contiguous().requires_grad_()
+            leaf = weights[rows].transpose(1, 2).double().contiguous().requires_grad_()
             with torch.enable_grad():
-                p = self._share(self.answer(given))
-            push = _push(p.detach() - self.own, self.options)
-            (found,) = torch.autograd.grad(p, given, push)
-            slope[rows] += found.transpose(1, 2)
+                p = self._share(self.answer(leaf))
+            push = _push(p.detach() - self.p_before, self.options)
+            (gradient,) = torch.autograd.grad(p, leaf, push)
+            slope[rows] += gradient.transpose(1, 2)
 
     def _share(self, logits: Tensor) -> Tensor:
         """(…, batch, classes) → (…, batch), the probability of the class decided for."""

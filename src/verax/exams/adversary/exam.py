@@ -12,7 +12,7 @@ from torch import Tensor
 
 from verax.divergence import total_variation
 from verax.errors import VeraxError
-from verax.exams.adversary import comparing, judging, summary, values
+from verax.exams.adversary import judging, summary
 from verax.exams.adversary.measures import BEST, SEARCHED, TABLES, written
 from verax.exams.adversary.most_divergent import (
     MET,
@@ -21,7 +21,7 @@ from verax.exams.adversary.most_divergent import (
     farthest_item,
     most_divergent,
 )
-from verax.exams.adversary.search import Found, SearchOptions, search, search_through
+from verax.exams.adversary.search import SearchedAttentions, SearchOptions, search, search_through
 from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.reading import check_affine, check_finite, correct
@@ -53,13 +53,13 @@ class AdversaryOptions:
     def bounds(self) -> list[float]:
         """The epsilons as numbers, rising, each once."""
         parts = [part.strip() for part in self.epsilons.split(",") if part.strip()]
-        found = sorted({float(parse("epsilons", part, float)) for part in parts})
-        if not found or not 0 <= found[0] <= found[-1] <= 1:
+        epsilons = sorted({float(parse("epsilons", part, float)) for part in parts})
+        if not epsilons or not 0 <= epsilons[0] <= epsilons[-1] <= 1:
             raise VeraxError(
                 f"epsilons is {self.epsilons!r}: expected changes of a probability from 0 to 1, "
                 "with commas between them, as in 0.01,0.05,1"
             )
-        return found
+        return epsilons
 
 
 @register
@@ -96,58 +96,64 @@ class AdversaryExam(ItemExam):
     tidy_tables = ("adversary_instances", "adversary")
     charts = "verax.exams.adversary.charts"
     cost = Cost(14e-6)
+    limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "adversary_instances"
     decides_again = True
     summarise = staticmethod(summary.summarise)
-    document_values = staticmethod(values.values)
-    better = staticmethod(comparing.direction)
-    label = staticmethod(comparing.label)
-    counted_as = staticmethod(comparing.counted_as)
+    document_values = staticmethod(summary.document_values)
+    better = staticmethod(judging.direction)
+    label = staticmethod(judging.label)
+    counted_as = staticmethod(judging.counted_as)
     judge = staticmethod(judging.judge)
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
         check_finite(evidence.logits)
-        own = evidence.logits_under(evidence.weights.double())
+        logits = evidence.logits_under(evidence.weights.double())
         if evidence.is_affine:
-            check_affine(evidence.logits, own)
+            check_affine(evidence.logits, logits)
         searched = self._search(evidence) if self.options.search or not evidence.is_affine else None
         labels: list[dict[str, str | int]] = []
         rows: list[dict[str, Tensor]] = []
         for epsilon in self.options.bounds:
-            known = self._known(evidence, own, searched, epsilon)
-            for by, found in known.items():
+            by_method = self._known(evidence, logits, searched, epsilon)
+            for by, adversary in by_method.items():
                 labels.append({"epsilon": written(epsilon), "by": by})
-                rows.append(_measures(found, evidence.labels))
+                rows.append(_measures(adversary, evidence.labels))
         measures = {name: torch.stack([row[name] for row in rows]) for name in rows[0]}
-        everyone = torch.ones(len(evidence), dtype=torch.bool)
-        self.builder.add("adversary", evidence.ids, measures, everyone, labels)
-        self.builder.add(
-            "adversary_instances", evidence.ids, self._instances(evidence, own), everyone
-        )
+        self.builder.add("adversary", evidence.ids, measures, labels=labels)
+        self.builder.add("adversary_instances", evidence.ids, self._instances(evidence, logits))
 
-    def _search(self, evidence: ItemEvidence) -> Found:
+    def _search(self, evidence: ItemEvidence) -> SearchedAttentions:
         options = SearchOptions(restarts=self.options.restarts, steps=self.options.search_steps)
-        told: dict[str, Any] = {"keys": evidence.row_index, "seed": self.seed, "options": options}
+        settings: dict[str, Any] = {
+            "keys": evidence.row_index,
+            "seed": self.seed,
+            "options": options,
+        }
         if evidence.is_affine:
-            return search(evidence.weights, evidence.item_logits, evidence.mask, **told)
-        return search_through(evidence.weights, evidence.logits_under, evidence.mask, **told)
+            return search(evidence.weights, evidence.item_logits, evidence.mask, **settings)
+        return search_through(evidence.weights, evidence.logits_under, evidence.mask, **settings)
 
     def _known(
-        self, evidence: ItemEvidence, own: Tensor, searched: Found | None, epsilon: float
+        self,
+        evidence: ItemEvidence,
+        logits: Tensor,
+        searched: SearchedAttentions | None,
+        epsilon: float,
     ) -> dict[str, Adversary]:
-        """What is known of the most divergent attention, by how."""
+        """The most divergent attention by how it was come by: best, and search where asked for."""
         if evidence.is_affine:
             best = most_divergent(evidence.weights, evidence.item_logits, evidence.mask, epsilon)
         else:
             best = farthest_item(
-                evidence.weights, evidence.item_logits, own, evidence.mask, epsilon
+                evidence.weights, evidence.item_logits, logits, evidence.mask, epsilon
             )
         if searched is None:
             return {BEST: best}
         ended = searched.best(epsilon)
-        found = Adversary(
+        searched_one = Adversary(
             ended.weights,
             ended.jsd,
             ended.change,
@@ -157,11 +163,11 @@ class AdversaryExam(ItemExam):
             ended.logits,
         )
         # a certificate stands as it is: a search that were beyond it has to show
-        known = {BEST: best.or_farther(found, ~best.certified)}
-        return known | {SEARCHED: found} if self.options.search else known
+        by_method = {BEST: best.or_farther(searched_one, ~best.certified)}
+        return by_method | {SEARCHED: searched_one} if self.options.search else by_method
 
-    def _instances(self, evidence: ItemEvidence, own: Tensor) -> dict[str, Tensor]:
-        decided, shares = decisions(own), probabilities(own)
+    def _instances(self, evidence: ItemEvidence, logits: Tensor) -> dict[str, Tensor]:
+        decided, shares = decisions(logits), probabilities(logits)
         draws = self.options.permutation_test
         orders = permuted(evidence.weights, evidence.mask, evidence.row_index, self.seed, draws)
         moved = total_variation(probabilities(evidence.logits_under(orders)), shares)
@@ -179,16 +185,16 @@ class AdversaryExam(ItemExam):
 
     @classmethod
     def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
-        """A search costs about ten times what the exact answer does."""
+        """The cost of a token; a search costs about ten times what the exact answer does."""
         return replace(cls.cost, token=10 * cls.cost.token) if options["search"] else cls.cost
 
 
-def _measures(found: Adversary, labels: Tensor) -> dict[str, Tensor]:
+def _measures(adversary: Adversary, labels: Tensor) -> dict[str, Tensor]:
     return {
-        "jsd": found.jsd,
-        "change": found.change,
-        "kept": found.decision_kept,
-        "correct": correct(labels, decisions(found.logits)),
-        "certified": found.certified,
-        "upper_bound": found.upper_bound,
+        "jsd": adversary.jsd,
+        "change": adversary.change,
+        "kept": adversary.decision_kept,
+        "correct": correct(labels, decisions(adversary.logits)),
+        "certified": adversary.certified,
+        "upper_bound": adversary.upper_bound,
     }

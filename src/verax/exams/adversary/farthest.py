@@ -46,16 +46,16 @@ class Point:
 
     def weights(self, like: Tensor) -> Tensor:
         """(batch, items): `share` on the first item, the rest on the second."""
-        found = torch.zeros_like(like)
-        found.scatter_(1, self.second.unsqueeze(-1), 1 - self.share.unsqueeze(-1))
+        weights = torch.zeros_like(like)
+        weights.scatter_(1, self.second.unsqueeze(-1), 1 - self.share.unsqueeze(-1))
         # written last, so that of a vertex the share is what stays
-        return found.scatter_(1, self.first.unsqueeze(-1), self.share.unsqueeze(-1))
+        return weights.scatter_(1, self.first.unsqueeze(-1), self.share.unsqueeze(-1))
 
     def or_better(self, other: Point) -> Point:
         """The farther of the two in each row; itself in a tie."""
         take = other.value > self.value
         pairs = zip(self._all(), other._all(), strict=True)
-        return Point(*(torch.where(take, theirs, own) for own, theirs in pairs))
+        return Point(*(torch.where(take, theirs, ours) for ours, theirs in pairs))
 
     def _all(self) -> tuple[Tensor, ...]:
         return self.value, self.first, self.second, self.share
@@ -68,8 +68,8 @@ def entropic(values: Tensor) -> Tensor:
 
 def at_vertices(weights: Tensor, mask: Tensor) -> Tensor:
     """(batch, items): JSD from `weights` of all weight on one item; −∞ where masked."""
-    found = MOST + (entropic(weights) - entropic(1 + weights)) / 2
-    return found.masked_fill(~mask, -torch.inf)
+    divergence = MOST + (entropic(weights) - entropic(1 + weights)) / 2
+    return divergence.masked_fill(~mask, -torch.inf)
 
 
 def best_vertex(values: Tensor, allowed: Tensor) -> Point:
@@ -88,10 +88,10 @@ def farthest(
     max_pairs         how many edges may be held at once
     """
     inside = mask & (z >= low.unsqueeze(-1)) & (z <= high.unsqueeze(-1))
-    found = best_vertex(at_vertices(weights, mask), inside)
+    best = best_vertex(at_vertices(weights, mask), inside)
     for face in (low, high):
-        found = found.or_better(_best_cut(weights, z, mask, face, max_pairs))
-    return found
+        best = best.or_better(_best_cut(weights, z, mask, face, max_pairs))
+    return best
 
 
 def _best_cut(weights: Tensor, z: Tensor, mask: Tensor, face: Tensor, max_pairs: int) -> Point:
@@ -109,13 +109,13 @@ def _best_cut(weights: Tensor, z: Tensor, mask: Tensor, face: Tensor, max_pairs:
     start = 0
     while start < len(rows_of):
         left, right = (counts[side][rows_of[start:]].cummax(0).values for side in (0, 1))
-        held = left * right * torch.arange(1, len(left) + 1)
-        size = max(1, int(torch.searchsorted(held, max_pairs, right=True)))
+        edges = left * right * torch.arange(1, len(left) + 1)
+        size = max(1, int(torch.searchsorted(edges, max_pairs, right=True)))
         rows = rows_of[start : start + size].to(z.device)
         low = _Side.of(weights, z, below, rows, int(left[size - 1]))
         high = _Side.of(weights, z, above, rows, int(right[size - 1]))
-        found = _cut(low, high, face[rows], max_pairs)
-        value[rows], first[rows], second[rows], share[rows] = found._all()
+        best = _cut(low, high, face[rows], max_pairs)
+        value[rows], first[rows], second[rows], share[rows] = best._all()
         start += size
     return Point(value, first, second, share)
 
@@ -127,17 +127,17 @@ class _Side:
     place: Tensor
     z: Tensor
     weights: Tensor
-    there: Tensor
+    mask: Tensor
 
     @classmethod
     def of(cls, weights: Tensor, z: Tensor, chosen: Tensor, rows: Tensor, width: int) -> _Side:
-        own = chosen[rows]
-        place = own.int().argsort(dim=-1, descending=True, stable=True)[:, :width]
+        mask = chosen[rows]
+        place = mask.int().argsort(dim=-1, descending=True, stable=True)[:, :width]
         z, weights = z[rows].gather(-1, place), weights[rows].gather(-1, place)
-        return cls(place, z, weights, own.gather(-1, place))
+        return cls(place, z, weights, mask.gather(-1, place))
 
     def part(self, start: int, stop: int) -> _Side:
-        pieces = (self.place, self.z, self.weights, self.there)
+        pieces = (self.place, self.z, self.weights, self.mask)
         return _Side(*(piece[:, start:stop] for piece in pieces))
 
 
@@ -145,10 +145,10 @@ def _cut(low: _Side, high: _Side, face: Tensor, max_pairs: int) -> Point:
     """The farthest crossing of the edges between two sides; of one long row in several pieces."""
     rows, width = low.z.shape
     step = max(1, max_pairs // (rows * high.z.shape[1]))
-    found = _cut_part(low.part(0, step), high, face)
+    best = _cut_part(low.part(0, step), high, face)
     for start in range(step, width, step):
-        found = found.or_better(_cut_part(low.part(start, start + step), high, face))
-    return found
+        best = best.or_better(_cut_part(low.part(start, start + step), high, face))
+    return best
 
 
 def _cut_part(low: _Side, high: _Side, face: Tensor) -> Point:
@@ -160,15 +160,15 @@ def _cut_part(low: _Side, high: _Side, face: Tensor) -> Point:
     """
     cut = _Crossings(low, high, face)
     rows = torch.arange(len(face), device=face.device)
-    found = None
+    best = None
     if low.z.shape[1] * high.z.shape[1] > _SHORT:
         limit = cut.limits()
         ahead = cut.values_at(rows, limit.argmax(-1)) - _ROUNDING
         row, edge = (limit >= ahead.unsqueeze(-1)).nonzero().T
         if len(row) <= _FEW * limit.numel():
             value, first = _largest(cut.values_at(row, edge), row, len(face))
-            found = value, edge[first]
-    value, chosen = found or cut.values().max(-1)
+            best = value, edge[first]
+    value, chosen = best or cut.values().max(-1)
     place_low, place_high = cut.items_of(rows, chosen)
     return Point(value, place_low, place_high, cut.shares_at(rows, chosen)[0])
 
@@ -194,7 +194,7 @@ class _Crossings:
         """(rows, edges): what JSD does not exceed there; less where there is no edge."""
         up, down, apart = self._gaps()
         near, far = (
-            at_vertices(side.weights, side.there).clamp(min=_NOTHING)
+            at_vertices(side.weights, side.mask).clamp(min=_NOTHING)
             for side in (self.low, self.high)
         )
         limit = near.unsqueeze(-1) * up
@@ -210,8 +210,8 @@ class _Crossings:
         value += s * s.log()
         value -= t.add_(a).mul_(t.log())
         value -= s.add_(b).mul_(s.log())
-        value += entropic(a).masked_fill(~self.low.there.unsqueeze(-1), -torch.inf)
-        value += entropic(b).masked_fill(~self.high.there.unsqueeze(-2), -torch.inf)
+        value += entropic(a).masked_fill(~self.low.mask.unsqueeze(-1), -torch.inf)
+        value += entropic(b).masked_fill(~self.high.mask.unsqueeze(-2), -torch.inf)
         return value.div_(2).add_(MOST).flatten(1)
 
     def values_at(self, row: Tensor, edge: Tensor) -> Tensor:
@@ -219,10 +219,10 @@ class _Crossings:
         i, j = self._places(edge)
         t, s = self.shares_at(row, edge)
         a, b = self.low.weights[row, i], self.high.weights[row, j]
-        there = self.low.there[row, i] & self.high.there[row, j]
+        is_edge = self.low.mask[row, i] & self.high.mask[row, j]
         value = entropic(t) + entropic(s) + entropic(a) + entropic(b)
         value = value - entropic(t + a) - entropic(s + b)
-        return (MOST + value / 2).masked_fill(~there, -torch.inf)
+        return (MOST + value / 2).masked_fill(~is_edge, -torch.inf)
 
     def shares_at(self, row: Tensor, edge: Tensor) -> tuple[Tensor, Tensor]:
         """The weights of both items at some crossings."""
@@ -244,8 +244,8 @@ class _Crossings:
         """What stands on either side; padding as far off the face as this is from nothing."""
         f = self.face.unsqueeze(-1)
         off = 1 + f.abs()
-        low = torch.where(self.low.there, self.low.z, f - off)
-        return low, torch.where(self.high.there, self.high.z, f + off)
+        low = torch.where(self.low.mask, self.low.z, f - off)
+        return low, torch.where(self.high.mask, self.high.z, f + off)
 
     def _gaps(self) -> tuple[Tensor, Tensor, Tensor]:
         """How far the face is from both items, and one over how far these are apart."""

@@ -6,26 +6,44 @@ import math
 
 from verax.exams.adversary.measures import (
     ADVERSARY,
+    ALL,
     CONFIDENCE,
     DOCUMENT_COUNTS,
+    GROUPS,
     NAME,
     epsilon_row,
 )
+from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.phrases import listed, of_all, with_interval
+from verax.exams.judgement.phrasing import listed, of_all, with_interval
 from verax.exams.judgement.row import OPEN, Judged, lean
-from verax.exams.measures import VALUE, measure_id
-from verax.exams.single_token.measures import ALL, SINGLE_TOKEN
+from verax.exams.measures import (
+    JSD,
+    PERCENT_RANGE,
+    UNIT_INTERVAL,
+    VALUE,
+    Classes,
+    MeasurePlace,
+)
+from verax.exams.single_token.measures import ALL as ALL_DECISIONS
+from verax.exams.single_token.measures import SINGLE_TOKEN
 from verax.exams.titles import row_title
 
 CLOSE = tuple(epsilon_row(epsilon) for epsilon in (0.05, 0.01, 0.1))
 """Changes of the output that leave it as it was, the first that was asked for."""
+LIMIT_RANGES = {
+    "for_above": JSD,
+    "against_below": JSD,
+    "decisions_kept_above": PERCENT_RANGE,
+    "sure_above_chance_plus": UNIT_INTERVAL,
+}
+"""Limit → the least and the most it can be."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Whether keeping the prediction holds another attention back."""
+    """Judge by what keeping the prediction costs another attention."""
     for row in CLOSE:
         jsd = model.number(ADVERSARY.id, row, "jsd")
         cost = model.number(ADVERSARY.id, row, "constraint_cost")
@@ -52,7 +70,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(ADVERSARY.id, row, "constraint_cost"),
+            ADVERSARY.id_of(row, "constraint_cost"),
             verdict,
             cost,
             f"nats by which keeping the decision's probability within {within} holds another "
@@ -71,5 +89,32 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
 
 def _confidence(model: ModelSummary) -> Number | None:
     """How sure the model is of its decisions, by this exam or else by single_token."""
-    own = model.number(DOCUMENT_COUNTS.id, CONFIDENCE.id, VALUE)
-    return own if own is not None else model.number(SINGLE_TOKEN.id, ALL, "confidence")
+    confidence = model.number(DOCUMENT_COUNTS.id, CONFIDENCE.id, VALUE)
+    if confidence is None:
+        return model.number(SINGLE_TOKEN.id, ALL_DECISIONS, "confidence")
+    return confidence
+
+
+PEAKED = "of how peaked attention is, by arithmetic: see held back"
+
+
+def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
+    """Which way a number is better: a divergence says how peaked attention is, so neither way."""
+    if place.table is ADVERSARY and place.column == "jsd":
+        return no_direction(PEAKED)
+    return place.measure.better, ""
+
+
+def counted_as(place: MeasurePlace) -> str:
+    """One id for all ε: they ask one question, and count once."""
+    row = ALL if place.table is ADVERSARY else place.row
+    return place.table.id_of(row, place.column)
+
+
+def label(place: MeasurePlace, classes: Classes = ()) -> str:
+    """A few words for a number: its ε and what is measured."""
+    row = place.table.title_of_row(place.row, classes)
+    column = place.table.title_of_column(place.column)
+    if not column or (place.table is GROUPS and place.row == ALL):
+        return column or row
+    return f"{row}: {column}"

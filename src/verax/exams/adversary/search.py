@@ -16,7 +16,6 @@ from torch import Tensor
 
 from verax.divergence import jensen_shannon
 from verax.errors import VeraxError
-from verax.exams.adversary.asked import item_says, own_weights
 from verax.exams.adversary.descent import (
     Answer,
     AnyHead,
@@ -27,12 +26,12 @@ from verax.exams.adversary.descent import (
     descend,
     start,
 )
-from verax.exams.adversary.most_divergent import change_of
+from verax.exams.adversary.most_divergent import change_of, checked_logits, checked_weights
 from verax.exams.adversary.several import log_odds
 from verax.models.head import decisions, two_columns
 from verax.options import check
 
-__all__ = ["Answer", "Best", "Found", "SearchOptions", "search", "search_through"]
+__all__ = ["Answer", "Best", "SearchOptions", "SearchedAttentions", "search", "search_through"]
 
 MAX_ITEMS = 2**17
 """Numbers of a kind that a thread holds at once: eight kinds stay in a cache, and documents of like
@@ -42,7 +41,7 @@ _THEIRS = SearchOptions()
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """Of all that a search ended with, one attention a document; float64.
+    """The best attention of each document that a search ended with; float64.
 
     weights  (batch, items)    jsd, change  (batch,)
     logits   (batch, classes)  restart      (batch,) long, −1 where it is the document's own
@@ -56,8 +55,8 @@ class Best:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """Everything a search ended with; float64.
+class SearchedAttentions:
+    """All attentions that a search ended with; float64.
 
     weights      (restarts, batch, items)    on the simplex, zero where masked
     jsd          (restarts, batch)           from the document's own weights, in nats
@@ -75,15 +74,15 @@ class Found:
     own_logits: Tensor
 
     def best(self, epsilon: float) -> Best:
-        """The farthest with change ≤ ε, which a document's own attention always is."""
+        """The farthest attention of each document with |Δp| ≤ ε; its own where none is."""
         epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
         jsd, restart = self.jsd.masked_fill(~(self.change <= epsilon), 0.0).max(0)
-        own = jsd <= 0
+        unmoved = jsd <= 0
 
         def chosen(values: Tensor, otherwise: Tensor) -> Tensor:
             index = restart.view(1, -1, *(1,) * (values.dim() - 2))
             picked = torch.take_along_dim(values, index, 0).squeeze(0)
-            return torch.where(own.view(-1, *(1,) * (picked.dim() - 1)), otherwise, picked)
+            return torch.where(unmoved.view(-1, *(1,) * (picked.dim() - 1)), otherwise, picked)
 
         nothing = torch.zeros_like(jsd)
         return Best(
@@ -91,7 +90,7 @@ class Found:
             chosen(self.jsd, nothing),
             chosen(self.change, nothing),
             chosen(self.logits, self.own_logits),
-            restart.masked_fill(own, -1),
+            restart.masked_fill(unmoved, -1),
         )
 
 
@@ -103,49 +102,53 @@ def search(
     seed: int = 0,
     options: SearchOptions = _THEIRS,
     max_items: int | None = None,
-) -> Found:
-    """Search with an affine head, through what each item says.
+) -> SearchedAttentions:
+    """The attentions that Jain & Wallace's search ends with, under an affine head.
 
-    weights      (batch, items)           α; may be sparse
-    item_logits  (batch, items, classes)  ℓ_i; one column is one sigmoid logit
-    mask         (batch, items) bool
-    keys         (batch,) long            with the seed, all that a document's start hangs on, such
-                                          as `trace.batch.row_index`; their places, if left out
-    max_items    restarts × batch × items that a thread, or the accelerator, holds at once; a longer
-                 document is held by itself
+    Args:
+        weights: (batch, items) α; may be sparse.
+        item_logits: (batch, items, classes) ℓ_i; one column is one sigmoid logit.
+        mask: (batch, items) bool.
+        keys: (batch,) long; a document's start depends on its key and the seed alone. Give
+            `trace.batch.row_index`; the documents' positions, unless given.
+        seed: of the starts.
+        options: restarts, steps and the authors' other constants.
+        max_items: restarts × batch × items that a thread, or the accelerator, holds at once; a
+            longer document is held by itself.
 
-    >>> own, says = torch.tensor([[0.98, 0.01, 0.01]]), torch.tensor([[[2.0], [2.0], [-1.0]]])
-    >>> found = search(own, says, own > 0).best(epsilon=0.05)
-    >>> found.weights.round(decimals=1).tolist(), round(found.jsd.item(), 1)
+    >>> weights = torch.tensor([[0.98, 0.01, 0.01]])
+    >>> item_logits = torch.tensor([[[2.0], [2.0], [-1.0]]])
+    >>> best = search(weights, item_logits, weights > 0).best(epsilon=0.05)
+    >>> best.weights.round(decimals=1).tolist(), round(best.jsd.item(), 1)
     ([[0.0, 1.0, 0.0]], 0.7)
     """
-    own, says = own_weights(weights, mask), item_says(item_logits, mask)
+    original, says = checked_weights(weights, mask), checked_logits(item_logits, mask)
     keys = _keys(mask, keys, options)
     if max_items is None:
-        max_items = MAX_ITEMS if own.device.type == "cpu" else 2**24
+        max_items = MAX_ITEMS if original.device.type == "cpu" else 2**24
     (batch, width, classes), restarts = says.shape, options.restarts
-    found = Found(
-        weights=own.new_zeros(restarts, batch, width),
-        jsd=own.new_zeros(restarts, batch),
-        change=own.new_zeros(restarts, batch),
-        logits=own.new_zeros(restarts, batch, classes),
-        own_weights=own,
-        own_logits=torch.einsum("bi,bic->bc", own, says),
+    attentions = SearchedAttentions(
+        weights=original.new_zeros(restarts, batch, width),
+        jsd=original.new_zeros(restarts, batch),
+        change=original.new_zeros(restarts, batch),
+        logits=original.new_zeros(restarts, batch, classes),
+        own_weights=original,
+        own_logits=torch.einsum("bi,bic->bc", original, says),
     )
 
     @torch.no_grad()
     def look(rows: Tensor, stop: int) -> None:
-        part, spoken = (own[rows, :stop], mask[rows, :stop]), says[rows, :stop]
-        head = _affine(spoken, found.own_logits[rows], options)
+        part, spoken = (original[rows, :stop], mask[rows, :stop]), says[rows, :stop]
+        head = _affine(spoken, attentions.own_logits[rows], options)
         ended = descend(start(keys[rows], stop, seed, options), *part, head, options)
         logits = torch.einsum("kbi,bic->kbc", ended, spoken)
-        found.weights[:, rows, :stop] = ended
-        found.jsd[:, rows] = jensen_shannon(ended, part[0])
-        found.change[:, rows] = _change(logits, found.own_logits[rows])
-        found.logits[:, rows] = logits
+        attentions.weights[:, rows, :stop] = ended
+        attentions.jsd[:, rows] = jensen_shannon(ended, part[0])
+        attentions.change[:, rows] = _change(logits, attentions.own_logits[rows])
+        attentions.logits[:, rows] = logits
 
-    _each(look, _chunks(mask, max_items // restarts), own.device)
-    return found
+    _each(look, _chunks(mask, max_items // restarts), original.device)
+    return attentions
 
 
 @torch.no_grad()
@@ -157,40 +160,44 @@ def search_through(
     seed: int = 0,
     options: SearchOptions = _THEIRS,
     max_items: int = 2**20,
-) -> Found:
-    """Search with any head that can be differentiated.
+) -> SearchedAttentions:
+    """The attentions that the search ends with, under any head that can be differentiated.
 
-    answer     (restarts, batch, items) weights, float64 → (restarts, batch, classes) logits; any
-               number of restarts, but always the whole batch
-    max_items  restarts × batch × items it is asked about at once; no less than one restart
-    The rest as in `search`, whose results these are where the head is affine.
+    Args:
+        answer: (restarts, batch, items) weights, float64 → (restarts, batch, classes) logits; for
+            any number of restarts, and always the whole batch.
+        max_items: restarts × batch × items of one call of `answer`; at least one restart.
+
+    The other arguments are those of `search`, and so are the results where the head is affine.
     """
-    own = own_weights(weights, mask)
+    original = checked_weights(weights, mask)
     keys = _keys(mask, keys, options)
-    own_logits = answer(own.unsqueeze(0)).squeeze(0).double()
-    if own_logits.dim() != 2 or len(own_logits) != len(own):
+    own_logits = answer(original.unsqueeze(0)).squeeze(0).double()
+    if own_logits.dim() != 2 or len(own_logits) != len(original):
         raise VeraxError(
-            f"the answer to weights of shape {(1, *own.shape)} has shape "
-            f"{(1, *own_logits.shape)}: expected (1, {len(own)}, classes)"
+            f"the answer to weights of shape {(1, *original.shape)} has shape "
+            f"{(1, *own_logits.shape)}: expected (1, {len(original)}, classes)"
         )
-    at_once = max(1, max_items // max(1, own.numel()))
+    at_once = max(1, max_items // max(1, original.numel()))
     head = AnyHead(answer, own_logits, at_once, options)
-    ended = descend(start(keys, own.shape[1], seed, options), own, mask, head, options)
-    logits = torch.cat([answer(given) for given in ended.split(at_once)]).double()
+    ended = descend(start(keys, original.shape[1], seed, options), original, mask, head, options)
+    logits = torch.cat([answer(some) for some in ended.split(at_once)]).double()
     change = _change(logits, own_logits)
-    return Found(ended, jensen_shannon(ended, own), change, logits, own, own_logits)
+    return SearchedAttentions(
+        ended, jensen_shannon(ended, original), change, logits, original, own_logits
+    )
 
 
 def _affine(says: Tensor, own_logits: Tensor, options: SearchOptions) -> Slope:
     if says.shape[-1] > 2:
         return SeveralClasses(says, own_logits, options)
-    z, own = (two_columns(logits) for logits in (says, own_logits))
-    return TwoClasses(z[..., 1] - z[..., 0], own[..., 1] - own[..., 0], options)
+    z, before = (two_columns(logits) for logits in (says, own_logits))
+    return TwoClasses(z[..., 1] - z[..., 0], before[..., 1] - before[..., 0], options)
 
 
-def _change(logits: Tensor, own: Tensor) -> Tensor:
+def _change(logits: Tensor, before: Tensor) -> Tensor:
     """(restarts, batch, classes) and (batch, classes) → |Δp| of the class decided for."""
-    decided, odds = decisions(own), two_columns(own)
+    decided, odds = decisions(before), two_columns(before)
     after = log_odds(two_columns(logits), decided.expand(logits.shape[:-1]))
     return change_of(after, log_odds(odds, decided))
 
@@ -202,8 +209,8 @@ def _chunks(mask: Tensor, max_items: int) -> Iterator[tuple[Tensor, int]]:
     reach = reach.cpu()
     begin = 0
     while begin < len(order):
-        held = reach[begin:] * torch.arange(1, len(order) - begin + 1)
-        size = max(1, int(torch.searchsorted(held, max_items, right=True)))
+        items = reach[begin:] * torch.arange(1, len(order) - begin + 1)
+        size = max(1, int(torch.searchsorted(items, max_items, right=True)))
         yield order[begin : begin + size], int(reach[begin + size - 1])
         begin += size
 

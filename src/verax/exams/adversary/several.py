@@ -57,23 +57,23 @@ def farthest_of_several(
     odds = log_odds(says, decided.unsqueeze(-1).expand(mask.shape))
     values = at_vertices(weights, mask)
     inside = mask & (odds >= low.unsqueeze(-1)) & (odds <= high.unsqueeze(-1))
-    found, bound = best_vertex(values, inside), best_vertex(values, mask).value
-    rows = (found.value < bound - _TINY).nonzero().squeeze(-1)
+    best, bound = best_vertex(values, inside), best_vertex(values, mask).value
+    rows = (best.value < bound - _TINY).nonzero().squeeze(-1)
     if not len(rows):
-        return found, bound
+        return best, bound
     picked = (weights, says, mask, decided, low, high, odds, values)
-    weights, says, mask, decided, low, high, odds, values = (given[rows] for given in picked)
-    own = Point(*(given[rows] for given in found._all()))
+    weights, says, mask, decided, low, high, odds, values = (column[rows] for column in picked)
+    improved = Point(*(column[rows] for column in best._all()))
     for face in (low, high):
         for block in _starts(odds, mask, face, max_pairs // (mask.shape[1] * says.shape[-1])):
-            ends = _meetings(weights, says, mask, decided, face, values, own, *block)
-            own = own.or_better(ends)
+            ends = _meetings(weights, says, mask, decided, face, values, improved, *block)
+            improved = improved.or_better(ends)
     bound[rows] = torch.minimum(
         bound[rows], _from_above(weights, says, mask, decided, low, high, odds, max_pairs)
     )
-    pairs = zip(found._all(), own._all(), strict=True)
-    found = Point(*(given.index_copy(0, rows, better) for given, better in pairs))
-    return found, torch.maximum(bound, found.value)
+    pairs = zip(best._all(), improved._all(), strict=True)
+    best = Point(*(column.index_copy(0, rows, better) for column, better in pairs))
+    return best, torch.maximum(bound, best.value)
 
 
 def _starts(odds: Tensor, mask: Tensor, face: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -97,9 +97,9 @@ def _meetings(
 ) -> Point:
     """Of the edges out of some items, where the log-odds first meet the face: the farthest."""
     worth = torch.maximum(values[row], values[row, start].unsqueeze(-1))
-    asked = mask[row] & (worth > best.value[row].unsqueeze(-1) + _TINY)
-    asked[torch.arange(len(row), device=row.device), start] = False
-    which, end = asked.nonzero().T
+    edges = mask[row] & (worth > best.value[row].unsqueeze(-1) + _TINY)
+    edges[torch.arange(len(row), device=row.device), start] = False
+    which, end = edges.nonzero().T
     row, start = row[which], start[which]
     origin = says[row, start]
     way, target, y = says[row, end] - origin, face[row], decided[row]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from verax.divergence import MOST
 from verax.exams.adversary.measures import (
     ADVERSARY,
+    ALL,
     BEST,
     CONFIDENCE,
     DOCUMENT_COUNTS,
@@ -24,16 +25,10 @@ from verax.exams.adversary.measures import (
     epsilon_row,
     group_row,
 )
-from verax.exams.cells import (
-    Cell,
-    count_cell,
-    document_cells,
-    number_cell,
-    percent_cell,
-    points_cell,
-)
+from verax.exams.cells import Cell, count_cell, document_cells, row_cells, sd
 from verax.exams.measures import VALUE
 from verax.exams.tables import wide
+from verax.exams.values import Tables, column, part
 from verax.exams.verdict import summary_frame
 from verax.statistics import Interval, mean, mean_share, quantile, share, within_one
 
@@ -48,15 +43,15 @@ BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A row per ε, of the search too, and the closest ε by decided class and largest weight."""
     instances = wide(tables["adversary_instances"])
-    found = wide(tables["adversary"], "epsilon", "by")
+    measures = wide(tables["adversary"], "epsilon", "by")
     rows = [*document_cells(DOCUMENT_COUNTS.id, instances, (CONFIDENCE,))]
     one = instances["items"] == 1
     rows.append(count_cell(DOCUMENT_COUNTS.id, "one_item", VALUE, int(one.sum()), len(instances)))
     instances = instances[~one]
-    found = found[found.index.get_level_values("id").isin(instances.index)]
+    measures = measures[measures.index.get_level_values("id").isin(instances.index)]
     by = {
         (float(str(epsilon)), str(how)): part.droplevel(["epsilon", "by"])
-        for (epsilon, how), part in found.groupby(["epsilon", "by"], observed=True)
+        for (epsilon, how), part in measures.groupby(["epsilon", "by"], observed=True)
     }
     for epsilon in sorted({epsilon for epsilon, _ in by}):
         rows += [*_best_cells(epsilon_row(epsilon), by[epsilon, BEST], instances)]
@@ -68,37 +63,40 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _best_cells(row: str, part: pd.DataFrame, instances: pd.DataFrame) -> Iterator[Cell]:
-    n, table = len(part), ADVERSARY.id
-    jsd = part["jsd"].to_numpy()
-    yield number_cell(table, row, "jsd", _divergence(jsd), n)
-    yield number_cell(table, row, "sd", (_sd(jsd), np.nan, np.nan), n)
-    yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
-    yield percent_cell(table, row, "far", mean_share(_far(jsd)), n)
-    held = instances["farthest"].to_numpy() - jsd
-    held = np.where(held > ROUNDING, held, 0.0)
-    yield number_cell(table, row, "constraint_cost", _divergence(held), n)
-    yield number_cell(table, row, "change", within_one(mean(part["change"].to_numpy())), n)
-    yield percent_cell(table, row, "decisions_kept", mean_share(part["kept"].to_numpy()), n)
-    right = part["correct"].to_numpy()
+    values = {name: part[name].to_numpy() for name in part.columns}
+    jsd, right = values["jsd"], values["correct"]
+    cost = instances["farthest"].to_numpy() - jsd
+    numbers: dict[str, Interval | float] = {
+        "jsd": _divergence(jsd),
+        "sd": sd(jsd),
+        "median": quantile(jsd, 0.5),
+        "far": mean_share(_far(jsd)),
+        "constraint_cost": _divergence(np.where(cost > ROUNDING, cost, 0.0)),
+        "change": within_one(mean(values["change"])),
+        "decisions_kept": mean_share(values["kept"]),
+    }
     if not np.isnan(right).any():
-        yield percent_cell(table, row, "accuracy", mean_share(right), n)
-        own = instances["correct"].to_numpy()
-        yield points_cell(table, row, "delta_accuracy", (share(right) - share(own)).interval, n)
-    yield percent_cell(table, row, "certified", mean_share(part["certified"].to_numpy()), n)
-    yield number_cell(table, row, "upper_bound", _divergence(part["upper_bound"].to_numpy()), n)
+        before = share(instances["correct"].to_numpy())
+        numbers["accuracy"] = mean_share(right)
+        numbers["delta_accuracy"] = (share(right) - before).interval
+    numbers["certified"] = mean_share(values["certified"])
+    numbers["upper_bound"] = _divergence(values["upper_bound"])
+    return row_cells(ADVERSARY, row, len(part), numbers)
 
 
 def _search_cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
-    n, table = len(part), SEARCH.id
-    jsd, bound = part["jsd"].to_numpy(), part["upper_bound"].to_numpy()
-    yield number_cell(table, row, "jsd", _divergence(jsd), n)
-    yield number_cell(table, row, "median", quantile(jsd, 0.5), n)
-    yield percent_cell(table, row, "far", mean_share(_far(jsd)), n)
-    gap = bound - jsd
-    yield number_cell(table, row, "gap", mean(gap), n)
-    yield number_cell(table, row, "smallest_gap", (float(gap.min()), np.nan, np.nan), n)
-    yield number_cell(table, row, "largest_gap", (float(gap.max()), np.nan, np.nan), n)
-    yield percent_cell(table, row, "nothing_found", mean_share((jsd == 0).astype(float)), n)
+    jsd = part["jsd"].to_numpy()
+    gap = part["upper_bound"].to_numpy() - jsd
+    numbers: dict[str, Interval | float] = {
+        "jsd": _divergence(jsd),
+        "median": quantile(jsd, 0.5),
+        "far": mean_share(_far(jsd)),
+        "gap": mean(gap),
+        "smallest_gap": float(gap.min()),
+        "largest_gap": float(gap.max()),
+        "nothing_found": mean_share((jsd == 0).astype(float)),
+    }
+    return row_cells(SEARCH, row, len(part), numbers)
 
 
 def _group_cells(instances: pd.DataFrame, close: Mapping[float, pd.DataFrame]) -> Iterator[Cell]:
@@ -125,16 +123,17 @@ def _one_group(
     close: Mapping[float, pd.DataFrame],
     chosen: NDArray[np.bool_],
 ) -> Iterator[Cell]:
-    n, table = len(instances), GROUPS.id
-    yield count_cell(table, row, "documents", n, len(chosen))
-    for epsilon, part in close.items():
-        jsd = part["jsd"].to_numpy()[chosen]
-        yield number_cell(table, row, at_epsilon("jsd", epsilon), _divergence(jsd), n)
-        yield percent_cell(table, row, at_epsilon("far", epsilon), mean_share(_far(jsd)), n)
+    n = len(instances)
+    yield count_cell(GROUPS.id, row, "documents", n, len(chosen))
+    numbers = {}
+    for epsilon, frame in close.items():
+        jsd = frame["jsd"].to_numpy()[chosen]
+        numbers[at_epsilon("jsd", epsilon)] = _divergence(jsd)
+        numbers[at_epsilon("far", epsilon)] = mean_share(_far(jsd))
     moved = instances["permuted"].to_numpy()
-    yield number_cell(table, row, "permuted_change", within_one(mean(moved)), n)
-    unmoved = (moved < UNMOVED).astype(np.float64)
-    yield percent_cell(table, row, "permuted_unmoved", mean_share(unmoved), n)
+    numbers["permuted_change"] = within_one(mean(moved))
+    numbers["permuted_unmoved"] = mean_share((moved < UNMOVED).astype(np.float64))
+    yield from row_cells(GROUPS, row, n, numbers)
 
 
 def _divergence(values: NDArray[np.float64]) -> Interval:
@@ -147,5 +146,24 @@ def _far(jsd: NDArray[np.float64]) -> NDArray[np.float64]:
     return (jsd > FAR).astype(np.float64)
 
 
-def _sd(values: NDArray[np.float64]) -> float:
-    return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
+    """Divergence and what keeping the output costs of it, for every ε; change under permutation.
+
+    A document of one item has no other attention, and says nothing of a model.
+    """
+    instances = tables["adversary_instances"]
+    several = column(instances, "items") > 1
+    one = np.full(len(several), "one item", dtype=object)
+    best = tables["adversary"][tables["adversary"]["by"] == "best"]
+    farthest, by_id = column(instances, "farthest"), {}
+    for written, rows in best.groupby("epsilon", sort=False, observed=True):
+        epsilon = float(str(written))
+        if epsilon < 1:  # beyond that it is the least weight's, whatever is said
+            row = epsilon_row(epsilon)
+            jsd = column(rows, "jsd")
+            by_id[ADVERSARY.id_of(row, "jsd")] = jsd
+            by_id[ADVERSARY.id_of(row, "constraint_cost")] = farthest - jsd
+    by_id[GROUPS.id_of(ALL, "permuted_change")] = column(instances, "permuted")
+    for id, series in by_id.items():
+        kept = series.where(several.reindex(series.index))
+        yield part(pd.Series(series.index), id, kept, one)

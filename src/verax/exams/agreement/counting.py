@@ -38,9 +38,9 @@ class PairCounts(NamedTuple):
     balance: Ints
 
 
-def keys_of(values: Floats, there: Bools) -> Ints:
+def keys_of(values: Floats, mask: Bools) -> Ints:
     """Integers in the order of float64: its bits, all but the sign's turned over where negative."""
-    kept = np.where(there, values, np.nan)
+    kept = np.where(mask, values, np.nan)
     kept += 0.0  # −0 becomes 0
     bits = kept.view(np.int64)
     turned = bits >> 63
@@ -49,12 +49,12 @@ def keys_of(values: Floats, there: Bools) -> Ints:
     return bits
 
 
-def count_pairs(a: Ints, b: Ints, there: Bools, triples: bool = False) -> PairCounts:
+def count_pairs(a: Ints, b: Ints, mask: Bools, triples: bool = False) -> PairCounts:
     """The counts that Kendall's τ-b is made of, and with `triples` its variance, too.
 
-    a, b   (rows, positions) keys, as `keys_of` makes them with the same mask, `there`
+    a, b   (rows, positions) keys, as `keys_of` makes them with the same mask
     """
-    count = np.count_nonzero(there, axis=-1)
+    count = np.count_nonzero(mask, axis=-1)
     masked = a.shape[1] - count
     pairs, masked_pairs = pairs_of(count), pairs_of(masked)
     triples_a = triples_b = np.zeros_like(pairs)
@@ -112,11 +112,11 @@ def runs_of(ordered: Ints) -> tuple[Ints, Ints]:
 
 def _with_last(compare: np.ufunc, ordered: Ints) -> Bools:
     """Each key compared with the one before it in its row, False for the first."""
-    found = np.empty(ordered.shape, dtype=bool)
+    result = np.empty(ordered.shape, dtype=bool)
     flat = ordered.reshape(-1)  # across the ends of rows: one long loop, not many short ones
-    compare(flat[1:], flat[:-1], out=found.reshape(-1)[1:])
-    found[:, 0] = False
-    return found
+    compare(flat[1:], flat[:-1], out=result.reshape(-1)[1:])
+    result[:, 0] = False
+    return result
 
 
 def pairs_of(count: Ints) -> Ints:
@@ -149,7 +149,7 @@ def _inversions(ranks: Ints) -> Ints:
     highest = 2 * (ranks.size - 1)
     blocks = np.full((rows, block << levels), highest, np.uint16 if highest < 2**16 else np.int64)
     np.multiply(ranks, 2, out=blocks[:, :width], casting="unsafe")
-    found = _compared(blocks.reshape(-1, block)).reshape(rows, -1).sum(-1)
+    inversions = _compared(blocks.reshape(-1, block)).reshape(rows, -1).sum(-1)
     while block < blocks.shape[1]:
         blocks.reshape(-1, 2, block)[:, 1] |= 1
         merged = blocks.reshape(rows, -1, 2 * block)
@@ -157,20 +157,20 @@ def _inversions(ranks: Ints) -> Ints:
         right = merged & 1
         # before the i-th of the right half stand i of its own and all of the left not above it
         before = right.sum(1, dtype=float) @ np.arange(2.0 * block)
-        found += right.shape[1] * (block * block + pairs_of(block)) - before.astype(np.int64)
+        inversions += right.shape[1] * (block * block + pairs_of(block)) - before.astype(np.int64)
         merged -= right
         block *= 2
-    return found
+    return inversions
 
 
 def _compared(ranks: Ints) -> Ints:
     """Inversions of rows of up to 256, over all rows at once for each distance between two."""
     width = ranks.shape[1]
     columns = np.ascontiguousarray(ranks.T)
-    found = np.zeros(columns.shape, dtype=np.uint8)
+    inversions = np.zeros(columns.shape, dtype=np.uint8)
     higher = np.empty(columns.shape, dtype=bool)
     for apart in range(1, width):
         firsts = width - apart
         np.greater(columns[:firsts], columns[apart:], out=higher[:firsts])
-        found[:firsts] += higher[:firsts].view(np.uint8)
-    return found.sum(0, dtype=np.int64)
+        inversions[:firsts] += higher[:firsts].view(np.uint8)
+    return inversions.sum(0, dtype=np.int64)

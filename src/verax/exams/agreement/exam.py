@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
-from verax.exams.agreement import comparing, judging, summary, values
+from verax.exams.agreement import judging, summary
 from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
 from verax.exams.exam import Cost, Exam
-from verax.exams.own_importances import ask
-from verax.exams.reading import correct, labels_of
+from verax.exams.reading import ask, support_measures
 from verax.exams.registry import register
-from verax.importance import Importance, names_of, score
+from verax.importance import names_of, score
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import decisions
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -69,26 +66,21 @@ class AgreementExam(Exam):
     tidy_tables = ("agreement_instances", "agreement")
     charts = "verax.exams.agreement.charts"
     cost = Cost(5e-6, 35e-6, 0.6e-6)
+    limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "agreement_instances"
     summarise = staticmethod(summary.summarise)
-    document_values = staticmethod(values.values)
-    better = staticmethod(comparing.direction)
-    is_compared = staticmethod(comparing.is_compared)
-    label = staticmethod(comparing.label)
+    document_values = staticmethod(summary.document_values)
+    better = staticmethod(judging.direction)
+    is_compared = staticmethod(judging.is_compared)
+    label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
 
-    def __init__(
-        self,
-        options: AgreementOptions,
-        seed: int,
-        importances: Mapping[str, Importance],
-        max_tokens: int = MAX_TOKENS,
-    ) -> None:
-        super().__init__(options, seed, importances, max_tokens)
-        self.names = {on: names_of(getattr(options, on), on) for on in ("inputs", "items")}
-        for on in self.names:
-            self.names[on] = [name for name in self.names[on] if name != ATTENTION]
+    def setup(self) -> None:
+        self.names = {
+            on: [name for name in names_of(getattr(self.options, on), on) if name != ATTENTION]
+            for on in ("inputs", "items")
+        }
         if not any(self.names.values()) and not self.importances:
             raise VeraxError("nothing to compare attention with: name importances of inputs, items")
         self._levels: dict[str, str] = {}
@@ -96,19 +88,19 @@ class AgreementExam(Exam):
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Examine one batch."""
-        scores = self._scores(model, trace)
         mask = trace.mask
         support = mask & (trace.weights > 0)
         labels, firsts, seconds, masks = [], [], [], []
-        for on, found in scores.items():
-            for first, second in pairs(found):
+        for on, scored in self._scores(model, trace).items():
+            importances = {ATTENTION: trace.weights.double(), **scored}
+            for first, second in pairs(scored):
                 over = {"all": mask}
                 if first == ATTENTION:
                     over["support"] = support
                 for part, where in over.items():
                     labels.append({"on": on, "first": first, "second": second, "over": part})
-                    firsts.append(trace.weights.double() if first == ATTENTION else found[first])
-                    seconds.append(found[second])
+                    firsts.append(importances[first])
+                    seconds.append(importances[second])
                     masks.append(where)
         shape = (len(labels), len(trace))
         a, b, where = torch.cat(firsts), torch.cat(seconds), torch.cat(masks)
@@ -122,46 +114,38 @@ class AgreementExam(Exam):
             overlap = top_k_overlap(a, b, self.options.top_k, where)
             measures["overlap"] = overlap.masked_fill(few, torch.nan)
         measures = {name: values.view(shape) for name, values in measures.items()}
-        everyone = torch.ones(len(trace), dtype=torch.bool)
-        self.builder.add("agreement", trace.ids, measures, everyone, labels)
-        measures = {
-            "words": trace.batch.words.sum(-1),
-            "items": mask.sum(-1),
-            "support": support.sum(-1),
-            "support_share": support.sum(-1).double() / mask.sum(-1),
-            "correct": correct(labels_of(trace), decisions(trace.logits)),
-        }
-        self.builder.add("agreement_instances", trace.ids, measures, everyone)
+        self.builder.add("agreement", trace.ids, measures, labels=labels)
+        self.builder.add("agreement_instances", trace.ids, support_measures(trace))
 
     def _scores(self, model: AttentionClassifier, trace: Trace) -> dict[str, dict[str, Tensor]]:
         """inputs, items → name → (batch, items) scores."""
-        told: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
-        found = {
-            on: {name: score(name, model, trace, on, **told) for name in names}
+        settings: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
+        by_level = {
+            on: {name: score(name, model, trace, on, **settings) for name in names}
             for on, names in self.names.items()
         }
         for name, importance in self.importances.items():
-            given = ask(name, importance, model, trace)
-            if not given.is_floating_point() or given.shape not in (
+            tensor = ask(name, importance, model, trace)
+            if not tensor.is_floating_point() or tensor.shape not in (
                 trace.mask.shape,
                 trace.tokens.shape,
             ):
                 raise VeraxError(
-                    f"importance {name!r} is {given.dtype} of shape {tuple(given.shape)}, expected "
-                    f"floating-point numbers of shape {tuple(trace.mask.shape)}, one for each "
-                    f"item, or {tuple(trace.tokens.shape)}, one for each token"
+                    f"importance {name!r} is {tensor.dtype} of shape {tuple(tensor.shape)}, "
+                    f"expected floating-point numbers of shape {tuple(trace.mask.shape)}, one for "
+                    f"each item, or {tuple(trace.tokens.shape)}, one for each token"
                 )
             # batches come longest first: it is the first that tells tokens from sentences
             on = self._levels.setdefault(
-                name, "items" if given.shape == trace.mask.shape else "inputs"
+                name, "items" if tensor.shape == trace.mask.shape else "inputs"
             )
-            if given.shape != (trace.mask if on == "items" else trace.tokens).shape:
+            if tensor.shape != (trace.mask if on == "items" else trace.tokens).shape:
                 raise VeraxError(
                     f"importance {name!r} scores items in one batch, tokens in the next"
                 )
-            found[on][name] = given.double()
-        inputs = {name: sum_by_item(scores, trace) for name, scores in found["inputs"].items()}
-        return {"inputs": inputs, "items": found["items"]}
+            by_level[on][name] = tensor.double()
+        inputs = {name: sum_by_item(scores, trace) for name, scores in by_level["inputs"].items()}
+        return {"inputs": inputs, "items": by_level["items"]}
 
 
 def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
@@ -171,11 +155,11 @@ def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
     [('attention', 'gradient'), ('attention', 'leave-one-out'), ('gradient', 'leave-one-out')]
     """
     names = list(names)
-    found = [(ATTENTION, name) for name in names]
+    compared = [(ATTENTION, name) for name in names]
     if DELETION in names:
         others = {DELETION, f"{DELETION}-renormalised"}
-        found += [(name, DELETION) for name in names if name not in others]
-    return found
+        compared += [(name, DELETION) for name in names if name not in others]
+    return compared
 
 
 def sum_by_item(scores: Tensor, trace: Trace) -> Tensor:

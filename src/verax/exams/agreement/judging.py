@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from verax.exams.agreement.measures import AGREEMENT, NAME, pair
+from verax.exams.agreement.measures import AGREEMENT, ITSELF, NAME, ON_SUPPORT, RANKS, pair_of
+from verax.exams.agreement.measures import pair as row_of
+from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.phrases import beside, listed, of_all, with_interval
+from verax.exams.judgement.phrasing import beside, listed, of_all, with_interval
 from verax.exams.judgement.row import ATTENTION, Judged, lean
-from verax.exams.measures import measure_id
+from verax.exams.measures import Classes, MeasurePlace
+from verax.models.encoders import ENCODERS
 
 _DELETING, _GRADIENT = "leave-one-out", "gradient"
+LIMIT_RANGES = {"for_above": RANKS, "against_below": RANKS}
+"""Limit → the least and the most it can be."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Whether attention ranks words as deleting each one does."""
+    """Judge by how far attention ranks words as deleting each one does."""
     for on in ("inputs", "items"):
-        row = pair(on, ATTENTION, _DELETING)
+        row = row_of(on, ATTENTION, _DELETING)
         number = model.number(AGREEMENT.id, row, "tau")
         if number is not None:
             break
     else:
         return []
     others = {
-        "with gradients": model.number(AGREEMENT.id, pair(on, ATTENTION, _GRADIENT), "tau"),
+        "with gradients": model.number(AGREEMENT.id, row_of(on, ATTENTION, _GRADIENT), "tau"),
         "gradients with leave-one-out": model.number(
-            AGREEMENT.id, pair(on, _GRADIENT, _DELETING), "tau"
+            AGREEMENT.id, row_of(on, _GRADIENT, _DELETING), "tau"
         ),
     }
     what = model.item if on == "items" else "word"
@@ -32,7 +37,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(AGREEMENT.id, row, "tau"),
+            AGREEMENT.id_of(row, "tau"),
             lean(number, above=above, below=below),
             number,
             f"rank agreement (τ) of attention with what deleting a {what} does",
@@ -43,3 +48,47 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             f"for it above {above:g}, against it below {below:g}",
         )
     ]
+
+
+ATTENTION_ITSELF = "attention itself, by arithmetic"
+ZEROS = "items without weight tie by arithmetic: see on support"
+SAME = "judged over all items"
+_DETACHED = (ITSELF, row_of("inputs", "attention", "gradient-detached"))
+
+
+def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
+    """Which way agreement is better, and why neither, where arithmetic decides it.
+
+    Where an item has no weight, rankings of items agree at zeros by arithmetic: only those on the
+    support are judged. Without an encoder a word is its item, so that goes for inputs too. With
+    attention detached the gradient of an item is its weight times what all share.
+    """
+    on, first, _ = pair_of(place.row)
+    encoders = [ENCODERS[name] for name in pair.encoders if name in ENCODERS]
+    itself = on == "items" or any(encoder.is_identity for encoder in encoders)
+    # an item that is made of its own word alone has no part in another's either
+    same = itself or any(encoder.reach == 0 for encoder in encoders)
+    if first != "attention":
+        return no_direction("")
+    if place.row in _DETACHED and itself:
+        return no_direction(ATTENTION_ITSELF)
+    if place.table is not ON_SUPPORT and same and not pair.dense:
+        return no_direction(ZEROS)
+    if place.table is ON_SUPPORT and (pair.dense or not same):
+        return no_direction(SAME)
+    return place.measure.better, ""
+
+
+def is_compared(place: MeasurePlace, note: str) -> bool:
+    """Whether a comparison shows a number: agreement of attention that no other row repeats."""
+    _, first, _ = pair_of(place.row)
+    return first == "attention" and note not in (SAME, ATTENTION_ITSELF)
+
+
+def label(place: MeasurePlace, classes: Classes = ()) -> str:
+    """A few words for a number: inputs or items, and the importance beside attention."""
+    if place.table.counts:
+        return place.table.title_of_row(place.row, classes)
+    on, first, second = pair_of(place.row)
+    shown = second if first == "attention" else f"{first} : {second}"
+    return f"{on}: {shown}{', on support' if place.table is ON_SUPPORT else ''}"

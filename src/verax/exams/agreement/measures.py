@@ -9,7 +9,8 @@ from verax.exams.measures import HIGHER, PERCENT, Classes, Measure, Table, count
 NAME = "agreement"
 ITSELF = "items:attention:gradient-detached"
 """With attention detached an item's gradient is its weight times a vector that all items share."""
-_RANKS = (-1.0, 1.0)
+RANKS = (-1.0, 1.0)
+"""The bounds of a rank correlation."""
 
 
 def pair(on: str, first: str, second: str) -> str:
@@ -46,11 +47,11 @@ def _title(row: str, classes: Classes) -> str:
 
 
 _MEASURES = (
-    Measure("tau", "τ-b", better=HIGHER, bounds=_RANKS),
+    Measure("tau", "τ-b", better=HIGHER, bounds=RANKS),
     SD,
-    Measure(MEDIAN.id, MEDIAN.title, bounds=_RANKS),
+    Measure(MEDIAN.id, MEDIAN.title, bounds=RANKS),
     Measure("significant", "p ≤ 0.05", PERCENT),
-    Measure("spearman", "spearman", bounds=_RANKS),
+    Measure("spearman", "spearman", bounds=RANKS),
     Measure("overlap", "overlap", bounds=(0.0, 1.0)),
     DOCUMENTS,
     *exclusions(REASONS),

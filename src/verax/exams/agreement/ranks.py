@@ -33,10 +33,12 @@ sixteen bits."""
 
 
 def kendall_tau_b(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) float64: Kendall's τ-b between each row of `a` and the same row of `b`.
+    """Kendall's τ-b between each row of `a` and the same row of `b`, (batch,) float64.
 
-    a, b  (batch, positions), floating point; infinities are numbers like others
-    mask  (batch, positions) bool; what stands where it is False is ignored
+    Args:
+        a: (batch, positions), floating point; infinities are numbers like others.
+        b: (batch, positions), floating point.
+        mask: (batch, positions) bool; values where it is False are ignored.
 
     Of n0 pairs of positions n1 are tied in a, n2 in b, n12 in both, and Q are in opposite order:
 
@@ -54,11 +56,14 @@ def kendall_tau_b(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
 
 
 def kendall_p_value(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) float64: how likely a τ-b at least as far from 0 is where b has no regard to a.
+    """The two-sided p-value of each row's τ-b against no association, (batch,) float64.
+
+    Args:
+        a, b, mask: as in `kendall_tau_b`.
 
     It is what `scipy.stats.kendalltau` gives: exact without ties for up to 33 positions, and where
     at most one pair is out of order or in order; else by the normal approximation, with the
-    variance that ties leave. Arguments, and where it is NaN, as in `kendall_tau_b`.
+    variance that ties leave. It is NaN where τ-b is.
     """
     return kendall_test(a, b, mask)[1]
 
@@ -70,18 +75,27 @@ def kendall_test(a: Tensor, b: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def spearman(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) float64: Spearman's ρ, Pearson's correlation of ranks; equals share their mean rank.
+    """Spearman's ρ between each row of `a` and the same row of `b`, (batch,) float64.
 
-    Arguments, and where it is NaN, as in `kendall_tau_b`. All sums are exact.
+    It is Pearson's correlation of ranks; equals share their mean rank. All sums are exact. It is
+    NaN where τ-b is.
+
+    Args:
+        a, b, mask: as in `kendall_tau_b`.
     """
     return _by_rows(_spearman, a, b, mask)
 
 
 def top_k_overlap(a: Tensor, b: Tensor, k: int, mask: Tensor) -> Tensor:
-    """(batch,) float64: |top k of a ∩ top k of b| / min(k, n), for a row of n positions.
+    """The share of the top k that two rows have in common, (batch,) float64.
 
-    Of equals at the border the earlier position is in. NaN for a row without positions or with NaN
-    at one; a constant row is ranked by position. Other arguments as in `kendall_tau_b`.
+    It is |top k of a ∩ top k of b| / min(k, n) for a row of n positions. Of equals at the border
+    the earlier position is in. NaN for a row without positions or with NaN at one; a constant row
+    is ranked by position.
+
+    Args:
+        a, b, mask: as in `kendall_tau_b`.
+        k: how many positions to compare, at least 1.
     """
     if k < 1:
         raise VeraxError(f"k is {k}, expected at least 1: how many positions to compare")
@@ -89,7 +103,7 @@ def top_k_overlap(a: Tensor, b: Tensor, k: int, mask: Tensor) -> Tensor:
 
 
 def undefined(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) int8: why τ-b and ρ have no value, as an index of `REASONS`; 0 where they have one.
+    """Why τ-b and ρ have no value, as an index of `REASONS`, (batch,) int8; 0 where they have one.
 
     The first to hold of: fewer than two positions, NaN at one, a constant, b constant.
     """
@@ -115,18 +129,18 @@ def _reasons(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
 
 
 def _check(a: Tensor, b: Tensor, mask: Tensor) -> None:
-    for name, given in (("a", a), ("b", b), ("mask", mask)):
-        if not isinstance(given, torch.Tensor):
-            raise VeraxError(f"{name} is a {type(given).__name__}, expected a torch.Tensor")
+    for name, tensor in (("a", a), ("b", b), ("mask", mask)):
+        if not isinstance(tensor, torch.Tensor):
+            raise VeraxError(f"{name} is a {type(tensor).__name__}, expected a torch.Tensor")
     if mask.dtype != torch.bool or mask.dim() != 2:
         raise VeraxError(
             f"mask is {mask.dtype} of shape {tuple(mask.shape)}, expected torch.bool of shape "
             "(batch, positions): True where there is a position to rank"
         )
-    for name, given in (("a", a), ("b", b)):
-        if given.shape != mask.shape or not given.is_floating_point():
+    for name, tensor in (("a", a), ("b", b)):
+        if tensor.shape != mask.shape or not tensor.is_floating_point():
             raise VeraxError(
-                f"{name} is {given.dtype} of shape {tuple(given.shape)}, expected floating-point "
+                f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}, expected floating-point "
                 f"numbers of shape {tuple(mask.shape)} as mask"
             )
 
@@ -143,35 +157,37 @@ def _by_rows(
     mask: Tensor,
     several: tuple[int, ...] = (),
 ) -> Tensor:
-    """What `measure` makes of keys and mask, some rows at a time; to it a row with NaN is empty.
+    """`measure` of all rows, some at a time, from keys and mask; a row with NaN counts as empty.
 
     It gives a number for each row, or `several`: (*several, rows).
     """
     _check(a, b, mask)
     batch, width = mask.shape
-    found = np.full((*several, batch), np.nan)
+    measures = np.full((*several, batch), np.nan)
     numbers, others, places = (t.detach().cpu() for t in (a, b, mask))
     step = _step(mask)
     for first in range(0, batch if width else 0, step):
         rows = slice(first, first + step)
         x, y = (t[rows].double().contiguous().numpy() for t in (numbers, others))
-        there = places[rows].contiguous().numpy()
-        nan = (np.isnan(x) | np.isnan(y)) & there
+        inside = places[rows].contiguous().numpy()
+        nan = (np.isnan(x) | np.isnan(y)) & inside
         if nan.any():
-            there = there & ~nan.any(-1, keepdims=True)
+            inside = inside & ~nan.any(-1, keepdims=True)
         with np.errstate(invalid="ignore"):  # 0 / 0: not defined
-            found[..., rows] = measure(keys_of(x, there), keys_of(y, there), there)
-    found[np.isnan(found)] = np.nan  # always the same bits: the sign of 0 / 0 is the machine's
-    return torch.from_numpy(found).to(a.device)
+            measures[..., rows] = measure(keys_of(x, inside), keys_of(y, inside), inside)
+    measures[np.isnan(measures)] = (
+        np.nan
+    )  # always the same bits: the sign of 0 / 0 is the machine's
+    return torch.from_numpy(measures).to(a.device)
 
 
-def _kendall(a: Ints, b: Ints, there: Bools) -> Floats:
-    return _tau(count_pairs(a, b, there))
+def _kendall(a: Ints, b: Ints, mask: Bools) -> Floats:
+    return _tau(count_pairs(a, b, mask))
 
 
-def _tested(a: Ints, b: Ints, there: Bools) -> Floats:
+def _tested(a: Ints, b: Ints, mask: Bools) -> Floats:
     """(2, rows): τ-b and its p-value."""
-    counts = count_pairs(a, b, there, triples=True)
+    counts = count_pairs(a, b, mask, triples=True)
     return np.stack([_tau(counts), p_values(counts)])
 
 
@@ -180,33 +196,33 @@ def _tau(counts: PairCounts) -> Floats:
     return counts.balance / np.sqrt(untied_a.astype(float) * untied_b)
 
 
-def _spearman(a: Ints, b: Ints, there: Bools) -> Floats:
-    x, y = (_centred_ranks(keys, there) for keys in (a, b))
+def _spearman(a: Ints, b: Ints, mask: Bools) -> Floats:
+    x, y = (_centred_ranks(keys, mask) for keys in (a, b))
     return (x * y).sum(-1) / np.sqrt((x * x).sum(-1).astype(float) * (y * y).sum(-1))
 
 
-def _overlap(k: int, a: Ints, b: Ints, there: Bools) -> Floats:
-    size = np.minimum(k, np.count_nonzero(there, axis=-1))
-    shared = _top(a, size, there) & _top(b, size, there)
+def _overlap(k: int, a: Ints, b: Ints, mask: Bools) -> Floats:
+    size = np.minimum(k, np.count_nonzero(mask, axis=-1))
+    shared = _top(a, size, mask) & _top(b, size, mask)
     return np.count_nonzero(shared, axis=-1) / size
 
 
-def _top(keys: Ints, size: Ints, there: Bools) -> Bools:
+def _top(keys: Ints, size: Ints, mask: Bools) -> Bools:
     """The `size` (rows,) highest of each row, of equals the earlier."""
-    border = np.count_nonzero(there, axis=-1) - size
+    border = np.count_nonzero(mask, axis=-1) - size
     lowest = np.take_along_axis(np.sort(keys, -1), border[:, None], -1)
-    above, level = (keys > lowest) & there, keys == lowest
+    above, level = (keys > lowest) & mask, keys == lowest
     room = size - np.count_nonzero(above, axis=-1)
     return above | (level & (level.cumsum(-1) <= room[:, None]))
 
 
-def _centred_ranks(keys: Ints, there: Bools) -> Ints:
+def _centred_ranks(keys: Ints, mask: Bools) -> Ints:
     """Twice the mean rank of a key's equals, less twice the row's mean rank; 0 where masked."""
     ranks, places, runs = sorted_ranks(keys)
     first_plus_last = 2 * runs.cumsum() - runs - 1
-    found = np.empty_like(keys)
-    found.reshape(-1)[places] = first_plus_last.take(ranks)
+    centred = np.empty_like(keys)
+    centred.reshape(-1)[places] = first_plus_last.take(ranks)
     starts = np.arange(0, keys.size, keys.shape[1])
-    found -= (2 * starts + np.count_nonzero(there, axis=-1) - 1)[:, None]
-    found *= there
-    return found
+    centred -= (2 * starts + np.count_nonzero(mask, axis=-1) - 1)[:, None]
+    centred *= mask
+    return centred

@@ -28,12 +28,12 @@ def p_values(counts: PairCounts) -> Floats:
     # without ties: the pairs out of order, or those in order, whichever are fewer
     fewer = (pairs - np.abs(counts.balance)) // 2
     exact = untied & ((n <= EXACT) | (fewer <= 1))
-    found = np.full(n.shape, np.nan)
-    found[exact] = _exact(n[exact], fewer[exact])
+    p = np.full(n.shape, np.nan)
+    p[exact] = _exact(n[exact], fewer[exact])
     rest = ~exact & (counts.tied_a < pairs) & (counts.tied_b < pairs)
-    found[rest] = _approximate(counts, rest)
-    found[n < 2] = np.nan
-    return found
+    p[rest] = _approximate(counts, rest)
+    p[n < 2] = np.nan
+    return p
 
 
 def _exact(n: Ints, fewer: Ints) -> Floats:
@@ -54,13 +54,13 @@ def _tails() -> Floats:
     smallest is as precise as the largest.
     """
     width = int(pairs_of(np.array(EXACT))) // 2 + 1
-    found = np.ones((EXACT + 1, width))
+    tails_of = np.ones((EXACT + 1, width))
     shares = np.ones(1)
     for n in range(2, EXACT + 1):
         shares = np.convolve(shares, np.full(n, 1 / n))
         tails = np.minimum(1.0, 2 * shares.cumsum())[:width]
-        found[n, : len(tails)] = tails
-    return found
+        tails_of[n, : len(tails)] = tails
+    return tails_of
 
 
 def _approximate(counts: PairCounts, rows: Bools) -> Floats:

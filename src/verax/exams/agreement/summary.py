@@ -20,6 +20,7 @@ from verax.exams.cells import (
     spread_cells,
 )
 from verax.exams.tables import wide
+from verax.exams.values import Tables, coded_part
 from verax.exams.verdict import summary_frame
 from verax.statistics import mean, proportion
 
@@ -62,3 +63,12 @@ def _pair(table: str, row: str, frame: pd.DataFrame) -> Iterator[Cell]:
             yield number_cell(table, row, column, mean(values), len(values))
     yield documents
     yield from left_out_cells(table, row, frame["reason"], REASONS)
+
+
+def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
+    """Kendall's τ-b of every pair, over all items and among those with weight."""
+    labels = ["on", "first", "second", "over"]
+    for key, table in tables["agreement"].groupby(labels, sort=False, observed=True):
+        on, first, second, over = map(str, key)
+        where = AGREEMENT if over == "all" else ON_SUPPORT
+        yield coded_part(table, where.id_of(pair(on, first, second), "tau"), "kendall", REASONS)

@@ -7,10 +7,12 @@ from torch import Tensor
 
 
 def normalised_entropy(p: Tensor, mask: Tensor) -> Tensor:
-    """H(p) / log n over the n items of each row: 0 for one item taking all, 1 for uniform.
+    """H(p) / log n over the n items of each row, (batch,): 0 if one item has all, 1 if uniform.
 
-    p     (batch, items), each row summing to one over its items
-    mask  (batch, items) bool
+    Args:
+        p: (batch, items), each row summing to one over its items.
+        mask: (batch, items) bool.
+
     A row with fewer than two items has no normalised entropy: NaN.
     """
     p = p.double().masked_fill(~mask, 0.0)
@@ -20,5 +22,10 @@ def normalised_entropy(p: Tensor, mask: Tensor) -> Tensor:
 
 
 def support_size(p: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) how many items of each row have a weight above zero."""
+    """How many items of each row have a weight above zero, (batch,).
+
+    Args:
+        p: (batch, items) weights.
+        mask: (batch, items) bool.
+    """
     return ((p > 0) & mask).sum(-1)

@@ -10,17 +10,15 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from verax.corpora.batching import MAX_TOKENS
-from verax.exams.dispersion import comparing, judging, summary, values
-from verax.exams.dispersion.entropy import normalised_entropy, support_size
+from verax.exams.dispersion import judging, summary
+from verax.exams.dispersion.entropy import normalised_entropy
 from verax.exams.dispersion.measures import TABLES
 from verax.exams.exam import Cost, Exam
-from verax.exams.reading import correct, labels_of
+from verax.exams.reading import support_measures
 from verax.exams.registry import register
-from verax.importance import Importance, gradient, influences, names_of, score
+from verax.importance import gradient, influences, names_of, score
 from verax.importance.jacobian import Targets
 from verax.models.classifier import AttentionClassifier
-from verax.models.head import decisions
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -66,7 +64,7 @@ class DispersionExam(Exam):
 
     name = "dispersion"
     title = "Dispersion"
-    question = "Does attention on few items mean the influence of few inputs?"
+    question = "Over how many inputs is influence spread?"
     comparison = "how spread attention and influence are, 1 where all have the same"
     explanation = (
         "The normalised entropy of attention over items, of importances over words, and of "
@@ -80,45 +78,30 @@ class DispersionExam(Exam):
     cost = Cost(3e-6, 40e-6, 2.6e-6)
     decisions_table = "dispersion_instances"
     summarise = staticmethod(summary.summarise)
-    document_values = staticmethod(values.values)
-    label = staticmethod(comparing.label)
+    document_values = staticmethod(summary.document_values)
+    label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
 
-    def __init__(
-        self,
-        options: DispersionOptions,
-        seed: int,
-        importances: Mapping[str, Importance],
-        max_tokens: int = MAX_TOKENS,
-    ) -> None:
-        # of one's own importances, which may be negative, there is no entropy
-        super().__init__(options, seed, importances, max_tokens)
-        self.names = [n for n in names_of(options.entropy_of, "inputs") if n != "attention"]
+    def setup(self) -> None:
+        # the user's importances may be negative, and have no entropy then: they are left out
+        names = names_of(self.options.entropy_of, "inputs")
+        self.names = [name for name in names if name != "attention"]
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Examine one batch."""
         words, mask = trace.batch.words, trace.mask
         device = mask.device
-        everyone = torch.ones(len(trace), dtype=torch.bool)
         unknown = torch.full((len(trace),), torch.nan, dtype=torch.float64, device=device)
-        support = support_size(trace.weights, mask).double()
-        measures = {
-            "words": words.sum(-1),
-            "items": mask.sum(-1),
-            "support": support,
-            "support_share": support / mask.sum(-1),
-            "correct": correct(labels_of(trace), decisions(trace.logits)),
-        }
-        self.builder.add("dispersion_instances", trace.ids, measures, everyone)
+        self.builder.add("dispersion_instances", trace.ids, support_measures(trace))
         entropies, reasons, boundaries = [], [], []
         for name in ["attention", *self.names]:
             if name == "attention":
-                found, where = trace.weights, mask
+                scores, where = trace.weights, mask
             else:
-                told: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
-                found, where = score(name, model, trace, **told), words
-            entropy, reason = spread(found, where)
+                settings: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
+                scores, where = score(name, model, trace, **settings), words
+            entropy, reason = spread(scores, where)
             entropies.append(entropy)
             reasons.append(reason)
             boundaries.append(_boundaries(model, trace) if name == "gradient" else unknown)
@@ -128,25 +111,23 @@ class DispersionExam(Exam):
             "boundaries": torch.stack(boundaries),
         }
         labels = [{"of": name} for name in ["attention", *self.names]]
-        self.builder.add("dispersion", trace.ids, measures, everyone, labels)
+        self.builder.add("dispersion", trace.ids, measures, labels=labels)
         for kind in KINDS[self.options.influence]:
-            self._influence(model, trace, kind, everyone)
+            self._influence(model, trace, kind)
 
-    def _influence(
-        self, model: AttentionClassifier, trace: Trace, kind: str, everyone: Tensor
-    ) -> None:
+    def _influence(self, model: AttentionClassifier, trace: Trace, kind: str) -> None:
         targets = Targets.of(trace, self.options.positions, self.seed)
         shape = (5, len(trace))
         total = torch.zeros(shape, dtype=torch.float64, device=trace.mask.device)
         for rows, block, matrix in influences(model, trace, targets, kind, self.max_tokens):
             width = matrix.shape[-1]
             words = trace.batch.words[rows, :width].unsqueeze(1).expand(matrix.shape)
-            there = targets.mask[rows][:, block]
+            is_target = targets.mask[rows][:, block]
             entropy, reason = spread(matrix.flatten(0, 1), words.flatten(0, 1))
-            entropy, reason = entropy.view(there.shape), reason.view(there.shape)
-            counted = there & (reason == 0)
+            entropy, reason = entropy.view(is_target.shape), reason.view(is_target.shape)
+            counted = is_target & (reason == 0)
             kept = entropy.masked_fill(~counted, 0.0)
-            zero, nan = ((there & (reason == code)).sum(-1) for code in (2, 3))
+            zero, nan = ((is_target & (reason == code)).sum(-1) for code in (2, 3))
             sums = [kept.sum(-1), kept.square().sum(-1), counted.sum(-1), zero, nan]
             total.index_add_(1, rows, torch.stack([s.double() for s in sums]))
         entropy, square, positions, zero, nan = total
@@ -162,7 +143,7 @@ class DispersionExam(Exam):
         }
         # a table a kind would be as many files; one label tells them apart
         self.builder.add(
-            f"dispersion_influence_{kind}", trace.ids, measures, everyone, [{"kind": kind}]
+            f"dispersion_influence_{kind}", trace.ids, measures, labels=[{"kind": kind}]
         )
 
     def tables(self) -> dict[str, pd.DataFrame]:

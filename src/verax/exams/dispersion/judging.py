@@ -5,13 +5,13 @@ from __future__ import annotations
 from verax.exams.dispersion.measures import ATTENTION, ENTROPY, NAME
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.phrases import beside, listed, with_interval
+from verax.exams.judgement.phrasing import beside, listed, with_interval
 from verax.exams.judgement.row import NOT_APPLICABLE, Judged
-from verax.exams.measures import measure_id
+from verax.exams.measures import Classes, MeasurePlace
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """How widely attention is spread, which is neither for it nor against it."""
+    """A row on how widely attention is spread, which is neither for it nor against it."""
     number = model.number(ENTROPY.id, ATTENTION, "mean")
     if number is None:
         return []
@@ -19,7 +19,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(ENTROPY.id, ATTENTION, "mean"),
+            ENTROPY.id_of(ATTENTION, "mean"),
             NOT_APPLICABLE,
             number,
             "entropy of attention, 1 where it is uniform",
@@ -28,3 +28,9 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             f"{beside(others)}; that says how widely it is spread, not whether it is true.",
         )
     ]
+
+
+def label(place: MeasurePlace, classes: Classes = ()) -> str:
+    """A few words for a number: the entropy of what, or what is counted."""
+    row = place.table.title_of_row(place.row, classes)
+    return f"entropy: {row}" if place.table is ENTROPY else row

@@ -22,6 +22,7 @@ from verax.exams.cells import (
 )
 from verax.exams.dispersion.measures import DOCUMENT_COUNTS, ENTROPY, REASONS, influence
 from verax.exams.tables import wide
+from verax.exams.values import Tables, coded_part
 from verax.exams.verdict import summary_frame
 from verax.statistics import mean
 
@@ -43,8 +44,7 @@ def _entropy(name: str, frame: pd.DataFrame) -> Iterator[Cell]:
     yield from spread_cells(table, row, "mean", defined(frame["entropy"]), len(frame))
     shares = defined(frame["boundaries"])
     if len(shares):
-        found = mean(shares)
-        yield percent_cell(table, row, "boundaries", found, len(shares))
+        yield percent_cell(table, row, "boundaries", mean(shares), len(shares))
     yield from left_out_cells(table, row, frame["reason"], REASONS)
 
 
@@ -52,11 +52,11 @@ def _influence(kind: str, frame: pd.DataFrame) -> Iterator[Cell]:
     """Mean over items within a document, then over documents; the pooled sd is over all items."""
     table, row = ENTROPY.id, influence(kind)
     yield from spread_cells(table, row, "mean", defined(frame["entropy"]), len(frame))
-    there = frame[frame["positions"] > 0]
-    total = float(there["positions"].sum())
+    counted = frame[frame["positions"] > 0]
+    total = float(counted["positions"].sum())
     if total > 1:
-        centre = float((there["entropy"] * there["positions"]).sum()) / total
-        square = float((there["entropy_square"] * there["positions"]).sum()) / total
+        centre = float((counted["entropy"] * counted["positions"]).sum()) / total
+        square = float((counted["entropy_square"] * counted["positions"]).sum()) / total
         pooled = float(np.sqrt(max(0.0, square - centre**2) * total / (total - 1)))
         cell = (pooled, np.nan, np.nan)
         yield number_cell(table, row, "pooled_sd", cell, int(total))
@@ -64,3 +64,13 @@ def _influence(kind: str, frame: pd.DataFrame) -> Iterator[Cell]:
     items = int(frame[["positions", "zero", "nan"]].to_numpy().sum())
     for column, what in (("zero", "all_zero"), ("nan", "not_a_number")):
         yield count_cell(table, row, f"items_out_{what}", int(frame[column].sum()), items)
+
+
+def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
+    """Entropies of attention, of importances of inputs, and of influence on items."""
+    for name, table in tables["dispersion"].groupby("of", sort=False, observed=True):
+        yield coded_part(table, ENTROPY.id_of(str(name), "mean"), "entropy", REASONS)
+    if "dispersion_influence" in tables:
+        for kind, table in tables["dispersion_influence"].groupby("kind", observed=True):
+            row = influence(str(kind))
+            yield coded_part(table, ENTROPY.id_of(row, "mean"), "entropy", REASONS)

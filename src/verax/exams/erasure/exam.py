@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor
 
-from verax.exams.erasure import comparing, judging, summary, values
+from verax.exams.erasure import judging, summary
+from verax.exams.erasure.document_values import document_values
 from verax.exams.erasure.flips import checked_importance
 from verax.exams.erasure.measures import TABLES
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
 from verax.exams.erasure.through_head import HeadStates
 from verax.exams.exam import Cost, Exam
-from verax.exams.own_importances import ask
-from verax.exams.reading import check_affine, check_finite, correct, labels_of
+from verax.exams.reading import ask, check_affine, check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.importance import attention_gradient, random_draws
 from verax.models.classifier import AttentionClassifier
@@ -64,18 +65,19 @@ class ErasureExam(Exam):
     tidy_tables = ("erasure_instances", "erasure_single", "erasure_many", "erasure_minimal")
     charts = "verax.exams.erasure.charts"
     cost = Cost(5e-6)
+    limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "erasure_instances"
     summarise = staticmethod(summary.summarise)
-    document_values = staticmethod(values.values)
-    better = staticmethod(comparing.direction)
-    label = staticmethod(comparing.label)
+    document_values = staticmethod(document_values)
+    better = staticmethod(judging.direction)
+    label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Examine one batch."""
-        states = self._states(trace)
+        states = states_of(trace)
         scores = self._scores(model, trace, states)
         chance = random_draws(trace, self.seed, self.options.draws)
         orders = ranks_from_below(torch.cat([*scores.values(), chance]), trace.mask)
@@ -84,24 +86,16 @@ class ErasureExam(Exam):
         several = items > 1
         self._single(trace, states, scores, several)
         self._many(trace, states, list(scores), orders, minimal, several)
-        own = decisions(trace.logits)
+        decided = decisions(trace.logits)
         measures = {
             "items": items,
             "examined": several,
-            "correct": correct(labels_of(trace), own),
+            "correct": correct(labels_of(trace), decided),
             "decision": states.decision,
             "tied": minimal.ties,
-            "decision_differs": states.decision != own,
+            "decision_differs": states.decision != decided,
         }
-        self.builder.add("erasure_instances", trace.ids, measures, torch.ones_like(several))
-
-    def _states(self, trace: Trace) -> States:
-        check_finite(trace.logits)
-        if not trace.is_affine:
-            return HeadStates(trace.weights, trace.items, trace.mask, trace.head)
-        states = AffineStates(trace.weights, trace.item_logits, trace.mask, trace.bias)
-        check_affine(trace.logits, states.logits)
-        return states
+        self.builder.add("erasure_instances", trace.ids, measures)
 
     def _scores(
         self, model: AttentionClassifier, trace: Trace, states: States
@@ -114,8 +108,8 @@ class ErasureExam(Exam):
             "product": states.weights * slopes,
         }
         for name, importance in self.importances.items():
-            given = ask(name, importance, model, trace)
-            scores[name] = checked_importance(f"importance {name!r}", given, trace.mask)
+            tensor = ask(name, importance, model, trace)
+            scores[name] = checked_importance(f"importance {name!r}", tensor, trace.mask)
         return {name: score.unsqueeze(0) for name, score in scores.items()}
 
     def _single(
@@ -186,3 +180,21 @@ class ErasureExam(Exam):
         never = minimal.size < 0
         measures = {n: m.double().masked_fill(never, torch.nan) for n, m in measures.items()}
         self.builder.add("erasure_minimal", trace.ids, measures, several)
+
+
+def states_of(trace: Trace) -> States:
+    """The states of a batch under erasure, whatever its head."""
+    if trace.is_affine:
+        return affine_states(trace)
+    check_finite(trace.logits)
+    return HeadStates(trace.weights, trace.items, trace.mask, trace.head)
+
+
+def affine_states(trace: Trace) -> AffineStates:
+    """The states of a batch with an affine head; made once for the exam and the gallery."""
+    if AffineStates not in trace.cache:
+        check_finite(trace.logits)
+        states = AffineStates(trace.weights, trace.item_logits, trace.mask, trace.bias)
+        check_affine(trace.logits, states.logits)
+        trace.cache[AffineStates] = states
+    return cast(AffineStates, trace.cache[AffineStates])

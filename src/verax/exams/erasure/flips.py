@@ -25,11 +25,12 @@ def minimal_flip_sets(
 ) -> FlipSets:
     """The smallest set of items whose erasure changes each decision; exact, by sorting.
 
-    weights      (batch, items)           on the simplex over the items of each row
-    item_logits  (batch, items, classes)  ℓ_i = W h_i + b; one class means one sigmoid logit
-    mask         (batch, items) bool      True where there is an attended item
-    bias         (classes,)               the logits left when everything is erased; without it
-                                          that case is not considered
+    Args:
+        weights: (batch, items), on the simplex over the items of each row.
+        item_logits: (batch, items, classes), ℓ_i = W h_i + b; one class means one sigmoid logit.
+        mask: (batch, items) bool, True where there is an attended item.
+        bias: (classes,), the logits left when everything is erased; without it that case is not
+            considered.
 
     Erasing R leaves class c ahead of the decision y exactly when Σ_{i∉R} α_i (ℓ_i^y − ℓ_i^c) < 0.
     For a rival and a size the sum is least when the largest terms go, so the shortest such prefix
@@ -37,21 +38,21 @@ def minimal_flip_sets(
     nothing less will do. Items without weight take no part.
 
     >>> weights = torch.tensor([[0.5, 0.3, 0.2]])
-    >>> says = torch.tensor([[[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]]])
-    >>> found = minimal_flip_sets(weights, says, weights > 0)
-    >>> found.size.tolist(), found.members.tolist(), found.rival.tolist()
+    >>> item_logits = torch.tensor([[[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]]])
+    >>> smallest = minimal_flip_sets(weights, item_logits, weights > 0)
+    >>> smallest.size.tolist(), smallest.members.tolist(), smallest.rival.tolist()
     ([1], [[True, False, False]], [1])
     """
     check(weights, item_logits, mask, bias)
-    found = [states.minimal() for _, states in _states(weights, item_logits, mask, bias)]
-    if not found:
+    parts = [states.minimal() for _, states in _states(weights, item_logits, mask, bias)]
+    if not parts:
         rows = torch.zeros(0, dtype=torch.long, device=weights.device)
         return FlipSets(rows, mask, rows, rows.bool(), True)
     return FlipSets(
-        size=torch.cat([f.size for f in found]),
-        members=torch.cat([f.members for f in found]),
-        rival=torch.cat([f.rival for f in found]),
-        ties=torch.cat([f.ties for f in found]),
+        size=torch.cat([f.size for f in parts]),
+        members=torch.cat([f.members for f in parts]),
+        rival=torch.cat([f.rival for f in parts]),
+        ties=torch.cat([f.ties for f in parts]),
         certified=True,
     )
 
@@ -64,27 +65,34 @@ def first_flips(
     mask: Tensor,
     bias: Tensor | None = None,
 ) -> FirstFlips:
-    """How many items go, most important first, before each decision changes.
+    """How many items must go, most important first, before each decision changes.
 
-    importance  (batch, items), signed: the highest goes first, of equal ones the earlier
-    The rest as in `minimal_flip_sets`, whose sizes no ranking can go below.
+    Args:
+        weights: (batch, items), on the simplex over the items of each row.
+        item_logits: (batch, items, classes).
+        importance: (batch, items), signed: the highest goes first, of equal ones the earlier.
+        mask: (batch, items) bool.
+        bias: (classes,), the logits left when everything is erased; without it that case is not
+            considered.
+
+    No ranking can go below the sizes of `minimal_flip_sets`.
     """
     check(weights, item_logits, mask, bias)
     orders = ranks_from_below(checked_importance("importance", importance, mask), mask)
     states = _states(weights, item_logits, mask, bias)
-    found = [s.first_flips(orders[rows].unsqueeze(0)) for rows, s in states]
-    if not found:
+    parts = [s.first_flips(orders[rows].unsqueeze(0)) for rows, s in states]
+    if not parts:
         return FirstFlips(orders.new_zeros(0), weights.new_zeros(0, dtype=torch.float64))
     return FirstFlips(
-        torch.cat([f.size for f in found], -1).squeeze(0),
-        torch.cat([f.mass for f in found], -1).squeeze(0),
+        torch.cat([f.size for f in parts], -1).squeeze(0),
+        torch.cat([f.mass for f in parts], -1).squeeze(0),
     )
 
 
 def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | None = None) -> None:
     """An error that names the argument which is not what erasure is defined for."""
-    given = {"weights": weights, "item_logits": item_logits, "mask": mask, "bias": bias}
-    for name, value in given.items():
+    tensors = {"weights": weights, "item_logits": item_logits, "mask": mask, "bias": bias}
+    for name, value in tensors.items():
         if not isinstance(value, torch.Tensor) and not (name == "bias" and value is None):
             raise VeraxError(f"{name} is a {type(value).__name__}, expected a torch.Tensor")
     if weights.dim() != 2 or weights.shape[1] == 0 or not weights.is_floating_point():
@@ -125,13 +133,13 @@ def check(weights: Tensor, item_logits: Tensor, mask: Tensor, bias: Tensor | Non
     for name, values in (("item_logits", item_logits), ("bias", bias)):
         if values is None:
             continue
-        # a sum is NaN or infinite where a term is; it may also overflow, so look again
+        # a sum is NaN or infinite where a term is; it may also overflow, so every term is checked
         if bool(torch.isfinite(values.sum())):
             continue
-        there = torch.isfinite(values)
+        finite = torch.isfinite(values)
         if values is item_logits:
-            there |= ~mask.unsqueeze(-1)
-        if not bool(there.all()):
+            finite |= ~mask.unsqueeze(-1)
+        if not bool(finite.all()):
             raise VeraxError(f"{name} has NaN or infinity at an item, expected finite numbers")
 
 

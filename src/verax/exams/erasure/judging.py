@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from verax.exams.erasure.measures import ALL_DRAWS, DOCUMENT_COUNTS, EXCESS, NAME, RANDOM
+from verax.exams.erasure.measures import (
+    ALL_DRAWS,
+    DELTA_JS,
+    DOCUMENT_COUNTS,
+    EXCESS,
+    FRACTION,
+    NAME,
+    RANDOM,
+)
+from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import SEEDS, Number
-from verax.exams.judgement.phrases import beside, first, listed, with_interval
+from verax.exams.judgement.phrasing import beside, first, listed, with_interval
 from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged, lean
-from verax.exams.measures import VALUE, measure_id
+from verax.exams.measures import AT_LEAST_ZERO, PERCENT_RANGE, VALUE, Classes, MeasurePlace
 
 _ARITHMETIC = "where nothing is shorter than attention, by arithmetic"
 PART, ALL = "optimal_in_part", "optimal"
+LIMIT_RANGES = {
+    "for_above": PERCENT_RANGE,
+    "against_below": PERCENT_RANGE,
+    "least_documents": AT_LEAST_ZERO,
+}
+"""Limit → the least and the most it can be."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Whether attention finds what changes a decision as soon as anything can."""
+    """Judge by how often erasing by attention changes a decision as soon as any order can."""
     number = model.cell(EXCESS.id, ATTENTION, PART)
     if number is None:
         return _judge_of_all(model, limits)
@@ -47,7 +62,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(EXCESS.id, ATTENTION, PART),
+            EXCESS.id_of(ATTENTION, PART),
             verdict,
             number,
             f"decisions that erasing the most attended {item}s changes as soon as any order can",
@@ -62,7 +77,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
 
 
 def _judge_of_all(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Of tables that do not tell apart what changes only when all is erased: never for."""
+    """Judge older tables, which count decisions that change only when all is erased: never for."""
     number = model.number(EXCESS.id, ATTENTION, ALL)
     if number is None:
         return []
@@ -73,7 +88,7 @@ def _judge_of_all(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(EXCESS.id, ATTENTION, ALL),
+            EXCESS.id_of(ATTENTION, ALL),
             AGAINST if number.is_below(below) else OPEN,
             number,
             f"decisions that erasing the most attended {item}s changes as soon as any order can, "
@@ -109,3 +124,37 @@ def _of_erased(model: ModelSummary, part: int) -> str:
 def _count(model: ModelSummary, row: str) -> int | None:
     number = model.number(DOCUMENT_COUNTS.id, row, VALUE)
     return None if number is None else round(number.value)
+
+
+FEWER = "items without weight need not go, by arithmetic: see optimal"
+ANY_ORDER = "where all weight must go any order is, by arithmetic: see where part is enough"
+
+
+def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
+    """Which way attention's numbers are better, and why neither, where its support decides them."""
+    if place.row != ATTENTION:
+        return no_direction("")
+    if place.table is EXCESS and place.column == "optimal":
+        return no_direction(ANY_ORDER)
+    if place.table in (FRACTION, EXCESS) and place.column == "mean" and not pair.dense:
+        return no_direction(FEWER)
+    return place.measure.better, ""
+
+
+_MEANS = {
+    FRACTION.id: "share of items erased",
+    EXCESS.id: "items beyond the smallest set",
+    DELTA_JS.id: "ΔJS",
+}
+"""Table → what its mean is called among the exam's other numbers."""
+
+
+def label(place: MeasurePlace, classes: Classes = ()) -> str:
+    """A few words for a number: what is measured, then the ranking."""
+    row = place.table.title_of_row(place.row, classes)
+    if place.table.counts:
+        return row
+    what = place.table.title_of_column(place.column)
+    if place.column == "mean":
+        what = _MEANS.get(place.table.id, what)
+    return f"{what}, {row}"

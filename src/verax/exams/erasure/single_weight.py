@@ -55,9 +55,9 @@ def random_item(top: Tensor, uniform: Tensor, mask: Tensor, rule: str = "paper")
     count = rank[:, -1]
     drawn = (uniform * (count - 1)).long() + 1
     if rule == "paper":
-        own = rank.expand(*top.shape, -1).gather(-1, top.unsqueeze(-1)).squeeze(-1)
+        top_rank = rank.expand(*top.shape, -1).gather(-1, top.unsqueeze(-1)).squeeze(-1)
         # ranks 1 to n − 1, those from the top's on moved up by one to leave it out
-        wanted = torch.where(drawn < own, drawn, drawn + 1)
+        wanted = torch.where(drawn < top_rank, drawn, drawn + 1)
     else:
         wanted = drawn + 1
     wanted = torch.where(count > 1, wanted, 1)

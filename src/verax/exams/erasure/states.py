@@ -61,15 +61,17 @@ class FirstFlips:
 def erase(weights: Tensor, removed: Tensor, mask: Tensor) -> Tensor:
     """Weights with the removed items at zero and the rest summing to one again.
 
-    weights  (..., items)
-    removed  (..., items) bool
-    mask     (..., items) bool
+    Args:
+        weights: (..., items).
+        removed: (..., items) bool.
+        mask: (..., items) bool.
+
     Where nothing is left, all are zero: the context is the zero vector, the logits the bias.
     """
-    for name, given in (("removed", removed), ("mask", mask)):
-        if given.dtype != torch.bool or given.shape != weights.shape:
+    for name, tensor in (("removed", removed), ("mask", mask)):
+        if tensor.dtype != torch.bool or tensor.shape != weights.shape:
             raise VeraxError(
-                f"{name} is {given.dtype} of shape {tuple(given.shape)}, expected torch.bool of "
+                f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}, expected torch.bool of "
                 f"shape {tuple(weights.shape)} as weights"
             )
     kept = weights.masked_fill(removed | ~mask, 0.0)
@@ -87,8 +89,8 @@ def decide(logits: Tensor) -> Tensor:
 def overtaken(logits: Tensor, decision: Tensor) -> Tensor:
     """Whether some class beats `decision` (…,) in `logits` (…, classes), ties by class order."""
     classes = torch.arange(logits.shape[-1], device=logits.device)
-    own = logits.gather(-1, decision.unsqueeze(-1))
-    margin = own - logits - _tolerance(classes, decision.unsqueeze(-1))
+    decided = logits.gather(-1, decision.unsqueeze(-1))
+    margin = decided - logits - _tolerance(classes, decision.unsqueeze(-1))
     return (margin < 0).any(-1)
 
 
@@ -157,11 +159,11 @@ class AffineStates:
         self.weights = weights.double().masked_fill(~mask, 0.0)
         self.bias = None if bias is None else two_columns(bias.double())
         # classes first and in one piece, so that sums run along memory
-        self.said = two_columns(item_logits).permute(2, 0, 1).contiguous() * self.weights
-        self.logits = self.said.sum(-1).T
+        self.weighted = two_columns(item_logits).permute(2, 0, 1).contiguous() * self.weights
+        self.logits = self.weighted.sum(-1).T
         if not bool(self.logits.isfinite().all()):  # something else than numbers where masked
-            self.said.masked_fill_(~mask, 0.0)
-            self.logits = self.said.sum(-1).T
+            self.weighted.masked_fill_(~mask, 0.0)
+            self.logits = self.weighted.sum(-1).T
         self.decision = decide(self.logits)
         self.terms = self._terms()
         self._scratch = torch.empty_like(self.terms)
@@ -172,10 +174,10 @@ class AffineStates:
 
     def _terms(self) -> Tensor:
         """(classes, batch, items): α_i (ℓ_i^y − ℓ_i^c ∓ 1e-9), zero for the decision itself."""
-        own = self.said.gather(0, self.decision[None, :, None].expand(1, *self.mask.shape))
-        classes = torch.arange(len(self.said), device=own.device).unsqueeze(-1)
+        decided = self.weighted.gather(0, self.decision[None, :, None].expand(1, *self.mask.shape))
+        classes = torch.arange(len(self.weighted), device=decided.device).unsqueeze(-1)
         tolerance = _tolerance(classes, self.decision).unsqueeze(-1)
-        terms = torch.sub(own, self.said).addcmul_(self.weights, tolerance, value=-1)
+        terms = torch.sub(decided, self.weighted).addcmul_(self.weights, tolerance, value=-1)
         terms[self.decision, torch.arange(len(self.decision), device=terms.device)] = 0.0
         return terms
 
@@ -183,14 +185,16 @@ class AffineStates:
         """(batch, sets, items) bool → (batch, sets, classes): the logits left by each set."""
         kept = (~removed).double()
         left = (kept @ self.weights.unsqueeze(-1)).squeeze(-1)
-        return self._shared_out(kept @ self.said.permute(1, 2, 0), left)
+        return self._shared_out(kept @ self.weighted.permute(1, 2, 0), left)
 
     def after_each(self, items: Tensor) -> Tensor:
         """(batch, sets) positions, one item erased in each → (batch, sets, classes).
 
         What stands before the item and what stands after it, added up: nothing is taken off.
         """
-        sums = _without_each(self.said, items.expand(len(self.said), *items.shape), self._scratch)
+        sums = _without_each(
+            self.weighted, items.expand(len(self.weighted), *items.shape), self._scratch
+        )
         return self._shared_out(sums.permute(1, 2, 0), _without_each(self.weights, items))
 
     def _shared_out(self, sums: Tensor, left: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from verax.exams.cells import count_cell, defined, number_cell, percent_cell, points_cell
+from verax.exams.cells import Cell, defined, row_cells
 from verax.exams.erasure.measures import (
     ALL_DRAWS,
     BY_ALPHA,
@@ -28,7 +28,7 @@ from verax.exams.erasure.measures import (
     tenth,
     variant,
 )
-from verax.exams.measures import VALUE
+from verax.exams.measures import Table
 from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
 from verax.statistics.boxes import whiskers
@@ -41,7 +41,6 @@ NEAR = 0.01
 EVEN = 1e-6
 """Rounding: of n equal weights the k largest have k/n, and of others more."""
 _FIVE = (("min", 0.0), ("q1", 0.25), ("median", 0.5), ("q3", 0.75), ("max", 1.0))
-Row = Mapping[str, Any]
 
 
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -54,8 +53,8 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     if len(single):
         tops = {key: wide(part) for key, part in _parts(single, "top", "rule")}
         rows += [*_contingency(tops), *_delta_js(tops), *_negatives(tops), *_by_alpha(tops)]
-        rows += [*_numbers("fraction", FRACTION.id, rankings, least)]
-        rows += [*_numbers("mass", MASS.id, rankings, least)]
+        rows += [*_numbers("fraction", FRACTION, rankings, least)]
+        rows += [*_numbers("mass", MASS, rankings, least)]
         rows += [*_excess(rankings, least), *_pairs(rankings)]
     return summary_frame("erasure", rows)
 
@@ -74,9 +73,9 @@ def _rankings(many: pd.DataFrame) -> dict[str, list[pd.DataFrame]]:
     """
     if not len(many):
         return {}
-    found = {key: wide(part) for key, part in _parts(many, "ranking", "draw")}
-    rankings = {name: [frame] for (name, draw), frame in found.items() if draw == 0}
-    draws = [frame for (name, _), frame in found.items() if name == RANDOM]
+    frames = {key: wide(part) for key, part in _parts(many, "ranking", "draw")}
+    rankings = {name: [frame] for (name, draw), frame in frames.items() if draw == 0}
+    draws = [frame for (name, _), frame in frames.items() if name == RANDOM]
     if len(draws) > 1:
         rankings[ALL_DRAWS] = draws
     return rankings
@@ -84,13 +83,12 @@ def _rankings(many: pd.DataFrame) -> dict[str, list[pd.DataFrame]]:
 
 def _documents(
     instances: pd.DataFrame, rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame
-) -> Iterator[Row]:
-    table, n = DOCUMENT_COUNTS.id, len(instances)
-    examined = instances["examined"] == 1
+) -> Iterator[Cell]:
+    n, examined = len(instances), instances["examined"] == 1
     correct = instances["correct"].dropna().to_numpy()
     if len(correct):
-        share = proportion(int(correct.sum()), len(correct))
-        yield percent_cell(table, "accuracy", VALUE, share, len(correct))
+        right = proportion(int(correct.sum()), len(correct))
+        yield from row_cells(DOCUMENT_COUNTS, "", len(correct), {"accuracy": right})
     counts = {
         "documents": n,
         "one_item": int((~examined).sum()),
@@ -102,8 +100,7 @@ def _documents(
         "decision_differs": int(instances["decision_differs"].sum()),
         "not_certified": _count_of(least, lambda frame: frame["certified"] == 0),
     }
-    for row, count in counts.items():
-        yield count_cell(table, row, VALUE, count, n)
+    yield from row_cells(DOCUMENT_COUNTS, "", n, counts)
 
 
 def _count_of(least: pd.DataFrame, which: Callable[[pd.DataFrame], pd.Series]) -> int:
@@ -119,7 +116,7 @@ def _never(rankings: Mapping[str, list[pd.DataFrame]]) -> NDArray[np.bool_]:
     return np.asarray(never.all(axis=0))
 
 
-def _contingency(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
+def _contingency(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Cell]:
     """Percent of documents whose decision flips with the top item, a random one, both, neither."""
     for (top, rule), frame in tops.items():
         by_top, by_random = frame["flips_top"] == 1, frame["flips_random"] == 1
@@ -129,46 +126,47 @@ def _contingency(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
             "random_only": ~by_top & by_random,
             "neither": ~by_top & ~by_random,
         }
-        for column, cell in cells.items():
-            share = proportion(int(cell.sum()), len(frame))
-            yield percent_cell(CONTINGENCY.id, variant(top, rule), column, share, len(frame))
+        n = len(frame)
+        shares = {column: proportion(int(cell.sum()), n) for column, cell in cells.items()}
+        yield from row_cells(CONTINGENCY, variant(top, rule), n, shares)
 
 
-def _delta_js(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
+def _delta_js(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Cell]:
     for (top, rule), frame in tops.items():
-        values, n = frame["delta_js"].to_numpy(), len(frame)
-        row, table = variant(top, rule), DELTA_JS.id
-        yield number_cell(table, row, "mean", mean(values), n)
-        for column, q in _FIVE:
-            yield number_cell(table, row, column, quantile(values, q), n)
+        values, n, row = frame["delta_js"].to_numpy(), len(frame), variant(top, rule)
         negative = values[values < 0]
-        share = proportion(len(negative), n)
-        yield percent_cell(table, row, "negative_share", share, n)
-        mean_alpha = mean(frame["delta_alpha"].to_numpy())
-        yield number_cell(table, row, "mean_delta_alpha", mean_alpha, n)
-        share = proportion(int((negative > -NEAR).sum()), len(negative))
-        yield percent_cell(table, row, "negative_near_zero_share", share, len(negative))
+        numbers = {
+            "mean": mean(values),
+            **{column: quantile(values, q) for column, q in _FIVE},
+            "negative_share": proportion(len(negative), n),
+            "mean_delta_alpha": mean(frame["delta_alpha"].to_numpy()),
+        }
+        yield from row_cells(DELTA_JS, row, n, numbers)
+        near = proportion(int((negative > -NEAR).sum()), len(negative))
+        yield from row_cells(DELTA_JS, row, len(negative), {"negative_near_zero_share": near})
 
 
-def _negatives(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
+def _negatives(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Cell]:
     """Documents and negative ΔJS in each tenth of Δα, for the top item by attention."""
     for row, values in _tenths(tops["attention", "paper"]):
         negative, n = int((values < 0).sum()), len(values)
-        yield count_cell(NEGATIVE.id, row, "documents", n, n)
-        yield count_cell(NEGATIVE.id, row, "negative", negative, n)
-        yield percent_cell(NEGATIVE.id, row, "negative_share", proportion(negative, n), n)
+        counts = {"documents": n, "negative": negative}
+        shares = {"negative_share": proportion(negative, n)}
+        yield from row_cells(NEGATIVE, row, n, {**counts, **shares})
 
 
-def _by_alpha(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Row]:
+def _by_alpha(tops: Mapping[tuple[Any, ...], pd.DataFrame]) -> Iterator[Cell]:
     """Quartiles of ΔJS in each tenth of Δα, and how often it is near 0 on either side."""
-    table = BY_ALPHA.id
     for row, values in _tenths(tops["attention", "paper"]):
         n = len(values)
-        yield count_cell(table, row, "documents", n, n)
-        for column, q in (("median", 0.5), ("q1", 0.25), ("q3", 0.75)):
-            yield number_cell(table, row, column, quantile(values, q), n)
-        share = proportion(int((np.abs(values) < NEAR).sum()), n)
-        yield percent_cell(table, row, "near_zero_share", share, n)
+        numbers: dict[str, Interval | float] = {
+            "documents": n,
+            "median": quantile(values, 0.5),
+            "q1": quantile(values, 0.25),
+            "q3": quantile(values, 0.75),
+            "near_zero_share": proportion(int((np.abs(values) < NEAR).sum()), n),
+        }
+        yield from row_cells(BY_ALPHA, row, n, numbers)
 
 
 def _tenths(frame: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.float64]]]:
@@ -182,8 +180,8 @@ def _tenths(frame: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.float64]]]:
 
 
 def _numbers(
-    measure: str, table: str, rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame
-) -> Iterator[Row]:
+    measure: str, table: Table, rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame
+) -> Iterator[Cell]:
     """Five numbers and mean of each ranking and the optimum, over the documents it flips.
 
     Each leaves out what it never flips, so that rows are over different documents; `flips` says
@@ -197,22 +195,20 @@ def _numbers(
         columns = [frame[measure].to_numpy(dtype=np.float64) for frame in frames]
         flipped = [values[~np.isnan(values)] for values in columns]
         n = round(float(np.mean([len(values) for values in flipped])))
-        for column, q in _FIVE:
-            found = _average([quantile(values, q) for values in flipped])
-            yield number_cell(table, name, column, found, n)
-        yield number_cell(table, name, "mean", _average([mean(v) for v in flipped]), n)
         shares = [proportion(int((v > 0.5).sum()), len(v)) for v in flipped]
-        yield percent_cell(table, name, "above_half", _average(shares), n)
-        yield count_cell(table, name, "flips", n, len(least))
-        yield count_cell(table, name, "never_flips", len(least) - n, len(least))
+        numbers = {column: _average([quantile(v, q) for v in flipped]) for column, q in _FIVE}
+        numbers |= {"mean": _average([mean(v) for v in flipped]), "above_half": _average(shares)}
+        yield from row_cells(table, name, n, numbers)
+        counts = {"flips": n, "never_flips": len(least) - n}
+        yield from row_cells(table, name, len(least), counts)
         shared = columns[0][common]
-        yield number_cell(table, name, "common_mean", mean(shared), len(shared))
-        ends = np.mean([whiskers(values) for values in flipped], axis=0)
-        for column, end in zip(("whisker_low", "whisker_high"), ends, strict=True):
-            yield number_cell(table, name, column, (float(end), np.nan, np.nan), n)
+        yield from row_cells(table, name, len(shared), {"common_mean": mean(shared)})
+        low, high = np.mean([whiskers(values) for values in flipped], axis=0)
+        ends = {"whisker_low": float(low), "whisker_high": float(high)}
+        yield from row_cells(table, name, n, ends)
 
 
-def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> Iterator[Row]:
+def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> Iterator[Cell]:
     """How many more items than the optimum a ranking takes.
 
     Numbers are over the documents it flips. `optimal` is of all documents that can be flipped: one
@@ -230,22 +226,21 @@ def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> 
         flipped = [defined(frame["excess"]) for frame in frames]
         ratios = [defined(frame["ratio"]) for frame in frames]
         n = round(float(np.mean([len(values) for values in flipped])))
-        yield number_cell(EXCESS.id, name, "mean", _average([mean(v) for v in flipped]), n)
-        for column, q in _FIVE[1:]:
-            found = _average([quantile(v, q) for v in flipped])
-            yield number_cell(EXCESS.id, name, column, found, n)
-        yield number_cell(EXCESS.id, name, "mean_ratio", _average([mean(v) for v in ratios]), n)
-        found = _average([quantile(v, 0.5) for v in ratios])
-        yield number_cell(EXCESS.id, name, "median_ratio", found, n)
-        shares = [proportion(int((v == 0).sum()), possible) for v in flipped]
-        yield percent_cell(EXCESS.id, name, "optimal", _average(shares), possible)
-        shares = [mean_share(values) for values in every[name]]
-        yield percent_cell(EXCESS.id, name, "optimal_in_part", _average(shares), int(enough.sum()))
+        numbers = {
+            "mean": _average([mean(v) for v in flipped]),
+            **{column: _average([quantile(v, q) for v in flipped]) for column, q in _FIVE[1:]},
+            "mean_ratio": _average([mean(v) for v in ratios]),
+            "median_ratio": _average([quantile(v, 0.5) for v in ratios]),
+        }
+        yield from row_cells(EXCESS, name, n, numbers)
+        optimal = _average([proportion(int((v == 0).sum()), possible) for v in flipped])
+        yield from row_cells(EXCESS, name, possible, {"optimal": optimal})
+        in_part = {"optimal_in_part": _average([mean_share(values) for values in every[name]])}
         if chances and enough.any() and not _is_random(name):
             chance = np.mean(chances[-1], axis=0)  # of all draws, if there are several
-            beyond = (share(every[name][0]) - share(chance)).interval
-            yield points_cell(EXCESS.id, name, "beyond_random", beyond, len(chance))
-        yield count_cell(EXCESS.id, name, "never_though_possible", possible - n, possible)
+            in_part["beyond_random"] = (share(every[name][0]) - share(chance)).interval
+        yield from row_cells(EXCESS, name, int(enough.sum()), in_part)
+        yield from row_cells(EXCESS, name, possible, {"never_though_possible": possible - n})
 
 
 def _is_random(name: str) -> bool:
@@ -263,13 +258,13 @@ def part_optimal(name: str, frame: pd.DataFrame) -> NDArray[np.float64]:
     Uniform attention names no item, whatever order its ties are put in: it is never optimal. The k
     items of most weight have k/n of it only if all n have the same.
     """
-    found = frame["excess"] == 0
+    optimal = frame["excess"] == 0
     if name == "attention":
-        found &= frame["mass"] - frame["fraction"] > EVEN
-    return np.asarray(found, dtype=np.float64)
+        optimal &= frame["mass"] - frame["fraction"] > EVEN
+    return np.asarray(optimal, dtype=np.float64)
 
 
-def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:
+def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Cell]:
     """Which of two rankings flips with fewer items, where at least one of them does.
 
     One that flips beats one that does not. Shares are of those documents ("of flips", the authors'
@@ -282,12 +277,12 @@ def _pairs(rankings: Mapping[str, list[pd.DataFrame]]) -> Iterator[Row]:
         flips = np.isfinite(left) | np.isfinite(right)
         fewer, more = int((left < right).sum()), int((left > right).sum())
         row, of = pair(one, other), int(flips.sum())
-        yield count_cell(PAIRS.id, row, "fewer", fewer, of)
-        yield count_cell(PAIRS.id, row, "same", of - fewer - more, of)
-        yield count_cell(PAIRS.id, row, "more", more, of)
-        for column, count in (("fewer", fewer), ("more", more)):
-            yield percent_cell(PAIRS.id, row, f"{column}_of_flips", proportion(count, of), of)
-            yield percent_cell(PAIRS.id, row, f"{column}_of_all", proportion(count, n), n)
+        counts = {"fewer": fewer, "same": of - fewer - more, "more": more}
+        yield from row_cells(PAIRS, row, of, counts)
+        for column in ("fewer", "more"):
+            for whole, total in (("flips", of), ("all", n)):
+                part = {f"{column}_of_{whole}": proportion(counts[column], total)}
+                yield from row_cells(PAIRS, row, total, part)
 
 
 def _average(intervals: list[Interval]) -> Interval:

@@ -50,8 +50,10 @@ class HeadStates:
 
     def _decided(self, sums: Tensor, left: Tensor) -> Tensor:
         """(…, size) sums and (…,) weights left → (…, classes); nothing left is the zero vector."""
-        there = left.unsqueeze(-1) > 0
-        context = torch.where(there, sums / torch.where(there, left.unsqueeze(-1), 1.0), 0.0)
+        some_left = left.unsqueeze(-1) > 0
+        context = torch.where(
+            some_left, sums / torch.where(some_left, left.unsqueeze(-1), 1.0), 0.0
+        )
         return two_columns(self.head(context.to(self.dtype)).double())
 
     def after(self, removed: Tensor) -> Tensor:
@@ -66,10 +68,8 @@ class HeadStates:
 
     def first_flips(self, orders: Tensor) -> FirstFlips:
         """Erase in `orders` (rankings, batch, items), each as `ranks_from_below` has it."""
-        found = [self._first_flips(order) for order in orders]
-        return FirstFlips(
-            torch.stack([f.size for f in found]), torch.stack([f.mass for f in found])
-        )
+        each = [self._first_flips(order) for order in orders]
+        return FirstFlips(torch.stack([f.size for f in each]), torch.stack([f.mass for f in each]))
 
     def _first_flips(self, order: Tensor) -> FirstFlips:
         batch, width = order.shape
@@ -94,10 +94,10 @@ class HeadStates:
         best = torch.full_like(self.decision, -1)
         members = torch.zeros_like(self.mask)
         for order in [greedy, *([] if orders is None else orders)]:
-            found = self._first_flips(order).size
-            closer = (found > 0) & ((best < 0) | (found < best))
-            best = torch.where(closer, found, best)
-            members = torch.where(closer.unsqueeze(-1), self._prefix(order, found), members)
+            size = self._first_flips(order).size
+            closer = (size > 0) & ((best < 0) | (size < best))
+            best = torch.where(closer, size, best)
+            members = torch.where(closer.unsqueeze(-1), self._prefix(order, size), members)
         best, members = self._exchange(best, members, greedy)
         best, members = self._without_idle(best, members)
         logits = self.after(members.unsqueeze(1)).squeeze(1)
@@ -206,6 +206,6 @@ class HeadStates:
     @staticmethod
     def _lead(logits: Tensor, decision: Tensor) -> Tensor:
         """y's logit less the highest of the others'."""
-        own = logits.gather(-1, decision.unsqueeze(-1))
+        decided = logits.gather(-1, decision.unsqueeze(-1))
         others = logits.scatter(-1, decision.unsqueeze(-1), -torch.inf)
-        return (own.squeeze(-1)) - others.amax(-1)
+        return (decided.squeeze(-1)) - others.amax(-1)

@@ -29,17 +29,17 @@ def change_without(model: AttentionClassifier, trace: Trace, max_tokens: int) ->
 
 def _lost_with_sentences(model: HierarchicalClassifier, trace: Trace, max_tokens: int) -> Tensor:
     """Sentences are read apart from each other: only what reads their vectors is run again."""
-    found = torch.zeros(trace.mask.shape, dtype=torch.float64, device=trace.mask.device)
+    losses = torch.zeros(trace.mask.shape, dtype=torch.float64, device=trace.mask.device)
     decided = decisions(trace.logits)
     with frozen_for_gradients(model):
         vectors = model.sentences(trace.batch, trace.states)
         for row, count in enumerate(trace.mask.sum(-1).tolist()):
-            each = torch.arange(count, device=found.device)
+            each = torch.arange(count, device=losses.device)
             for places in each.split(max(1, max_tokens // count)):
                 without = _decide(model, vectors[row, without_each(count, places)])
                 whole = trace.logits[row].expand_as(without)
-                found[row, places] = lost(decided[row, None], whole[None], without[None])[0]
-    return found
+                losses[row, places] = lost(decided[row, None], whole[None], without[None])[0]
+    return losses
 
 
 def _decide(model: HierarchicalClassifier, vectors: Tensor) -> Tensor:

@@ -47,18 +47,18 @@ class Gallery:
     gets them; decisions, orders and sets are from these in float64.
     """
 
-    def __init__(self, asked: int | Sequence[int], max_tokens: int = MAX_TOKENS) -> None:
-        given: Any = asked
+    def __init__(self, documents: int | Sequence[int], max_tokens: int = MAX_TOKENS) -> None:
+        wanted: Any = documents
         self.named: list[int] | None = None
-        if isinstance(given, Iterable) and not isinstance(given, str):
-            named = (check("gallery", number, int, {}) for number in given)
+        if isinstance(wanted, Iterable) and not isinstance(wanted, str):
+            named = (check("gallery", number, int, {}) for number in wanted)
             self.named = list(dict.fromkeys(named))
         self.size: int = (
-            check("gallery", given, int, {"minimum": 0}) if self.named is None else len(self.named)
+            check("gallery", wanted, int, {"minimum": 0}) if self.named is None else len(self.named)
         )
         self.max_tokens = max_tokens
         self._rows: list[Rows] = []
-        self._found: list[NDArray[np.float64]] = []
+        self._surprises: list[NDArray[np.float64]] = []
         self._tables: dict[str, pd.DataFrame] = {}
         self._manifest: dict[str, Any] = {}
 
@@ -84,7 +84,7 @@ class Gallery:
         if self.named is not None or not self.is_open:
             return
         self._rows.append(trace.batch.row_index.cpu().numpy())
-        self._found.append(surprises(look_at(model, trace)).cpu().numpy())
+        self._surprises.append(surprises(look_at(model, trace)).cpu().numpy())
 
     def conclude(
         self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]] = lambda _: iter
@@ -108,9 +108,9 @@ class Gallery:
         ranked: dict[str, list[Any]] = {"ranked_by": measures, "rank": ranks.tolist()}
         for name, values in ranked.items():
             documents.insert(1, name, documents["id"].map(dict(zip(order, values, strict=True))))
-        found = {"documents": documents, "items": items, "tokens": tokens}
+        frames = {"documents": documents, "items": items, "tokens": tokens}
         place = pd.Series(np.arange(len(order)), index=order)
-        for name, table in found.items():
+        for name, table in frames.items():
             by = np.argsort(place[table["id"]].to_numpy(), kind="stable")
             self._tables[f"gallery_{name}"] = table.take(by).reset_index(drop=True)
         bias = two_columns(self._model.head.bias.detach().float()).tolist()
@@ -122,8 +122,8 @@ class Gallery:
             place = {int(number): row for row, number in enumerate(self._documents.ids)}
             rows = np.array([place[number] for number in self.named], dtype=np.int64)
             return rows, np.full(len(rows), np.nan), [""] * len(rows)
-        rows, found = np.concatenate(self._rows), np.concatenate(self._found)
-        ranks, measures = best_ranks(found), best_measures(found)
+        rows, surprise = np.concatenate(self._rows), np.concatenate(self._surprises)
+        ranks, measures = best_ranks(surprise), best_measures(surprise)
         best = np.lexsort([self._documents.ids[rows], ranks])[: self.size]
         return rows[best], ranks[best], [measures[place] for place in best]
 

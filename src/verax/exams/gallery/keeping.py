@@ -14,7 +14,7 @@ from torch import Tensor
 from verax.corpora.ragged import Ragged, positions_within
 from verax.exams.erasure.states import ranks_from_below
 from verax.exams.gallery.looking import Look
-from verax.exams.single_token.exam import alone
+from verax.exams.single_token.tokens import alone
 from verax.models.head import probabilities, two_columns
 from verax.models.trace import Trace
 
@@ -38,8 +38,8 @@ def document_rows(trace: Trace, look: Look) -> pd.DataFrame:
         "certified": adversary.certified,
         "tau": look.tau,
     }
-    own = probabilities(trace.logits.double())
-    columns |= {f"p_{c}": own[:, c] for c in range(own.shape[1])}
+    p = probabilities(trace.logits.double())
+    columns |= {f"p_{c}": p[:, c] for c in range(p.shape[1])}
     frame = pd.DataFrame({name: values.cpu().numpy() for name, values in columns.items()})
     frame.insert(0, "id", trace.ids)
     return frame
@@ -53,7 +53,7 @@ def item_rows(
     sentences  how many tokens each sentence of each document of the batch has; None: items are the
                tokens
     """
-    there = trace.mask
+    mask = trace.mask
     says = two_columns(trace.item_logits).float()
     by_attention, by_gradient = _places(look.orders)
     columns = {
@@ -67,8 +67,8 @@ def item_rows(
         "minimal": _places_in_the_smallest(look),
     }
     columns |= {f"logit_{c}": says[..., c] for c in range(says.shape[-1])}
-    frame = pd.DataFrame({name: v[there].cpu().numpy() for name, v in columns.items()})
-    items = there.sum(-1).cpu().numpy()
+    frame = pd.DataFrame({name: v[mask].cpu().numpy() for name, v in columns.items()})
+    items = mask.sum(-1).cpu().numpy()
     item = positions_within(items)
     if sentences is None:
         first, lengths = item, np.ones_like(item)

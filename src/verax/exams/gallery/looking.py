@@ -9,8 +9,8 @@ from torch import Tensor
 
 from verax.exams.adversary.most_divergent import Adversary, most_divergent
 from verax.exams.agreement.ranks import kendall_tau_b
+from verax.exams.erasure.exam import affine_states
 from verax.exams.erasure.states import AffineStates, FirstFlips, FlipSets, ranks_from_below
-from verax.exams.reading import check_affine, check_finite
 from verax.importance import attention_gradient, score
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
@@ -57,9 +57,7 @@ class Look:
 @torch.no_grad()
 def look_at(model: AttentionClassifier, trace: Trace) -> Look:
     """One batch of a model with an affine head."""
-    check_finite(trace.logits)
-    states = AffineStates(trace.weights, trace.item_logits, trace.mask, trace.bias)
-    check_affine(trace.logits, states.logits)
+    states = affine_states(trace)
     slopes = attention_gradient(model, trace).double()
     orders = ranks_from_below(torch.stack([states.weights, slopes]), trace.mask)
     on = "items" if model.options.hierarchical else "inputs"

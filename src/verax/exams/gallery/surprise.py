@@ -30,8 +30,8 @@ def surprises(look: Look) -> Tensor:
     least = look.least.size
     excess = (torch.where(size < 0, items, size) - least).double()
     excess = excess.masked_fill(least < 0, torch.nan)
-    found = torch.stack([excess, look.adversary.jsd - by_length(items), -look.tau], dim=-1)
-    return found.masked_fill((items < 2).unsqueeze(-1), torch.nan)
+    surprise = torch.stack([excess, look.adversary.jsd - by_length(items), -look.tau], dim=-1)
+    return surprise.masked_fill((items < 2).unsqueeze(-1), torch.nan)
 
 
 def by_length(items: Tensor) -> Tensor:
@@ -57,8 +57,8 @@ def best_ranks(surprise: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> best_ranks(np.array([[3.0, 0.2], [1.0, 0.7], [np.nan, 0.1]]))
     array([1.1875, 1.1875, 3.375 ])
     """
-    found = _ranks(surprise)
-    return found.min(axis=1) + found.mean(axis=1) / (2 * (len(found) + 1))
+    ranks = _ranks(surprise)
+    return ranks.min(axis=1) + ranks.mean(axis=1) / (2 * (len(ranks) + 1))
 
 
 def best_measures(surprise: NDArray[np.float64]) -> list[str]:
@@ -71,8 +71,10 @@ def best_measures(surprise: NDArray[np.float64]) -> list[str]:
     """
     ranks = np.where(np.isnan(surprise), np.inf, _ranks(surprise))
     best = ranks.argmin(axis=1)
-    found = np.isfinite(ranks.min(axis=1))
-    return [MEASURES[place] if any_of else "" for place, any_of in zip(best, found, strict=True)]
+    is_ranked = np.isfinite(ranks.min(axis=1))
+    return [
+        MEASURES[place] if any_of else "" for place, any_of in zip(best, is_ranked, strict=True)
+    ]
 
 
 def _ranks(surprise: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -60,8 +60,8 @@ def cluster(
     """
     vectors = vectors.detach().float()
     if clusters < 1 or vectors.ndim != 2 or not vectors.numel():
-        found = f"{clusters} clusters of vectors of shape {tuple(vectors.shape)}"
-        raise VeraxError(f"{found}: expected at least one of each; give (n, d) vectors")
+        shape = f"{clusters} clusters of vectors of shape {tuple(vectors.shape)}"
+        raise VeraxError(f"{shape}: expected at least one of each; give (n, d) vectors")
     _check(vectors, scratch)
     exact = _distinct(vectors, clusters, scratch)
     if exact is not None:
@@ -287,9 +287,9 @@ def _lloyd(
 
 def _label(data: _Rows, centres: Tensor, scratch: int) -> tuple[Tensor, float]:
     """Labels and inertia, its distances as differences: they do not cancel."""
-    found = torch.empty(len(data), dtype=torch.long, device=centres.device)
+    nearest = torch.empty(len(data), dtype=torch.long, device=centres.device)
     inertia = centres.new_zeros((), dtype=torch.float64)
     for which, block, _, labels in _nearest(data, centres, scratch):
-        found[which] = labels.squeeze(1)
-        inertia += (block - centres[found[which]]).square_().sum(1).double().sum()
-    return found, inertia.item()
+        nearest[which] = labels.squeeze(1)
+        inertia += (block - centres[nearest[which]]).square_().sum(1).double().sum()
+    return nearest, inertia.item()

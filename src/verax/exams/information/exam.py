@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,21 +12,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.vocabulary import Vocabulary
 from verax.exams.exam import Cost, Exam
-from verax.exams.information import judging, summary, values
+from verax.exams.information import judging, summary
 from verax.exams.information.clustering import cluster
 from verax.exams.information.measures import TABLES
 from verax.exams.information.mutual_information import (
-    Shared,
+    SharedInformation,
     mutual_information,
     shuffled_information,
 )
 from verax.exams.information.occurrences import WORDS_BY, Occurrences
 from verax.exams.registry import register
-from verax.importance import Importance
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 from verax.options import option
@@ -85,19 +83,12 @@ class InformationExam(Exam):
     charts = "verax.exams.information.charts"
     cost = Cost(0.0, 60e-6)
     summarise = staticmethod(summary.summarise)
-    split_values = staticmethod(values.split_values)
+    split_values = staticmethod(summary.split_values)
     judge = staticmethod(judging.judge)
 
-    def __init__(
-        self,
-        options: InformationOptions,
-        seed: int,
-        importances: Mapping[str, Importance],
-        max_tokens: int = MAX_TOKENS,
-    ) -> None:
-        super().__init__(options, seed, importances, max_tokens)
+    def setup(self) -> None:
         self.gathered: dict[str, Occurrences] = {}
-        self.found: list[pd.DataFrame] = []
+        self.measured: list[pd.DataFrame] = []
         self.of_words: list[pd.DataFrame] = []
 
     def begin(self, model: AttentionClassifier, documents: EncodedDocuments) -> None:
@@ -123,15 +114,15 @@ class InformationExam(Exam):
             table = pd.DataFrame({"measure": list(measures), "value": list(measures.values())})
             table.insert(0, "words", kind)
             of_words.insert(0, "words", kind)
-            self.found.append(table)
+            self.measured.append(table)
             self.of_words.append(of_words)
         self.gathered = {}
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        if not self.found:  # nobody said that all was seen
+        if not self.measured:  # nobody said that all was seen
             self.conclude(lambda what: iter)
         return {
-            "information": _categories(pd.concat(self.found, ignore_index=True)),
+            "information": _categories(pd.concat(self.measured, ignore_index=True)),
             "information_words": _categories(pd.concat(self.of_words, ignore_index=True)),
         }
 
@@ -145,7 +136,7 @@ class InformationExam(Exam):
         lengths = embedding.double().square().sum(-1).cpu().numpy()[words]
         measures = {
             "occurrences": float(len(words)),
-            "found": float(occurrences.found),
+            "found": float(occurrences.in_split),
             "types": float(len(np.unique(words))),
             "vectors": float(len(np.unique(vectors))),
             "norm_e": _root_mean(lengths),
@@ -190,7 +181,7 @@ def _same_vectors(embedding: Tensor, words: NDArray[np.int64]) -> NDArray[np.int
 def _word_table(
     vocabulary: Vocabulary,
     words: NDArray[np.int64],
-    shared: Shared | None,
+    shared: SharedInformation | None,
     between: NDArray[np.float64],
     lengths: NDArray[np.float64],
 ) -> pd.DataFrame:

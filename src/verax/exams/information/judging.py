@@ -8,13 +8,13 @@ from verax.exams.information.measures import INFORMATION, NAME
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.phrases import with_interval
+from verax.exams.judgement.phrasing import with_interval
 from verax.exams.judgement.row import NOT_APPLICABLE, Judged
-from verax.exams.measures import PERCENT, measure_id
+from verax.exams.measures import PERCENT
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """How much states tell of their words: a condition for reading attention as of words."""
+    """A row on what states keep of their words: a condition for reading attention as of words."""
     rows = model.rows(INFORMATION.id)
     if not rows:
         return []
@@ -28,7 +28,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(INFORMATION.id, row, "retained"),
+            INFORMATION.id_of(row, "retained"),
             NOT_APPLICABLE,
             number,
             "of what a state could tell of its word is kept",

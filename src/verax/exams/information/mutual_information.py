@@ -13,7 +13,7 @@ Labels = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class SharedInformation:
     """What two labellings of the same occurrences tell about each other.
 
     value      I(A; B) = Σ_ab p(ab) log (p(ab) / p(a)p(b)), the plug-in estimate
@@ -30,7 +30,7 @@ class Shared:
     by_label: NDArray[np.float64]
 
 
-def mutual_information(first: ArrayLike, second: ArrayLike) -> Shared:
+def mutual_information(first: ArrayLike, second: ArrayLike) -> SharedInformation:
     """What A = `first` and B = `second`, (n,) whole numbers each, tell about each other.
 
     >>> round(mutual_information([0, 0, 1, 1], [5, 5, 7, 7]).value, 4)
@@ -55,7 +55,7 @@ def mutual_information(first: ArrayLike, second: ArrayLike) -> Shared:
     by_label = np.bincount(left, weights=parts, minlength=len(labels)).astype(np.float64)
     shares = counts / n
     value = max(0.0, float(shares @ by_label))
-    return Shared(value, _entropy(shares), labels.astype(np.int64), counts, by_label)
+    return SharedInformation(value, _entropy(shares), labels.astype(np.int64), counts, by_label)
 
 
 def shuffled_information(

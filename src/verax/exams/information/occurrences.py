@@ -21,21 +21,21 @@ def choose_words(counts: NDArray[np.int64], words: int, by: str, seed: int) -> N
     frequent  those that occur most, the lower row first in a tie
     sampled   drawn without replacement by their frequency to the power ¾
     """
-    there = np.flatnonzero(counts > 0)
-    if len(there) <= words:
-        return there
+    occurring = np.flatnonzero(counts > 0)
+    if len(occurring) <= words:
+        return occurring
     if by == "frequent":
-        return np.sort(there[np.argsort(-counts[there], kind="stable")[:words]])
-    chances = counts[there].astype(np.float64) ** _POWER
+        return np.sort(occurring[np.argsort(-counts[occurring], kind="stable")[:words]])
+    chances = counts[occurring].astype(np.float64) ** _POWER
     random = np.random.Generator(np.random.PCG64([seed, words]))
-    return np.sort(random.choice(there, words, replace=False, p=chances / chances.sum()))
+    return np.sort(random.choice(occurring, words, replace=False, p=chances / chances.sum()))
 
 
 class Occurrences:
     """States of chosen words, gathered batch by batch into one matrix.
 
     words   (occurrences,) the word of each, a vocabulary row, in order of the split
-    found   how many there are in the split; at most `limit` of them are looked at, drawn by seed
+    in_split  how many there are in the split; at most `limit` of them are looked at, drawn by seed
     states  (occurrences, size) float32, once all batches are in
     """
 
@@ -48,9 +48,9 @@ class Occurrences:
         chosen = np.zeros(len(counts), dtype=bool)
         chosen[choose_words(counts, words, by, seed)] = True
         places = np.flatnonzero(chosen[tokens])
-        self.found = len(places)
-        if self.found > limit:
-            random = np.random.Generator(np.random.PCG64([seed, limit, self.found]))
+        self.in_split = len(places)
+        if self.in_split > limit:
+            random = np.random.Generator(np.random.PCG64([seed, limit, self.in_split]))
             places = np.sort(random.choice(places, limit, replace=False))
         self.words = tokens[places]
         self.states = torch.empty(0, 0)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from verax.exams.cells import Cell, count_cell, number_cell, percent_cell
+from verax.exams.cells import Cell, row_cells
 from verax.exams.information.measures import INFORMATION, WORD_VECTORS
+from verax.exams.values import Tables
 from verax.exams.verdict import summary_frame
-from verax.statistics import Interval
 
 _NUMBERS = {
     "information": "information",
     "word_entropy": "ceiling",
     "shuffled": "shuffled",
     "above_shuffled": "difference",
+    "retained": "kept",
+    "words": "types",
+    "occurrences": "occurrences",
+    "clusters": "clusters",
 }
-_COUNTS = {"words": "types", "occurrences": "occurrences", "clusters": "clusters"}
 _LENGTHS = {"norm_embedding": "norm_e", "norm_state": "norm_h", "distance": "distance"}
 """Column of the summary → measure of the tidy table."""
 
@@ -29,19 +31,27 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     One model's clusters give one number: its spread is over seeds, so there are no intervals.
     """
     rows: list[Cell] = []
-    table = INFORMATION.id
-    for kind, part in tables["information"].groupby("words", sort=False, observed=True):
-        found = part.set_index("measure")["value"].astype(float).to_dict()
-        row, n = str(kind), int(found["occurrences"])
-        for column, name in _NUMBERS.items():
-            rows.append(number_cell(table, row, column, _alone(found, name), n))
-        rows.append(percent_cell(table, row, "retained", _alone(found, "kept"), n))
-        for column, name in _COUNTS.items():
-            rows.append(count_cell(table, row, column, int(found.get(name, 0)), n))
-        for column, name in _LENGTHS.items():
-            rows.append(number_cell(WORD_VECTORS.id, row, column, _alone(found, name), n))
+    for row, values in _values(tables):
+        n = int(values["occurrences"])
+        for table, columns in ((INFORMATION, _NUMBERS), (WORD_VECTORS, _LENGTHS)):
+            # without an occurrence there are no clusters
+            numbers = {column: values.get(name, 0.0) for column, name in columns.items()}
+            rows += row_cells(table, row, n, numbers)
     return summary_frame("information", rows)
 
 
-def _alone(found: Mapping[Any, float], name: str) -> Interval:
-    return found[name], float("nan"), float("nan")
+def _values(tables: Tables) -> Iterator[tuple[str, dict[str, float]]]:
+    """Kind of words → measure → value."""
+    for words, part in tables["information"].groupby("words", sort=False, observed=True):
+        yield str(words), dict(zip(part["measure"], part["value"].astype(float), strict=True))
+
+
+def split_values(tables: Tables) -> dict[str, float]:
+    """Information in nats, what of it is no chance, the share kept, and how far states moved."""
+    numbers: dict[str, float] = {}
+    for row, values in _values(tables):
+        numbers[INFORMATION.id_of(row, "information")] = values["information"]
+        numbers[INFORMATION.id_of(row, "above_shuffled")] = values["difference"]
+        numbers[INFORMATION.id_of(row, "retained")] = values["kept"]
+        numbers[WORD_VECTORS.id_of(row, "distance")] = values["distance"]
+    return numbers

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
-from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.judgement.phrasing import interval, numeral
 from verax.exams.judgement.row import AGAINST, FOR, OPEN, Judged
 from verax.exams.measures import VALUE
 

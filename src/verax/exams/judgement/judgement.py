@@ -15,7 +15,7 @@ from verax.exams.judgement.headline import accuracy, caveats, headline, short, u
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.phrases import with_interval
+from verax.exams.judgement.phrasing import with_interval
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
 from verax.exams.registry import EXAMS, STAGES
 from verax.exams.titles import exam_title
@@ -30,7 +30,7 @@ SIGNS = {FOR: "✓", AGAINST: "✗", OPEN: "?", NOT_APPLICABLE: "·"}
 
 @dataclass(frozen=True, eq=False)
 class Judgement(InNotebook):
-    """What exams say of an attention.
+    """The judgement of an attention.
 
     rows       one for each exam, measure and subject that was judged, or could not be
     limits     the limits that were applied, with their version
@@ -70,7 +70,11 @@ class Judgement(InNotebook):
         return [row for row in self.rows if row.counts]
 
     def speaks(self, verdict: str) -> list[str]:
-        """The exams that say so: "for", "against", "open" or "not applicable"."""
+        """The exams with a verdict.
+
+        Args:
+            verdict: "for", "against", "open" or "not applicable".
+        """
         if verdict not in SIGNS:
             raise VeraxError(f"no verdict {verdict!r}: {nearest(str(verdict), SIGNS)}")
         return list(dict.fromkeys(row.exam for row in self.rows if row.verdict == verdict))
@@ -119,10 +123,14 @@ class Judgement(InNotebook):
 def judge(
     model: ModelSummary, limits: str | Path | Mapping[str, Any] | LimitSet | None = None
 ) -> Judgement:
-    """What each exam that was taken says of the attention, those that judge it first.
+    """The judgement of a model's attention by every exam that was taken, those that judge it first.
 
-    Without `limits`, those that the model's manifest names apply, or else the newest. Nothing
-    speaks for an attention that is uniform by construction: it points at nothing.
+    Args:
+        model: every number of the summary, with what was examined.
+        limits: a version, a file or a mapping; those that the model's manifest names, unless
+            given, or else the newest.
+
+    Nothing speaks for an attention that is uniform by construction: it points at nothing.
     """
     if limits is None and "limits" in model.manifest:
         limits = LimitSet.from_json(model.manifest["limits"], "the manifest")

@@ -10,14 +10,18 @@ names under `based_on`, or else in the newest:
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verax.errors import VeraxError, nearest
+
+if TYPE_CHECKING:
+    from verax.exams.exam import Exam
 
 NEWEST = "2026-11"
 """The version by which verdicts are judged, unless another is named."""
@@ -60,15 +64,15 @@ class LimitSet:
 
     def completed(self, defaults: Mapping[str, Limits]) -> LimitSet:
         """These and, of exams that they have none for, the exams' own: exam → its limits."""
-        own = {exam: dict(limits) for exam, limits in defaults.items() if limits}
-        return replace(self, limits={**own, **self.limits})
+        by_exam = {exam: dict(limits) for exam, limits in defaults.items() if limits}
+        return replace(self, limits={**by_exam, **self.limits})
 
     def to_json(self) -> dict[str, Any]:
         """As a file of limits has them."""
         return {
             "version": self.version,
             "provenance": self.provenance,
-            "limits": {exam: dict(own) for exam, own in self.limits.items()},
+            "limits": {exam: dict(limits) for exam, limits in self.limits.items()},
         }
 
     @classmethod
@@ -85,13 +89,14 @@ class LimitSet:
         if not isinstance(values.get("limits"), Mapping):
             raise VeraxError(f"{where} has no limits: {shape}")
         limits = {}
-        for exam, own in values["limits"].items():
-            if not isinstance(own, Mapping):
+        for exam, named in values["limits"].items():
+            if not isinstance(named, Mapping):
                 raise VeraxError(
-                    f"{where}: limits of {exam!r} are {own!r}: expected names, numbers"
+                    f"{where}: limits of {exam!r} are {named!r}: expected names, numbers"
                 )
             limits[str(exam)] = {
-                str(name): _number(limit, f"{where}: {exam}, {name}") for name, limit in own.items()
+                str(name): _number(limit, f"{where}: {exam}, {name}")
+                for name, limit in named.items()
             }
         return cls(values["version"], str(values.get("provenance", "")), limits)
 
@@ -101,25 +106,25 @@ def versions() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.json"))
 
 
-def load_limits(given: str | Path | Mapping[str, Any] | LimitSet | None = None) -> LimitSet:
+def load_limits(limits: str | Path | Mapping[str, Any] | LimitSet | None = None) -> LimitSet:
     """Limits by version, of a file, of a mapping as a file has it, or the newest.
 
     >>> load_limits().version
     '2026-11'
     """
-    if isinstance(given, LimitSet):
-        return given
-    if given is None:
+    if isinstance(limits, LimitSet):
+        return limits
+    if limits is None:
         return _version(NEWEST)
-    if isinstance(given, Mapping):
-        return _based(given, "these limits")
-    if str(given) in versions():
-        return _version(str(given))
-    path = Path(given)
+    if isinstance(limits, Mapping):
+        return _based(limits, "these limits")
+    if str(limits) in versions():
+        return _version(str(limits))
+    path = Path(limits)
     if not path.is_file():
         known = versions()
         raise VeraxError(
-            f"no file {str(given)!r}, and no version of that name: {nearest(str(given), known)}"
+            f"no file {str(limits)!r}, and no version of that name: {nearest(str(limits), known)}"
         )
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -139,25 +144,37 @@ def _version(name: str) -> LimitSet:
 
 def _based(values: Any, where: str) -> LimitSet:
     """Limits of the user's over those of a version; names that no exam has are refused."""
-    own = LimitSet.from_json(values, where)
+    custom = LimitSet.from_json(values, where)
     name = values.get("based_on", NEWEST)
     if name not in versions():
         raise VeraxError(f"{where}: based_on is {name!r}: {nearest(str(name), versions())}")
-    if own.version in versions():
+    if custom.version in versions():
         raise VeraxError(
-            f"{where}: version {own.version!r} is one of Verax's: name yours otherwise"
+            f"{where}: version {custom.version!r} is one of Verax's: name yours otherwise"
         )
     base = _version(name)
     merged = {exam: dict(limits) for exam, limits in base.limits.items()}
-    for exam, limits in own.limits.items():
-        known = base.limits.get(exam) or _declared(exam, where)
+    for exam, limits in custom.limits.items():
+        known = base.limits.get(exam) or _exam(exam, where).limits
         for limit in limits:
             if limit not in known:
-                there = nearest(limit, known) if known else "it has none to set"
-                raise VeraxError(f"{where}: {exam} has no limit {limit!r}: {there}")
+                remedy = nearest(limit, known) if known else "it has none to set"
+                raise VeraxError(f"{where}: {exam} has no limit {limit!r}: {remedy}")
+        _refuse_out_of_range(limits, _exam(exam, where).limit_ranges, f"{where}: {exam}")
         merged[exam] = {**merged.get(exam, {}), **limits}
         _refuse_crossed(merged[exam], f"{where}: {exam}")
-    return LimitSet(own.version, own.provenance or f"based on {name}", merged)
+    return LimitSet(custom.version, custom.provenance or f"based on {name}", merged)
+
+
+def _refuse_out_of_range(
+    limits: Limits, ranges: Mapping[str, tuple[float, float]], where: str
+) -> None:
+    """An error for a limit that no number of the exam could be on either side of."""
+    for name, limit in limits.items():
+        least, most = ranges.get(name, (-math.inf, math.inf))
+        if not least <= limit <= most:
+            end = "on" if math.isinf(most) else f"to {most:.3g}"
+            raise VeraxError(f"{where}, {name} is {limit:g}: expected from {least:g} {end}")
 
 
 def _refuse_crossed(limits: Limits, where: str) -> None:
@@ -170,12 +187,12 @@ def _refuse_crossed(limits: Limits, where: str) -> None:
             )
 
 
-def _declared(exam: str, where: str) -> Limits:
+def _exam(name: str, where: str) -> type[Exam]:
     from verax.exams.registry import EXAMS
 
-    if exam not in EXAMS:
-        raise VeraxError(f"{where}: unknown exam {exam!r}: {nearest(exam, EXAMS)}")
-    return EXAMS[exam].limits
+    if name not in EXAMS:
+        raise VeraxError(f"{where}: unknown exam {name!r}: {nearest(name, EXAMS)}")
+    return EXAMS[name]
 
 
 def _number(value: Any, where: str) -> float:

@@ -20,7 +20,7 @@ __all__ = ["DOCUMENTS", "SEEDS", "ModelSummary", "Number"]
 
 @dataclass(frozen=True, eq=False)
 class ModelSummary:
-    """One model, or the seeds of one.
+    """Every number of one model, or of the seeds of one.
 
     summary   as `Verdict.summary()` has it: exam, table, row, column, measure, value, low, high, n,
               unit; and `over`, where intervals are not all over the same
@@ -46,8 +46,12 @@ class ModelSummary:
         columns = [self.summary[name] for name in names]
         over = self.summary.get("over", pd.Series(self.over, index=self.summary.index))
         numbers = {}
-        for table, row, column, value, low, high, n, unit, own in zip(*columns, over, strict=True):
-            number = Number(float(value), float(low), float(high), int(n), str(unit), str(own))
+        for table, row, column, value, low, high, n, unit, unit_over in zip(
+            *columns, over, strict=True
+        ):
+            number = Number(
+                float(value), float(low), float(high), int(n), str(unit), str(unit_over)
+            )
             numbers[str(table), str(row), str(column)] = number
         return numbers
 
@@ -57,20 +61,20 @@ class ModelSummary:
         return None if number is None or math.isnan(number.value) else number
 
     def cell(self, table: str, row: str, column: str) -> Number | None:
-        """The same, but NaN where the summary has the place and no value for it."""
+        """A number of the summary, also where it is NaN; None where it is not there."""
         return self._numbers.get((table, row, column))
 
     def rows(self, table: str) -> list[str]:
-        own = self.summary["row"][self.summary["table"] == table]
-        return [str(row) for row in dict.fromkeys(own)]
+        rows = self.summary["row"][self.summary["table"] == table]
+        return [str(row) for row in dict.fromkeys(rows)]
 
     def columns(self, table: str) -> list[str]:
-        own = self.summary["column"][self.summary["table"] == table]
-        return [str(column) for column in dict.fromkeys(own)]
+        columns = self.summary["column"][self.summary["table"] == table]
+        return [str(column) for column in dict.fromkeys(columns)]
 
     def tables(self, exam: str) -> list[str]:
-        own = self.summary["table"][self.summary["exam"] == exam]
-        return [str(table) for table in dict.fromkeys(own)]
+        tables = self.summary["table"][self.summary["exam"] == exam]
+        return [str(table) for table in dict.fromkeys(tables)]
 
     @property
     def exams(self) -> list[str]:

@@ -33,7 +33,7 @@ class Number:
 
     @property
     def is_sure(self) -> bool:
-        """Whether its interval can be held against a limit: one there is, and not of chance."""
+        """Whether its interval can be compared with a limit: it exists, and not by chance alone."""
         return self.has_interval and (self.high > self.low or self.n >= ENOUGH)
 
     def is_above(self, limit: float) -> bool:

@@ -14,7 +14,7 @@ ATTENTION = "attention"
 
 @dataclass(frozen=True)
 class Judged:
-    """What one exam says.
+    """A row of a judgement: the verdict of one exam.
 
     exam      its name
     measure   id of the number that is judged
@@ -49,7 +49,13 @@ class Judged:
 
 
 def lean(number: Number, *, above: float, below: float, high_is_good: bool = True) -> str:
-    """for or against where all of an interval is beyond a limit, and open else.
+    """The verdict on a number: for, against, or open.
+
+    Args:
+        number: with its interval.
+        above: the limit that all of the interval must be above.
+        below: the limit that all of the interval must be below.
+        high_is_good: whether a high number speaks for the subject.
 
     An interval that touches a limit, and a number without an interval, leave it open.
     """

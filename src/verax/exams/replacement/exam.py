@@ -10,7 +10,7 @@ from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
-from verax.exams.replacement import judging, summary, values
+from verax.exams.replacement import judging, summary
 from verax.exams.replacement.measures import TABLES
 from verax.models.counterfactual import permuted, uniform
 from verax.models.head import decisions, probabilities
@@ -53,19 +53,20 @@ class ReplacementExam(ItemExam):
     tidy_tables = ("replacement_instances", "replacement")
     charts = "verax.exams.replacement.charts"
     cost = Cost(3e-6)
+    limit_ranges = judging.LIMIT_RANGES
     decisions_table = "replacement_instances"
     decides_again = True
     summarise = staticmethod(summary.summarise)
-    document_values = staticmethod(values.values)
+    document_values = staticmethod(summary.document_values)
     judge = staticmethod(judging.judge)
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
         check_finite(evidence.logits)
         draws = self.options.permutations
-        own = torch.stack([evidence.weights.double(), uniform(evidence.mask)])
+        fixed = torch.stack([evidence.weights.double(), uniform(evidence.mask)])
         shuffled = permuted(evidence.weights, evidence.mask, evidence.row_index, self.seed, draws)
-        logits = evidence.logits_under(torch.cat([own, shuffled.double()]))
+        logits = evidence.logits_under(torch.cat([fixed, shuffled.double()]))
         if evidence.is_affine:
             check_affine(evidence.logits, logits[0])
         decided, shares = decisions(logits), probabilities(logits)
@@ -79,8 +80,7 @@ class ReplacementExam(ItemExam):
             {"attention": "uniform", "draw": 0},
         ]
         labels += [{"attention": "permuted", "draw": draw} for draw in range(draws)]
-        everyone = torch.ones(len(evidence), dtype=torch.bool)
-        self.builder.add("replacement", evidence.ids, measures, everyone, labels)
+        self.builder.add("replacement", evidence.ids, measures, labels=labels)
         measures = {
             "items": evidence.mask.sum(-1),
             "classes": torch.full_like(decided[0], shares.shape[-1]),
@@ -88,4 +88,4 @@ class ReplacementExam(ItemExam):
             "correct": correct(evidence.labels, decided[0]),
             "decision_differs": decided[0] != decisions(evidence.logits),
         }
-        self.builder.add("replacement_instances", evidence.ids, measures, everyone)
+        self.builder.add("replacement_instances", evidence.ids, measures)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from verax.exams.cells import Cell, count_cell, number_cell, percent_cell, points_cell
-from verax.exams.measures import VALUE
+from verax.exams.cells import Cell, row_cells
 from verax.exams.replacement.measures import (
     DOCUMENT_COUNTS,
+    PERMUTED,
     REPLACEMENT,
     TRAINED,
+    UNIFORM,
     score_id,
 )
 from verax.exams.tables import measured, wide
+from verax.exams.values import Tables, estimate_part, part
 from verax.exams.verdict import summary_frame
-from verax.statistics import Estimate, average, f1, mean, mean_share, share, within_one
+from verax.statistics import RatioEstimate, average, f1, mean, mean_share, share, within_one
 from verax.statistics.missing import Values
 
 
@@ -31,7 +32,7 @@ class Replacement:
     correct, survived and tvd are (documents,), in order of id.
     """
 
-    score: Estimate
+    score: RatioEstimate
     correct: Values
     survived: Values
     tvd: Values
@@ -41,47 +42,67 @@ def replacements(tables: Mapping[str, pd.DataFrame]) -> dict[str, Replacement]:
     """Attention → what it comes to, over the documents in order of id."""
     labels = measured(tables["replacement_instances"], "label")[0]
     classes = int(measured(tables["replacement_instances"], "classes")[0, 0])
-    found = {}
-    for kind, part in tables["replacement"].groupby("attention", sort=False, observed=True):
-        decided, survived, tvd = (measured(part, name) for name in ("decision", "survived", "tvd"))
-        found[str(kind)] = Replacement(
+    by_kind = {}
+    for kind, rows in tables["replacement"].groupby("attention", sort=False, observed=True):
+        decided, survived, tvd = (measured(rows, name) for name in ("decision", "survived", "tvd"))
+        by_kind[str(kind)] = Replacement(
             score=average([f1(labels, row, classes) for row in decided]),
             correct=np.where(np.isnan(labels), np.nan, decided == labels).mean(axis=0),
             survived=survived.mean(axis=0),
             tvd=tvd.mean(axis=0),
         )
-    return found
+    return by_kind
 
 
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """F1, accuracy, and how many decisions survive; differences from trained attention."""
     instances = wide(tables["replacement_instances"])
     n = len(instances)
-    table = DOCUMENT_COUNTS.id
-    one, differs = (instances["items"] == 1).sum(), instances["decision_differs"].sum()
-    rows: list[Cell] = [
-        count_cell(table, "documents", VALUE, n, n),
-        count_cell(table, "one_item", VALUE, int(one), n),
-        count_cell(table, "decision_differs", VALUE, int(differs), n),
-    ]
-    found = replacements(tables)
+    counts = {
+        "documents": n,
+        "one_item": int((instances["items"] == 1).sum()),
+        "decision_differs": int(instances["decision_differs"].sum()),
+    }
+    rows = [*row_cells(DOCUMENT_COUNTS, "", n, counts)]
+    by_kind = replacements(tables)
     classes = int(instances["classes"].iloc[0])
-    for kind, own in found.items():
-        rows += [*_cells(kind, own, found[TRAINED], n, classes)]
+    for kind, replacement in by_kind.items():
+        rows += [*_cells(kind, replacement, by_kind[TRAINED], n, classes)]
     return summary_frame("replacement", rows)
 
 
 def _cells(
-    row: str, own: Replacement, trained: Replacement, n: int, classes: int
+    row: str, replacement: Replacement, trained: Replacement, n: int, classes: int
 ) -> Iterator[Cell]:
-    score, table = score_id(classes), REPLACEMENT.id
-    yield percent_cell(table, row, score, within_one(own.score.interval), n)
-    yield points_cell(table, row, f"delta_{score}", (own.score - trained.score).interval, n)
-    yield percent_cell(table, row, "accuracy", mean_share(own.correct), n)
-    difference = (share(own.correct) - share(trained.correct)).interval
-    yield points_cell(table, row, "delta_accuracy", difference, n)
-    # trained attention leaves its own decisions and outputs alone by definition: no interval
-    survived = (1.0, math.nan, math.nan) if own is trained else mean_share(own.survived)
-    tvd = (0.0, math.nan, math.nan) if own is trained else within_one(mean(own.tvd))
-    yield percent_cell(table, row, "survival", survived, n)
-    yield number_cell(table, row, "tvd", tvd, n)
+    score, is_trained = score_id(classes), replacement is trained
+    numbers = {
+        score: within_one(replacement.score.interval),
+        f"delta_{score}": (replacement.score - trained.score).interval,
+        "accuracy": mean_share(replacement.correct),
+        "delta_accuracy": (share(replacement.correct) - share(trained.correct)).interval,
+        # trained attention leaves its own decisions and outputs alone by definition: no interval
+        "survival": 1.0 if is_trained else mean_share(replacement.survived),
+        "tvd": 0.0 if is_trained else within_one(mean(replacement.tvd)),
+    }
+    return row_cells(REPLACEMENT, row, n, numbers)
+
+
+DECISIONS = "decisions"
+"""The room of numbers about decisions, whichever exam they come from."""
+
+
+def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
+    """Whether the decision survives, how far the output moves, and F1 with what it loses."""
+    instances, replaced = tables["replacement_instances"], tables["replacement"]
+    ids = pd.Series(instances["id"].unique())
+    for measure, column in (("survived", "survival"), ("tvd", "tvd")):
+        for kind in (UNIFORM, PERMUTED):
+            rows = replaced[replaced["attention"] == kind]
+            means = pd.Series(measured(rows, measure).mean(axis=0))
+            yield part(ids, REPLACEMENT.id_of(kind, column), means)
+    scores = {kind: one.score for kind, one in replacements(tables).items()}
+    name = score_id(int(measured(instances, "classes")[0, 0]))
+    yield estimate_part(instances, f"{DECISIONS}.{name}", scores[TRAINED])
+    for kind in (UNIFORM, PERMUTED):
+        moved = scores[kind] - scores[TRAINED]
+        yield estimate_part(instances, REPLACEMENT.id_of(kind, f"delta_{name}"), moved)

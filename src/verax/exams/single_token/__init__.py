@@ -1,6 +1,5 @@
 """What would each token say on its own?"""
 
-from verax.exams.single_token.curve import token_curves
-from verax.exams.single_token.exam import alone
+from verax.exams.single_token.tokens import alone, token_curves
 
 __all__ = ["alone", "token_curves"]

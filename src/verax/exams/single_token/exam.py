@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 import torch
-from torch import Tensor
 
 from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.reading import check_finite, correct
 from verax.exams.registry import register
-from verax.exams.single_token import comparing, judging, summary, values
+from verax.exams.single_token import judging, summary
 from verax.exams.single_token.measures import TABLES
-from verax.exams.single_token.tokens import Tokens
+from verax.exams.single_token.tokens import Tokens, alone
 from verax.models.head import decisions, probabilities
 from verax.options import option
 
@@ -53,11 +52,12 @@ class SingleTokenExam(ItemExam):
     tidy_tables = ("single_token", "single_token_tokens")
     charts = "verax.exams.single_token.charts"
     cost = Cost(2e-6)
+    limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "single_token"
     summarise = staticmethod(summary.summarise)
-    document_values = staticmethod(values.values)
-    label = staticmethod(comparing.label)
+    document_values = staticmethod(summary.document_values)
+    label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
     _tokens: Tokens | None = None
 
@@ -78,27 +78,13 @@ class SingleTokenExam(ItemExam):
             "least": torch.where(evidence.mask, p, 2.0).amin(-1),
             "most": (p * evidence.mask).amax(-1),
         }
-        everyone = torch.ones(len(evidence), dtype=torch.bool)
-        self.builder.add("single_token", evidence.ids, measures, everyone)
+        self.builder.add("single_token", evidence.ids, measures)
         if self.options.curves:
             self._tokens = self._tokens or Tokens(self.options.curves)
             self._tokens.add(evidence, p)
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        found = super().tables()
+        tables = super().tables()
         if self._tokens is not None:
-            found["single_token_tokens"] = self._tokens.table()
-        return found
-
-
-def alone(item_logits: Tensor, classes: Tensor) -> Tensor:
-    """(batch, items) float64: P(class | item alone), for a class of each document, (batch,).
-
-    Meaningless where masked.
-    """
-    says = item_logits.double()
-    if says.shape[-1] == 1:
-        sign = (2 * classes - 1).unsqueeze(-1)
-        return torch.sigmoid(says.squeeze(-1) * sign)
-    place = classes.view(-1, 1, 1).expand(*says.shape[:2], 1)
-    return probabilities(says).gather(-1, place).squeeze(-1)
+            tables["single_token_tokens"] = self._tokens.table()
+        return tables

@@ -7,17 +7,20 @@ import math
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.numerals import numeral
-from verax.exams.judgement.phrases import beside, listed, of_all, with_interval
+from verax.exams.judgement.phrasing import beside, listed, numeral, of_all, with_interval
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
-from verax.exams.measures import measure_id
+from verax.exams.measures import UNIT_INTERVAL, Classes, MeasurePlace
 from verax.exams.single_token.measures import ALL, CORRECT, NAME, SINGLE_TOKEN
 
 _WHOSE = {CORRECT: "correct decisions", ALL: "all decisions"}
+LIMIT_RANGES = dict.fromkeys(
+    ("for_below_chance_plus", "against_within", "sure_above_chance_plus"), UNIT_INTERVAL
+)
+"""Limit → the least and the most it can be."""
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Whether it matters which token attention finds."""
+    """Judge by how near one token alone comes to the decision of all."""
     for row in (CORRECT, ALL):
         number = model.number(SINGLE_TOKEN.id, row, "mean_probability")
         confidence = model.number(SINGLE_TOKEN.id, row, "confidence")
@@ -54,7 +57,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     return [
         Judged(
             NAME,
-            measure_id(SINGLE_TOKEN.id, row, "mean_probability"),
+            SINGLE_TOKEN.id_of(row, "mean_probability"),
             verdict,
             number,
             f"probability of the decision, had attention been on one {item} alone; a mean",
@@ -67,3 +70,11 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             reason=reason,
         )
     ]
+
+
+def label(place: MeasurePlace, classes: Classes = ()) -> str:
+    """A few words for a number, of correct decisions unless they say otherwise."""
+    what = place.table.title_of_column(place.column)
+    if place.row == CORRECT:
+        return what
+    return f"{place.table.title_of_row(place.row, classes)}: {what}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 import pandas as pd
 
-from verax.exams.cells import Cell, count_cell, number_cell, percent_cell
+from verax.exams.cells import Cell, row_cells, sd
 from verax.exams.single_token.measures import ALL, CORRECT, SINGLE_TOKEN, WRONG
 from verax.exams.tables import wide
+from verax.exams.values import NO_LABEL, Tables, column, estimate_part, part
 from verax.exams.verdict import summary_frame
 from verax.statistics import mean, mean_share, ratio
 
@@ -28,15 +30,36 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
-    n = len(part)
     values = {name: part[name].to_numpy() for name in part.columns}
-    yield number_cell(SINGLE_TOKEN.id, row, "mean_probability", mean(values["alone"]), n)
-    sd = float(values["alone"].std(ddof=1)) if n > 1 else float("nan")
-    yield number_cell(SINGLE_TOKEN.id, row, "sd", (sd, float("nan"), float("nan")), n)
-    pooled = ratio(values["alone"] * values["items"], values["items"])
-    yield number_cell(SINGLE_TOKEN.id, row, "pooled_probability", pooled.interval, n)
-    yield number_cell(SINGLE_TOKEN.id, row, "confidence", mean(values["confidence"]), n)
-    yield percent_cell(SINGLE_TOKEN.id, row, "agreeing", mean_share(values["agreeing"]), n)
-    yield number_cell(SINGLE_TOKEN.id, row, "least", mean(values["least"]), n)
-    yield number_cell(SINGLE_TOKEN.id, row, "most", mean(values["most"]), n)
-    yield count_cell(SINGLE_TOKEN.id, row, "documents", n, n)
+    numbers = {
+        "mean_probability": mean(values["alone"]),
+        "sd": sd(values["alone"]),
+        "pooled_probability": ratio(values["alone"] * values["items"], values["items"]).interval,
+        "confidence": mean(values["confidence"]),
+        "agreeing": mean_share(values["agreeing"]),
+        "least": mean(values["least"]),
+        "most": mean(values["most"]),
+        "documents": len(part),
+    }
+    return row_cells(SINGLE_TOKEN, row, len(part), numbers)
+
+
+_COLUMNS = {"alone": "mean_probability", "agreeing": "agreeing", "confidence": "confidence"}
+"""Measure of the tidy table → column of the summary."""
+
+
+def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
+    """Of correct decisions, as the paper has it: being sure of a wrong one is another matter."""
+    table = tables["single_token"]
+    correct = column(table, "correct")
+    reasons = np.where(correct.isna(), NO_LABEL, "wrong decision").astype(object)
+    for name, shown in _COLUMNS.items():
+        series = column(table, name).where(correct == 1)
+        yield part(pd.Series(series.index), SINGLE_TOKEN.id_of(CORRECT, shown), series, reasons)
+    frame = wide(table)
+    right = (frame["correct"] == 1).to_numpy(dtype=np.float64)
+    weights = right * frame["items"].to_numpy(dtype=np.float64)
+    # documents that do not count weigh nothing: that there are so many is chance as well
+    pooled = ratio(weights * frame["alone"].to_numpy(dtype=np.float64), weights)
+    id = SINGLE_TOKEN.id_of(CORRECT, "pooled_probability")
+    yield estimate_part(table, id, pooled, "no correct one")

@@ -15,7 +15,7 @@ from verax.exams.agreement.exam import ATTENTION
 from verax.exams.agreement.measures import AGREEMENT, ITSELF, pair_of
 from verax.exams.dispersion.charts import row_words
 from verax.exams.dispersion.measures import ENTROPY
-from verax.exams.measures import Place
+from verax.exams.measures import MeasurePlace
 from verax.exams.registry import find_place
 from verax.studies.sweep import Sweep
 
@@ -67,7 +67,7 @@ def charts(sweep: Sweep) -> Iterator[Chart]:
         )
 
 
-def _entropies(places: Mapping[str, Place]) -> dict[str, tuple[str, str]]:
+def _entropies(places: Mapping[str, MeasurePlace]) -> dict[str, tuple[str, str]]:
     """Measure → panel and line, of entropies."""
     return {
         measure: ("", row_words(place.row))
@@ -76,7 +76,7 @@ def _entropies(places: Mapping[str, Place]) -> dict[str, tuple[str, str]]:
     }
 
 
-def _taus(places: Mapping[str, Place]) -> dict[str, tuple[str, str]]:
+def _taus(places: Mapping[str, MeasurePlace]) -> dict[str, tuple[str, str]]:
     """The same of attention's agreement with other importances, first of inputs, then of items."""
     pairs = {
         measure: pair_of(place.row)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from verax.statistics import Interval, describe, f1, mean, mean_share, within_one
-from verax.statistics.missing import is_constant, there
+from verax.statistics.missing import is_constant, present
 
 MEASURES = ("jsd", "tvd", "same", "accuracy", "f1")
 """The first three are from the base; F1 is the positive class's, or macro with more than two."""
@@ -87,7 +87,7 @@ def score(own: pd.DataFrame, labels: pd.Series, classes: int) -> dict[str, Inter
         elif measure in ("same", "accuracy"):
             found[measure] = mean_share(values)
         else:
-            found[measure] = within_one(mean(there(values)[0]))
+            found[measure] = within_one(mean(present(values)[0]))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What erasure says of each document."""
+"""What erasure gives each document, for comparisons."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import pandas as pd
 
 from verax.exams.erasure.measures import DELTA_JS, EXCESS, FRACTION, OPTIMUM
 from verax.exams.erasure.summary import EVEN
-from verax.exams.values import Tables, column, number, part
+from verax.exams.judgement.row import ATTENTION
+from verax.exams.values import Tables, column, part
 
-ATTENTION = "attention"
 
-
-def values(tables: Tables) -> Iterator[pd.DataFrame]:
+def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
     """Fractions, excess, whether attention is optimal, and ΔJS, of the ranking by attention.
 
     Documents of one item have a row in `erasure_instances` alone.
@@ -36,13 +35,13 @@ def values(tables: Tables) -> Iterator[pd.DataFrame]:
     in_part = optimal.mask(even & (optimal == 1), 0.0).where(enough)
     never, nothing = "attention never flips it", "no erasure flips it"
     whole = np.where(least.notna() & ~enough, "flips only when all weight is erased", nothing)
-    for id, own, why in (
-        (number(FRACTION, ATTENTION, "mean"), many["fraction"], never),
-        (number(FRACTION, OPTIMUM, "mean"), least, nothing),
-        (number(EXCESS, ATTENTION, "mean"), many["excess"], never),
-        (number(EXCESS, ATTENTION, "optimal"), optimal, nothing),
-        (number(EXCESS, ATTENTION, "optimal_in_part"), in_part, whole),
-        (number(DELTA_JS, ATTENTION, "mean"), single.reindex(ids), "not a number"),
+    for id, series, why in (
+        (FRACTION.id_of(ATTENTION, "mean"), many["fraction"], never),
+        (FRACTION.id_of(OPTIMUM, "mean"), least, nothing),
+        (EXCESS.id_of(ATTENTION, "mean"), many["excess"], never),
+        (EXCESS.id_of(ATTENTION, "optimal"), optimal, nothing),
+        (EXCESS.id_of(ATTENTION, "optimal_in_part"), in_part, whole),
+        (DELTA_JS.id_of(ATTENTION, "mean"), single.reindex(ids), "not a number"),
     ):
         reasons = np.where(examined == 0, "one item", why).astype(object)
-        yield part(pd.Series(ids), id, own, reasons)
+        yield part(pd.Series(ids), id, series, reasons)

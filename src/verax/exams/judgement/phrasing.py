@@ -1,9 +1,11 @@
-"""Numbers as people read them."""
+"""Numbers in words: a number, its interval, and the numbers beside it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
+from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 
 SMALL = 0.1
@@ -41,10 +43,10 @@ def interval(number: Number) -> str:
 def _numeral(value: float, like: Number) -> str:
     if math.isnan(value):
         return "–"
-    told = f"{value if abs(value) > NOTHING else 0.0:{_form(like)}}"
-    if not any(digit in told for digit in "123456789"):
-        told = told.replace("-", "")  # nothing is left of it but its sign
-    return f"{told}{'%' * (like.unit == 'percent')}".replace("-", "−")
+    text = f"{value if abs(value) > NOTHING else 0.0:{_form(like)}}"
+    if not any(digit in text for digit in "123456789"):
+        text = text.replace("-", "")  # nothing is left of it but its sign
+    return f"{text}{'%' * (like.unit == 'percent')}".replace("-", "−")
 
 
 def _form(like: Number) -> str:
@@ -63,3 +65,31 @@ def _form(like: Number) -> str:
 
 
 _FORMS = {"count": ",.0f", "percent": ".1f", "points": "+.1f"}
+
+
+def with_interval(number: Number) -> str:
+    """A number and, where it has one, its interval in brackets."""
+    within = interval(number)
+    return numeral(number) + (f" ({within})" if within else "")
+
+
+def listed(others: Mapping[str, Number | None]) -> str:
+    """Numbers by name in a line; those that are None are left out."""
+    return "; ".join(f"{name} {numeral(n)}" for name, n in others.items() if n is not None)
+
+
+def beside(others: Mapping[str, Number | None]) -> str:
+    """Numbers by name in brackets, to stand after another number; empty without any."""
+    text = listed(others)
+    return f" ({text})" if text else ""
+
+
+def of_all(number: Number, model: ModelSummary) -> str:
+    """Of how many documents a number is; empty where that is not known."""
+    return f"of {model.documents(number)}" if number.n else ""
+
+
+def first(model: ModelSummary, table: str, rows: Sequence[str], column: str) -> Number | None:
+    """The number of the first row that has one."""
+    numbers = (model.number(table, row, column) for row in rows)
+    return next((number for number in numbers if number is not None), None)

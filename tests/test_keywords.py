@@ -12,7 +12,7 @@ import pytest
 
 import verax
 from verax.corpora import CorpusOptions
-from verax.corpora.keywords import CorpusKeywords, LoadKeywords, PlantedKeywords
+from verax.corpora.options import CorpusKeywords, LoadKeywords, PlantedKeywords
 from verax.corpora.planted import Planted
 from verax.exams.keywords import ExamKeywords
 from verax.exams.registry import EXAMS

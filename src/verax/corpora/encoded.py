@@ -139,7 +139,7 @@ def encode(
         documents.token_numbers,
         documents.lexicon,
         vocabulary,
-        labels=documents.labels,
+        labels=documents.labels if documents.is_labelled else None,
         ids=documents.ids,
         boundaries=boundaries,
         sentences=documents.sentences if hierarchical else None,

@@ -14,6 +14,7 @@ from verax.corpora.corpus import Corpus
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.vectors import TRAINED, WordVectors, read_vectors, train_vectors
 from verax.corpora.vocabulary import Vocabulary
+from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import ModelOptions
 from verax.models.saving import make_classifier
@@ -51,6 +52,11 @@ def prepare(
 
     `options` need not be resolved; without a `vocabulary` it is that of the training documents.
     """
+    if not corpus.is_labelled:
+        raise VeraxError(
+            f"corpus {corpus.name!r} has no labels to learn from: name their column with "
+            "label_column"
+        )
     options.resolved(len(corpus.classes))  # refuse what cannot be before anything is read
     for name, documents in corpus.splits.items():
         documents.tokenise(display.watching(f"tokenising {name}"))

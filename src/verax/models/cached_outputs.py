@@ -1,4 +1,4 @@
-"""What a model said of every document of a split, kept: its weights and its logits."""
+"""Weights and logits of a model for every document of a split, cached."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CachedOutputs:
     flat    (all items,)           weights, without padding, SOS and EOS
     starts  (documents,) long      where in `flat` those of each row of the split begin
     items   (documents,) long      how many they are
-    said    (documents, classes)   logits; one column means one sigmoid logit
+    outputs (documents, classes)   logits; one column means one sigmoid logit
 
     A batch may come from another encoding of the same documents: what counts is that they have the
     same rows and the same items, not what is read around these.
@@ -30,7 +30,7 @@ class CachedOutputs:
     flat: Tensor
     starts: Tensor
     items: Tensor
-    said: Tensor
+    outputs: Tensor
 
     @classmethod
     def of(
@@ -38,37 +38,37 @@ class CachedOutputs:
     ) -> CachedOutputs:
         """Read a split once, within a budget of padded tokens; stays on the model's device."""
         none = torch.zeros(0, device=model.device)
-        flat, counts, keys, said = [none], [none.long()], [none.long()], []
+        flat, counts, keys, outputs = [none], [none.long()], [none.long()], []
         for trace in model.traces(encoded, max_tokens):
             flat.append(trace.weights[trace.mask])
             counts.append(trace.mask.sum(-1))
             keys.append(trace.batch.row_index)
-            said.append(trace.logits)
+            outputs.append(trace.logits)
         rows, many = torch.cat(keys), torch.cat(counts)
         places = torch.empty_like(rows)
         places[rows] = torch.arange(len(rows), device=rows.device)
-        logits = torch.cat(said) if said else none.view(0, len(model.head.bias))
+        logits = torch.cat(outputs) if outputs else none.view(0, len(model.head.bias))
         starts = many.cumsum(0) - many
         return cls(torch.cat(flat), starts[places], many[places], logits[places])
 
     def __len__(self) -> int:
-        return len(self.said)
+        return len(self.outputs)
 
     def to(self, device: torch.device) -> CachedOutputs:
         return CachedOutputs(
-            *(t.to(device) for t in (self.flat, self.starts, self.items, self.said))
+            *(t.to(device) for t in (self.flat, self.starts, self.items, self.outputs))
         )
 
     def weights(self, batch: Batch) -> Tensor:
         """(batch, items), zero where masked, for the documents of a batch on the same device."""
         rank = batch.mask.cumsum(-1) - 1
         index = self.starts[batch.row_index].unsqueeze(-1) + rank
-        found = self.flat[index.clamp_(0, max(len(self.flat) - 1, 0))]
-        return found.masked_fill(~batch.mask, 0.0)
+        weights = self.flat[index.clamp_(0, max(len(self.flat) - 1, 0))]
+        return weights.masked_fill(~batch.mask, 0.0)
 
     def logits(self, batch: Batch) -> Tensor:
         """(batch, classes)"""
-        return self.said[batch.row_index]
+        return self.outputs[batch.row_index]
 
     def probabilities(self, batch: Batch) -> Tensor:
         """(batch, classes) of every class: one logit gives two columns."""

@@ -45,20 +45,20 @@ def divergences(
         _refuse_other_reading(a, b)
     other = CachedOutputs.of(b, b.read(documents), max_tokens).to(a.device)
     encoded = a.read(documents)
-    found = DivergenceBetween.of(a, encoded, other, max_tokens)
-    decided = decisions(found.logits).numpy()
+    between = DivergenceBetween.of(a, encoded, other, max_tokens)
+    decided = decisions(between.logits).numpy()
     labels = encoded.labels
     nothing = np.full(len(decided), np.nan)
     return pd.DataFrame(
         {
             "id": encoded.ids,
-            "jsd": found.jsd.numpy(),
-            "tvd": found.tvd.numpy(),
-            "same": decided == decisions(other.said).cpu().numpy(),
+            "jsd": between.jsd.numpy(),
+            "tvd": between.tvd.numpy(),
+            "same": decided == decisions(other.outputs).cpu().numpy(),
             "correct": nothing if labels is None else decided == labels,
             "label": nothing if labels is None else labels,
             "decision": decided,
-            "max_weight": found.max_weight.numpy(),
+            "max_weight": between.max_weight.numpy(),
             "items": other.items.cpu().numpy(),
         }
     )
@@ -87,19 +87,19 @@ class DivergenceBetween:
         max_tokens: int = MAX_TOKENS,
     ) -> DivergenceBetween:
         """Reads the documents once; `other` is on the model's device."""
-        logits = torch.empty(other.said.shape, dtype=torch.float64)
+        logits = torch.empty(other.outputs.shape, dtype=torch.float64)
         numbers = torch.empty(3, len(other), dtype=torch.float64)
         for trace in model.traces(encoded, max_tokens):
             theirs = other.weights(trace.batch).double()
-            said, answered = trace.logits.double(), other.logits(trace.batch).double()
-            found = [
+            ours, answers = trace.logits.double(), other.logits(trace.batch).double()
+            columns = [
                 jensen_shannon(trace.weights.double(), theirs),
-                total_variation(probabilities(said), probabilities(answered)),
+                total_variation(probabilities(ours), probabilities(answers)),
                 theirs.amax(-1),
             ]
             rows = trace.batch.row_index.cpu()
-            logits[rows] = said.cpu()
-            numbers[:, rows] = torch.stack(found).cpu()
+            logits[rows] = ours.cpu()
+            numbers[:, rows] = torch.stack(columns).cpu()
         return cls(logits, *numbers)
 
 

@@ -1,4 +1,4 @@
-"""Training a model after another: what is not asked for is as the other had it."""
+"""Training a model after another, with the other's options unless some are given."""
 
 from __future__ import annotations
 
@@ -20,27 +20,32 @@ VOCABULARY = ("min_df", "max_vocabulary")
 
 def inherit(
     model: AttentionClassifier,
-    given: Mapping[str, Any],
+    changes: Mapping[str, Any],
     defaults: Mapping[str, Any],
     fixed: Collection[str],
 ) -> tuple[ModelOptions, TrainingOptions]:
-    """Options and settings: those given, else these defaults, else the model's own.
+    """Options and settings of a model to be trained after another.
 
-    The model's training settings are those of its record. What is `fixed` may not be given another
-    value. Its word vectors are read, or trained, again: a file of them must still be there.
+    Args:
+        model: the other; its training settings are those of its record. Its word vectors are read,
+            or trained, again, so that a file of them must still exist.
+        changes: options that the user gave.
+        defaults: options that differ from the other's unless the user gave them.
+        fixed: names of options that may have no other value.
     """
     trained = model.record.get("training", {})
-    own = {n: v for n, v in trained.items() if n in names(TrainingOptions)}
-    standing = {**asdict(TrainingOptions()), **asdict(model.options), **own, **defaults}
-    divide(given, ModelOptions, TrainingOptions)  # refuse what none knows
+    trained_with = {n: v for n, v in trained.items() if n in names(TrainingOptions)}
+    standing = {**asdict(TrainingOptions()), **asdict(model.options), **trained_with, **defaults}
+    divide(changes, ModelOptions, TrainingOptions)  # refuse what none knows
     for name in fixed:
-        if name in given and given[name] != standing[name]:
+        if name in changes and changes[name] != standing[name]:
             raise VeraxError(
-                f"option {name!r} is {given[name]!r}: it must stay {standing[name]!r}, leave it out"
+                f"option {name!r} is {changes[name]!r}: it must stay {standing[name]!r}, "
+                "leave it out"
             )
     model_values, training_values = divide({**standing, **given}, ModelOptions, TrainingOptions)
     options, settings = build(ModelOptions, model_values), build(TrainingOptions, training_values)
-    _refuse_lost_vectors(settings.vectors, given)
+    _refuse_lost_vectors(settings.vectors, changes)
     return options, settings
 
 
@@ -58,8 +63,8 @@ def refuse_other_corpus(model: AttentionClassifier, corpus: Corpus) -> None:
         )
 
 
-def _refuse_lost_vectors(vectors: str | None, given: Mapping[str, Any]) -> None:
-    if vectors in (None, TRAINED) or "vectors" in given:
+def _refuse_lost_vectors(vectors: str | None, changes: Mapping[str, Any]) -> None:
+    if vectors in (None, TRAINED) or "vectors" in changes:
         return
     if not Path(str(vectors)).expanduser().is_file():
         raise VeraxError(

@@ -12,7 +12,7 @@ import torch
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.ragged import Ragged
 from verax.models import AttentionClassifier, probabilities
-from verax.models.cached_outputs import CachedOutputs
+from verax.models.divergence_between import CachedOutputs
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]

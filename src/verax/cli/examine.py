@@ -159,8 +159,8 @@ def run(given: argparse.Namespace) -> int | None:
 def _show(verdict: Verdict, notes: Sequence[str], full: bool) -> None:
     """The judgement in ten lines, the answer last; then, if `full`, every table."""
     screen = console()
-    for note in notes:
-        screen.print(note, style="dim", markup=False)
+    for line in notes:
+        screen.print(line, style="dim", markup=False)
     manifest = verdict.manifest
     documents, split = manifest["documents"], manifest["split"]
     corpus = Path(str(manifest["corpus"].get("corpus", "a corpus"))).name

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from verax.corpora.columns import columns_in_use, label_key
 from verax.corpora.corpus import SPLITS, Corpus, Documents, checked
-from verax.corpora.messages import strip_message
 from verax.corpora.options import HASH_COMPAT_DEFAULTS, CorpusOptions
 from verax.corpora.ragged import Ragged
 from verax.corpora.splitting import by_split_column, pooled, stratified_order, with_missing_splits
@@ -60,7 +60,7 @@ def assemble(
                 "tokens: leave it out"
             )
         notes.append("header, quoted lines and signature of messages left out")
-    frames = {s: _columns(f"corpus {name!r} ({s})", t, options) for s, t in tables.items()}
+    frames = {s: columns_in_use(f"corpus {name!r} ({s})", t, options) for s, t in tables.items()}
     if mapping is not None:
         _refuse_unknown(name, mapping, frames)
     frames = pooled(frames, options, notes)
@@ -89,8 +89,8 @@ def assemble(
         splits = {s: _within_lengths(s, d, options, notes) for s, d in splits.items()}
     if options.truncate is not None:
         splits = {s: _truncated(s, d, options.truncate, notes) for s, d in splits.items()}
-    corpus = Corpus(name, classes, **splits, config=_config(name, options, mapping))
-    corpus = replace(corpus, notes=tuple(notes))
+    config = _config(name, options, mapping)
+    corpus = Corpus(name, classes, **splits, config=config, notes=tuple(notes))
     if cut:
         checked(corpus)
     elif not any(map(len, splits.values())):
@@ -120,18 +120,6 @@ def _config(name: str, options: CorpusOptions, mapping: Mapping[str, str] | None
     }
 
 
-def label_key(value: Any) -> str:
-    """A label as text, the same from every kind of file.
-
-    1, 1.0, "1", "1.0" and numpy's 1 are all "1"; booleans and their names are "true" and "false".
-    """
-    text = str(value).strip()
-    if text in ("True", "False"):
-        return text.lower()
-    whole = re.fullmatch(r"(-?[0-9]+)\.0*", text)
-    return whole[1] if whole else text
-
-
 def _mapping(options: CorpusOptions) -> dict[str, str] | None:
     labels = options.labels
     if labels is None:
@@ -155,47 +143,6 @@ def _refuse_unknown(
             )
 
 
-def _columns(where: str, table: pd.DataFrame, options: CorpusOptions) -> pd.DataFrame:
-    """The columns in use, checked, under plain names."""
-    given_tokens = options.tokeniser == "tokens"
-    source = options.tokens_column if given_tokens else options.text_column
-    for column, flag in (
-        (source, "tokens" if given_tokens else "text"),
-        (options.label_column, "label"),
-    ):
-        if column is None:
-            continue
-        if column not in table.columns:
-            columns = [str(c) for c in table.columns]
-            without = ", or --label-column none if there are no labels" if flag == "label" else ""
-            raise VeraxError(
-                f"{where} has no column {column!r} ({nearest(column, columns)}); "
-                f"name it with --{flag}-column{without}"
-            )
-        empty = table[column].isna().to_numpy()
-        if flag == "label":  # CSV knows no null
-            empty = empty | np.array([label_key(v) == "" for v in table[column]], dtype=bool)
-        missing = np.flatnonzero(empty)
-        if len(missing):
-            raise VeraxError(
-                f"{where} has {len(missing)} rows with null {flag} (first: row {missing[0]}): "
-                "fill or remove them"
-            )
-    clean = pd.DataFrame({"id": _ids(table)})
-    labels = None if options.label_column is None else table[options.label_column]
-    clean["label"] = "" if labels is None else [label_key(v) for v in labels]
-    if given_tokens:
-        clean["tokens"] = _token_lists(where, source, table)
-        clean["text"] = [" ".join(t) for t in clean["tokens"]]
-        if options.rationale_column in table.columns:
-            marks = _rationales(where, table[options.rationale_column], clean)
-            clean["rationale"] = pd.Series(marks, dtype=object)
-    else:
-        texts = _texts(where, source, table)
-        clean["text"] = [strip_message(t) for t in texts] if options.strip_messages else texts
-    return clean
-
-
 def _clean(
     split: str,
     clean: pd.DataFrame,
@@ -214,57 +161,6 @@ def _clean(
     if dropped := int((~full).sum()):
         notes.append(f"{split}: {dropped:,} empty documents dropped")
     return clean[full].reset_index(drop=True)
-
-
-def _ids(table: pd.DataFrame) -> np.ndarray:
-    """The `id` column where it holds whole numbers (CSV has them as text), else row numbers."""
-    ids = table["id"].tolist() if "id" in table.columns else []
-    try:
-        if ids and all(re.fullmatch(r"-?[0-9]+", str(i)) for i in ids):
-            return np.array([int(i) for i in ids], dtype=np.int64)
-    except OverflowError:
-        pass
-    return np.arange(len(table), dtype=np.int64)
-
-
-def _texts(where: str, column: str, table: pd.DataFrame) -> list[str]:
-    texts = table[column].tolist()
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise VeraxError(
-                f"{where} row {row} has {type(text).__name__} in column {column!r}, not text: "
-                "name the text with --text-column"
-            )
-    return texts
-
-
-def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]]:
-    lists = []
-    for row, tokens in enumerate(table[column]):
-        if isinstance(tokens, str) or not hasattr(tokens, "__iter__"):
-            raise VeraxError(
-                f"{where} row {row} has {type(tokens).__name__} in column {column!r}, not a list "
-                "of tokens: use --tokeniser whitespace with --text-column for text"
-            )
-        lists.append([str(t) for t in tokens])
-    return lists
-
-
-def _rationales(where: str, column: pd.Series, clean: pd.DataFrame) -> list[np.ndarray]:
-    marks = []
-    for row, (mark, tokens) in enumerate(zip(column, clean["tokens"], strict=True)):
-        if isinstance(mark, str) or not hasattr(mark, "__len__"):
-            raise VeraxError(
-                f"{where} row {row} has {type(mark).__name__} for a rationale, not a list of 0 "
-                "and 1: give one for each document, or rename the column"
-            )
-        if len(mark) != len(tokens):
-            raise VeraxError(
-                f"{where} row {row} has {len(mark)} rationale marks for {len(tokens)} tokens: "
-                "one is needed for each"
-            )
-        marks.append(np.asarray(mark).astype(bool))
-    return marks
 
 
 def _classes(

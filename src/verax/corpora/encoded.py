@@ -10,11 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from verax.corpora.batch import Batch, SentenceLayout
+from verax.corpora.batch import Batch, SentenceLayout, Spelling
 from verax.corpora.batching import Rows
 from verax.corpora.corpus import Documents
 from verax.corpora.ragged import Ragged
-from verax.corpora.spelling import Spelling
 from verax.corpora.tokenising import Lexicon, Tokeniser, sentence_lengths
 from verax.corpora.vocabulary import EOS, PAD, SOS, Vocabulary
 from verax.errors import VeraxError

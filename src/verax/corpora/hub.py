@@ -7,7 +7,7 @@ import logging
 
 import pandas as pd
 
-from verax.corpora.assembling import label_key
+from verax.corpora.columns import label_key
 from verax.errors import VeraxError
 
 _NAMES = {"train": "train", "validation": "validation", "dev": "validation", "test": "test"}

@@ -82,7 +82,7 @@ class CorpusOptions:
 
 
 class CorpusKeywords(TypedDict, total=False):
-    """What `CorpusOptions` declares; its help texts and checks are there."""
+    """The fields of `CorpusOptions` for type checkers, which read no dataclass as keywords."""
 
     text_column: str
     label_column: str | None

@@ -25,21 +25,27 @@ from verax.corpora.encoded import EncodedDocuments
 from verax.device import resolve_device
 from verax.divergence import jensen_shannon, total_variation
 from verax.errors import VeraxError
-from verax.models.cached_outputs import CachedOutputs
 from verax.models.classifier import AttentionClassifier
-from verax.models.divergence_between import DivergenceBetween, divergences
+from verax.models.divergence_between import CachedOutputs, DivergenceBetween, divergences
 from verax.models.head import probabilities
 from verax.models.options import ModelOptions
 from verax.models.saving import load
 from verax.models.trace import Trace
 from verax.options import SEED, check
 from verax.progress import Display, shown
-from verax.training.inheriting import VOCABULARY, inherit, refuse_other_corpus
 from verax.training.loop import Loop
 from verax.training.metrics import evaluate
 from verax.training.objective import Objective
 from verax.training.options import TrainingOptions
-from verax.training.preparing import prepare, repeatable, scores_on_test, without_nan
+from verax.training.preparing import (
+    VOCABULARY,
+    inherit,
+    prepare,
+    refuse_other_corpus,
+    repeatable,
+    scores_on_test,
+    without_nan,
+)
 
 DEFAULTS: Mapping[str, Any] = {
     "epochs": 80,

@@ -21,9 +21,16 @@ from verax.models.guided import GuidedClassifier
 from verax.models.saving import load
 from verax.options import SEED, check
 from verax.progress import Display, shown
-from verax.training.inheriting import VOCABULARY, inherit, refuse_other_corpus
 from verax.training.loop import Loop
-from verax.training.preparing import classification, prepare, repeatable, scores_on_test
+from verax.training.preparing import (
+    VOCABULARY,
+    classification,
+    inherit,
+    prepare,
+    refuse_other_corpus,
+    repeatable,
+    scores_on_test,
+)
 
 DEFAULTS: Mapping[str, Any] = {
     "encoder": "mlp",

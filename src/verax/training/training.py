@@ -17,9 +17,8 @@ from verax.models.options import AUTO, ModelOptions
 from verax.models.saving import is_only_a_model, load
 from verax.options import SEED, build, check, divide, show_options
 from verax.progress import Display, shown
-from verax.training.keywords import TrainKeywords
 from verax.training.loop import Loop
-from verax.training.options import TrainingOptions
+from verax.training.options import TrainingOptions, TrainKeywords
 from verax.training.preparing import classification, prepare, repeatable, scores_on_test
 from verax.training.strength import candidates, choose
 from verax.version import __version__

@@ -21,7 +21,7 @@ from verax.cli.saving import say_saved
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import ALL, SPLITS
-from verax.corpora.describing import MANY_UNKNOWN, Note, unknown_warning
+from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.exams.examine import check_split, examine, load_to_examine
@@ -167,11 +167,9 @@ def _show(verdict: Verdict, notes: Sequence[str], full: bool) -> None:
     sizes = [f"{n:,} {name}" for name, n in manifest.get("splits", {}).items() if n]
     where = f"{split} ({', '.join(sizes)})" if len(sizes) > 1 else split
     screen.print(f"{documents:,} documents of {corpus}, {where}", style="italic", markup=False)
-    unknown = manifest["unknown_words"]
-    note = Note(f"{unknown:.1%} of the words are not in the model's vocabulary")
-    if unknown > MANY_UNKNOWN:
-        note = unknown_warning(unknown, split)
-    screen.print(str(note), style="bold" if note.is_warning else "dim", markup=False)
+    if manifest["unknown_words"] > MANY_UNKNOWN:
+        warning = unknown_warning(manifest["unknown_words"], split)
+        screen.print(str(warning), style="bold", markup=False)
     *lines, answer = verdict.judgement.lines()
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)

@@ -12,14 +12,14 @@ import pytest
 
 import verax
 from verax.corpora import CorpusOptions
-from verax.corpora.keywords import CorpusKeywords, LoadKeywords, PlantedKeywords
+from verax.corpora.options import CorpusKeywords, LoadKeywords, PlantedKeywords
 from verax.corpora.planted import Planted
 from verax.exams.keywords import ExamKeywords
 from verax.exams.registry import EXAMS
 from verax.models import ModelOptions
-from verax.models.keywords import ModelKeywords
+from verax.models.options import ModelKeywords
 from verax.training import TrainingOptions
-from verax.training.keywords import TrainingKeywords, TrainKeywords
+from verax.training.options import TrainingKeywords, TrainKeywords
 
 WIDER = {"strengths", "vectors"}
 """What may be given as something else, too, that `train` turns into what the option is."""

@@ -13,6 +13,13 @@ class VeraxError(ValueError):
     """
 
 
+class VeraxWarning(UserWarning):
+    """Input that works and may not be what was meant: one line, with what to do.
+
+    The command line prints it on standard error.
+    """
+
+
 def nearest(name: str, valid: Iterable[str]) -> str:
     """The part of a message that helps with a mistyped `name`.
 

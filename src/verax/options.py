@@ -105,8 +105,8 @@ def divide(values: Mapping[str, Any], *classes: type) -> list[dict[str, Any]]:
     valid = names(*classes)
     for name in values:
         if name not in valid:
-            there = nearest(str(name), valid) if valid else "there is nothing to set"
-            raise VeraxError(f"unknown option {str(name)!r}: {there}")
+            advice = nearest(str(name), valid) if valid else "there is nothing to set"
+            raise VeraxError(f"unknown option {str(name)!r}: {advice}")
     return [{n: values[n] for n in names(cls) if n in values} for cls in classes]
 
 

@@ -70,6 +70,34 @@ def test_a_file_is_read_as_the_model_reads(folder: str, tmp_path: Path) -> None:
     assert main([*command, "--label-column", "stars", "--out", str(tmp_path / "v")]) == 0
 
 
+def test_all_of_a_lone_file_is_examined_with_labels_or_without(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"tokens": ["w1", f"good{i % 2}_{i % 7}", "never-seen"], "label": 0} for i in range(9)]
+    pd.DataFrame(rows).to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
+    command = ["examine", folder, "--exams", "erasure,replacement", "--draws", "2"]
+    assert main([*command, "--corpus", str(tmp_path / "mine.jsonl")]) == 0
+    printed = capsys.readouterr().out
+    assert "no splits: all documents are examined" in printed
+    assert "9 documents of mine.jsonl, all\n" in printed
+    assert "warning: all: 33% of the words are not in the vocabulary" in printed
+    assert "accuracy" in printed
+    unlabelled = pd.DataFrame(rows)[["tokens"]]
+    unlabelled.to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
+    out = ["--out", str(tmp_path / "v"), "--gallery", "2"]
+    assert main([*command, "--corpus", str(tmp_path / "mine.jsonl"), *out]) == 0
+    assert "read without labels, so accuracy is not known" in capsys.readouterr().out
+    verdict = load_verdict(tmp_path / "v")
+    assert verdict.judgement.accuracy is None
+    assert any("have no labels" in line for line in verdict.judgement.caveats)
+
+
+def test_documents_of_all_splits(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["examine", folder, "--exams", "replacement", "--split", "all"]) == 0
+    printed = capsys.readouterr().out
+    assert "300 documents of planted, all (200 train, 50 validation, 50 test)" in printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

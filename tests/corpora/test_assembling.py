@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from verax.corpora import Corpus
-from verax.corpora.assembling import assemble, label_key
+from verax.corpora.assembling import assemble
+from verax.corpora.columns import label_key
 from verax.corpora.options import CorpusOptions
 from verax.errors import VeraxError
 

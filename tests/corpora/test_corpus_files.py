@@ -176,3 +176,39 @@ def test_a_class_order_that_is_none_is_refused(content: str, tmp_path: Path) -> 
     (tmp_path / "classes.json").write_text(content, encoding="utf-8", errors="surrogatepass")
     with pytest.raises(VeraxError, match=r"classes\.json"):
         load_corpus(tmp_path)
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_the_separator_is_told_by_the_header(separator: str, tmp_path: Path) -> None:
+    reference = load_corpus(write(ROWS, tmp_path / "rows.csv"))
+    pd.DataFrame(ROWS).to_csv(tmp_path / "other.csv", index=False, sep=separator)
+    assert contents(load_corpus(tmp_path / "other.csv")) == contents(reference)
+
+
+def test_separators_in_a_quoted_header_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text('text,"a;b;c;d"\nx,y\n')
+    assert read_table(tmp_path / "rows.csv").columns.tolist() == ["text", "a;b;c;d"]
+
+
+@pytest.mark.parametrize(("written", "read"), [("utf-8-sig", "utf-8"), ("utf-16", "utf-16")])
+def test_a_byte_order_mark_is_no_part_of_the_header(
+    written: str, read: str, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.csv").write_text("text;label\nété;1\n", encoding=written)
+    table = read_table(tmp_path / "rows.csv", read)
+    assert table.to_dict("list") == {"text": ["été"], "label": ["1"]}
+
+
+def test_an_encoding_can_be_named(tmp_path: Path) -> None:
+    reference = load_corpus(
+        write([{**r, "text": f"é {r['id']}"} for r in ROWS], tmp_path / "a.csv")
+    )
+    text = (tmp_path / "a.csv").read_text(encoding="utf-8")
+    (tmp_path / "b.csv").write_text(text, encoding="latin-1")
+    with pytest.raises(VeraxError, match=r"is not UTF-8 .* --encoding latin-1"):
+        load_corpus(tmp_path / "b.csv")
+    corpus = load_corpus(tmp_path / "b.csv", encoding="latin-1")
+    assert corpus.fingerprint == reference.fingerprint
+    assert (corpus.config["encoding"], "encoding" in reference.config) == ("latin-1", False)
+    with pytest.raises(VeraxError, match="unknown encoding 'latin-11'"):
+        load_corpus(tmp_path / "b.csv", encoding="latin-11")

@@ -14,7 +14,7 @@ from sklearn.datasets._twenty_newsgroups import (
 
 from verax.corpora import load_corpus
 from verax.corpora.assembling import assemble
-from verax.corpora.messages import strip_message
+from verax.corpora.columns import strip_message
 from verax.corpora.options import CorpusOptions
 from verax.errors import VeraxError
 

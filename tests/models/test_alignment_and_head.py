@@ -7,8 +7,7 @@ import math
 import pytest
 import torch
 
-from verax.models.alignment import Additive, Dot
-from verax.models.attention import pool
+from verax.models.attention import Additive, Dot, pool
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head, decisions, probabilities
 

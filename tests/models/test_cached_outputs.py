@@ -12,7 +12,7 @@ import torch
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.ragged import Ragged
 from verax.models import AttentionClassifier, probabilities
-from verax.models.cached_outputs import CachedOutputs
+from verax.models.divergence_between import CachedOutputs
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
@@ -63,7 +63,7 @@ def test_another_reading_of_the_same_documents_finds_the_same_items(
 def test_a_model_in_double_precision_is_recorded_in_it(make_model: Make, encoded: Encode) -> None:
     model = make_model(encoder="none").double()
     recorded = CachedOutputs.of(model, encoded(model)).to(torch.device("cpu"))
-    assert recorded.flat.dtype == recorded.said.dtype == torch.float64
+    assert recorded.flat.dtype == recorded.outputs.dtype == torch.float64
 
 
 def test_nothing_is_recorded_of_no_documents(make_model: Make) -> None:
@@ -71,4 +71,4 @@ def test_nothing_is_recorded_of_no_documents(make_model: Make) -> None:
     empty = Ragged.from_lengths(np.zeros(0, np.int64), np.zeros(0, np.int64))
     recorded = CachedOutputs.of(model, EncodedDocuments(empty, None, np.zeros(0, np.int64), True))
     assert len(recorded) == 0
-    assert recorded.said.shape == (0, 3)
+    assert recorded.outputs.shape == (0, 3)

@@ -131,3 +131,10 @@ def test_loading_leaves_the_callers_generator_alone(make_model: Make, tmp_path: 
     torch.manual_seed(5)
     verax.load(tmp_path / "m")
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_every_file_has_the_mode_of_the_others(make_model: Make, tmp_path: Path) -> None:
+    make_model().save(tmp_path / "m")
+    modes = {path.stat().st_mode for path in (tmp_path / "m").iterdir()}
+    (tmp_path / "other").touch()
+    assert modes == {(tmp_path / "other").stat().st_mode}

@@ -16,7 +16,7 @@ import verax
 from verax.corpora.encoded import EncodedDocuments
 from verax.errors import VeraxError
 from verax.models import AttentionClassifier, probabilities
-from verax.models.cached_outputs import CachedOutputs
+from verax.models.divergence_between import CachedOutputs
 from verax.models.grounding import tying_loss
 from verax.training import divergences, evaluate, train_adversary
 from verax.training.adversary import AdversarialObjective

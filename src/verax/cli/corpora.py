@@ -8,7 +8,14 @@ from typing import Any
 
 from verax.cli.parsing import add_options, given_options
 from verax.cli.terminal import console, table
-from verax.corpora import CorpusOptions, describe, known_corpora, load_corpus
+from verax.corpora import (
+    CorpusOptions,
+    Vocabulary,
+    describe,
+    known_corpora,
+    load_corpus,
+    reading_notes,
+)
 from verax.corpora.corpus import is_saved_corpus
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
@@ -67,8 +74,11 @@ def run(given: argparse.Namespace) -> None:
     )
     console().print(table(columns, [_cells(row) for row, _ in rows]))
     for _, corpus in rows:
-        for note in corpus.notes:
-            console().print(f"{corpus.name}: {note}", style="dim", markup=False)
+        lines = [(line, False) for line in corpus.notes]
+        lines += reading_notes(corpus, Vocabulary.of(corpus.train), "train")
+        for line, is_warning in lines:
+            shown = f"{'warning: ' if is_warning else ''}{corpus.name}: {line}"
+            console().print(shown, style="bold" if is_warning else "dim", markup=False)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.loading import load_shown
 from verax.cli.parsing import (
     add_exam_options,
     add_options,
@@ -21,10 +20,11 @@ from verax.cli.parsing import (
 from verax.cli.saving import say_saved
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions
-from verax.corpora.corpus import SPLITS
+from verax.corpora.corpus import ALL, SPLITS
+from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
-from verax.exams.examine import examine, reading_options
+from verax.exams.examine import check_split, examine, load_to_examine
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.judgement.row import AGAINST
 from verax.exams.registry import EXAMS, chosen_exams, divide_options, find_table
@@ -32,6 +32,7 @@ from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import Verdict
 from verax.files import refuse_foreign
 from verax.models import load
+from verax.progress import Progress
 
 FAILED = 3
 """Exit code of --fail-on; bad input is 2."""
@@ -42,7 +43,7 @@ GALLERY, CURVES = 50, 3
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "examine",
-        usage="verax examine MODEL [--corpus C] [--split test] [--exams NAME,…] [--out DIR]",
+        usage="verax examine MODEL [--corpus C] [--split S] [--exams NAME,…] [--out DIR]",
         help="put a saved model through exams",
         description="Put a saved model through exams on one split of a corpus: the one it was "
         "trained on, unless another is named. Prints the judgement; --full every "
@@ -50,7 +51,10 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("--corpus", metavar="C", help="name or path of a corpus [the model's own]")
-    parser.add_argument("--split", default="test", help=f"{', '.join(SPLITS)} [test]")
+    parser.add_argument(
+        "--split",
+        help=f"{', '.join(SPLITS)} or {ALL} [test; {ALL} of a file without splits]",
+    )
     parser.add_argument(
         "--exams",
         default=",".join(EXAMS),
@@ -107,6 +111,8 @@ def run(given: argparse.Namespace) -> int | None:
         )
     if given.out:
         refuse_foreign(given.out, Verdict.owns)
+    if given.split:
+        check_split(given.split, also=(ALL,))
     limits = load_limits(given.limits)
     chosen = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
     model = load(given.model, device=given.device)
@@ -117,7 +123,8 @@ def run(given: argparse.Namespace) -> int | None:
         raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
     corpus = None
     if given.corpus:
-        corpus = load_shown(given.corpus, **reading_options(model), **for_corpus)
+        with Progress() as display, display.busy(f"loading {given.corpus}"):
+            corpus = load_to_examine(model, given.corpus, given.split, **for_corpus)
     options = given_exam_options(given, chosen)
     if given.out and "single_token" in chosen:
         own = options.get("single_token", {})
@@ -152,12 +159,17 @@ def run(given: argparse.Namespace) -> int | None:
 def _show(verdict: Verdict, notes: Sequence[str], full: bool) -> None:
     """The judgement in ten lines, the answer last; then, if `full`, every table."""
     screen = console()
-    for note in notes:
-        screen.print(note, style="dim", markup=False)
+    for line in notes:
+        screen.print(line, style="dim", markup=False)
     manifest = verdict.manifest
     documents, split = manifest["documents"], manifest["split"]
     corpus = Path(str(manifest["corpus"].get("corpus", "a corpus"))).name
-    screen.print(f"{documents:,} documents of {corpus}, {split}", style="italic", markup=False)
+    sizes = [f"{n:,} {name}" for name, n in manifest.get("splits", {}).items() if n]
+    where = f"{split} ({', '.join(sizes)})" if len(sizes) > 1 else split
+    screen.print(f"{documents:,} documents of {corpus}, {where}", style="italic", markup=False)
+    if manifest["unknown_words"] > MANY_UNKNOWN:
+        warning = unknown_warning(manifest["unknown_words"], split)
+        screen.print(str(warning), style="bold", markup=False)
     *lines, answer = verdict.judgement.lines()
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)

@@ -14,6 +14,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from verax.errors import VeraxWarning
+
 _GAP = 2
 _LABEL = 16
 """Least width left to labels, if they are as wide, before columns go below one another."""
@@ -29,11 +31,13 @@ def console(stderr: bool = False) -> Console:
 
 @contextmanager
 def noted_warnings() -> Iterator[None]:
-    """Within it, a warning that a name has changed is one line on standard error."""
+    """Within it, a warning of Verax's own is one line on standard error."""
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, FutureWarning):
             print(f"verax: note: {printable(str(message))}", file=sys.stderr)
+        elif issubclass(category, VeraxWarning):
+            print(f"verax: warning: {printable(str(message))}", file=sys.stderr)
         else:
             usual(message, category, *where, **more)
 
@@ -41,6 +45,7 @@ def noted_warnings() -> Iterator[None]:
         usual = warnings.showwarning
         warnings.showwarning = show
         warnings.simplefilter("always", FutureWarning)
+        warnings.simplefilter("always", VeraxWarning)
         yield
 
 

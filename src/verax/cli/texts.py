@@ -30,6 +30,9 @@ def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--text-column", default="text", metavar="NAME", help="its column of texts [text]"
     )
+    parser.add_argument(
+        "--encoding", default="utf-8", metavar="NAME", help="its encoding, such as latin-1 [utf-8]"
+    )
     parser.add_argument("--out", metavar="FILE", help="write .csv, .jsonl or .parquet")
     add_reading(parser)
 
@@ -83,7 +86,7 @@ def _texts(given: argparse.Namespace) -> list[str]:
         return list(given.texts)
     if given.file is None:
         return [] if sys.stdin.isatty() else _standard_input()
-    frame = read_table(Path(given.file))
+    frame = read_table(Path(given.file), given.encoding)
     column = given.text_column
     if column not in frame.columns:
         columns = [str(c) for c in frame.columns]

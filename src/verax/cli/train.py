@@ -10,7 +10,7 @@ from typing import Any
 from verax.cli.loading import load_shown
 from verax.cli.parsing import add_options, given_options, read_config
 from verax.cli.terminal import console, table
-from verax.corpora import CorpusOptions
+from verax.corpora import Corpus, CorpusOptions, reading_notes
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
 from verax.files import refuse_foreign
@@ -18,6 +18,7 @@ from verax.models import AttentionClassifier, ModelOptions
 from verax.models.saving import is_only_a_model
 from verax.options import SEED, check, names
 from verax.training import TrainingOptions, train
+from verax.training.metrics import score_title
 
 _OWN = {"corpus": str, "out": str, "seed": int, "device": str}
 _SCORES = {"f1": "F1", "macro_f1": "macro F1"}
@@ -68,7 +69,7 @@ def run(given: argparse.Namespace) -> None:
         **values,
     )
     model.save(own["out"])
-    _report(model, corpus.notes, own["out"])
+    _report(model, corpus, own["out"])
 
 
 def _settings(given: argparse.Namespace) -> dict[str, Any]:
@@ -98,10 +99,12 @@ def _candidate(row: Mapping[str, Any]) -> None:
     )
 
 
-def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> None:
+def _report(model: AttentionClassifier, corpus: Corpus, out: str) -> None:
     screen = console()
-    for note in notes:
-        screen.print(note, style="dim", markup=False)
+    for line in corpus.notes:
+        screen.print(line, style="dim", markup=False)
+    for note in reading_notes(corpus, model.vocabulary):
+        screen.print(str(note), style="bold" if note.is_warning else "dim", markup=False)
     history = model.history[model.history["epoch"] > 0]
     # F1 of the positive class is not defined for more than two
     scores = ["loss", "accuracy", "f1", "macro_f1", "roc_auc"]
@@ -114,7 +117,7 @@ def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> Non
         ]
         for row in history.to_dict(orient="records")
     ]
-    columns = ["epoch", "train loss", *(name.replace("_", " ") for name in scores)]
+    columns = ["epoch", "train loss", *(score_title(name, model.classes) for name in scores)]
     screen.print(table(columns, rows, title="validation (* kept)"))
     chosen = model.record.get("strength")
     if chosen:
@@ -127,7 +130,11 @@ def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> Non
             f"the ungrounded {score}; all are in {Path(out)}.candidates",
             markup=False,
         )
-    test = "  ".join(f"{n} {v:.4f}" for n, v in model.record["test"].items() if v is not None)
+    test = "  ".join(
+        f"{score_title(n, model.classes)} {v:.4f}"
+        for n, v in model.record["test"].items()
+        if v is not None
+    )
     screen.print(f"\ntest: {test}", markup=False)
     vectors = model.record.get("vectors")
     if vectors:

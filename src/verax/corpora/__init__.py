@@ -2,7 +2,7 @@
 
 from verax.corpora.batch import Batch
 from verax.corpora.corpus import Corpus, Documents
-from verax.corpora.describing import describe
+from verax.corpora.describing import describe, reading_notes
 from verax.corpora.loading import BUILT_IN, known_corpora, load_corpus
 from verax.corpora.options import CorpusOptions
 from verax.corpora.tokenising import Tokeniser
@@ -19,4 +19,5 @@ __all__ = [
     "describe",
     "known_corpora",
     "load_corpus",
+    "reading_notes",
 ]

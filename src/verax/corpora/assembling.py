@@ -1,23 +1,29 @@
-"""From raw tables to a checked corpus: columns, labels, empty documents, splits, lengths."""
+"""From raw tables to a corpus: columns, labels, empty documents, splits, lengths."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from verax.corpora.corpus import Corpus, Documents, checked
-from verax.corpora.messages import strip_message
+from verax.corpora.columns import columns_in_use, label_key
+from verax.corpora.corpus import SPLITS, Corpus, Documents, checked
 from verax.corpora.options import HASH_COMPAT_DEFAULTS, CorpusOptions
-from verax.corpora.partitioning import pooled, with_missing_splits
 from verax.corpora.ragged import Ragged
-from verax.corpora.splitting import stratified_order
+from verax.corpora.splitting import by_split_column, pooled, stratified_order, with_missing_splits
 from verax.corpora.tokenising import Lexicon, Tokeniser
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError, VeraxWarning, nearest
+
+_CUTS = ("resplit", "validation_fraction", "test_fraction", "split_seed")
+_SPACELESS = (
+    "most of corpus {name!r} is in a script without spaces, and words cannot be told apart: read "
+    "characters with tokeniser 'characters' (--tokeniser characters), or put blanks between words"
+)
 
 
 def assemble(
@@ -25,10 +31,28 @@ def assemble(
     tables: Mapping[str, pd.DataFrame],
     options: CorpusOptions,
     class_order: Sequence[str] | None = None,
+    *,
+    labels_needed: bool = True,
+    cut: bool = True,
 ) -> Corpus:
-    """A corpus from one table per split; what is dropped or cut is told in its notes."""
+    """A corpus from one table per split; its notes say what is dropped or cut.
+
+    Args:
+        name: name of the corpus, for its config and messages.
+        tables: split → table; a table that is alone may name splits in a column `split`.
+        options: how to read it.
+        class_order: the order of the classes, where the source has one.
+        labels_needed: whether a missing column `label` is an error; else labels are not read.
+        cut: whether missing splits are cut off train. Else a table that is alone is the test split,
+            unless options say how to cut, and other splits may be empty.
+    """
     notes: list[str] = []
-    mapping = _mapping(options.labels)
+    tables = by_split_column(tables, notes)
+    has_labels = any(options.label_column in table.columns for table in tables.values())
+    if not labels_needed and not has_labels and options.label_column == "label":
+        notes.append("no column 'label': read without labels, so accuracy is not known")
+        options = replace(options, label_column=None)
+    mapping = _mapping(options)
     if options.strip_messages:
         if options.tokeniser == "tokens":
             raise VeraxError(
@@ -36,13 +60,23 @@ def assemble(
                 "tokens: leave it out"
             )
         notes.append("header, quoted lines and signature of messages left out")
-    frames = {s: _columns(f"corpus {name!r} ({s})", t, options) for s, t in tables.items()}
+    frames = {s: columns_in_use(f"corpus {name!r} ({s})", t, options) for s, t in tables.items()}
     if mapping is not None:
         _refuse_unknown(name, mapping, frames)
     frames = pooled(frames, options, notes)
     frames = {s: _clean(s, f, options, mapping, notes) for s, f in frames.items()}
-    frames = with_missing_splits(frames, options, notes)
-    classes = _classes(frames, mapping, class_order)
+    cut = cut or (len(frames) > 1 and "train" in frames) or not _is_uncut(options)
+    if not cut:
+        if "train" in frames:
+            frames = {"test": frames["train"]}
+            notes.append("no splits: all documents are examined, none are cut off")
+        nothing = next(iter(frames.values())).iloc[:0]
+        frames = {split: frames.get(split, nothing) for split in SPLITS}
+    elif "train" not in frames:
+        raise VeraxError(f"corpus {name!r} has no train documents: give some, or a train split")
+    else:
+        frames = with_missing_splits(frames, options, notes)
+    classes = [] if options.label_column is None else _classes(frames, mapping, class_order)
     if options.limit is not None:
         frames = {s: _limited(s, f, options.limit, notes) for s, f in frames.items()}
     if options.test_limit is not None:
@@ -53,86 +87,60 @@ def assemble(
     splits = {s: _documents(f, index, tokeniser, lexicon) for s, f in frames.items()}
     if options.min_length is not None or options.max_length is not None or options.drop_extremes:
         splits = {s: _within_lengths(s, d, options, notes) for s, d in splits.items()}
-    config = {"corpus": name, **_told(options), "labels": mapping}
-    return checked(Corpus(name, classes, **splits, config=config, notes=tuple(notes)))
+    if options.truncate is not None:
+        splits = {s: _truncated(s, d, options.truncate, notes) for s, d in splits.items()}
+    config = _config(name, options, mapping)
+    corpus = Corpus(name, classes, **splits, config=config, notes=tuple(notes))
+    if cut:
+        checked(corpus)
+    elif not any(map(len, splits.values())):
+        raise VeraxError(f"corpus {name!r} has no documents left ({'; '.join(notes)})")
+    if tokeniser.cannot_part(t[:500] for d in splits.values() for t in d.texts[:100]):
+        warnings.warn(_SPACELESS.format(name=name), VeraxWarning, stacklevel=4)
+    return corpus
 
 
-def _told(options: CorpusOptions) -> dict[str, Any]:
+def _is_uncut(options: CorpusOptions) -> bool:
+    return all(getattr(options, name) == getattr(CorpusOptions(), name) for name in _CUTS)
+
+
+def _config(name: str, options: CorpusOptions, mapping: Mapping[str, str] | None) -> dict[str, Any]:
+    """What a corpus was loaded with; "none" as label column, since readers drop what is None."""
     defaults = asdict(CorpusOptions())
-    return {
+    values = {
         n: v
         for n, v in asdict(options).items()
         if n not in HASH_COMPAT_DEFAULTS or v != defaults[n]
     }
+    return {
+        "corpus": name,
+        **values,
+        "label_column": options.label_column or "none",
+        "labels": mapping,
+    }
 
 
-def label_key(value: Any) -> str:
-    """A label as text, the same from every kind of file.
-
-    1, 1.0, "1", "1.0" and numpy's 1 are all "1"; booleans and their names are "true" and "false".
-    """
-    text = str(value).strip()
-    if text in ("True", "False"):
-        return text.lower()
-    whole = re.fullmatch(r"(-?[0-9]+)\.0*", text)
-    return whole[1] if whole else text
-
-
-def _mapping(labels: Mapping[Any, Any] | None) -> dict[str, str] | None:
+def _mapping(options: CorpusOptions) -> dict[str, str] | None:
+    labels = options.labels
     if labels is None:
         return None
     if not labels:
         raise VeraxError("option 'labels' is empty: give at least two, such as 0=world,2=business")
+    if options.label_column is None:
+        raise VeraxError("option 'labels' chooses labels, and these documents have none")
     return {label_key(k): label_key(v) for k, v in labels.items()}
 
 
 def _refuse_unknown(
     name: str, mapping: Mapping[str, str], frames: Mapping[str, pd.DataFrame]
 ) -> None:
-    found: set[str] = set().union(*(set(f["label"]) for f in frames.values()))
+    known: set[str] = set().union(*(set(f["label"]) for f in frames.values()))
     for label in mapping:
-        if label not in found:
+        if label not in known:
             raise VeraxError(
                 f"option 'labels' has {label!r}, which no document of corpus {name!r} has: "
-                f"{nearest(label, found)}"
+                f"{nearest(label, known)}"
             )
-
-
-def _columns(where: str, table: pd.DataFrame, options: CorpusOptions) -> pd.DataFrame:
-    """The columns in use, checked, under plain names."""
-    given_tokens = options.tokeniser == "tokens"
-    source = options.tokens_column if given_tokens else options.text_column
-    for column, flag in (
-        (source, "tokens" if given_tokens else "text"),
-        (options.label_column, "label"),
-    ):
-        if column not in table.columns:
-            columns = [str(c) for c in table.columns]
-            raise VeraxError(
-                f"{where} has no column {column!r} ({nearest(column, columns)}); "
-                f"name it with --{flag}-column"
-            )
-        empty = table[column].isna().to_numpy()
-        if flag == "label":  # CSV knows no null
-            empty = empty | np.array([label_key(v) == "" for v in table[column]], dtype=bool)
-        missing = np.flatnonzero(empty)
-        if len(missing):
-            raise VeraxError(
-                f"{where} has {len(missing)} rows with null {flag} (first: row {missing[0]}): "
-                "fill or remove them"
-            )
-    clean = pd.DataFrame({"id": _ids(table)})
-    clean["label"] = [label_key(v) for v in table[options.label_column]]
-    if given_tokens:
-        clean["tokens"] = _token_lists(where, source, table)
-        clean["text"] = [" ".join(t) for t in clean["tokens"]]
-        if options.rationale_column in table.columns:
-            marks = _rationales(where, table[options.rationale_column], clean)
-            clean["rationale"] = pd.Series(marks, dtype=object)
-    else:
-        texts = _texts(where, source, table)
-        clean["text"] = [strip_message(t) for t in texts] if options.strip_messages else texts
-    return clean
 
 
 def _clean(
@@ -142,7 +150,7 @@ def _clean(
     mapping: dict[str, str] | None,
     notes: list[str],
 ) -> pd.DataFrame:
-    """The documents with a label that was asked for and at least one token."""
+    """The documents that have at least one token and, if labels are chosen, one of these."""
     if mapping is not None:
         kept = clean["label"].isin(list(mapping))
         if dropped := int((~kept).sum()):
@@ -155,71 +163,20 @@ def _clean(
     return clean[full].reset_index(drop=True)
 
 
-def _ids(table: pd.DataFrame) -> np.ndarray:
-    """The `id` column where it holds whole numbers (CSV has them as text), else row numbers."""
-    ids = table["id"].tolist() if "id" in table.columns else []
-    try:
-        if ids and all(re.fullmatch(r"-?[0-9]+", str(i)) for i in ids):
-            return np.array([int(i) for i in ids], dtype=np.int64)
-    except OverflowError:
-        pass
-    return np.arange(len(table), dtype=np.int64)
-
-
-def _texts(where: str, column: str, table: pd.DataFrame) -> list[str]:
-    texts = table[column].tolist()
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise VeraxError(
-                f"{where} row {row} has {type(text).__name__} in column {column!r}, not text: "
-                "name the text with --text-column"
-            )
-    return texts
-
-
-def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]]:
-    lists = []
-    for row, tokens in enumerate(table[column]):
-        if isinstance(tokens, str) or not hasattr(tokens, "__iter__"):
-            raise VeraxError(
-                f"{where} row {row} has {type(tokens).__name__} in column {column!r}, not a list "
-                "of tokens: use --tokeniser whitespace with --text-column for text"
-            )
-        lists.append([str(t) for t in tokens])
-    return lists
-
-
-def _rationales(where: str, column: pd.Series, clean: pd.DataFrame) -> list[np.ndarray]:
-    marks = []
-    for row, (mark, tokens) in enumerate(zip(column, clean["tokens"], strict=True)):
-        if isinstance(mark, str) or not hasattr(mark, "__len__"):
-            raise VeraxError(
-                f"{where} row {row} has {type(mark).__name__} for a rationale, not a list of 0 "
-                "and 1: give one for each document, or rename the column"
-            )
-        if len(mark) != len(tokens):
-            raise VeraxError(
-                f"{where} row {row} has {len(mark)} rationale marks for {len(tokens)} tokens: "
-                "one is needed for each"
-            )
-        marks.append(np.asarray(mark).astype(bool))
-    return marks
-
-
 def _classes(
     frames: Mapping[str, pd.DataFrame],
     mapping: dict[str, str] | None,
     order: Sequence[str] | None,
 ) -> list[str]:
     """Numbers by size, names by the alphabet, unless the source or a mapping has an order."""
-    found: set[str] = set().union(*(set(f["label"]) for f in frames.values()))
-    if order is not None and mapping is None and found <= set(order):
+    labels: set[str] = set().union(*(set(f["label"]) for f in frames.values()))
+    if order is not None and mapping is None and labels <= set(order):
         return list(order)
-    if all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", label) for label in found):
-        return sorted(found, key=float)
+    if all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", label) for label in labels):
+        return sorted(labels, key=float)
     if mapping is not None:
-        return [label for label in dict.fromkeys(mapping.values()) if label in found]
-    return sorted(found)
+        return [label for label in dict.fromkeys(mapping.values()) if label in labels]
+    return sorted(labels)
 
 
 def _limited(split: str, frame: pd.DataFrame, limit: int, notes: list[str]) -> pd.DataFrame:
@@ -240,7 +197,7 @@ def _documents(
         rationales = Ragged.from_lengths(flat, np.array([len(m) for m in marks], np.int64))
     return Documents(
         texts=frame["text"].tolist(),
-        labels=np.array([index[label] for label in frame["label"]], dtype=np.int64),
+        labels=np.array([index.get(label, -1) for label in frame["label"]], dtype=np.int64),
         ids=frame["id"].to_numpy(dtype=np.int64),
         tokeniser=tokeniser,
         lexicon=lexicon,
@@ -252,10 +209,10 @@ def _documents(
 def _within_lengths(
     split: str, documents: Documents, options: CorpusOptions, notes: list[str]
 ) -> Documents:
-    """Bounds that are given hold; `drop_extremes` takes a missing one from the split.
+    """The documents within the bounds; `drop_extremes` takes a missing bound from the split.
 
-    Jain & Wallace keep lo < n < hi, strictly, and a bound not given is the split's own minimum or
-    maximum: so its shortest or longest documents go, too.
+    Jain & Wallace keep lo < n < hi, strictly, and take the split's minimum or maximum for a missing
+    bound: its shortest or longest documents are dropped, too.
     """
     lengths = documents.token_numbers.lengths
     inside = 1 if options.drop_extremes and len(lengths) else 0
@@ -265,3 +222,11 @@ def _within_lengths(
     if dropped := len(documents) - len(kept):
         notes.append(f"{split}: {dropped:,} documents outside {low} to {high} tokens dropped")
     return documents.take(kept)
+
+
+def _truncated(split: str, documents: Documents, length: int, notes: list[str]) -> Documents:
+    longer = int((documents.token_numbers.lengths > length).sum())
+    if not longer:
+        return documents
+    notes.append(f"{split}: {longer:,} documents cut to their first {length:,} tokens")
+    return documents.truncated(length)

@@ -69,8 +69,8 @@ def reading_batches(lengths: Rows, max_tokens: int) -> list[Rows]:
 
 def padding_share(batches: list[Rows], lengths: Rows) -> float:
     """The share of a set of padded batches that is padding."""
-    held = sum(len(rows) * int(lengths[rows].max()) for rows in batches)
-    return 1 - sum(int(lengths[rows].sum()) for rows in batches) / held
+    padded = sum(len(rows) * int(lengths[rows].max()) for rows in batches)
+    return 1 - sum(int(lengths[rows].sum()) for rows in batches) / padded
 
 
 def _longest_first(rows: Rows, lengths: Rows) -> Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,23 @@ from verax.errors import VeraxError
 from verax.files import replace_folder, write_text
 
 SPLITS = ("train", "validation", "test")
+ALL = "all"
+"""What `examine` takes for the documents of every split."""
 CLASSES = "classes.json"
 
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """One split: texts, labels, and where each document stood in its source.
+    """One split of a corpus.
 
-    `labels[i]` indexes the corpus's `classes`; `ids[i]` is the document's row in the file it came
-    from, or that row's `id` where it holds a whole number. `given_tokens` and `rationales` are
-    there only where the corpus brings them.
+    Args:
+        texts: the text of each document.
+        labels: (documents,), positions in the corpus's `classes`; −1 where there are no labels.
+        ids: (documents,), the row's `id` where the source has whole numbers there, else the row.
+        tokeniser: how texts become tokens.
+        lexicon: numbers of all tokens seen so far, shared by the splits of a corpus.
+        given_tokens: the tokens of each document, where the corpus brings them.
+        rationales: a mark per token, where the corpus brings them.
     """
 
     texts: list[str]
@@ -46,9 +53,14 @@ class Documents:
     def __repr__(self) -> str:
         return f"Documents({len(self):,} documents)"
 
+    @property
+    def is_labelled(self) -> bool:
+        """Whether documents have labels: all of them, or none."""
+        return not len(self) or bool(self.labels[0] >= 0)
+
     @cached_property
     def token_numbers(self) -> Ragged:
-        """Every token as its number in the corpus's lexicon; made on first use, then kept."""
+        """Every token as its number in the corpus's lexicon; computed on first use."""
         return self.lexicon.number(self._token_lists())
 
     def _token_lists(self, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> Any:
@@ -72,25 +84,57 @@ class Documents:
         return sentence_lengths(self.token_numbers, self.lexicon)
 
     def take(self, rows: NDArray[np.int64]) -> Documents:
-        """The documents at the given positions, in that order."""
-        given, rationales = self.given_tokens, self.rationales
-        return Documents(
+        """The documents at these positions, in that order."""
+        tokens, rationales = self.given_tokens, self.rationales
+        return replace(
+            self,
             texts=[self.texts[i] for i in rows],
             labels=self.labels[rows],
             ids=self.ids[rows],
-            tokeniser=self.tokeniser,
-            lexicon=self.lexicon,
-            given_tokens=None if given is None else [given[i] for i in rows],
+            given_tokens=None if tokens is None else [tokens[i] for i in rows],
             rationales=None if rationales is None else rationales.take(rows),
         )
 
+    def truncated(self, length: int) -> Documents:
+        """The same documents with their first `length` tokens, joined by blanks where one is cut.
+
+        Tokens keep their case in the text. The tokeniser reads the new text as it read the old one.
+        """
+        texts, tokens, rationales = list(self.texts), self.given_tokens, self.rationales
+        as_written = replace(self.tokeniser, lowercase=False)
+        for i in np.flatnonzero(self.token_numbers.lengths > length):
+            texts[i] = " ".join(as_written(texts[i] if tokens is None else tokens[i])[:length])
+        if rationales is not None:
+            lengths = np.minimum(rationales.lengths, length)
+            first = [row[:length] for row in rationales]
+            values = np.concatenate(first) if first else rationales.values
+            rationales = Ragged.from_lengths(values, lengths)
+        first_tokens = None if tokens is None else [row[:length] for row in tokens]
+        return replace(self, texts=texts, given_tokens=first_tokens, rationales=rationales)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Documents]) -> Documents:
+        """The documents of several splits, one split after the other."""
+        tokens = [part.given_tokens for part in parts]
+        every = [t for part in tokens if part is not None for t in part]
+        return replace(
+            parts[0],
+            texts=[text for part in parts for text in part.texts],
+            labels=np.concatenate([part.labels for part in parts]),
+            ids=np.concatenate([part.ids for part in parts]),
+            given_tokens=None if None in tokens else every,
+            rationales=None,
+        )
+
     def to_frame(self, classes: Sequence[str]) -> pd.DataFrame:
-        """A table with `text`, `label` (the class's name), and `tokens`, `rationale` if given."""
-        columns: dict[str, Any] = {
-            "text": self.texts,
-            "label": [classes[i] for i in self.labels],
-            "id": self.ids,
-        }
+        """A table with `text`, `label` (the class's name), `id`, `tokens` and `rationale`.
+
+        Columns that the documents have no values for are left out.
+        """
+        columns: dict[str, Any] = {"text": self.texts}
+        if self.is_labelled:
+            columns["label"] = [classes[i] for i in self.labels]
+        columns["id"] = self.ids
         if self.given_tokens is not None:
             columns["tokens"] = self.given_tokens
         if self.rationales is not None:
@@ -100,10 +144,17 @@ class Documents:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """A named text-classification corpus.
+    """A text-classification corpus in three splits.
 
-    `config` is how it was loaded, enough to load it again; `notes` says in words what was dropped,
-    cut or counted on the way.
+    Args:
+        name: name or path it was loaded by.
+        classes: names of the classes; `labels` of documents are positions in this list. Empty
+            where documents have no labels.
+        train: documents to train on.
+        validation: documents that choose the epoch.
+        test: documents to examine.
+        config: options it was loaded with, enough to load it again.
+        notes: what was dropped, cut or counted while loading, a sentence each.
     """
 
     name: str
@@ -116,14 +167,37 @@ class Corpus:
 
     def __repr__(self) -> str:
         sizes = "/".join(f"{len(s):,}" for s in self.splits.values())
-        return f"Corpus({self.name!r}, {len(self.classes)} classes, {sizes} documents)"
+        classes = f"{len(self.classes)} classes" if self.classes else "no labels"
+        return f"Corpus({self.name!r}, {classes}, {sizes} documents)"
 
     @property
     def splits(self) -> dict[str, Documents]:
+        """The three splits by name."""
         return {name: getattr(self, name) for name in SPLITS}
 
     @property
+    def is_labelled(self) -> bool:
+        """Whether its documents have labels."""
+        return all(documents.is_labelled for documents in self.splits.values())
+
+    def documents(self, split: str) -> Documents:
+        """The documents of a split; of all three, train first, for `all`."""
+        if split != ALL:
+            return self.splits[split]
+        return Documents.joined([part for part in self.splits.values() if len(part)])
+
+    @cached_property
+    def overlap(self) -> dict[str, int]:
+        """Split → how many of its documents have the same tokens as a document of train."""
+        train = {row.tobytes() for row in self.train.token_numbers}
+        return {
+            name: sum(row.tobytes() in train for row in self.splits[name].token_numbers)
+            for name in SPLITS[1:]
+        }
+
+    @property
     def tokeniser(self) -> Tokeniser:
+        """How its texts become tokens."""
         return self.train.tokeniser
 
     @cached_property
@@ -137,7 +211,12 @@ class Corpus:
         return digest.hexdigest()[:16]
 
     def save(self, folder: str | Path) -> None:
-        """Write `train`, `validation` and `test.parquet` into a folder `load_corpus` can read."""
+        """Write the corpus into a folder that `load_corpus` reads.
+
+        Args:
+            folder: a new or empty folder, or that of a corpus saved before, which is replaced. It
+                gets `train.parquet`, `validation.parquet`, `test.parquet` and `classes.json`.
+        """
 
         def write(target: Path) -> None:
             for name, documents in self.splits.items():
@@ -157,10 +236,13 @@ def checked(corpus: Corpus) -> Corpus:
     for name, documents in corpus.splits.items():
         if len(documents) == 0:
             missing = "text in its text column" if name == "train" else "more different texts"
+            because = f" ({'; '.join(corpus.notes)})" if corpus.notes else ""
             raise VeraxError(
                 f"corpus {corpus.name!r} has no documents left in {name}: "
-                f"give a file with {missing}{_because(corpus.notes)}"
+                f"give a file with {missing}{because}"
             )
+    if not corpus.is_labelled:
+        return corpus
     seen = set(np.unique(corpus.train.labels).tolist())
     if len(seen) < 2:
         raise VeraxError(
@@ -175,7 +257,3 @@ def checked(corpus: Corpus) -> Corpus:
                 f"{corpus.classes[min(unseen)]!r}; leave it out with --labels, or add it to train"
             )
     return corpus
-
-
-def _because(notes: tuple[str, ...]) -> str:
-    return f" ({'; '.join(notes)})" if notes else ""

@@ -1,27 +1,50 @@
-"""What a corpus looks like in numbers: the papers' dataset tables."""
+"""What a corpus looks like in numbers, and what in it may spoil a result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from verax.corpora.corpus import Corpus
+from verax.corpora.corpus import Corpus, Documents
+from verax.corpora.vocabulary import UNK, Vocabulary
+
+MANY_UNKNOWN = 0.2
+"""Share of unknown words from which on a warning says so."""
+_MUCH_OVERLAP = 0.05
+
+
+class Note(NamedTuple):
+    """A line about a corpus, and whether it is a warning."""
+
+    text: str
+    is_warning: bool = False
+
+    def __str__(self) -> str:
+        return f"warning: {self.text}" if self.is_warning else self.text
 
 
 def describe(
     corpus: Corpus, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter
 ) -> dict[str, Any]:
-    """Rows per split, classes, mean and sd of words and sentences, and the size of the vocabulary.
+    """Numbers of a corpus, as the papers' tables of datasets have them.
 
-    Words are tokens of the corpus's tokeniser; means and standard deviations (n − 1) run over the
-    documents of all splits; the vocabulary is the distinct tokens of train.
+    Args:
+        corpus: the corpus.
+        watch: passes documents on while they are tokenised, for a progress bar.
+
+    Returns:
+        Documents by split, classes, mean and standard deviation (n − 1) of words and sentences over
+        the documents of all splits, the distinct tokens of train as `vocabulary`, and by split
+        `unknown_words`, the share of tokens that train lacks, and `overlap`, the documents that
+        train has, too.
     """
     for documents in corpus.splits.values():
         documents.tokenise(watch)
     words = np.concatenate([d.token_numbers.lengths for d in corpus.splits.values()])
     sentences = np.concatenate([d.sentences.lengths for d in corpus.splits.values()])
+    vocabulary = Vocabulary.of(corpus.train)
     return {
         "corpus": corpus.name,
         "classes": len(corpus.classes),
@@ -32,5 +55,48 @@ def describe(
         "words_sd": float(words.std(ddof=1)),
         "sentences_mean": float(sentences.mean()),
         "sentences_sd": float(sentences.std(ddof=1)),
-        "vocabulary": len(np.unique(corpus.train.token_numbers.values)),
+        "vocabulary": len(vocabulary.words),
+        "unknown_words": {
+            name: unknown_share(corpus.splits[name], vocabulary) for name in corpus.overlap
+        },
+        "overlap": corpus.overlap,
     }
+
+
+def unknown_share(documents: Documents, vocabulary: Vocabulary) -> float:
+    """The share of the documents' tokens that the vocabulary lacks."""
+    rows = vocabulary.encode(documents.token_numbers, documents.lexicon).values
+    return float((rows == UNK).mean()) if len(rows) else 0.0
+
+
+def reading_notes(corpus: Corpus, vocabulary: Vocabulary, whose: str = "the model") -> list[Note]:
+    """Unknown words by split, and documents of validation and test that train has, too.
+
+    Args:
+        corpus: the corpus.
+        vocabulary: the words that are known.
+        whose: whose vocabulary it is.
+    """
+    shares = {name: unknown_share(corpus.splits[name], vocabulary) for name in corpus.splits}
+    notes = []
+    if any(shares.values()):
+        counts = ", ".join(f"{name} {share:.1%}" for name, share in shares.items() if share)
+        notes.append(Note(f"words that {whose} does not have: {counts}"))
+    notes += [unknown_warning(s, name, whose) for name, s in shares.items() if s > MANY_UNKNOWN]
+    for name, count in corpus.overlap.items():
+        if count:
+            documents = len(corpus.splits[name])
+            much = count / documents > _MUCH_OVERLAP
+            why = ": scores on them tell what was learnt by heart" if much else ""
+            text = f"{name}: {count:,} of {documents:,} documents are in train, too{why}"
+            notes.append(Note(text, much))
+    return notes
+
+
+def unknown_warning(share: float, where: str, whose: str = "the model") -> Note:
+    """Why a high share of unknown words matters, and what to do."""
+    text = (
+        f"{where}: {share:.0%} of the words are not in the vocabulary of {whose}; a model reads "
+        "them all as one word, and attention on them says little: check language and tokeniser"
+    )
+    return Note(text, is_warning=True)

@@ -10,11 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from verax.corpora.batch import Batch, SentenceLayout
+from verax.corpora.batch import Batch, SentenceLayout, Spelling
 from verax.corpora.batching import Rows
 from verax.corpora.corpus import Documents
 from verax.corpora.ragged import Ragged
-from verax.corpora.spelling import Spelling
 from verax.corpora.tokenising import Lexicon, Tokeniser, sentence_lengths
 from verax.corpora.vocabulary import EOS, PAD, SOS, Vocabulary
 from verax.errors import VeraxError
@@ -139,7 +138,7 @@ def encode(
         documents.token_numbers,
         documents.lexicon,
         vocabulary,
-        labels=documents.labels,
+        labels=documents.labels if documents.is_labelled else None,
         ids=documents.ids,
         boundaries=boundaries,
         sentences=documents.sentences if hierarchical else None,

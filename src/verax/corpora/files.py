@@ -1,8 +1,9 @@
-"""Tables from files: CSV, TSV, JSONL and Parquet, alone or as a folder of splits."""
+"""Tables from CSV, TSV, JSONL and Parquet files, alone or as a folder of splits."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,26 +12,36 @@ import pandas as pd
 import pyarrow as pa
 
 from verax.corpora.corpus import CLASSES, SPLITS
+from verax.corpora.splitting import ALIASES
 from verax.errors import VeraxError
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
-_ALIASES = {"validation": ("validation", "valid", "val", "dev"), "train": ("train",)}
+_SEPARATORS = ",;\t|"
+_MARKED = {"utf-8": "utf-8-sig", "utf8": "utf-8-sig"}
+"""The codec that leaves out a byte order mark."""
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """The rows of one file. Text cells of CSV and TSV are kept as they stand ("NA" is a word)."""
+def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
+    """The rows of one file.
+
+    Cells of CSV and TSV files are text as it stands ("NA" is a word). Their separator is the one
+    of , ; tab and | that parts the header into most columns. A byte order mark is left out.
+    """
     if not path.exists():
         raise VeraxError(f"no such file: {path}; give a {_kinds()} file, or a folder of splits")
     if path.stat().st_size == 0:
         raise VeraxError(f"{path} is empty: expected a header and at least one row")
     try:
-        table: pd.DataFrame = _READERS[path.suffix.lower()](path)
+        table: pd.DataFrame = _READERS[path.suffix.lower()](path, _MARKED.get(encoding, encoding))
     except KeyError:
         raise VeraxError(f"cannot read {path}: expected a {_kinds()} file") from None
+    except LookupError:
+        raise VeraxError(f"unknown encoding {encoding!r}: give utf-8, latin-1 or cp1252") from None
     except UnicodeDecodeError as error:
+        expected = "UTF-8" if encoding == "utf-8" else encoding
         raise VeraxError(
-            f"{path} is not UTF-8 (byte {error.object[error.start]:#04x}): "
-            "convert it first, for example with iconv -f latin1 -t utf-8"
+            f"{path} is not {expected} (byte {error.object[error.start]:#04x}): name its encoding, "
+            "as in --encoding latin-1, or convert it with iconv -f latin1 -t utf-8"
         ) from error
     except pd.errors.EmptyDataError as error:
         raise VeraxError(f"{path} is empty: expected a header and at least one row") from error
@@ -43,21 +54,21 @@ def read_table(path: Path) -> pd.DataFrame:
     return table
 
 
-def read_folder(folder: Path) -> dict[str, pd.DataFrame]:
+def read_folder(folder: Path, encoding: str = "utf-8") -> dict[str, pd.DataFrame]:
     """The splits a folder holds as `train`, `validation` (or `valid`, `val`, `dev`) and `test`."""
-    found: dict[str, pd.DataFrame] = {}
+    tables: dict[str, pd.DataFrame] = {}
     for split in SPLITS:
-        stems = _ALIASES.get(split, (split,))
+        stems = [alias for alias, meant in ALIASES.items() if meant == split]
         paths = [folder / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
-        there = [path for path in paths if path.exists()]
-        if len(there) > 1:
-            both = " and ".join(path.name for path in there)
+        paths = [path for path in paths if path.exists()]
+        if len(paths) > 1:
+            both = " and ".join(path.name for path in paths)
             raise VeraxError(f"{folder} has {both} for the {split} split: keep one of them")
-        if there:
-            found[split] = read_table(there[0])
-    if "train" not in found:
+        if paths:
+            tables[split] = read_table(paths[0], encoding)
+    if "train" not in tables:
         raise VeraxError(f"{folder} holds no train file: expected train with {_kinds()}")
-    return found
+    return tables
 
 
 def class_order(folder: Path) -> list[str] | None:
@@ -78,9 +89,13 @@ def is_corpus_folder(folder: Path) -> bool:
     return any((folder / f"train{suffix}").is_file() for suffix in SUFFIXES)
 
 
-def _read_csv(path: Path, separator: str = ",") -> pd.DataFrame:
+def _read_separated(path: Path, encoding: str) -> pd.DataFrame:
+    with path.open(encoding=encoding, newline="") as lines:
+        header = re.sub(r'"[^"]*"', "", next(iter(lines), ""))
+    usual = "\t" if path.suffix.lower() == ".tsv" else ","
+    separator = max(usual + _SEPARATORS, key=header.count)
     table = pd.read_csv(
-        path, sep=separator, dtype=str, keep_default_na=False, na_filter=False, encoding="utf-8-sig"
+        path, sep=separator, dtype=str, keep_default_na=False, na_filter=False, encoding=encoding
     )
     if not isinstance(table.index, pd.RangeIndex):  # pandas takes a cell too many for an index
         raise VeraxError(
@@ -90,13 +105,9 @@ def _read_csv(path: Path, separator: str = ",") -> pd.DataFrame:
     return table
 
 
-def _read_tsv(path: Path) -> pd.DataFrame:
-    return _read_csv(path, "\t")
-
-
-def _read_jsonl(path: Path) -> pd.DataFrame:
+def _read_jsonl(path: Path, encoding: str) -> pd.DataFrame:
     rows = []
-    with path.open(encoding="utf-8-sig") as lines:
+    with path.open(encoding=encoding) as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -120,11 +131,11 @@ def _is_unicode(row: dict[str, Any]) -> bool:
     return True
 
 
-_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".csv": _read_csv,
-    ".tsv": _read_tsv,
+_READERS: dict[str, Callable[[Path, str], pd.DataFrame]] = {
+    ".csv": _read_separated,
+    ".tsv": _read_separated,
     ".jsonl": _read_jsonl,
-    ".parquet": pd.read_parquet,
+    ".parquet": lambda path, encoding: pd.read_parquet(path),
 }
 
 

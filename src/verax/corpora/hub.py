@@ -7,14 +7,14 @@ import logging
 
 import pandas as pd
 
-from verax.corpora.assembling import label_key
+from verax.corpora.columns import label_key
 from verax.errors import VeraxError
 
 _NAMES = {"train": "train", "validation": "validation", "dev": "validation", "test": "test"}
 
 
 def read_hub(
-    name: str, config: str | None, label_column: str
+    name: str, config: str | None, label_column: str | None
 ) -> tuple[dict[str, pd.DataFrame], list[str] | None]:
     """The splits of a hub dataset as tables, and its classes in its own order where it names them.
 
@@ -46,8 +46,8 @@ def read_hub(
         if isinstance(feature, datasets.ClassLabel):
             classes = [label_key(name) for name in feature.names]
             table = table[table[label_column] >= 0]
-            found = [feature.names[int(i)] for i in table[label_column]]
-            table = table.assign(**{label_column: found})
+            labels = [feature.names[int(i)] for i in table[label_column]]
+            table = table.assign(**{str(label_column): labels})
         if len(table):
             tables[_NAMES[split]] = table
     if "train" not in tables:

@@ -1,9 +1,9 @@
-"""`load_corpus`: from a name or a path to a checked `Corpus`."""
+"""`load_corpus`: from a name, a path or what is in memory to a checked `Corpus`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -15,35 +15,85 @@ from verax.corpora.assembling import assemble
 from verax.corpora.corpus import Corpus
 from verax.corpora.files import SUFFIXES, class_order, is_corpus_folder, read_folder, read_table
 from verax.corpora.hub import read_hub
-from verax.corpora.keywords import LoadKeywords
-from verax.corpora.options import CorpusOptions
+from verax.corpora.options import CorpusOptions, LoadKeywords
+from verax.corpora.splitting import ALIASES
 from verax.errors import VeraxError, near, nearest
 from verax.options import build, names, show_options
 
 BUILT_IN = (*reviews.SOURCES, "planted")
+IN_MEMORY = "in-memory"
+
+Source = (
+    str
+    | Path
+    | pd.DataFrame
+    | Mapping[str, pd.DataFrame]
+    | tuple[Sequence[str], Sequence[Any]]
+    | Sequence[str]
+)
+"""What a corpus is loaded from; see `load_corpus`."""
 
 
-def load_corpus(name_or_path: str | Path, **options: Unpack[LoadKeywords]) -> Corpus:
-    """Load a corpus by name or path.
+def load_corpus(source: Source, **options: Unpack[LoadKeywords]) -> Corpus:
+    """Load a corpus from a name, a file, a folder, a DataFrame, or lists.
 
-    A name means, in this order: a built-in (`rotten_tomatoes`, `imdb_reviews`, `planted`); a CSV,
-    TSV, JSONL or Parquet file, or a folder of `train`, `validation` and `test` files, by path;
-    a folder `$VERAX_DATA/<name>`; `mimic_diabetes` or `mimic_anemia`, from the tables of your own
-    MIMIC-III in `$VERAX_DATA/mimic3` or a folder written into the name (`mimic_anemia:/my/mimic`);
-    a dataset `owner/name` of the Hugging Face hub (extra `hf`).
-    Splits the source lacks are cut off its train rows, stratified by label and always the same;
-    so are those that `resplit` has cut anew.
+    Splits that the source lacks are cut off its train documents, stratified by label and always the
+    same; so are those that `resplit` cuts anew.
 
-    `options` are the fields of `CorpusOptions`; for `planted`, those of `Planted` as well, which
-    can also be written into the name: `planted:classes=3,length=40`.
+    Args:
+        source: one of
+
+            - a built-in name: `rotten_tomatoes`, `imdb_reviews`, `planted`;
+            - the path of a CSV, TSV, JSONL or Parquet file, which may have a column `split`;
+            - the path of a folder of `train`, `validation` and `test` files;
+            - the name of such a folder in `$VERAX_DATA`;
+            - `mimic_diabetes` or `mimic_anemia`, from the tables of your own MIMIC-III in
+              `$VERAX_DATA/mimic3`, or in a folder as in `mimic_anemia:/my/mimic`;
+            - a dataset `owner/name` of the Hugging Face hub (extra `hf`);
+            - a DataFrame with the columns of a file, or a dict of split → DataFrame;
+            - `(texts, labels)`, two lists, or `texts` alone, which have no labels.
+        options: the fields of `CorpusOptions`. The corpus `planted` takes those of `Planted` as
+            well, also as part of its name: `planted:classes=3,length=40`.
+
+    Returns:
+        The corpus. Its `notes` say what was dropped, cut or counted.
+
+    Raises:
+        VeraxError: a file, a column or an option is wrong; the message says what to do.
 
     >>> load_corpus("planted", classes=3, documents=60)
     Corpus('planted', 3 classes, 40/10/10 documents)
+    >>> texts = [f"good film {i}" for i in range(40)] + [f"bad film {i}" for i in range(40)]
+    >>> load_corpus((texts, ["pos"] * 40 + ["neg"] * 40))
+    Corpus('in-memory', 2 classes, 64/8/8 documents)
     """
-    name = str(name_or_path)
+    return _load(source, options)
+
+
+def load_for_examining(source: Source, options: Mapping[str, Any], *, cut: bool) -> Corpus:
+    """A corpus that a trained model is examined on.
+
+    Args:
+        source: what `load_corpus` takes. Without a column `label` it is read without labels.
+        options: those of `load_corpus`.
+        cut: whether splits are cut off a lone file, DataFrame or list; else all of it is the test
+            split.
+    """
+    return _load(source, options, labels_needed=False, cut=cut)
+
+
+show_options(load_corpus, CorpusOptions, planted.Planted)
+
+
+def _load(
+    source: Source, options: Mapping[str, Any], labels_needed: bool = True, cut: bool = True
+) -> Corpus:
+    if not isinstance(source, (str, Path)):
+        return _load_in_memory(source, build(CorpusOptions, options), labels_needed, cut)
+    name = str(source)
     if name == "planted" or name.startswith("planted:"):
         return _load_planted(name, options)
-    settings = build(CorpusOptions, options, also_valid=())
+    settings = build(CorpusOptions, options)
     if name in reviews.SOURCES:
         tables = {"train": reviews.read_reviews(name)}
         return assemble(name, tables, _with_fixed_cut(name, settings))
@@ -51,14 +101,45 @@ def load_corpus(name_or_path: str | Path, **options: Unpack[LoadKeywords]) -> Co
     if name.partition(":")[0] in mimic.CLASSES and not (folder and is_corpus_folder(folder)):
         return _load_mimic(name, settings)
     if folder is not None:
-        return assemble(name, read_folder(folder), settings, class_order(folder))
+        tables = read_folder(folder, settings.encoding)
+        order = class_order(folder)
+        return assemble(name, tables, settings, order, labels_needed=labels_needed)
     if _is_hub_name(name):
-        splits, order = read_hub(name, settings.hub_config, settings.label_column)
-        return assemble(name, splits, settings, order)
-    return assemble(name, {"train": _read(name)}, settings)
+        tables, order = read_hub(name, settings.hub_config, settings.label_column)
+        return assemble(name, tables, settings, order, labels_needed=labels_needed)
+    tables = {"train": _read(name, settings)}
+    return assemble(name, tables, settings, labels_needed=labels_needed, cut=cut)
 
 
-show_options(load_corpus, CorpusOptions, planted.Planted)
+def _load_in_memory(source: Any, options: CorpusOptions, labels_needed: bool, cut: bool) -> Corpus:
+    """A corpus from a DataFrame, a dict of them, or lists; its config has a hash for a name."""
+    if isinstance(source, Mapping):
+        for split in source:
+            if split not in ALIASES:
+                raise VeraxError(f"unknown split {split!r}: {nearest(str(split), ALIASES)}")
+        tables = {ALIASES[split]: table for split, table in source.items()}
+    elif isinstance(source, pd.DataFrame):
+        tables = {"train": source}
+    else:
+        column = options.tokens_column if options.tokeniser == "tokens" else options.text_column
+        pair = isinstance(source, tuple) and len(source) == 2 and not isinstance(source[1], str)
+        texts, labels = (source[0], list(source[1])) if pair else (source, None)
+        table = pd.DataFrame({column: pd.Series(list(texts), dtype=object)})
+        if labels is None:
+            options = replace(options, label_column=None)
+        elif len(labels) != len(table):
+            raise VeraxError(
+                f"{len(table):,} texts and {len(labels):,} labels: give a label for each text"
+            )
+        else:
+            table[options.label_column or "label"] = labels
+        tables = {"train": table}
+    for split, table in tables.items():
+        if not isinstance(table, pd.DataFrame) or table.empty:
+            raise VeraxError(f"{split} is no DataFrame with rows: give at least one document")
+    corpus = assemble(IN_MEMORY, tables, options, labels_needed=labels_needed, cut=cut)
+    name = f"{IN_MEMORY}:{corpus.fingerprint}"
+    return replace(corpus, config={**corpus.config, "corpus": name})
 
 
 def known_corpora() -> list[str]:
@@ -66,10 +147,10 @@ def known_corpora() -> list[str]:
     data = _data_folder()
     if data is None:
         return list(BUILT_IN)
-    there = {f.name for f in data.iterdir() if is_corpus_folder(f)}
+    names = {f.name for f in data.iterdir() if is_corpus_folder(f)}
     if mimic.is_there(data / mimic.FOLDER):
-        there |= set(mimic.CLASSES)
-    return [*BUILT_IN, *sorted(there)]
+        names |= set(mimic.CLASSES)
+    return [*BUILT_IN, *sorted(names)]
 
 
 def _folder(name: str) -> Path | None:
@@ -90,19 +171,24 @@ def _is_hub_name(name: str) -> bool:
     return bool(rest) and "/" not in rest and not looks_local and not Path(owner).exists()
 
 
-def _read(name: str) -> pd.DataFrame:
+def _read(name: str, options: CorpusOptions) -> pd.DataFrame:
     path = Path(name).expanduser()
     if path.is_file() or "/" in name or path.suffix.lower() in SUFFIXES or name[:1] in "~.":
-        return read_table(path)
+        return read_table(path, options.encoding)
+    if name.startswith(f"{IN_MEMORY}:"):
+        raise VeraxError(
+            f"corpus {name!r} was given in Python, not as a file: give it again, or write it with "
+            "its method save and name that folder"
+        )
     valid = {*known_corpora(), *mimic.CLASSES}
-    told = nearest(name, valid)
+    advice = nearest(name, valid)
     if _data_folder() is None:
         expected = f"a folder $VERAX_DATA/{name} is expected, and VERAX_DATA is not set"
         if near(name, valid) is not None:
-            told += f" Or else {expected}"
+            advice += f" Or else {expected}"
         else:
-            told = f"{expected}; set it to the folder that has {name}, or {told}"
-    raise VeraxError(f"unknown corpus {name!r}: {told}")
+            advice = f"{expected}; set it to the folder that has {name}, or {advice}"
+    raise VeraxError(f"unknown corpus {name!r}: {advice}")
 
 
 def _data_folder() -> Path | None:
@@ -157,13 +243,10 @@ def _load_planted(name: str, options: Mapping[str, Any]) -> Corpus:
                 raise VeraxError(
                     f"planted knob {pair!r}: expected name=number, such as classes=3"
                 ) from None
-    given = names(planted.Planted)
-    knobs |= {k: v for k, v in options.items() if k in given}
-    settings = build(
-        CorpusOptions, {k: v for k, v in options.items() if k not in given}, also_valid=given
-    )
+    of_planted = names(planted.Planted)
+    knobs |= {k: v for k, v in options.items() if k in of_planted}
+    others = {k: v for k, v in options.items() if k not in of_planted}
+    settings = replace(build(CorpusOptions, others, also_valid=of_planted), tokeniser="tokens")
     generator = build(planted.Planted, knobs)
-    settings = replace(settings, tokeniser="tokens")
     corpus = assemble("planted", planted.generate(generator), settings)
-    corpus = replace(corpus, config={**corpus.config, **asdict(generator)})
-    return corpus
+    return replace(corpus, config={**corpus.config, **asdict(generator)})

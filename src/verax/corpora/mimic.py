@@ -109,8 +109,8 @@ def _find(folder: Path, table: str) -> Path | None:
     names = [f"{table}.csv".lower(), f"{table}.csv.gz".lower()]
     if not folder.is_dir():
         return None
-    found = [p for p in sorted(folder.iterdir()) if p.name.lower() in names and p.is_file()]
-    return min(found, key=lambda path: names.index(path.name.lower()), default=None)
+    paths = [p for p in sorted(folder.iterdir()) if p.name.lower() in names and p.is_file()]
+    return min(paths, key=lambda path: names.index(path.name.lower()), default=None)
 
 
 def _table(task: str, folder: Path, table: str) -> Path:
@@ -124,14 +124,14 @@ def _table(task: str, folder: Path, table: str) -> Path:
 
 
 def _lists(folder: Path) -> dict[str, NDArray[np.int64]] | None:
-    """The admissions of each split, as Jain & Wallace's repository lists them, if all are there."""
+    """The admissions of each split, as Jain & Wallace's repository lists them, if present."""
     paths = {split: folder / name for split, name in _LISTS.items()}
-    there = [path.name for path in paths.values() if path.is_file()]
-    if not there:
+    present = [path.name for path in paths.values() if path.is_file()]
+    if not present:
         return None
     if absent := [path.name for path in paths.values() if not path.is_file()]:
         raise VeraxError(
-            f"{folder} has {' and '.join(there)} but not {' and '.join(absent)}: "
+            f"{folder} has {' and '.join(present)} but not {' and '.join(absent)}: "
             "give all three lists of admissions, or none"
         )
     lists = {split: _ids(path) for split, path in paths.items()}
@@ -181,7 +181,7 @@ def _labelled(task: str, path: Path, notes: list[str]) -> pd.DataFrame:
 
 def _summaries(path: Path, wanted: pd.Index, notes: list[str]) -> dict[int, str]:
     """The normalised text of each wanted admission that has one."""
-    found: dict[int, list[tuple[bool, str, str]]] = {}
+    parts_of: dict[int, list[tuple[bool, str, str]]] = {}
     read = summaries = errors = homeless = others = 0
     for chunk in _chunks(path, _NOTES):
         read += len(chunk)
@@ -197,11 +197,11 @@ def _summaries(path: Path, wanted: pd.Index, notes: list[str]) -> dict[int, str]
         addendum = kept["DESCRIPTION"].str.strip().str.lower() == "addendum"
         rows = zip(kept["id"], addendum, kept["CHARTDATE"], kept["TEXT"], strict=True)
         for admission, late, date, text in rows:
-            found.setdefault(int(admission), []).append((bool(late), str(date), str(text)))
-    with_summary, used = len(found), sum(map(len, found.values()))
+            parts_of.setdefault(int(admission), []).append((bool(late), str(date), str(text)))
+    with_summary, used = len(parts_of), sum(map(len, parts_of.values()))
     texts = {}
-    while found:  # popped, so that raw and normalised texts are not all held at once
-        admission, parts = found.popitem()
+    while parts_of:  # popped, so that raw and normalised texts are not all held at once
+        admission, parts = parts_of.popitem()
         parts.sort(key=lambda part: part[:2])  # stable: rows of one day stay in their order
         if text := normalise(" ".join(text for _, _, text in parts)):
             texts[admission] = text

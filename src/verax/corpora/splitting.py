@@ -1,12 +1,22 @@
-"""Cutting splits that stay the same for ever."""
+"""The split of each document: the source's, cut off train by a hash of the text, or cut anew."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+
+from verax.corpora.corpus import SPLITS
+from verax.corpora.options import CorpusOptions
+from verax.errors import VeraxError
+
+ALIASES = {s: s for s in SPLITS} | dict.fromkeys(("valid", "val", "dev"), "validation")
+"""Names that files, columns and hub datasets have for a split."""
+
+_POOLED = {"none": (), "validation": ("train", "validation"), "all": SPLITS}
 
 
 def stratified_order(
@@ -44,3 +54,62 @@ def cut(
     edges = np.concatenate([[0.0], starts])
     part = np.searchsorted(edges, places, side="right") - 1
     return [np.flatnonzero(part == p) for p in range(len(fractions) + 1)]
+
+
+def by_split_column(
+    tables: Mapping[str, pd.DataFrame], notes: list[str]
+) -> dict[str, pd.DataFrame]:
+    """One table as several, by its column `split` where that names train, validation and test."""
+    table = tables.get("train")
+    if len(tables) > 1 or table is None or "split" not in table.columns:
+        return dict(tables)
+    names = table["split"].map(lambda value: ALIASES.get(str(value).strip().lower()))
+    if names.isna().any():
+        other = table["split"][names.isna()].iloc[0]
+        notes.append(f"column 'split' not used: {other!r} is not train, validation or test")
+        return dict(tables)
+    notes.append("splits are those of column 'split'")
+    # ids are rows of the whole table, unless a column has them
+    numbered = table if "id" in table.columns else table.assign(id=np.arange(len(table)))
+    return {s: numbered[names == s].reset_index(drop=True) for s in SPLITS if (names == s).any()}
+
+
+def pooled(
+    frames: Mapping[str, pd.DataFrame], options: CorpusOptions, notes: list[str]
+) -> dict[str, pd.DataFrame]:
+    """The frames, with the splits that `resplit` names pooled as train.
+
+    Splits often number their documents each from 0. Where an id occurs twice in the pool, ids
+    become its row numbers (train, then validation, then test, as their files have them).
+    """
+    names = [split for split in _POOLED[options.resplit] if split in frames]
+    if len(names) < 2:
+        return dict(frames)
+    parts = [frames[split] for split in names]
+    notes.append(f"{', '.join(names[:-1])} and {names[-1]} pooled, to be cut anew")
+    with_rationales = ["rationale" in part.columns for part in parts]
+    if any(with_rationales) and not all(with_rationales):
+        notes.append("rationales left out: not every split has them")
+    pool = pd.concat(parts, ignore_index=True, join="inner")
+    if pool["id"].duplicated().any():
+        pool["id"] = np.arange(len(pool), dtype=np.int64)
+    return {"train": pool, **{s: f for s, f in frames.items() if s not in names}}
+
+
+def with_missing_splits(
+    frames: Mapping[str, pd.DataFrame], options: CorpusOptions, notes: list[str]
+) -> dict[str, pd.DataFrame]:
+    """All three splits; missing ones are cut off train."""
+    wanted = {"validation": options.validation_fraction, "test": options.test_fraction}
+    missing = {s: f for s, f in wanted.items() if s not in frames}
+    train = frames["train"]
+    if not missing:
+        return dict(frames)
+    if sum(missing.values()) >= 1:
+        raise VeraxError("validation_fraction and test_fraction leave nothing to train on")
+    texts, labels = train["text"].tolist(), train["label"].tolist()
+    rest, *parts = cut(texts, labels, list(missing.values()), options.split_seed)
+    notes.append(f"{' and '.join(missing)} cut off train, stratified by label")
+    rows = {"train": rest, **dict(zip(missing, parts, strict=True))}
+    cut_off = {s: train.iloc[r].reset_index(drop=True) for s, r in rows.items()}
+    return {s: cut_off.get(s, frames.get(s, train)) for s in SPLITS}

@@ -8,6 +8,8 @@ with the accents and vowel signs that Unicode writes after it.
 `digits-masked`: as `words`, but a token with a digit in it is `qqq`, and a sign that follows
 itself, blanks between or not, is there once (*!!!* is *!*): for AG News and 20 Newsgroups as Jain &
 Wallace have them.
+`characters`: as `words`, but every character of a script that is written without spaces (Chinese,
+Japanese, Thai, Lao, Burmese, Khmer) is a token, with its vowel signs.
 `keras`: lower-cased and split where Keras splits its IMDB: at blanks, tabs, line ends and all ASCII
 signs but the apostrophe, and none of them is kept (`<br />` leaves *br*, a CR stays in its word).
 `whitespace`: lower-cased and split at blanks, for text that is tokenised already.
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 
 from verax.corpora.ragged import Ragged
 
-TOKENISERS = ("words", "digits-masked", "keras", "whitespace", "tokens")
+TOKENISERS = ("words", "digits-masked", "characters", "keras", "whitespace", "tokens")
 
 # Vowel signs and accents that Unicode keeps apart from their letter; \w does not hold them.
 _MARKS = "".join(
@@ -40,6 +42,18 @@ _WORD = re.compile(
     r"\d+(?:[.,]\d+)+"  # 3.5 and 1,000
     r"|n't\b|'(?:s|re|ve|ll|d|m)\b"  # clitics, any case
     rf"|\w[\w{_MARKS}]*|[^\w\s][{_MARKS}]*",
+    re.IGNORECASE,
+)
+# Thai and Lao; Burmese; Khmer; kana; Han
+_SPACELESS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+_SPACELESS_RUN = re.compile(rf"(?:[{_SPACELESS}][{_MARKS}]*)+")
+_CHARACTER = re.compile(
+    rf"[{_SPACELESS}][{_MARKS}]*"
+    r"|\d+(?:[.,]\d+)+|n't\b|'(?:s|re|ve|ll|d|m)\b"
+    rf"|(?:(?![{_SPACELESS}])\w)(?:(?![{_SPACELESS}])[\w{_MARKS}])*|[^\w\s][{_MARKS}]*",
     re.IGNORECASE,
 )
 _PARTS_IN_KERAS = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n', " "))
@@ -57,6 +71,8 @@ class Tokeniser:
     ['lost', 'qqq', '-', 'qqq', 'in', 'the', 'qqq', '!']
     >>> Tokeniser("keras")("It's well-made!<br />Go")
     ["it's", 'well', 'made', 'br', 'go']
+    >>> Tokeniser("characters")("很好 movie")
+    ['很', '好', 'movie']
     """
 
     kind: str = "words"
@@ -75,7 +91,8 @@ class Tokeniser:
             text = _LINE_BREAK.sub(" ", text)
         if "’" in text:
             text = _CURLY.sub("'", text)
-        tokens: list[str] = _WORD.findall(_NOT.sub(r" \g<0>", text))
+        pattern = _CHARACTER if self.kind == "characters" else _WORD
+        tokens: list[str] = pattern.findall(_NOT.sub(r" \g<0>", text))
         return _with_digits_masked(tokens) if self.kind == "digits-masked" else tokens
 
     def finds_nothing(self, text: str) -> bool:
@@ -88,7 +105,23 @@ class Tokeniser:
 
     @property
     def _keeps_signs(self) -> bool:
-        return self.kind in ("words", "digits-masked")
+        return self.kind in ("words", "digits-masked", "characters")
+
+    def cannot_part(self, texts: Iterable[str]) -> bool:
+        """Whether texts are mostly in a script without spaces, and this needs spaces.
+
+        They are where at least 30% of the characters are of such scripts, in unbroken runs of more
+        than five characters on average: words that someone has parted by blanks are shorter.
+        """
+        if self.kind in ("characters", "tokens"):
+            return False
+        characters = in_runs = runs = 0
+        for text in texts:
+            lengths = [len(run) for run in _SPACELESS_RUN.findall(text)]
+            characters += len(text)
+            in_runs += sum(lengths)
+            runs += len(lengths)
+        return in_runs >= 0.3 * characters and in_runs > 5 * runs
 
 
 def _with_digits_masked(tokens: list[str]) -> list[str]:

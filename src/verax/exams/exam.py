@@ -79,6 +79,7 @@ class Exam(ABC):
                      words and models that attend sentences do not compare
     decisions_table  the tidy table that has `correct`, if one has
     decides_again    whether those decisions are made again in double precision
+    needs_labels     whether it cannot be taken on documents without labels
     """
 
     name: ClassVar[str]
@@ -96,6 +97,7 @@ class Exam(ABC):
     of_items: ClassVar[bool] = False
     decisions_table: ClassVar[str | None] = None
     decides_again: ClassVar[bool] = False
+    needs_labels: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -14,8 +14,8 @@ import pandas as pd
 import torch
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.corpora.corpus import SPLITS, Corpus, Documents
-from verax.corpora.loading import load_corpus
+from verax.corpora.corpus import ALL, SPLITS, Corpus, Documents
+from verax.corpora.loading import Source, load_corpus, load_for_examining
 from verax.device import full_precision
 from verax.errors import VeraxError, nearest
 from verax.exams.exam import Exam
@@ -34,9 +34,9 @@ from verax.version import __version__, source_fingerprint
 
 def examine(
     model: AttentionClassifier | str | Path,
-    corpus: Corpus | str | Path | None = None,
+    corpus: Corpus | Source | None = None,
     exams: str | Sequence[str] | None = None,
-    split: str = "test",
+    split: str | None = None,
     *,
     seed: int = 0,
     sample: int | None = None,
@@ -53,10 +53,12 @@ def examine(
 
     Args:
         model: a classifier, or the folder of a saved one.
-        corpus: a corpus, or the name or path of one, read as the model reads; the corpus that the
-            model was trained on, unless given.
+        corpus: a corpus, or what `verax.load_corpus` takes (a name, a path, a DataFrame, lists),
+            read by the model's tokeniser; the corpus that the model was trained on, unless given.
+            It need not have labels: accuracy is then not known.
         exams: names of exams; all, unless given (`verax.EXAMS` has them).
-        split: train, validation or test.
+        split: train, validation, test, or all for the documents of all three; test, unless given,
+            but all of a lone file, DataFrame or list without splits.
         seed: of all that is drawn.
         sample: examine at most so many documents of the split, drawn by the seed.
         importances: rankings of your own by name: functions of (model, trace) that return a
@@ -88,7 +90,8 @@ def examine(
     if exams is None:
         exams = list(EXAMS)
     exams = chosen_exams([exams] if isinstance(exams, str) else exams)
-    check_split(split)
+    if split is not None:
+        check_split(split, also=(ALL,))
     seed = check("seed", seed, int, SEED)
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     if sample is not None:
@@ -104,8 +107,19 @@ def examine(
     if not isinstance(model, AttentionClassifier):
         model = load(model, device=device)
     if not isinstance(corpus, Corpus):
-        corpus = load_as_read_by(model, corpus, "the model")
+        corpus = load_to_examine(model, corpus, split)
+    if split is None:
+        split = "test" if len(corpus.train) or len(corpus.validation) else ALL
     documents = _documents(model, corpus, split)
+    left_out = [] if documents.is_labelled else [n for n in exams if EXAMS[n].needs_labels]
+    if left_out:
+        exams = [name for name in exams if name not in left_out]
+        takers = [exam for exam in takers if exam.name not in left_out]
+        if not exams:
+            raise VeraxError(
+                f"exam {left_out[0]!r} needs labels, and corpus {corpus.name!r} has none: name "
+                "their column with label_column"
+            )
     whole = len(documents)
     if sample is not None and sample < whole:
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
@@ -113,6 +127,7 @@ def examine(
     with shown(progress) as display, full_precision():
         documents.tokenise(display.watching(f"tokenising {split}"))
         encoded = model.read(documents)
+        unknown = round(model.unknown_words(encoded), 6)
         for exam in takers:
             exam.begin(model, encoded)
         shows.begin(model, documents, encoded)
@@ -144,6 +159,7 @@ def examine(
         "attended": "sentences" if model.options.hierarchical else "words",
         "classes": model.classes,
         "labels": _counted(documents, model.classes),
+        "unknown_words": unknown,
         "limits": applied.to_json(),
         "corpus": {
             **{k: v for k, v in corpus.config.items() if v is not None},
@@ -155,14 +171,36 @@ def examine(
         "torch": torch.__version__,
         "seconds": round(time.monotonic() - started, 3),
     }
+    if split == ALL:
+        manifest["splits"] = {name: len(part) for name, part in corpus.splits.items()}
+    if not documents.is_labelled:
+        manifest["without_labels"] = {"exams_left_out": left_out}
     if shows.size:
         manifest["gallery"] = shows.manifest()
     return Verdict(tables, manifest, summary)
 
 
-def check_split(split: str) -> None:
-    if split not in SPLITS:
-        raise VeraxError(f"unknown split {split!r}: {nearest(split, SPLITS)}")
+def check_split(split: str, also: Sequence[str] = ()) -> None:
+    """Refuse what is no split."""
+    valid = [*SPLITS, *also]
+    if split not in valid:
+        raise VeraxError(f"unknown split {split!r}: {nearest(split, valid)}")
+
+
+def load_to_examine(
+    model: AttentionClassifier, source: Source | None, split: str | None, **options: Any
+) -> Corpus:
+    """The corpus to examine a model on; without a source, the one it was trained on.
+
+    A lone file without splits is cut only where a split of it is asked for, or where the model was
+    trained on part of it.
+    """
+    if source is None:
+        return load_trained_on(model.record, "the model")
+    trained_on = Path(model.record.get("corpus", {}).get("corpus", ""))
+    is_same = isinstance(source, (str, Path)) and Path(source).absolute() == trained_on.absolute()
+    reading = {**reading_options(model), **options}
+    return load_for_examining(source, reading, cut=is_same or split in SPLITS)
 
 
 def load_as_read_by(model: AttentionClassifier, name: str | Path | None, who: str) -> Corpus:
@@ -206,12 +244,13 @@ def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Docume
                 f"corpus {corpus.name!r} has class {name!r}, the model knows "
                 f"{', '.join(model.classes)}: rename or leave it out with labels"
             )
-    documents = corpus.splits[split]
+    documents = corpus.documents(split)
     if len(documents) == 0:
         raise VeraxError(
             f"corpus {corpus.name!r} has no documents in {split}: choose another split"
         )
-    place = np.array([model.classes.index(name) for name in corpus.classes], dtype=np.int64)
+    # the last place is that of label −1: none
+    place = np.array([*map(model.classes.index, corpus.classes), -1], dtype=np.int64)
     ids = documents.ids
     if len(np.unique(ids)) < len(ids):
         ids = np.arange(len(ids))

@@ -16,7 +16,7 @@ from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments, encode, encode_texts
 from verax.corpora.tokenising import Tokeniser
-from verax.corpora.vocabulary import PAD, Vocabulary
+from verax.corpora.vocabulary import PAD, UNK, Vocabulary
 from verax.errors import VeraxError
 from verax.models.attention import Attention, pool
 from verax.models.encoders import make_encoder
@@ -141,9 +141,15 @@ class AttentionClassifier(nn.Module):
 
     @torch.no_grad()
     def trace(self, texts_or_batch: Texts | Batch) -> Trace:
-        """The forward pass over texts (or token lists, or a `Batch`), in the order given.
+        """The forward pass over some texts, all at once: weights, scores, logits and items.
 
-        All of it at once: for many or long texts use `traces`, which keeps to a token budget.
+        For many or long texts use `traces`, which keeps to a token budget.
+
+        Args:
+            texts_or_batch: texts, token lists, or a `Batch`.
+
+        Returns:
+            A trace, with documents in the order given.
         """
         if isinstance(texts_or_batch, Batch):
             return self(texts_or_batch)
@@ -187,7 +193,17 @@ class AttentionClassifier(nn.Module):
     def predict(
         self, texts: Texts, max_tokens: int = MAX_TOKENS, watch: Watch = iter
     ) -> pd.DataFrame:
-        """A row per text: `label`, the class decided for, and `p_<class>`, its probability."""
+        """Decide on new texts.
+
+        Args:
+            texts: texts, or lists of tokens; none may be empty.
+            max_tokens: padded tokens held at once; it changes no result beyond rounding.
+            watch: passes batches on, for a progress bar.
+
+        Returns:
+            A row per text: `label`, the class decided for, and `p_<class>` for each class, its
+            probability.
+        """
         logits = self.logits(texts, max_tokens, watch)
         shares = probabilities(logits).numpy()
         frame = pd.DataFrame(shares, columns=[f"p_{name}" for name in self.classes])
@@ -204,9 +220,18 @@ class AttentionClassifier(nn.Module):
         max_tokens: int = MAX_TOKENS,
         watch: Watch = iter,
     ) -> pd.DataFrame:
-        """A row per word of each text: the decision, and the word's score by each importance.
+        """Score every word of each text by one or more importances.
 
-        See `verax.importance.explain`; `verax.importance.IMPORTANCES` has the names for `by`.
+        Args:
+            texts: texts, or lists of tokens; none may be empty.
+            by: names of importances; `verax.IMPORTANCES` has them.
+            seed: of the importance `random`.
+            max_tokens: padded tokens held at once; it changes no result beyond rounding.
+            watch: passes batches on, for a progress bar.
+
+        Returns:
+            A row per word: the text's position, its decision and the probability of that, the word,
+            and a column per importance. See `verax.importance.explain`.
         """
         from verax.importance.explanation import explain
 
@@ -229,8 +254,19 @@ class AttentionClassifier(nn.Module):
             return encode(texts, self.vocabulary, **how)
         return encode_texts(texts, self.tokeniser, self.vocabulary, **how)
 
+    def unknown_words(self, texts: Texts | Documents | EncodedDocuments) -> float:
+        """The share of the words of texts or documents that the vocabulary lacks."""
+        encoded = self.read(texts)
+        words = len(encoded.tokens.values) - (2 * len(encoded) if encoded.boundaries else 0)
+        return float((encoded.tokens.values == UNK).sum()) / max(words, 1)
+
     def save(self, folder: str | Path) -> None:
-        """Write `config.json`, `vocabulary.json` and `model.safetensors`; see `verax.load`."""
+        """Write the model into a folder that `verax.load` reads.
+
+        Args:
+            folder: a new or empty folder, or that of a model saved before, which is replaced. It
+                gets `config.json`, `vocabulary.json` and `model.safetensors`.
+        """
         from verax.models.saving import save
 
         save(self, folder)

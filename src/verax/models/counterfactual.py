@@ -42,8 +42,8 @@ def logits_under(trace: Trace | Answers, weights: Tensor) -> Tensor:
         return torch.einsum("...bi,bic->...bc", weights.double(), says)
     rows = weights.to(trace.items.dtype).reshape(-1, *weights.shape[-2:])
     # a draw at a time: contexts are wide, and a head of someone's own may be wider still
-    found = [trace.head(pool(row, trace.items)) for row in rows]
-    return torch.stack(found).double().reshape(*weights.shape[:-1], -1)
+    logits = [trace.head(pool(row, trace.items)) for row in rows]
+    return torch.stack(logits).double().reshape(*weights.shape[:-1], -1)
 
 
 def uniform(mask: Tensor) -> Tensor:
@@ -82,10 +82,10 @@ def _dealt(weights: Tensor, mask: Tensor, keys: Tensor, seed: int, draws: int) -
     places = torch.arange(mask.shape[1], device=mask.device)
     carried = weights.view(torch.int32).long() if single else places.expand_as(mask)
     random |= carried | ((~mask).long() << 62)  # masked ones sort behind all items
-    found = _sort(random).bitwise_and_(2**32 - 1)
+    payload = _sort(random).bitwise_and_(2**32 - 1)
     if single:
-        return found.to(torch.int32).view(torch.float32)
-    return weights.expand(draws, *weights.shape).gather(-1, found)
+        return payload.to(torch.int32).view(torch.float32)
+    return weights.expand(draws, *weights.shape).gather(-1, payload)
 
 
 def _common_start(mask: Tensor) -> int | None:

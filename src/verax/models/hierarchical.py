@@ -74,15 +74,15 @@ class HierarchicalClassifier(AttentionClassifier):
         self, layout: SentenceLayout, embedded: Tensor, noise: HashedDropout | None
     ) -> list[Tensor]:
         dropped = self._drop_embedded(embedded, noise)
-        given = layout.split(embedded)
-        inputs = given if dropped is embedded else layout.split(dropped)
-        noises: list[HashedDropout | None] = [None] * len(given)
+        word_vectors = layout.split(embedded)
+        inputs = word_vectors if dropped is embedded else layout.split(dropped)
+        noises: list[HashedDropout | None] = [None] * len(word_vectors)
         if noise is not None:
             noises = [noise.with_keys(keys) for keys in layout.split(noise.keys)]
         return [
             ground(self.encoder(words, group.mask, group.lengths, drops), vectors, self.options)
             for words, vectors, group, drops in zip(
-                inputs, given, layout.groups, noises, strict=True
+                inputs, word_vectors, layout.groups, noises, strict=True
             )
         ]
 

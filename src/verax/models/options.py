@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from verax.errors import VeraxError
 from verax.models.encoders import ENCODERS, Encoder
-from verax.models.encoders.registry import SAME
+from verax.models.encoders.base import SAME
 from verax.models.projections import DENSE, PROJECTIONS
 from verax.options import option
 from verax.plugins import Names
@@ -180,3 +181,33 @@ class ModelOptions:
             ENCODERS[name].refuse(self)
         if not self.encoder_uses("layers") and self.layers not in (None, 1):
             raise VeraxError(f"encoder {self.encoder!r} has one layer: leave out layers")
+
+
+class ModelKeywords(TypedDict, total=False):
+    """The fields of `ModelOptions` for type checkers, which read no dataclass as keywords."""
+
+    encoder: str
+    hierarchical: bool
+    sentence_encoder: str
+    hidden_size: int
+    layers: int | None
+    heads: int
+    feedforward_size: int | None
+    attention: str
+    attention_size: int | None
+    query_init: str
+    projection: str
+    lam: float
+    alpha: float
+    grounding: str
+    strength: float | str | None
+    mask_probability: float
+    head: str
+    embedding_size: int
+    boundaries: bool | None
+    dropout_embedding: float
+    dropout_sentence: float
+    dropout_encoder: float | None
+    dropout_head: float
+    dropout_head_on: str
+    initialisation: str

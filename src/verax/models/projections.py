@@ -125,10 +125,10 @@ def uniform(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """
     _check(scores, mask)
     kept = _kept(scores, mask)
-    there = kept != -math.inf
-    weights = there / there.sum(-1, keepdim=True).clamp(min=1).to(scores.dtype)
+    is_item = kept != -math.inf
+    weights = is_item / is_item.sum(-1, keepdim=True).clamp(min=1).to(scores.dtype)
     # Nothing, unless a score is no number: then its row is to be none either.
-    return weights + (torch.where(there, kept, 0.0) * 0.0).sum(-1, keepdim=True)
+    return weights + (torch.where(is_item, kept, 0.0) * 0.0).sum(-1, keepdim=True)
 
 
 def project(
@@ -149,8 +149,8 @@ def _check(scores: Tensor, mask: Tensor | None) -> None:
     if mask is not None and mask.dtype != torch.bool:
         raise VeraxError(f"mask is {mask.dtype}, expected bool: pass True where there is an item")
     if mask is not None and mask.shape != scores.shape:
-        found, expected = tuple(mask.shape), tuple(scores.shape)
-        raise VeraxError(f"mask has shape {found}, expected {expected} as scores: expand it first")
+        shape, expected = tuple(mask.shape), tuple(scores.shape)
+        raise VeraxError(f"mask has shape {shape}, expected {expected} as scores: expand it first")
 
 
 def _kept(scores: Tensor, mask: Tensor | None) -> Tensor:

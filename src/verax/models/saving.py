@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as packed
 
 from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import Vocabulary
@@ -62,7 +63,8 @@ def save(model: AttentionClassifier, folder: str | Path) -> None:
         )
         words = json.dumps(list(model.vocabulary.words), ensure_ascii=False, indent=0)
         write_text(target / _VOCABULARY, words + "\n")
-        save_file(weights, target / _WEIGHTS)
+        # not by `save_file`, whose temporary file leaves the weights readable by their owner alone
+        (target / _WEIGHTS).write_bytes(packed(weights))
 
     replace_folder(folder, write, owned=is_only_a_model)
 

@@ -25,21 +25,27 @@ from verax.corpora.encoded import EncodedDocuments
 from verax.device import resolve_device
 from verax.divergence import jensen_shannon, total_variation
 from verax.errors import VeraxError
-from verax.models.cached_outputs import CachedOutputs
 from verax.models.classifier import AttentionClassifier
-from verax.models.divergence_between import DivergenceBetween, divergences
+from verax.models.divergence_between import CachedOutputs, DivergenceBetween, divergences
 from verax.models.head import probabilities
 from verax.models.options import ModelOptions
 from verax.models.saving import load
 from verax.models.trace import Trace
 from verax.options import SEED, check
 from verax.progress import Display, shown
-from verax.training.inheriting import VOCABULARY, inherit, refuse_other_corpus
 from verax.training.loop import Loop
 from verax.training.metrics import evaluate
 from verax.training.objective import Objective
 from verax.training.options import TrainingOptions
-from verax.training.preparing import prepare, repeatable, scores_on_test, without_nan
+from verax.training.preparing import (
+    VOCABULARY,
+    inherit,
+    prepare,
+    refuse_other_corpus,
+    repeatable,
+    scores_on_test,
+    without_nan,
+)
 
 DEFAULTS: Mapping[str, Any] = {
     "epochs": 80,
@@ -66,16 +72,24 @@ def train_adversary(
 ) -> AttentionClassifier:
     """Train a fresh model of the base's kind to decide as the base does and attend elsewhere.
 
-    `base` is a classifier or the folder of a saved one; its attention cannot be uniform.
     The loss is the mean over documents of TVD(y_a, y_b) − λ JSD(α_a, α_b), in nats, plus what the
-    base's grounding adds; labels have no say. Vocabulary and tokeniser are the base's, and so is
-    what `options` (those of `ModelOptions` and `TrainingOptions`) does not give, except that there
-    are 80 epochs at most, that 10 without a better validation loss end it, and that classes weigh
-    the same.
+    base's grounding adds. Labels are not used.
 
-    Its `history` has tvd, jsd and, as `loss`, tvd − λ jsd on validation, beside the scores of
-    `evaluate`; `record["adversary"]` has λ, the base's seed, the numbers of the epoch that was
-    picked, and tvd and jsd on test.
+    Args:
+        base: a classifier, or the folder of a saved one; its attention cannot be uniform.
+        corpus: the corpus that the base was trained on.
+        lam: λ, how much another attention is worth.
+        seed: of initialisation, dropout and the order of documents.
+        device: auto, cpu, cuda or cuda:1.
+        progress: whether to show bars, or a display of your own (see `verax.progress`).
+        options: fields of `ModelOptions` and `TrainingOptions`. Without them they are the base's,
+            except that there are at most 80 epochs, that 10 without a better validation loss end
+            training, and that classes weigh the same.
+
+    Returns:
+        The adversary. Its `history` has tvd, jsd and, as `loss`, tvd − λ jsd on validation, beside
+        the scores of `evaluate`; `record["adversary"]` has λ, the base's seed, the numbers of the
+        epoch that was chosen, and tvd and jsd on test.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -133,11 +147,11 @@ def train_adversary(
 
 
 def as_inherited(
-    base: AttentionClassifier, given: Mapping[str, Any]
+    base: AttentionClassifier, changes: Mapping[str, Any]
 ) -> tuple[ModelOptions, TrainingOptions]:
-    """Options and settings of an adversary that is given these; refuses those it cannot have."""
+    """Options and settings of an adversary with these changes; refuses those it cannot have."""
     refuse_uniform(base)
-    options, settings = inherit(base, given, DEFAULTS, _FIXED)
+    options, settings = inherit(base, changes, DEFAULTS, _FIXED)
     if options.projection == UNIFORM:
         raise VeraxError(
             f"option 'projection' is {UNIFORM!r}: an adversary's attention must be free to move, "

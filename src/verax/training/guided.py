@@ -1,4 +1,4 @@
-"""Attention put to use elsewhere: a model that sees words alone is told where to look.
+"""A model of single words that is trained under another model's attention.
 
 Wiegreffe & Pinter, "Attention is not not Explanation", EMNLP 2019, section 3.4. If weights say
 which words matter, they should serve a model without context better than uniform ones do, and
@@ -21,9 +21,16 @@ from verax.models.guided import GuidedClassifier
 from verax.models.saving import load
 from verax.options import SEED, check
 from verax.progress import Display, shown
-from verax.training.inheriting import VOCABULARY, inherit, refuse_other_corpus
 from verax.training.loop import Loop
-from verax.training.preparing import classification, prepare, repeatable, scores_on_test
+from verax.training.preparing import (
+    VOCABULARY,
+    classification,
+    inherit,
+    prepare,
+    refuse_other_corpus,
+    repeatable,
+    scores_on_test,
+)
 
 DEFAULTS: Mapping[str, Any] = {
     "encoder": "mlp",
@@ -46,17 +53,27 @@ def train_guided(
 ) -> GuidedClassifier:
     """Train a classifier under the attention of another, which stays as it is.
 
-    `guide` is a classifier or the folder of a saved one.
-    Without `options` it is an `mlp` of width 128, ungrounded; all else, training settings included,
-    is as the guide had it. To be held against `verax.train(corpus, encoder="mlp", hidden_size=128)`
-    and the same with `projection="uniform"`. `record["guide"]` tells of the guide.
+    Compare it with `verax.train(corpus, encoder="mlp", hidden_size=128)` and with the same under
+    `projection="uniform"`.
+
+    Args:
+        guide: a classifier over words, or the folder of a saved one.
+        corpus: the corpus that the guide was trained on.
+        seed: of initialisation, dropout and the order of documents.
+        device: auto, cpu, cuda or cuda:1.
+        progress: whether to show bars, or a display of your own (see `verax.progress`).
+        options: fields of `ModelOptions` and `TrainingOptions`. Without them it is an `mlp` of
+            width 128, ungrounded, and all else is as the guide had it.
+
+    Returns:
+        The classifier; `record["guide"]` has the guide's seed, options and test scores.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
     >>> guide = verax.train(corpus, encoder="conv", epochs=1)
-    >>> told = train_guided(guide, corpus, seed=1)
+    >>> guided = train_guided(guide, corpus, seed=1)
     >>> text = ["w1 w2 good0_3 ."]
-    >>> told.trace(text).weights.equal(guide.trace(text).weights)
+    >>> guided.trace(text).weights.equal(guide.trace(text).weights)
     True
     """
     check("seed", seed, int, SEED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -14,11 +16,16 @@ METRICS = ("accuracy", "f1", "macro_f1", "roc_auc", "loss")
 
 
 def evaluate(logits: Tensor, labels: NDArray[np.int64]) -> dict[str, float]:
-    """Accuracy, F1 of class 1, macro F1, ROC-AUC and mean cross-entropy in nats.
+    """Accuracy, F1, macro F1, ROC-AUC and mean cross-entropy in nats, by name.
 
-    `f1` is the positive class's and is NaN with more than two classes; `roc_auc` is one-against-
-    the-rest, averaged over classes, with more than two. An area that is not defined, because a
-    class is missing from `labels`, is NaN.
+    Args:
+        logits: (documents, classes); one column means one sigmoid logit.
+        labels: (documents,), the positions of the true classes.
+
+    Returns:
+        `f1` is that of class 1, the second of the model's `classes`, and NaN with more than two.
+        `roc_auc` is one-against-the-rest, averaged over classes, with more than two; it is NaN
+        where a class is missing from `labels`.
     """
     # imported here because it takes as long as all the rest, and `verax --help` needs none of it
     from sklearn.metrics import f1_score, roc_auc_score
@@ -48,6 +55,15 @@ def evaluate(logits: Tensor, labels: NDArray[np.int64]) -> dict[str, float]:
         "roc_auc": auc,
         "loss": float(loss),
     }
+
+
+def score_title(name: str, classes: Sequence[str]) -> str:
+    """A score for people; F1 of two classes says which of them it is of.
+
+    >>> score_title("f1", ["no", "yes"]), score_title("macro_f1", ["no", "yes"])
+    ("f1 of 'yes'", 'macro f1')
+    """
+    return f"f1 of {classes[1]!r}" if name == "f1" else name.replace("_", " ")
 
 
 def better(metric: str, new: float, old: float) -> bool:

@@ -91,12 +91,12 @@ class Optimiser:
         On a CPU the scaling pass is left out where nothing is to be clipped; on a GPU asking would
         cost a synchronisation, so it always runs.
         """
-        given = [p for p in self.parameters if p.grad is not None]
-        counted = [p.grad for p in given if not (squares and p is self.embedding)]
+        with_gradient = [p for p in self.parameters if p.grad is not None]
+        counted = [p.grad for p in with_gradient if not (squares and p is self.embedding)]
         flat = torch.cat([g.view(-1) for g in counted if g is not None])
         norm = torch.stack([_dot(flat, flat), *squares]).sum().sqrt()
         if norm.device.type != "cpu" or norm > limit:
-            nn.utils.clip_grads_with_norm_(given, limit, norm)
+            nn.utils.clip_grads_with_norm_(with_gradient, limit, norm)
 
 
 def _dot(left: Tensor, right: Tensor) -> Tensor:

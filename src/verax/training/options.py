@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypedDict
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
+from verax.models.options import ModelKeywords
 from verax.options import option
 from verax.training.metrics import METRICS
 
@@ -54,3 +58,36 @@ class TrainingOptions:
                 f"select_from ({self.select_from}) is beyond the last epoch ({self.epochs}): "
                 "lower it, or raise epochs"
             )
+
+
+class TrainingKeywords(TypedDict, total=False):
+    """The fields of `TrainingOptions` for type checkers, which read no dataclass as keywords.
+
+    `strengths` may be numbers as well as text, `vectors` any path.
+    """
+
+    epochs: int
+    batch_size: int
+    lr: float
+    amsgrad: bool
+    weight_decay: float
+    decay_attention: bool
+    clip: float | None
+    class_weight: str
+    metric: str
+    patience: int | None
+    select_from: int
+    plateau_factor: float | None
+    plateau_patience: int
+    strengths: str | float | Iterable[float] | None
+    min_df: int
+    max_vocabulary: int | None
+    vectors: str | os.PathLike[str] | None
+    vectors_epochs: int
+    unit_norm: bool
+    freeze_embeddings: bool
+    max_tokens: int
+
+
+class TrainKeywords(ModelKeywords, TrainingKeywords, total=False):
+    """Every option of `verax.train`."""

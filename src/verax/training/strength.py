@@ -42,19 +42,19 @@ Score = Mapping[str, float]
 Fit = Callable[[Mapping[str, Any]], tuple[AttentionClassifier, EncodedDocuments]]
 
 
-def candidates(grounding: str, given: str | None) -> list[float]:
-    """The strengths to try, rising: those given as text, `1,10,20`, or the paper's."""
+def candidates(grounding: str, text: str | None) -> list[float]:
+    """The strengths to try, rising: those of a text such as `1,10,20`, or the paper's."""
     if grounding not in STRENGTHS:
         raise VeraxError(
             f"strength {AUTO!r} is for grounding {' and '.join(STRENGTHS)}, not {grounding!r}"
         )
-    if given is None:
+    if text is None:
         return list(STRENGTHS[grounding])
-    parts = [part.strip() for part in given.split(",") if part.strip()]
+    parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
         raise VeraxError("strengths is empty: give numbers with commas between them, as in 1,10")
-    found = [parse("strengths", part, float) for part in parts]
-    return sorted({check("strengths", value, float, {"above": 0}) for value in found})
+    values = [parse("strengths", part, float) for part in parts]
+    return sorted({check("strengths", value, float, {"above": 0}) for value in values})
 
 
 @torch.no_grad()
@@ -82,13 +82,13 @@ def score(
             decided[name].append(decisions(logits_under(trace, weights)).cpu().numpy())
         labels.append(trace.labels.cpu().numpy())
     true, classes = np.concatenate(labels), len(model.classes)
-    found = {
+    scores = {
         name: average([f1(true, row, classes) for row in np.concatenate(rows, axis=1)]).value
         for name, rows in decided.items()
     }
-    found["accuracy"] = float((np.concatenate(decided["f1"], axis=1)[0] == true).mean())
-    found["replacement"] = found["f1"] - (found["uniform"] + found["permuted"]) / 2
-    return found
+    scores["accuracy"] = float((np.concatenate(decided["f1"], axis=1)[0] == true).mean())
+    scores["replacement"] = scores["f1"] - (scores["uniform"] + scores["permuted"]) / 2
+    return scores
 
 
 def select(base: Score, scores: Sequence[Mapping[str, float]]) -> tuple[int, bool]:
@@ -110,15 +110,15 @@ def _first_best(values: Sequence[tuple[float, int]]) -> int:
 
 def doubts(base: Score, chosen: Score, within: bool) -> list[str]:
     """What speaks against the choice, in words: F1 and replacement do not say all."""
-    found = []
+    reasons = []
     if not within:
-        found.append(f"no candidate is within {100 * TOLERANCE:g} point of the ungrounded F1")
+        reasons.append(f"no candidate is within {100 * TOLERANCE:g} point of the ungrounded F1")
     if chosen["accuracy"] < base["accuracy"] - TOLERANCE - _TIE:
         lost = 100 * (base["accuracy"] - chosen["accuracy"])
-        found.append(f"its accuracy is {lost:.1f} points below the ungrounded one")
+        reasons.append(f"its accuracy is {lost:.1f} points below the ungrounded one")
     if chosen["replacement"] <= max(0.0, base["replacement"]) + _TIE:
-        found.append("it is no more fragile than the ungrounded one")
-    return found
+        reasons.append("it is no more fragile than the ungrounded one")
+    return reasons
 
 
 def choose(
@@ -133,10 +133,10 @@ def choose(
 
     `fit` trains with some options changed, and gives the validation documents beside the model.
     """
-    asked: list[dict[str, Any]] = [{"grounding": "none", "strength": None}]
-    asked += [{"grounding": grounding, "strength": strength} for strength in strengths]
+    option_sets: list[dict[str, Any]] = [{"grounding": "none", "strength": None}]
+    option_sets += [{"grounding": grounding, "strength": strength} for strength in strengths]
     models, rows = [], []
-    for options in asked:
+    for options in option_sets:
         model, validation = fit(options)
         kind = "f1" if len(model.classes) == 2 else "macro_f1"
         row = {**options, "score": kind, **score(model, validation, seed, max_tokens)}

@@ -17,9 +17,8 @@ from verax.models.options import AUTO, ModelOptions
 from verax.models.saving import is_only_a_model, load
 from verax.options import SEED, build, check, divide, show_options
 from verax.progress import Display, shown
-from verax.training.keywords import TrainKeywords
 from verax.training.loop import Loop
-from verax.training.options import TrainingOptions
+from verax.training.options import TrainingOptions, TrainKeywords
 from verax.training.preparing import classification, prepare, repeatable, scores_on_test
 from verax.training.strength import candidates, choose
 from verax.version import __version__
@@ -37,15 +36,24 @@ def train(
 ) -> AttentionClassifier:
     """Train an attention classifier on a corpus.
 
-    Returns it in eval mode, with the weights of the epoch that scored best on validation, a
-    `history` of every epoch, and in `record` the corpus, the options and the test scores.
-    `options` are the fields of `ModelOptions` and `TrainingOptions`; `progress` is whether to
-    show bars, or a display of your own (see `verax.progress`).
-
     With `strength="auto"` the ungrounded model and one for each of `strengths` are trained, and the
-    one chosen on validation is returned (see `verax.training.strength`): `record["strength"]` has
-    every candidate's scores, `keep` is a folder in which every model is put as soon as it is
-    trained, and from which a later call with the same settings takes it; `done` is told of each.
+    one chosen on validation is returned (see `verax.training.strength`).
+
+    Args:
+        corpus: a corpus with labels, from `verax.load_corpus`.
+        seed: of initialisation, dropout and the order of documents.
+        device: auto, cpu, cuda or cuda:1.
+        progress: whether to show bars, or a display of your own (see `verax.progress`).
+        keep: with `strength="auto"`, a folder in which each model is put as soon as it is trained;
+            a later call with the same settings takes it from there.
+        done: with `strength="auto"`, called with the scores of each model.
+        options: fields of `ModelOptions` (the model) and `TrainingOptions` (how it is trained).
+
+    Returns:
+        The classifier in eval mode, with the weights of the epoch that scored best on validation.
+        Its `history` has a row for each epoch, its `record` the corpus, the options and the scores
+        on test, among which `f1` is that of `classes[1]`. With `strength="auto"`,
+        `record["strength"]` has the scores of every model.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -55,11 +63,11 @@ def train(
     """
     check("seed", seed, int, SEED)
     values = _with_strengths_as_text(options)
-    told: dict[str, Any] = {"seed": seed, "device": device, "progress": progress}
+    call: dict[str, Any] = {"seed": seed, "device": device, "progress": progress}
     if values.get("strength") == AUTO:
-        model = _train_at_chosen_strength(corpus, values, told, keep, done)
+        model = _train_at_chosen_strength(corpus, values, call, keep, done)
     else:
-        model = _train(corpus, values, **told)
+        model = _train(corpus, values, **call)
     budget = model.record["training"]["max_tokens"]
     model.record = {**model.record, "test": scores_on_test(model, corpus, budget)}
     return model
@@ -95,7 +103,7 @@ def _train(
 def _train_at_chosen_strength(
     corpus: Corpus,
     options: Mapping[str, Any],
-    told: Mapping[str, Any],
+    call: Mapping[str, Any],
     keep: str | Path | None,
     done: Callable[[Mapping[str, Any]], None],
 ) -> AttentionClassifier:
@@ -113,10 +121,10 @@ def _train_at_chosen_strength(
         resolved.pop(name)
 
     def fit(changed: Mapping[str, Any]) -> tuple[AttentionClassifier, EncodedDocuments]:
-        asked = {
+        candidate = {
             **resolved,
             **changed,
-            "seed": told["seed"],
+            "seed": call["seed"],
             "corpus": corpus.fingerprint,
             "verax": __version__,
         }
@@ -124,17 +132,17 @@ def _train_at_chosen_strength(
         if changed["strength"] is not None:
             name = f"{name}-{repr(changed['strength']).removesuffix('.0')}"
         folder = None if keep is None else Path(keep) / name
-        model = _kept(folder, asked, told["device"])
+        model = _kept(folder, candidate, call["device"])
         if model is None:
-            model = _train(corpus, {**fixed, **changed}, **told)
+            model = _train(corpus, {**fixed, **changed}, **call)
             if folder is not None:
                 record = model.record
-                model.record = {**record, "candidate": asked}
+                model.record = {**record, "candidate": candidate}
                 model.save(folder)
                 model.record = record
         return model, model.read(corpus.validation)
 
-    seed = int(told["seed"])
+    seed = int(call["seed"])
     model, scores = choose(fit, model_options.grounding, strengths, seed, settings.max_tokens, done)
     model.record = {**model.record, "strength": scores}
     return model
@@ -142,20 +150,22 @@ def _train_at_chosen_strength(
 
 def _with_strengths_as_text(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options with `strengths`, which may be a number or a list of them, as text has them."""
-    given = options.get("strengths")
-    if given is None:
+    strengths = options.get("strengths")
+    if strengths is None or isinstance(strengths, str):
         return dict(options)
-    several = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    several = strengths if isinstance(strengths, Iterable) else [strengths]
     return {**options, "strengths": ",".join(map(str, several))}
 
 
-def _kept(folder: Path | None, asked: Mapping[str, Any], device: str) -> AttentionClassifier | None:
+def _kept(
+    folder: Path | None, candidate: Mapping[str, Any], device: str
+) -> AttentionClassifier | None:
     """The model kept in a folder, if it is the one asked for."""
     if folder is None or not folder.exists():
         return None
     refuse_foreign(folder, is_only_a_model)
     model = load(folder, device=device)
-    if model.record.get("candidate") != asked:
+    if model.record.get("candidate") != candidate:
         return None
     model.record = {n: v for n, v in model.record.items() if n != "candidate"}
     return model

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from verax.corpora.describing import MANY_UNKNOWN
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
 from verax.exams.judgement.phrasing import interval, numeral
@@ -124,6 +125,16 @@ def caveats(model: ModelSummary) -> list[str]:
     documents, whole = (model.manifest.get(name) for name in ("documents", "sampled_from"))
     if documents and whole and documents < whole:
         lines.append(f"{documents:,} of {whole:,} documents were examined.")
+    if "without_labels" in model.manifest:
+        lines.append("The documents have no labels: how accurate the model is here is not known.")
+        for name in model.manifest["without_labels"].get("exams_left_out", ()):
+            lines.append(f"Exam {name!r} was not taken: it needs labels.")
+    unknown = model.manifest.get("unknown_words") or 0.0
+    if unknown > MANY_UNKNOWN:
+        lines.append(
+            f"{unknown:.0%} of the words are not in the model's vocabulary: it reads them all as "
+            "one word, and attention on them says little."
+        )
     if model.is_uniform:
         lines.append("This attention is uniform by construction: nothing can speak for it.")
     lines.append(

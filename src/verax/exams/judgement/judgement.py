@@ -38,6 +38,7 @@ class Judgement(InNotebook):
     accuracy   how many of the decisions are right, where labels are known
     unlearned  that the model has learnt nothing, where that may be so
     missing    exams that were taken and are not installed here, so that they cannot judge
+    reading    what was read: words that the model does not know, or that there are no labels
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -53,6 +54,7 @@ class Judgement(InNotebook):
     accuracy: Number | None = None
     unlearned: str = ""
     missing: Sequence[str] = ()
+    reading: Sequence[str] = ()
 
     @property
     def headline(self) -> str:
@@ -110,7 +112,8 @@ class Judgement(InNotebook):
         if aside:
             lines.append(f"· not applicable: {', '.join(aside)}")
         right = f"accuracy {with_interval(self.accuracy)}; " if self.accuracy is not None else ""
-        lines.append(f"· {right}limits {self.limits.version}")
+        read = "".join(f"{part}; " for part in self.reading)
+        lines.append(f"· {right}{read}limits {self.limits.version}")
         return [*lines, self.headline]
 
     def __str__(self) -> str:
@@ -151,7 +154,14 @@ def judge(
         for name in missing
     ]
     lines = [*notes, *caveats(model)]
-    return Judgement(rows, applied, lines, accuracy(model), unlearned(model), missing)
+    right, nothing = accuracy(model), unlearned(model)
+    return Judgement(rows, applied, lines, right, nothing, missing, _reading(model.manifest))
+
+
+def _reading(manifest: Mapping[str, Any]) -> list[str]:
+    parts = ["accuracy not known without labels"] if "without_labels" in manifest else []
+    share = manifest.get("unknown_words")
+    return [*parts, f"{share:.1%} of the words unknown to the model"] if share else parts
 
 
 def _plain(row: Judged) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from verax.models.alignment import Additive, Dot
+from verax.models.attention import Additive, Dot
 from verax.models.classifier import AttentionClassifier
 from verax.models.guided import GuidedClassifier
 from verax.models.head import Head

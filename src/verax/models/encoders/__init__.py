@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 # In the order in which help lists them.
 # isort: off
-from verax.models.encoders.base import ENCODER_OPTIONS, Encoder
-from verax.models.encoders.registry import ENCODERS, register_encoder
+from verax.models.encoders.base import ENCODER_OPTIONS, ENCODERS, Encoder, register_encoder
 from verax.models.encoders.recurrent import BiGru, BiLstm, Recurrent
 from verax.models.encoders.convolution import Convolution
-from verax.models.encoders.pointwise import Pointwise
-from verax.models.encoders.identity import Identity
+from verax.models.encoders.pointwise import Identity, Pointwise
 from verax.models.encoders.transformer import Transformer
 # isort: on
 

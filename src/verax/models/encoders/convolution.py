@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Self
 import torch
 from torch import Tensor, nn
 
-from verax.models.encoders.base import Encoder, refuse_odd_size
-from verax.models.encoders.registry import register_encoder
+from verax.models.encoders.base import Encoder, refuse_odd_size, register_encoder
 from verax.models.hashed_dropout import HashedDropout
 
 if TYPE_CHECKING:

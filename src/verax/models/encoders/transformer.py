@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from verax.errors import VeraxError
-from verax.models.encoders.base import Encoder
-from verax.models.encoders.registry import register_encoder
+from verax.models.encoders.base import Encoder, register_encoder
 from verax.models.hashed_dropout import HashedDropout
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from verax.models.guided import GuidedClassifier
 from verax.training.adversary import refuse_uniform
 from verax.training.guided import DEFAULTS as UNENCODED
 from verax.training.guided import FIXED as SET_BY_GUIDE
-from verax.training.inheriting import inherit
+from verax.training.preparing import inherit
 
 Recipe = dict[str, Any]
 

@@ -45,8 +45,8 @@ from verax.studies.adversaries.variance import (
     seeds_of,
     several_models,
 )
-from verax.training.inheriting import refuse_other_corpus
 from verax.training.options import TrainingOptions
+from verax.training.preparing import refuse_other_corpus
 from verax.training.strength import TOLERANCE
 from verax.version import __version__
 

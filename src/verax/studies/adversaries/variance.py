@@ -23,7 +23,7 @@ from verax.results import saved_kind
 from verax.studies.adversaries.measuring import measured
 from verax.studies.comparison.entries import Entry, entry_of
 from verax.studies.comparison.grouping import made_after, settings_of
-from verax.training.inheriting import refuse_other_corpus
+from verax.training.preparing import refuse_other_corpus
 
 Given = AttentionClassifier | str | Path
 

@@ -1,0 +1,141 @@
+"""The columns of a table that are in use, checked: texts or tokens, labels, ids, rationales."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.corpora.options import CorpusOptions
+from verax.errors import VeraxError, nearest
+
+_QUOTED = re.compile(r"writes in|writes:|wrote:|says:|said:|^In article|^Quoted from|^\||^>")
+
+
+def label_key(value: Any) -> str:
+    """A label as text, the same from every kind of file.
+
+    1, 1.0, "1", "1.0" and numpy's 1 are all "1"; booleans and their names are "true" and "false".
+    """
+    text = str(value).strip()
+    if text in ("True", "False"):
+        return text.lower()
+    whole = re.fullmatch(r"(-?[0-9]+)\.0*", text)
+    return whole[1] if whole else text
+
+
+def columns_in_use(where: str, table: pd.DataFrame, options: CorpusOptions) -> pd.DataFrame:
+    """The columns in use, checked, under plain names."""
+    given_tokens = options.tokeniser == "tokens"
+    source = options.tokens_column if given_tokens else options.text_column
+    for column, flag in (
+        (source, "tokens" if given_tokens else "text"),
+        (options.label_column, "label"),
+    ):
+        if column is None:
+            continue
+        if column not in table.columns:
+            columns = [str(c) for c in table.columns]
+            without = ", or --label-column none if there are no labels" if flag == "label" else ""
+            raise VeraxError(
+                f"{where} has no column {column!r} ({nearest(column, columns)}); "
+                f"name it with --{flag}-column{without}"
+            )
+        empty = table[column].isna().to_numpy()
+        if flag == "label":  # CSV knows no null
+            empty = empty | np.array([label_key(v) == "" for v in table[column]], dtype=bool)
+        missing = np.flatnonzero(empty)
+        if len(missing):
+            raise VeraxError(
+                f"{where} has {len(missing)} rows with null {flag} (first: row {missing[0]}): "
+                "fill or remove them"
+            )
+    clean = pd.DataFrame({"id": _ids(table)})
+    labels = None if options.label_column is None else table[options.label_column]
+    clean["label"] = "" if labels is None else [label_key(v) for v in labels]
+    if given_tokens:
+        clean["tokens"] = _token_lists(where, source, table)
+        clean["text"] = [" ".join(t) for t in clean["tokens"]]
+        if options.rationale_column in table.columns:
+            marks = _rationales(where, table[options.rationale_column], clean)
+            clean["rationale"] = pd.Series(marks, dtype=object)
+    else:
+        texts = _texts(where, source, table)
+        clean["text"] = [strip_message(t) for t in texts] if options.strip_messages else texts
+    return clean
+
+
+def _ids(table: pd.DataFrame) -> np.ndarray:
+    """The `id` column where it holds whole numbers (CSV has them as text), else row numbers."""
+    ids = table["id"].tolist() if "id" in table.columns else []
+    try:
+        if ids and all(re.fullmatch(r"-?[0-9]+", str(i)) for i in ids):
+            return np.array([int(i) for i in ids], dtype=np.int64)
+    except OverflowError:
+        pass
+    return np.arange(len(table), dtype=np.int64)
+
+
+def _texts(where: str, column: str, table: pd.DataFrame) -> list[str]:
+    texts = table[column].tolist()
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise VeraxError(
+                f"{where} row {row} has {type(text).__name__} in column {column!r}, not text: "
+                "name the text with --text-column"
+            )
+    return texts
+
+
+def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]]:
+    lists = []
+    for row, tokens in enumerate(table[column]):
+        if isinstance(tokens, str) or not hasattr(tokens, "__iter__"):
+            raise VeraxError(
+                f"{where} row {row} has {type(tokens).__name__} in column {column!r}, not a list "
+                "of tokens: use --tokeniser whitespace with --text-column for text"
+            )
+        lists.append([str(t) for t in tokens])
+    return lists
+
+
+def _rationales(where: str, column: pd.Series, clean: pd.DataFrame) -> list[np.ndarray]:
+    marks = []
+    for row, (mark, tokens) in enumerate(zip(column, clean["tokens"], strict=True)):
+        if isinstance(mark, str) or not hasattr(mark, "__len__"):
+            raise VeraxError(
+                f"{where} row {row} has {type(mark).__name__} for a rationale, not a list of 0 "
+                "and 1: give one for each document, or rename the column"
+            )
+        if len(mark) != len(tokens):
+            raise VeraxError(
+                f"{where} row {row} has {len(mark)} rationale marks for {len(tokens)} tokens: "
+                "one is needed for each"
+            )
+        marks.append(np.asarray(mark).astype(bool))
+    return marks
+
+
+def strip_message(text: str) -> str:
+    r"""What is left without header, signature and quoted lines, in this order.
+
+    The rules are those of scikit-learn's `fetch_20newsgroups(remove=("headers", "footers",
+    "quotes"))`, which Jain & Wallace used. The header is everything up to the first blank line, so
+    nothing is left of a text without one. The signature is what follows the last blank line or line
+    of hyphens, blank lines at the end aside; a message of a single paragraph has none. Quoted lines
+    start with > or |, or introduce a quotation (*wrote:*, *In article*). Lines may end in CR LF.
+
+    >>> strip_message("From: a@b.c\n\nAnn wrote:\n> No.\nI say yes.\n\n--\nBob")
+    'I say yes.\n'
+    """
+    _, _, body = text.replace("\r\n", "\n").partition("\n\n")
+    return "\n".join(line for line in _unsigned(body) if not _QUOTED.search(line))
+
+
+def _unsigned(body: str) -> list[str]:
+    lines = body.strip().split("\n")
+    borders = [n for n, line in enumerate(lines) if not line.strip().strip("-")]
+    # a border in the first line parts nothing: the body stays as it is, outer blank lines too
+    return lines[: borders[-1]] if borders and borders[-1] > 0 else body.split("\n")

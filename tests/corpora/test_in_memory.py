@@ -1,0 +1,163 @@
+"""Corpora from DataFrames and lists, splits named in a column, and documents without labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import verax
+from verax.corpora.loading import load_for_examining
+from verax.errors import VeraxError, VeraxWarning
+
+TEXTS = [f"{word} film number {i}" for word in ("good", "bad") for i in range(40)]
+LABELS = ["pos"] * 40 + ["neg"] * 40
+FRAME = pd.DataFrame({"text": TEXTS, "label": LABELS})
+SPLITS = (["train"] * 30 + ["dev"] * 5 + ["test"] * 5) * 2
+
+
+def test_frames_lists_and_files_give_the_same_corpus(tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "mine.csv", index=False)
+    of_file = verax.load_corpus(tmp_path / "mine.csv")
+    for source in (FRAME, (TEXTS, LABELS), {"train": FRAME}):
+        corpus = verax.load_corpus(source)
+        assert corpus.fingerprint == of_file.fingerprint
+        assert corpus.test.ids.tolist() == of_file.test.ids.tolist()
+
+
+def test_other_columns_and_token_lists() -> None:
+    renamed = FRAME.rename(columns={"text": "review", "label": "stars"})
+    corpus = verax.load_corpus(renamed, text_column="review", label_column="stars")
+    assert corpus.fingerprint == verax.load_corpus(FRAME).fingerprint
+    tokens = [text.split() for text in TEXTS]
+    assert verax.load_corpus((tokens, LABELS), tokeniser="tokens").train.tokens[0][1] == "film"
+
+
+@pytest.mark.parametrize("suffix", [None, ".csv", ".parquet"])
+def test_a_split_column_is_honoured(suffix: str | None, tmp_path: Path) -> None:
+    table = FRAME.assign(split=SPLITS)
+    if suffix == ".csv":
+        table.to_csv(tmp_path / "mine.csv", index=False)
+    elif suffix:
+        table.to_parquet(tmp_path / "mine.parquet")
+    corpus = verax.load_corpus(table if suffix is None else tmp_path / f"mine{suffix}")
+    assert [len(d) for d in corpus.splits.values()] == [60, 10, 10]
+    assert corpus.test.texts == [t for t, s in zip(TEXTS, SPLITS, strict=True) if s == "test"]
+    assert corpus.test.ids.tolist() == np.flatnonzero(np.array(SPLITS) == "test").tolist()
+    assert corpus.notes == ("splits are those of column 'split'",)
+
+
+def test_a_split_column_of_other_values_is_not_used() -> None:
+    corpus = verax.load_corpus(FRAME.assign(split=["fold1", "fold2"] * 40))
+    assert corpus.fingerprint == verax.load_corpus(FRAME).fingerprint
+    assert "'fold1' is not train, validation or test" in corpus.notes[0]
+
+
+def test_splits_by_name() -> None:
+    corpus = verax.load_corpus({"train": FRAME[::2], "val": FRAME[1::4], "test": FRAME[3::4]})
+    assert [len(d) for d in corpus.splits.values()] == [40, 20, 20]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ((TEXTS, LABELS[:-1]), "80 texts and 79 labels"),
+        ({"trian": FRAME}, "did you mean 'train'"),
+        ({"test": FRAME}, "has no train documents"),
+        (FRAME[:0], "at least one document"),
+        (FRAME[["text"]], "--label-column none if there are no labels"),
+    ],
+)
+def test_what_is_no_corpus_is_refused(source: object, words: str) -> None:
+    with pytest.raises(VeraxError, match=words):
+        verax.load_corpus(source)  # type: ignore[arg-type]
+
+
+def test_its_config_tells_corpora_apart_and_says_that_it_was_in_memory() -> None:
+    one, other = verax.load_corpus(FRAME), verax.load_corpus(FRAME[::-1])
+    assert one.config["corpus"] != other.config["corpus"]
+    with pytest.raises(VeraxError, match="was given in Python"):
+        verax.load_corpus(one.config["corpus"])
+
+
+def test_documents_without_labels(tmp_path: Path) -> None:
+    corpus = verax.load_corpus(TEXTS)
+    assert not corpus.is_labelled
+    assert repr(corpus) == "Corpus('in-memory', no labels, 64/8/8 documents)"
+    assert set(corpus.train.labels.tolist()) == {-1}
+    corpus.save(tmp_path / "saved")
+    again = verax.load_corpus(tmp_path / "saved", label_column=None)
+    assert again.fingerprint == corpus.fingerprint
+    assert again.config["label_column"] == "none"
+    with pytest.raises(VeraxError, match="no labels to learn from"):
+        verax.train(corpus, epochs=1)
+
+
+def test_a_lone_source_that_is_examined_is_not_cut() -> None:
+    few = FRAME[:3]  # too few to cut, and of one class
+    corpus = load_for_examining(few, {}, cut=False)
+    assert [len(d) for d in corpus.splits.values()] == [0, 0, 3]
+    assert not load_for_examining(FRAME[["text"]], {}, cut=True).is_labelled
+    cut = load_for_examining(FRAME, {"test_fraction": 0.5}, cut=False)
+    assert len(cut.test) == 40
+
+
+def test_all_splits_together() -> None:
+    corpus = verax.load_corpus(FRAME, resplit="none")
+    documents = corpus.documents("all")
+    assert sorted(documents.texts) == sorted(TEXTS)
+    assert documents.tokens == [t for d in corpus.splits.values() for t in d.tokens]
+
+
+def test_overlap_counts_documents_with_the_tokens_of_a_train_document() -> None:
+    test = pd.DataFrame({"text": ["GOOD film  number 0", "good film"], "label": ["pos", "neg"]})
+    corpus = verax.load_corpus({"train": FRAME, "validation": FRAME[:5], "test": test})
+    assert corpus.overlap == {"validation": 5, "test": 1}
+
+
+def test_truncating_keeps_the_first_tokens_and_counts() -> None:
+    texts = ["It doesn't cost $3.50, does it? Not Today", "Short one"] * 20
+    frame = pd.DataFrame({"text": texts, "label": ["a", "b"] * 20, "split": SPLITS[:40]})
+    frame["split"] = (["train"] * 6 + ["dev"] * 2 + ["test"] * 2) * 4
+    corpus = verax.load_corpus(frame, truncate=6)
+    whole = verax.load_corpus(frame)
+    assert corpus.test.tokens == [tokens[:6] for tokens in whole.test.tokens]
+    assert corpus.test.texts[:2] == ["It does n't cost $ 3.50", "Short one"]
+    assert corpus.notes[1:] == tuple(
+        f"{split}: {count} documents cut to their first 6 tokens"
+        for split, count in (("train", 12), ("validation", 4), ("test", 4))
+    )
+    assert corpus.config["truncate"] == 6
+    assert "truncate" not in whole.config
+
+
+def test_truncating_given_tokens_and_rationales(planted: verax.Corpus) -> None:
+    documents = planted.test.truncated(5)
+    assert documents.tokens == [tokens[:5] for tokens in planted.test.tokens]
+    assert documents.rationales is not None
+    assert planted.test.rationales is not None
+    assert [m.tolist() for m in documents.rationales] == [
+        m[:5].tolist() for m in planted.test.rationales
+    ]
+
+
+def test_right_to_left_text_is_read_as_it_is() -> None:
+    texts = [f"{text} {i}" for i in range(20) for text in ("هذا فيلم رائع", "סרט גרוע!")]
+    corpus = verax.load_corpus((texts, ["good", "bad"] * 20))
+    assert corpus.train.tokens[0] == ["هذا", "فيلم", "رائع", "0"]
+    assert ["סרט", "גרוע", "!", "2"] in corpus.train.tokens
+
+
+@pytest.mark.parametrize(
+    "text", ["这部电影真的很好看我很喜欢", "この映画はとても面白かったです", "หนังเรื่องนี้สนุกมากจริงๆ"]
+)
+def test_scripts_without_spaces_are_noticed(text: str) -> None:
+    corpus_of = ([f"{text}{i}" for i in range(40)], ["a", "b"] * 20)
+    with pytest.warns(VeraxWarning, match="script without spaces"):
+        verax.load_corpus(corpus_of)
+    corpus = verax.load_corpus(corpus_of, tokeniser="characters")
+    assert len(corpus.train.tokens[0]) > 10
+    parted = ["很 好看 的 电影 really good"] * 2
+    assert not verax.corpora.Tokeniser().cannot_part(parted)

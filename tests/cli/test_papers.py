@@ -396,6 +396,6 @@ def test_a_dry_run_shows_cells_and_writes_nothing(
     out = typed(capsys, "run", "meister-2021", "--dry-run", "--seeds", "1")
     assert "meister-2021.sst" in out
     assert "meister-2021.adversaries" in out
-    assert "2 cells, 2 to run: about" in out
+    assert "no estimate yet: no cell has finished" in out
     assert not asked
     assert contents(".") == {}

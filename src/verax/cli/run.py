@@ -27,7 +27,7 @@ from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
 from verax.studies.running.runner import Ran
 from verax.studies.store import StudyResults, open_study
-from verax.studies.store.sources import FAILED
+from verax.studies.store.sources import DONE, FAILED
 
 _MOST_SHOWN = 200
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -169,15 +169,15 @@ def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
             markup=False,
             highlight=False,
         )
-    left_alone = [] if retry_failed else [k for k, s in plan.states.items() if s == FAILED]
-    guess = estimate(
-        study, plan.workers, plan.device, {**plan.seconds, **dict.fromkeys(left_alone, 0.0)}
-    )
-    basis = f"from {_cells(guess.measured)} done" if guess.measured else "a rough guess"
-    counted = f"{_cells(len(study.cells))}, {guess.cells} to run"
-    screen.print(
-        f"{counted}: about {duration(guess.seconds)} on {plan.where} ({basis})", markup=False
-    )
+    left_out = {DONE} if retry_failed else {DONE, FAILED}
+    not_run = [key for key, state in plan.states.items() if state in left_out]
+    guess = estimate(study, plan.finished, not_run, plan.workers)
+    time = "no estimate yet: no cell has finished"
+    if guess.seconds is not None:
+        basis = f"estimated from {_cells(guess.measured)} that finished"
+        time = f"about {duration(guess.seconds)} ({basis})"
+    counted = f"{_cells(len(study.cells))}, {guess.cells} to run on {plan.where}"
+    screen.print(f"{counted}: {time}", markup=False)
 
 
 def again(given: argparse.Namespace, *more: str) -> str:

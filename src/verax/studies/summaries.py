@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,16 +14,13 @@ from verax.exams.judgement.number import DOCUMENTS, SEEDS
 from verax.exams.judgement.numerals import NOTHING
 from verax.exams.verdict import COLUMNS
 from verax.statistics.seeds import over_seeds
+from verax.studies.naming import configuration_names
 
 if TYPE_CHECKING:
     from verax.studies.store.results import StudyResults
 
 LABEL = "configuration"
 _KEY = [name for name in COLUMNS if name not in ("value", "low", "high", "n")]
-_NAMED_BY_VALUE = ("corpus", "encoder", "attention", "projection", "grounding")
-"""Columns whose values say what they are of."""
-_SWITCH = {"True": 1, "False": 0}
-"""Whether an option that is on or off is named."""
 _KEPT = ("classes", "labels", "attended", "model")
 """What a configuration's manifest has of its first cell's."""
 
@@ -89,11 +85,11 @@ def numbers_over_seeds(summary: pd.DataFrame, by: str) -> pd.DataFrame:
 def labelled(results: StudyResults) -> pd.DataFrame:
     """The summary of all cells with a column that names each one's configuration."""
     summary = results.summary()
-    told = varying(summary)
-    names = dict(zip(told.index, _names(told), strict=True))
-    found = summary[["cell", "seed", *COLUMNS]].astype({"cell": "str"})
-    found[LABEL] = [names[cell] for cell in summary["cell"]]
-    return found
+    cells = varying(summary)
+    names = dict(zip(cells.index, configuration_names(cells), strict=True))
+    rows = summary[["cell", "seed", *COLUMNS]].astype({"cell": "str"})
+    rows[LABEL] = [names[cell] for cell in summary["cell"]]
+    return rows
 
 
 def varying(summary: pd.DataFrame) -> pd.DataFrame:
@@ -110,37 +106,6 @@ def _least(ends: pd.Series) -> float:
 
 def _most(ends: pd.Series) -> float:
     return float(ends.max(skipna=False))
-
-
-def _names(cells: pd.DataFrame) -> list[str]:
-    """A name a cell, alike where the configuration is; of as few columns as tell all apart."""
-    written = cells.astype(str)
-    kept: list[str] = []
-    apart = 1
-    for column in map(str, cells):
-        found = len(written[[*kept, column]].drop_duplicates())
-        if found > apart:
-            kept, apart = [*kept, column], found
-    rows = cells[kept].to_dict("records")
-    names = [_name(row, _NAMED_BY_VALUE) for row in rows]
-    if len(set(names)) < apart:
-        names = [_name(row, ()) for row in rows]
-    return names
-
-
-def _name(row: dict[Any, Any], by_value: Sequence[str]) -> str:
-    parts = []
-    for name, value in row.items():
-        if pd.isna(value):
-            continue
-        shown = f"{value:g}" if isinstance(value, float) else str(value)
-        if name in by_value:
-            parts.append(f"no {name}" if value == "none" else shown)
-        elif by_value and shown in _SWITCH:
-            parts += [str(name).replace("_", " ")] * _SWITCH[shown]
-        else:
-            parts.append(f"{name} {shown}")
-    return ", ".join(parts) or "all cells"
 
 
 def _manifest(results: StudyResults, summary: pd.DataFrame, label: Any) -> dict[str, Any]:

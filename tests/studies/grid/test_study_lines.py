@@ -9,8 +9,14 @@ import pytest
 import yaml
 from study_files import refused, study
 
-from verax.studies.grid.lines import MOST_VALUES, as_written, large, read_json, read_yaml
-from verax.studies.grid.problems import Problems
+from verax.studies.grid.located import (
+    MOST_VALUES,
+    Problems,
+    large,
+    located,
+    read_json,
+    read_yaml,
+)
 
 
 def read(text: str) -> object:
@@ -47,15 +53,19 @@ def test_keys_are_text_and_dates_too() -> None:
 def test_every_key_and_value_knows_its_line() -> None:
     found = read_yaml("a: 1\nb:\n  - x\n  - c:\n      y\n", Problems())
     assert found is not None
-    assert {key: place.line for key, place in found.keys.items()} == {"a": 1, "b": 2}
+    assert {key: part.key.line for key, part in found.value.items()} == {"a": 1, "b": 2}
     first, second = found.value["b"].value
-    assert (first.place.line, second.keys["c"].line, second.value["c"].place.line) == (3, 4, 5)
+    assert (first.location.line, second.value["c"].key.line, second.value["c"].location.line) == (
+        3,
+        4,
+        5,
+    )
 
 
-def test_an_alias_stands_where_its_value_was_written() -> None:
+def test_an_alias_stands_where_its_value_wlocated() -> None:
     found = read_yaml("a: &x 7\nb:\n  *x\n", Problems())
     assert found is not None
-    assert found.value["b"].place.line == 1
+    assert found.value["b"].location.line == 1
 
 
 @pytest.mark.parametrize(
@@ -174,16 +184,16 @@ def test_json_is_read_with_lines_and_tabs() -> None:
     found = read_json('{\n\t"a": [1, 2.5, "x\\ty", null, true],\n\t"b": {"c": 1e-3}\n}', problems)
     assert found is not None
     assert found.plain() == {"a": [1, 2.5, "x\ty", None, True], "b": {"c": "1e-3"}}
-    assert found.keys["b"].line == 3
+    assert found.value["b"].key.line == 3
     assert read_json('{\n"a": 1,\n}', problems) is None
     with pytest.raises(ValueError, match=r"study.json line 3: not valid JSON|study.json line 2"):
         problems.refuse()
 
 
 def test_values_from_python_have_paths() -> None:
-    found = as_written({"models": {"lr": (0.1, 0.2)}, "path": Path("x") / "y"}, "")
+    found = located({"models": {"lr": (0.1, 0.2)}, "path": Path("x") / "y"}, "")
     assert found.plain() == {"models": {"lr": [0.1, 0.2]}, "path": "x/y"}
-    assert found.value["models"].value["lr"].value[1].place.path == "models.lr[1]"
+    assert found.value["models"].value["lr"].value[1].location.path == "models.lr[1]"
 
 
 def test_large_numbers_are_told_shortly() -> None:

@@ -15,7 +15,7 @@ from verax.studies.engines.engine import Engine
 from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import gpus
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.estimate import predicted
+from verax.studies.grid.estimate import work_of
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Study
@@ -173,24 +173,18 @@ def refuse_hardware(hardware: Hardware) -> None:
 def in_order(
     waiting: Sequence[tuple[Runner, Cell]], seed_by_seed: bool
 ) -> list[tuple[Runner, Cell]]:
-    """The costliest first: no long cell is left for the end, when other workers are idle.
+    """The cells with the most work first, so that no long one is left for the end.
 
-    `seed_by_seed` begins all cells of a study's first seed before any of its second, so that a run
-    that a budget ends has all it asked about once, rather than half of it often.
+    `seed_by_seed` begins all cells of a study's first seed before any of its second. A run that a
+    budget ends then has every configuration once, rather than some of them often.
     """
-    turns = {runner: _turns(runner.study) for runner, _ in waiting} if seed_by_seed else {}
+    turns: dict[Runner, dict[int, int]] = {}
+    for runner in dict.fromkeys(runner for runner, _ in waiting):
+        seeds = dict.fromkeys(cell.seed for cell in runner.study.cells)
+        turns[runner] = {seed: turn if seed_by_seed else 0 for turn, seed in enumerate(seeds)}
 
-    def place(own: tuple[Runner, Cell]) -> tuple[int, float]:
-        runner, cell = own
-        turn = turns[runner][cell.seed] if seed_by_seed else 0
-        return turn, -_cost(runner.study, cell)
+    def position(runner_and_cell: tuple[Runner, Cell]) -> tuple[int, float]:
+        runner, cell = runner_and_cell
+        return turns[runner][cell.seed], -work_of(cell, runner.study.corpora)
 
-    return sorted(waiting, key=place)
-
-
-def _turns(study: Study) -> dict[int, int]:
-    return {seed: turn for turn, seed in enumerate(dict.fromkeys(c.seed for c in study.cells))}
-
-
-def _cost(study: Study, cell: Cell) -> float:
-    return predicted(cell, study.corpora[cell.fingerprint], "cpu")
+    return sorted(waiting, key=position)

@@ -27,7 +27,7 @@ from verax.papers.wording import TRIAL
 from verax.studies.grid import read_study
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
-from verax.studies.running.runner import Ran
+from verax.studies.running.watching import Ran
 from verax.studies.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("alone")

@@ -217,7 +217,7 @@ def test_what_a_reader_might_not_expect_is_said_first(
         "text,label\n" + "".join(f"{'good' if i % 2 else 'bad'} {i},{i % 2}\n" for i in range(40))
     )
     study = written("corpora: mine.csv\nmodels: {lam: [0.1, 0.2]}\nexams: single_token\n")
-    note = "2 combinations are one model (lam has no effect with projection softmax): run once"
+    note = "2 combinations are one model (lam has no effect with projection=softmax): run once"
     for arguments in ([study], [study, "--dry-run"]):
         lines = printed(capsys, arguments)
         notes = verax.load_corpus("mine.csv").notes
@@ -231,7 +231,7 @@ def test_everything_wrong_is_told_at_once_with_its_line(
     lines = printed(capsys, [study], code=2, errors=4)
     assert [line.partition(": ")[2][:24] for line in lines] == [
         "mine.yaml line 2: unknow",
-        "mine.yaml line 3: seed i",
+        "mine.yaml line 3: option",
         "mine.yaml line 4: unknow",
         "mine.yaml line 5: option",
     ]

@@ -25,7 +25,7 @@ from verax.studies.running.bars import Bars, duration, one_line
 from verax.studies.running.outlook import Outlook, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
-from verax.studies.running.runner import Ran
+from verax.studies.running.watching import Ran
 from verax.studies.store import StudyResults, open_study
 from verax.studies.store.sources import DONE, FAILED
 
@@ -135,11 +135,11 @@ def report(ran: Ran, out: str, given: argparse.Namespace) -> int:
             markup=False,
         )
     screen.print(
-        f"{ran.there} of {ran.cells} cells are done, in {out}: "
+        f"{ran.finished} of {ran.cells} cells are done, in {out}: "
         f"verax.open_study({out!r}).summary() has their numbers",
         markup=False,
     )
-    if ran.there and "://" not in out:
+    if ran.finished and "://" not in out:
         _show_page(out)
     return 1 if ran.failed else 0
 

@@ -170,7 +170,7 @@ def configuration_names(cells: pd.DataFrame) -> list[str]:
     Args:
         cells: a row a cell, its columns those in which cells differ.
     """
-    rows = cells.astype(str).to_dict("records")
+    rows: list[dict[str, Any]] = [dict(row) for _, row in cells.astype(str).iterrows()]
     names = [str(name) for name in cells if name != "corpus"]
     shown = distinguishing(rows, names, [(row.get("corpus"),) for row in rows])
     shown = [str(name) for name in cells if name == "corpus" or name in shown]

@@ -26,20 +26,20 @@ _KEPT = ("classes", "labels", "attended", "model")
 
 
 def model_summaries(results: StudyResults) -> list[ModelSummary]:
-    """A summary a configuration, in the study's order: numbers over its seeds.
+    """A summary for each configuration, in the study's order: its numbers over seeds.
 
-    The manifest says how many `seeds` there are, and whether an interval was `cut` where a number
-    cannot go.
+    Its manifest says how many `seeds` there are, and whether an interval was `cut` at the range of
+    its number.
     """
     summary = labelled(results)
     numbers = numbers_over_seeds(summary, LABEL)
     models = []
-    for label, own in numbers.groupby(LABEL, sort=False, observed=True):
-        seeds = int(own["seeds"].max())
-        manifest: dict[str, Any] = {"seeds": seeds, "cut": bool(own["cut"].any())}
+    for label, rows in numbers.groupby(LABEL, sort=False, observed=True):
+        seeds = int(rows["seeds"].max())
+        manifest: dict[str, Any] = {"seeds": seeds, "cut": bool(rows["cut"].any())}
         manifest |= _manifest(results, summary, label)
-        frame = own[[*COLUMNS, "over"]].reset_index(drop=True)
-        over = SEEDS if (own["seeds"] > 1).any() else DOCUMENTS
+        frame = rows[[*COLUMNS, "over"]].reset_index(drop=True)
+        over = SEEDS if (rows["seeds"] > 1).any() else DOCUMENTS
         models.append(ModelSummary(str(label), frame, manifest, over))
     return models
 
@@ -60,26 +60,26 @@ def numbers_over_seeds(summary: pd.DataFrame, by: str) -> pd.DataFrame:
         seed.
     """
     key = [by, *_KEY]
-    found = over_seeds(summary, by=key).rename(columns={"mean": "value"})
+    numbers = over_seeds(summary, by=key).rename(columns={"mean": "value"})
     valued = summary[summary["value"].notna()].groupby(key, sort=False, observed=True)
-    own = valued.agg(
-        own_low=("low", _least),
-        own_high=("high", _most),
+    ranges = valued.agg(
+        lowest_end=("low", _least),
+        highest_end=("high", _most),
         least=("value", "min"),
         most=("value", "max"),
     ).reset_index()
     sizes = summary.groupby(key, sort=False, observed=True)["n"].mean().rename("size")
-    found = found.drop(columns="n").merge(own, on=key, how="left")
-    found = found.merge(sizes.reset_index(), on=key, how="left")
-    found["n"] = found["size"].round().astype("int64")
+    numbers = numbers.drop(columns="n").merge(ranges, on=key, how="left")
+    numbers = numbers.merge(sizes.reset_index(), on=key, how="left")
+    numbers["n"] = numbers["size"].round().astype("int64")
     # one seed has none; that of equal seeds has no width but rounding, which is none
-    chance = (found["seeds"] > 1) & (found["most"] - found["least"] > NOTHING)
-    found = cut(found)
-    found["cut"] &= chance
-    for end in ("low", "high"):
-        found[end] = found[end].where(chance, found[f"own_{end}"])
-    found["over"] = np.where(chance, SEEDS, DOCUMENTS)
-    return found
+    varies = (numbers["seeds"] > 1) & (numbers["most"] - numbers["least"] > NOTHING)
+    numbers = cut(numbers)
+    numbers["cut"] &= varies
+    numbers["low"] = numbers["low"].where(varies, numbers["lowest_end"])
+    numbers["high"] = numbers["high"].where(varies, numbers["highest_end"])
+    numbers["over"] = np.where(varies, SEEDS, DOCUMENTS)
+    return numbers
 
 
 def labelled(results: StudyResults) -> pd.DataFrame:

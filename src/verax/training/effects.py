@@ -66,10 +66,15 @@ def warnings_about(values: Mapping[str, Any], classes: int) -> list[str]:
     training = build(TrainingOptions, of_training)
     all_options = {**asdict(model), **asdict(training)}
     return [
-        f"{name} has no effect with {decider}={in_words(all_options[decider])}"
+        no_effect(name, all_options[ACTIVE_WHEN[name][0]])
         for name in inactive_options(model, training)
-        if name in values and (decider := ACTIVE_WHEN[name][0])
+        if name in values
     ]
+
+
+def no_effect(name: str, decided: Any) -> str:
+    """That an option has no effect where the one that decides has this value."""
+    return f"{name} has no effect with {ACTIVE_WHEN[name][0]}={in_words(decided)}"
 
 
 def in_words(value: Any) -> str:

@@ -71,8 +71,8 @@ def test_an_alias_stands_where_its_value_wlocated() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a: 1\nb: 2\na: 3\n", "line 3: key 'a' is there already, in line 1"),
-        ("a: &x {b: 1}\nc: {<<: *x, d: 1, d: 2}\n", "line 2: key 'd' is there already"),
+        ("a: 1\nb: 2\na: 3\n", "line 3: key 'a' is given already, in line 1"),
+        ("a: &x {b: 1}\nc: {<<: *x, d: 1, d: 2}\n", "line 2: key 'd' is given already"),
         ("a:\n\t- b\n", "line 2: not valid YAML: while scanning for the next token found"),
         ("a: [1, 2\nb: 3\n", "line 1: not valid YAML: while parsing a flow sequence"),
         ("a: 'b\nc: 3\n", "line 1: not valid YAML: while scanning a quoted scalar"),

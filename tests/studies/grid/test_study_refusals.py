@@ -104,7 +104,7 @@ AFTER_A_CORPUS = [
     ("exams: [erasurs]\n", "line 2: unknown exam 'erasurs': did you mean 'erasure'?"),
     ("exams: []\n", "line 2: no exam given"),
     ("exams: 3\n", "line 2: 3 is no exam"),
-    ("exams: [erasure, erasure]\n", "line 2: exam 'erasure' is there twice"),
+    ("exams: [erasure, erasure]\n", "line 2: exam 'erasure' is given twice"),
     (
         "exams:\n  erasure:\n  replacement: 3\n",
         "line 4: exam 'replacement' is given 3: expected options",
@@ -166,7 +166,7 @@ WHOLE = [
         "line 2: option 'hidden_size' does not belong here: put it under models",
     ),
     ("corpora:\n  planted:\n    epochs: 0\n", "line 3: option 'epochs' is 0"),
-    ("corpora:\n- SMALL\n- SMALL\n", "line 3: corpus 'planted' is there twice"),
+    ("corpora:\n- SMALL\n- SMALL\n", "line 3: corpus 'planted' is given twice"),
 ]
 
 

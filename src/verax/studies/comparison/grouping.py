@@ -74,7 +74,7 @@ def _by_settings(entries: Sequence[Entry]) -> Groups:
     by_key: dict[Any, list[Entry]] = {}
     for number, entry in enumerate(entries):
         settings = settings_of(entry)
-        key = (_fingerprint(entry), *settings.items())
+        key = (entry.fingerprint, *settings.items())
         known = settings and entry.seed is not None
         by_key.setdefault(key if known else number, []).append(entry)
     groups = list(by_key.values())
@@ -86,17 +86,13 @@ def _by_settings(entries: Sequence[Entry]) -> Groups:
     return named
 
 
-def _fingerprint(entry: Entry) -> str | None:
-    return entry.record.get("corpus", {}).get("fingerprint")
-
-
 def _refuse_mixture(name: str, group: Sequence[Entry]) -> None:
     """Models of several kinds, taken for seeds of one, would make differences surer than they are.
 
     Adversaries of several bases, and models of several guides, may be seeds of one.
     """
     each = [settings for entry in group if (settings := settings_of(entry))]
-    corpora = {_fingerprint(entry) for entry in group}
+    corpora = {entry.fingerprint for entry in group}
     differ = ["corpus"] if len(corpora - {None}) > 1 else []
     for option in dict.fromkeys(option for settings in each for option in settings):
         if option not in (_BASE, _GUIDE) and len({str(s.get(option)) for s in each}) > 1:

@@ -84,7 +84,7 @@ def read_corpora(given: LocatedValue, problems: Problems) -> list[Reading]:
             axes = read_axes(part.only(OF_TRAINING), OF_TRAINING, problems)
             reading = Reading(name, location, options, axes, whole)
         if any(_is_same(reading, other) for other in readings):
-            problems.add(f"corpus {reading.name!r} is there twice", reading.location)
+            problems.add(f"corpus {reading.name!r} is given twice", reading.location)
         readings.append(reading)
     return readings
 

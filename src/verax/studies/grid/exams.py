@@ -39,7 +39,7 @@ def read_exams(given: LocatedValue, problems: Problems) -> dict[str, PlannedExam
         elif name not in EXAMS:
             problems.add(f"unknown exam {name!r}: {nearest(name, [*EXAMS, ALL])}", location)
         elif name in exams and exams[name].named:
-            problems.add(f"exam {name!r} is there twice", location)
+            problems.add(f"exam {name!r} is given twice", location)
         else:
             options = {} if part is None else _options(name, part, location, problems)
             exams[name] = PlannedExam(options)

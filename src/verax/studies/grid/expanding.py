@@ -20,7 +20,7 @@ from verax.studies.grid.exams import settled_exams
 from verax.studies.grid.located import Location, Problems, large
 from verax.studies.grid.options import DEFAULTS
 from verax.studies.grid.plan import ModelGrid, Plan
-from verax.training.effects import ACTIVE_WHEN, settled_options
+from verax.training.effects import ACTIVE_WHEN, no_effect, settled_options
 
 MOST_CELLS = 100_000
 _TRACED = 50
@@ -195,7 +195,7 @@ def _why_one(group: Sequence[Mapping[str, Any]]) -> str:
         decider = ACTIVE_WHEN[name][0] if name in ACTIVE_WHEN else None
         chosen = {values.get(decider, DEFAULTS[decider]) for values in group} if decider else set()
         if len(chosen) == 1:
-            reasons.append(f"{name} has no effect with {decider} {chosen.pop()}")
+            reasons.append(no_effect(name, chosen.pop()))
         else:
             reasons.append(f"{name} makes no difference")
     return ", ".join(reasons) or "written more than once"

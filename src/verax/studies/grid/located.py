@@ -245,7 +245,7 @@ class _Reader:
                         self.problems.add("'<<' takes a mapping, or a list of them", key_at)
             elif key in parts:
                 first = parts[key].key.line
-                self.problems.add(f"key {key!r} is there already, in line {first}", key_at)
+                self.problems.add(f"key {key!r} is given already, in line {first}", key_at)
             else:
                 parts[key] = replace(value, key=key_at)
         return LocatedValue({**merged, **parts}, at)

@@ -210,7 +210,8 @@ def _choices(
         problems.add(f"option {option.name!r} is an empty mapping: name a choice", given.location)
     for choice, part in given.value.items():
         with problems.at(part.key):
-            value, axes = checked(option, choice), ()
+            value = checked(option, choice)
+            axes: tuple[Axis, ...] = ()
             if isinstance(part.value, dict):
                 axes = read_axes(part, options, problems, within)
             elif part.value is not None:

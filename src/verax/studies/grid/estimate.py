@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from verax.corpora.corpus import Corpus
+from verax.models.encoders import ENCODERS
 from verax.models.options import AUTO
 from verax.studies.adversaries.recipes import CONTROLS
 from verax.studies.grid.cell import Cell
@@ -64,10 +65,10 @@ def estimate(
 
 
 def work_of(cell: Cell, corpora: Mapping[str, Corpus]) -> float:
-    """Documents that a cell reads: in every epoch of every training, and once in each exam.
+    """Documents that a cell reads, in every epoch of every training and once in each exam.
 
     Adversaries, the base retrained and controls are trainings too, and so is each candidate for
-    strength auto.
+    strength auto. A document counts as much as its encoder says (`training_cost`).
     """
     splits = corpora[cell.fingerprint].splits
     epochs = cell.training["epochs"]
@@ -82,4 +83,5 @@ def work_of(cell: Cell, corpora: Mapping[str, Corpus]) -> float:
     examined = len(splits[cell.split])
     if cell.sample is not None:
         examined = min(examined, cell.sample)
-    return float(epochs * len(splits["train"]) + len(cell.exams) * examined)
+    documents = epochs * len(splits["train"]) + len(cell.exams) * examined
+    return float(documents * ENCODERS[cell.model["encoder"]].training_cost)

@@ -155,6 +155,9 @@ def cells_of(
         assert one.corpus is not None
         values, classes = values_of(one.options), len(one.corpus.classes)
         model, training = settled_options(values, classes)
+        adversaries = None
+        if plan.adversaries is not None:
+            adversaries = plan.adversaries.settled(model, training, classes)
         first = Cell(
             corpus={name: value for name, value in one.corpus.config.items() if value is not None},
             fingerprint=one.corpus.fingerprint,
@@ -165,7 +168,7 @@ def cells_of(
             split=plan.options.split,
             sample=plan.options.sample,
             vectors=hashes.get(training["vectors"]),
-            adversaries=plan.adversaries and plan.adversaries.settled(model, training, classes),
+            adversaries=adversaries,
         )
         same.setdefault(first.key, []).append(values)
         for cell in (first, *(replace(first, seed=seed) for seed in plan.seeds[1:])):

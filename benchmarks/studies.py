@@ -24,10 +24,10 @@ import pandas as pd
 from verax.studies.engines.engine import Progressed
 from verax.studies.grid import read_study
 from verax.studies.running.run import run, with_hardware
-from verax.studies.running.watching import Silent
+from verax.studies.running.watching import Watcher
 
 
-class Stopwatch(Silent):
+class Stopwatch(Watcher):
     """When the first cell began, and how long each took."""
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ from verax.papers.wording import TRIAL
 from verax.studies.grid import read_study
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
-from verax.studies.running.runner import Ran
+from verax.studies.running.watching import Ran
 from verax.studies.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -396,6 +396,6 @@ def test_a_dry_run_shows_cells_and_writes_nothing(
     out = typed(capsys, "run", "meister-2021", "--dry-run", "--seeds", "1")
     assert "meister-2021.sst" in out
     assert "meister-2021.adversaries" in out
-    assert "2 cells, 2 to run: about" in out
+    assert "no estimate yet: no cell has finished" in out
     assert not asked
     assert contents(".") == {}

@@ -135,8 +135,10 @@ def test_a_dry_run_shows_the_cells_and_touches_nothing(
     assert [line.split("to do")[1].strip() for line in lines[1:5]] == [
         f"{projection}  seed {seed}" for projection in ("softmax", "sparsemax") for seed in (0, 1)
     ]
-    assert lines[5].startswith(f"{CELLS} cells, {CELLS} to run: about ")
-    assert lines[5].endswith("on 1 worker, 2 threads each, CPU (a rough guess)")
+    assert lines[5] == (
+        f"{CELLS} cells, {CELLS} to run on 1 worker, 2 threads each, CPU: no estimate yet: no cell "
+        "has finished"
+    )
     assert len(lines) == 6
     assert not engines
     assert [path.name for path in Path().iterdir()] == [study]
@@ -162,8 +164,8 @@ def test_a_dry_run_says_what_became_of_cells(
     assert list(states.values()).count("failed") == 2
     assert list(states.values()).count("to do") == 2
     # by the one that is left, though it was made up: 20 seconds a cell
-    assert lines[-1].startswith("6 cells, 3 to run: ")  # the damaged one, and the new seed's
-    assert lines[-1].endswith("(from 1 cell done)")
+    assert lines[-1].startswith("6 cells, 3 to run on ")  # the damaged one, and the new seed's
+    assert lines[-1].endswith("CPU: about 60 s (estimated from 1 cell that finished)")
     assert Path("mine/cells", done[0]).exists()
 
 
@@ -173,7 +175,7 @@ def test_a_long_list_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, [study, "--dry-run"])
     assert len(lines) == 202
     assert lines[200] == "… and 3 more"
-    assert lines[201].startswith("203 cells, 203 to run: ")
+    assert lines[201].startswith("203 cells, 203 to run on ")
 
 
 def test_a_study_is_run_kept_and_gone_on_with(
@@ -215,7 +217,7 @@ def test_what_a_reader_might_not_expect_is_said_first(
         "text,label\n" + "".join(f"{'good' if i % 2 else 'bad'} {i},{i % 2}\n" for i in range(40))
     )
     study = written("corpora: mine.csv\nmodels: {lam: [0.1, 0.2]}\nexams: single_token\n")
-    note = "2 combinations are one model (lam has no effect with projection softmax): run once"
+    note = "2 combinations are one model (lam has no effect with projection=softmax): run once"
     for arguments in ([study], [study, "--dry-run"]):
         lines = printed(capsys, arguments)
         notes = verax.load_corpus("mine.csv").notes
@@ -229,7 +231,7 @@ def test_everything_wrong_is_told_at_once_with_its_line(
     lines = printed(capsys, [study], code=2, errors=4)
     assert [line.partition(": ")[2][:24] for line in lines] == [
         "mine.yaml line 2: unknow",
-        "mine.yaml line 3: seed i",
+        "mine.yaml line 3: option",
         "mine.yaml line 4: unknow",
         "mine.yaml line 5: option",
     ]

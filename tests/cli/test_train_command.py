@@ -67,9 +67,13 @@ def test_a_config_file_equals_flags(suffix: str) -> None:
     assert config("by-file")["classes"] == ["left", "right"]
 
 
-def test_flags_override_the_config_file() -> None:
-    Path("my.yaml").write_text(f"corpus: {PLANTED}\nencoder: conv\nepochs: 1\nseed: 5\nout: a\n")
+def test_flags_override_the_config_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("my.yaml").write_text(
+        f"corpus: {PLANTED}\nencoder: conv\nhidden_size: 20\nepochs: 1\nseed: 5\nout: a\n"
+    )
     assert main(["train", "--config", "my.yaml", "--encoder", "none", "--out", "b"]) == 0
+    warning = "warning: hidden_size has no effect with encoder=none"
+    assert capsys.readouterr().out.count(warning) == 1
     assert not Path("a").exists()
     assert config("b")["model"]["encoder"] == "none"
     assert config("b")["training"]["seed"] == 5

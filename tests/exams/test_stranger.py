@@ -18,7 +18,7 @@ from verax.exams.titles import measure_title
 from verax.models import AttentionClassifier
 from verax.plugins import entry_points_of
 from verax.report.report import report_page
-from verax.studies.grid.estimate import predicted
+from verax.studies.grid.estimate import work_of
 from verax.studies.grid.reading import read_study
 
 PACKAGE = Path(__file__).parents[1] / "strangers"
@@ -153,9 +153,8 @@ def test_a_study_runs_it_in_processes_of_its_own_and_estimates_it(
     }
     read = read_study(study)
     (cell,) = read.cells
-    corpus = read.corpora[cell.fingerprint]
     without = replace(cell, exams={"erasure": cell.exams["erasure"]})
-    assert predicted(cell, corpus) > predicted(without, corpus)
+    assert work_of(cell, read.corpora) > work_of(without, read.corpora)
     results = verax.run_study(study, tmp_path / "study", workers=1)
     assert results.counts == {"done": 1}
     summary = results.summary()

@@ -156,7 +156,8 @@ def test_a_study_file_has_cells_of_it_and_an_estimate() -> None:
         (20, 0.5),
     }
     assert len(study.cells) == 6
-    assert estimate(study).seconds > 0
+    seconds = estimate(study, [(toy[0], 2.0)]).seconds
+    assert seconds == pytest.approx(3 * 2.0 + 2 * 2.0 * 0.2 / 3.0)  # none costs 0.2, the toy 3
 
 
 def test_a_name_is_taken_once_and_a_definition_may_be_run_again() -> None:

@@ -15,9 +15,8 @@ from verax.papers.paper import laid, read_as
 from verax.papers.probing import PROBES
 from verax.papers.published import number, numbers
 from verax.studies.grid import read_study
-from verax.studies.grid.lines import as_written
-from verax.studies.grid.plan import ByHand, plan_of
-from verax.studies.grid.problems import Problems
+from verax.studies.grid.located import Problems, located
+from verax.studies.grid.plan import ByCaller, read_plan
 
 SMALLER = {
     "serrano-smith-2019": ["imdb"],
@@ -136,7 +135,7 @@ def test_full_studies_read(name: str, scale: str, loaded: dict[str, Corpus]) -> 
     """Their corpora are not at hand: options of these are read, all else is held to a stand-in."""
     for part, given in paper(name).studies(scale).items():
         problems = Problems()
-        plan = plan_of(as_written(given, ""), part, ByHand(), problems)
+        plan = read_plan(located(given, ""), part, ByCaller(), problems)
         problems.refuse()
         named = given["corpora"]
         assert [reading.name for reading in plan.readings] == list(named)

@@ -82,6 +82,23 @@ def test_documents_that_both_have_are_paired() -> None:
     assert own.loc[("other", "decisions.accuracy"), ["value", "unit"]].tolist() == [75, "percent"]
 
 
+def test_print_has_the_answer_and_a_line_a_measure() -> None:
+    found = verax.compare(
+        {
+            "plain": verdict_of([0.5] * 4, [0.1, 0.2, 0.3, 0.2], correct=[1, 1, 0, 0]),
+            "other": verdict_of([0.5] * 4, [0.7, 0.8, 0.95, 0.8], correct=[1, 0, 1, 1]),
+        }
+    )
+    first, *lines, last = str(found).splitlines()
+    assert first == "other against plain: 1 better, 0 worse, 1 unclear"
+    shown = {line.split("  ")[1]: line.split() for line in lines}
+    assert shown["Decisions, accuracy"][2:] == ["50.0%", "→", "75.0%", "+25.0", "(−127.3", "to",
+        "+177.3)", "unclear"]  # fmt: skip
+    assert len(lines) == found.table()["shown"].sum()
+    assert "95% interval" in last
+    assert repr(found) == f"Comparison(plain, other: {found.table()['measure'].nunique()} measures)"
+
+
 def test_seeds_on_both_sides_are_welchs() -> None:
     a = [[0.1, 0.2], [0.2, 0.5], [0.4, 0.4]]
     b = [[0.7, 0.6], [0.9, 0.9]]

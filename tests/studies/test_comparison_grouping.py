@@ -276,6 +276,9 @@ def test_options_that_an_encoder_does_not_use_make_no_groups() -> None:
         ({"encoder": "none", "hidden_size": 10}, {"encoder": "none"}),
         ({"encoder": "mlp", "dropout_encoder": 0.5}, {"encoder": "mlp"}),
         ({"encoder": "conv", "layers": 1}, {"encoder": "conv"}),
+        ({"encoder": "bilstm", "layers": 1}, {"encoder": "bilstm"}),
+        ({"encoder": "transformer", "layers": 2}, {"encoder": "transformer"}),
+        ({"encoder": "conv", "dropout_encoder": 0.3}, {"encoder": "conv"}),
     ):
         found = names(made(0, **one), made(1, **other), made(2, encoder="bigru"))
         assert sorted(found.values()) == [[0, 1], [2]]

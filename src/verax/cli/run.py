@@ -25,9 +25,9 @@ from verax.studies.running.bars import Bars, duration, one_line
 from verax.studies.running.outlook import Outlook, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
-from verax.studies.running.runner import Ran
+from verax.studies.running.watching import Ran
 from verax.studies.store import StudyResults, open_study
-from verax.studies.store.sources import FAILED
+from verax.studies.store.sources import DONE, FAILED
 
 _MOST_SHOWN = 200
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -135,11 +135,11 @@ def report(ran: Ran, out: str, given: argparse.Namespace) -> int:
             markup=False,
         )
     screen.print(
-        f"{ran.there} of {ran.cells} cells are done, in {out}: "
+        f"{ran.finished} of {ran.cells} cells are done, in {out}: "
         f"verax.open_study({out!r}).summary() has their numbers",
         markup=False,
     )
-    if ran.there and "://" not in out:
+    if ran.finished and "://" not in out:
         _show_page(out)
     return 1 if ran.failed else 0
 
@@ -169,15 +169,15 @@ def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
             markup=False,
             highlight=False,
         )
-    left_alone = [] if retry_failed else [k for k, s in plan.states.items() if s == FAILED]
-    guess = estimate(
-        study, plan.workers, plan.device, {**plan.seconds, **dict.fromkeys(left_alone, 0.0)}
-    )
-    basis = f"from {_cells(guess.measured)} done" if guess.measured else "a rough guess"
-    counted = f"{_cells(len(study.cells))}, {guess.cells} to run"
-    screen.print(
-        f"{counted}: about {duration(guess.seconds)} on {plan.where} ({basis})", markup=False
-    )
+    left_out = {DONE} if retry_failed else {DONE, FAILED}
+    not_run = [key for key, state in plan.states.items() if state in left_out]
+    guess = estimate(study, plan.finished, not_run, plan.workers)
+    time = "no estimate yet: no cell has finished"
+    if guess.seconds is not None:
+        basis = f"estimated from {_cells(guess.measured)} that finished"
+        time = f"about {duration(guess.seconds)} ({basis})"
+    counted = f"{_cells(len(study.cells))}, {guess.cells} to run on {plan.where}"
+    screen.print(f"{counted}: {time}", markup=False)
 
 
 def again(given: argparse.Namespace, *more: str) -> str:

@@ -18,6 +18,7 @@ from verax.models import AttentionClassifier, ModelOptions
 from verax.models.saving import is_only_a_model
 from verax.options import SEED, check, names
 from verax.training import TrainingOptions, train
+from verax.training.effects import warnings_about
 from verax.training.metrics import score_title
 
 _OWN = {"corpus": str, "out": str, "seed": int, "device": str}
@@ -59,6 +60,8 @@ def run(given: argparse.Namespace) -> None:
     corpus_names = names(CorpusOptions, Planted)
     for_corpus = {n: values.pop(n) for n in list(values) if n in corpus_names}
     corpus = load_shown(own["corpus"], **for_corpus)
+    for warning in warnings_about(values, len(corpus.classes)):
+        console().print(f"warning: {warning}", style="bold", markup=False)
     model = train(
         corpus,
         seed=own.get("seed", 0),

@@ -18,9 +18,9 @@ from verax.options import names
 from verax.papers.exhibits import entry, frame
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
-from verax.studies.grid.effects import ACTIVE_WHEN, idle
-from verax.studies.grid.labels import in_words, telling
-from verax.studies.grid.settings import OPTIONS
+from verax.studies.grid.options import OPTIONS
+from verax.studies.naming import distinguishing
+from verax.training.effects import ACTIVE_WHEN, in_words, inactive_options
 from verax.training.options import TrainingOptions
 
 PROBES = "probes"
@@ -93,7 +93,7 @@ def _models(cells: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
     always = [name for name in _ALWAYS if name in cells]
     always += [n for n in _WHERE_CHOSEN if any(r.get(n, _default(n)) != _default(n) for r in rows)]
     known = [(row["corpus"], *(row[name] for name in always)) for row in rows]
-    told = [*always, *telling(rows, [*OPTIONS, *names(CorpusOptions)], known)]
+    told = [*always, *distinguishing(rows, [*OPTIONS, *names(CorpusOptions)], known)]
     found: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         unused = _idle(row)
@@ -120,7 +120,7 @@ def _idle(row: Mapping[str, Any]) -> list[str]:
         for deciding in (_OF_MODEL, _OF_TRAINING)
     )
     model.setdefault("sentence_encoder", model.get("encoder", _default("encoder")))
-    return idle(ModelOptions(**model), TrainingOptions(**training))
+    return inactive_options(ModelOptions(**model), TrainingOptions(**training))
 
 
 def _default(name: str) -> Any:

@@ -12,8 +12,7 @@ from verax.papers.belonging import refuse_others
 from verax.papers.paper import Paper
 from verax.studies.grid import Study, read_study
 from verax.studies.running.run import run_several, with_hardware
-from verax.studies.running.runner import Ran
-from verax.studies.running.watching import Watcher
+from verax.studies.running.watching import Ran, Watcher
 
 
 def chosen_parts(paper: Paper, scale: str, parts: Iterable[str] | None) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,35 +14,32 @@ from verax.exams.judgement.number import DOCUMENTS, SEEDS
 from verax.exams.judgement.phrasing import NOTHING
 from verax.exams.verdict import COLUMNS
 from verax.statistics.seeds import over_seeds
+from verax.studies.naming import configuration_names
 
 if TYPE_CHECKING:
     from verax.studies.store.results import StudyResults
 
 LABEL = "configuration"
 _KEY = [name for name in COLUMNS if name not in ("value", "low", "high", "n")]
-_NAMED_BY_VALUE = ("corpus", "encoder", "attention", "projection", "grounding")
-"""Columns whose values say what they are of."""
-_SWITCH = {"True": 1, "False": 0}
-"""Whether an option that is on or off is named."""
 _KEPT = ("classes", "labels", "attended", "model")
 """What a configuration's manifest has of its first cell's."""
 
 
 def model_summaries(results: StudyResults) -> list[ModelSummary]:
-    """A summary a configuration, in the study's order: numbers over its seeds.
+    """A summary for each configuration, in the study's order: its numbers over seeds.
 
-    The manifest says how many `seeds` there are, and whether an interval was `cut` where a number
-    cannot go.
+    Its manifest says how many `seeds` there are, and whether an interval was `cut` at the range of
+    its number.
     """
     summary = labelled(results)
     numbers = numbers_over_seeds(summary, LABEL)
     models = []
-    for label, own in numbers.groupby(LABEL, sort=False, observed=True):
-        seeds = int(own["seeds"].max())
-        manifest: dict[str, Any] = {"seeds": seeds, "cut": bool(own["cut"].any())}
+    for label, rows in numbers.groupby(LABEL, sort=False, observed=True):
+        seeds = int(rows["seeds"].max())
+        manifest: dict[str, Any] = {"seeds": seeds, "cut": bool(rows["cut"].any())}
         manifest |= _manifest(results, summary, label)
-        frame = own[[*COLUMNS, "over"]].reset_index(drop=True)
-        over = SEEDS if (own["seeds"] > 1).any() else DOCUMENTS
+        frame = rows[[*COLUMNS, "over"]].reset_index(drop=True)
+        over = SEEDS if (rows["seeds"] > 1).any() else DOCUMENTS
         models.append(ModelSummary(str(label), frame, manifest, over))
     return models
 
@@ -64,36 +60,36 @@ def numbers_over_seeds(summary: pd.DataFrame, by: str) -> pd.DataFrame:
         seed.
     """
     key = [by, *_KEY]
-    found = over_seeds(summary, by=key).rename(columns={"mean": "value"})
+    numbers = over_seeds(summary, by=key).rename(columns={"mean": "value"})
     valued = summary[summary["value"].notna()].groupby(key, sort=False, observed=True)
-    own = valued.agg(
-        own_low=("low", _least),
-        own_high=("high", _most),
+    ranges = valued.agg(
+        lowest_end=("low", _least),
+        highest_end=("high", _most),
         least=("value", "min"),
         most=("value", "max"),
     ).reset_index()
     sizes = summary.groupby(key, sort=False, observed=True)["n"].mean().rename("size")
-    found = found.drop(columns="n").merge(own, on=key, how="left")
-    found = found.merge(sizes.reset_index(), on=key, how="left")
-    found["n"] = found["size"].round().astype("int64")
+    numbers = numbers.drop(columns="n").merge(ranges, on=key, how="left")
+    numbers = numbers.merge(sizes.reset_index(), on=key, how="left")
+    numbers["n"] = numbers["size"].round().astype("int64")
     # one seed has none; that of equal seeds has no width but rounding, which is none
-    chance = (found["seeds"] > 1) & (found["most"] - found["least"] > NOTHING)
-    found = cut(found)
-    found["cut"] &= chance
-    for end in ("low", "high"):
-        found[end] = found[end].where(chance, found[f"own_{end}"])
-    found["over"] = np.where(chance, SEEDS, DOCUMENTS)
-    return found
+    varies = (numbers["seeds"] > 1) & (numbers["most"] - numbers["least"] > NOTHING)
+    numbers = cut(numbers)
+    numbers["cut"] &= varies
+    numbers["low"] = numbers["low"].where(varies, numbers["lowest_end"])
+    numbers["high"] = numbers["high"].where(varies, numbers["highest_end"])
+    numbers["over"] = np.where(varies, SEEDS, DOCUMENTS)
+    return numbers
 
 
 def labelled(results: StudyResults) -> pd.DataFrame:
     """The summary of all cells with a column that names each one's configuration."""
     summary = results.summary()
-    told = varying(summary)
-    names = dict(zip(told.index, _names(told), strict=True))
-    found = summary[["cell", "seed", *COLUMNS]].astype({"cell": "str"})
-    found[LABEL] = [names[cell] for cell in summary["cell"]]
-    return found
+    cells = varying(summary)
+    names = dict(zip(cells.index, configuration_names(cells), strict=True))
+    rows = summary[["cell", "seed", *COLUMNS]].astype({"cell": "str"})
+    rows[LABEL] = [names[cell] for cell in summary["cell"]]
+    return rows
 
 
 def varying(summary: pd.DataFrame) -> pd.DataFrame:
@@ -110,37 +106,6 @@ def _least(ends: pd.Series) -> float:
 
 def _most(ends: pd.Series) -> float:
     return float(ends.max(skipna=False))
-
-
-def _names(cells: pd.DataFrame) -> list[str]:
-    """A name a cell, alike where the configuration is; of as few columns as tell all apart."""
-    written = cells.astype(str)
-    kept: list[str] = []
-    apart = 1
-    for column in map(str, cells):
-        found = len(written[[*kept, column]].drop_duplicates())
-        if found > apart:
-            kept, apart = [*kept, column], found
-    rows = cells[kept].to_dict("records")
-    names = [_name(row, _NAMED_BY_VALUE) for row in rows]
-    if len(set(names)) < apart:
-        names = [_name(row, ()) for row in rows]
-    return names
-
-
-def _name(row: dict[Any, Any], by_value: Sequence[str]) -> str:
-    parts = []
-    for name, value in row.items():
-        if pd.isna(value):
-            continue
-        shown = f"{value:g}" if isinstance(value, float) else str(value)
-        if name in by_value:
-            parts.append(f"no {name}" if value == "none" else shown)
-        elif by_value and shown in _SWITCH:
-            parts += [str(name).replace("_", " ")] * _SWITCH[shown]
-        else:
-            parts.append(f"{name} {shown}")
-    return ", ".join(parts) or "all cells"
 
 
 def _manifest(results: StudyResults, summary: pd.DataFrame, label: Any) -> dict[str, Any]:

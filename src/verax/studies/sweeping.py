@@ -21,8 +21,8 @@ from verax.models.options import ModelOptions
 from verax.options import SEED, build, check, divide, names
 from verax.studies.engines.here import HereEngine
 from verax.studies.grid.cell import Cell
+from verax.studies.grid.options import declared
 from verax.studies.grid.reading import read_study
-from verax.studies.grid.settings import declared
 from verax.studies.grid.study import Study
 from verax.studies.running.runner import Runner
 from verax.studies.store.results import open_study

@@ -6,19 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from study_files import refused, study
 
 import verax
-from verax.corpora.corpus import Documents
-from verax.corpora.tokenising import Lexicon, Tokeniser
 from verax.errors import VeraxError
 from verax.studies.adversaries import LAMS
-from verax.studies.grid import Cell, predicted, read_study
+from verax.studies.grid import Cell, read_study
 from verax.studies.grid.adversaries import NOT_ITS_OWN
+from verax.studies.grid.estimate import work_of
 from verax.training import train_adversary
 from verax.training.adversary import DEFAULTS
 
@@ -264,24 +262,18 @@ def test_labels_are_as_without() -> None:
     assert opposed.resolved()["cells"].keys() == opposed.labels.keys()
 
 
-def documents(number: int) -> Documents:
-    zeros = np.zeros(number, dtype=np.int64)
-    return Documents(["a word"] * number, zeros, zeros, Tokeniser("whitespace"), Lexicon())
-
-
 def test_the_estimate_counts_every_training() -> None:
-    made = verax.Corpus("made up", ["0", "1"], documents(5000), documents(10), documents(10))
-    changed = {"training": {"epochs": 5}, "models": {"encoder": "mlp", "hidden_size": 128}}
-    with_two = predicted(one(False, **{**changed, "training": {"epochs": 2}}), made)
-    plain = predicted(one(False, **changed), made)
-    epoch = (plain - with_two) / 3
+    source = {**SOURCE, "training": {"epochs": 5}}
+    study = read_study(source)
+    epoch = len(next(iter(study.corpora.values())).train)
+    plain = work_of(study.cells[0], study.corpora)
 
     def more(said: dict[str, Any]) -> float:
         asked = {"lams": [0], "controls": False, "epochs": 10, **said}
-        return (predicted(one(asked, **changed), made) - plain) / epoch
+        (cell,) = read_study({**source, "adversaries": asked}).cells
+        return (work_of(cell, study.corpora) - plain) / epoch
 
-    assert more({}) == pytest.approx(1.6 * 10)
-    assert more({"lams": [0, 1], "seeds": [1, 2]}) == pytest.approx(4 * 1.6 * 10)
-    assert more({"retrain": [7, 8]}) == pytest.approx(1.6 * 10 + 2 * 5)
-    # one control as the base, four without an encoder, which cost the same for this base
-    assert more({"controls": True}) == pytest.approx(1.6 * 10 + 5 * 5)
+    assert more({}) == 10
+    assert more({"lams": [0, 1], "seeds": [1, 2]}) == 4 * 10
+    assert more({"retrain": [7, 8]}) == 10 + 2 * 5
+    assert more({"controls": True}) == 10 + 5 * 5  # five controls

@@ -11,8 +11,8 @@ import verax
 from verax.models import ModelOptions
 from verax.options import names
 from verax.studies.grid import read_study
-from verax.studies.grid.effects import ACTIVE_WHEN
 from verax.training import TrainingOptions
+from verax.training.effects import ACTIVE_WHEN, warnings_about
 
 SMALL = {"hidden_size": 8, "embedding_size": 8, "epochs": 1, "dropout_embedding": 0.2}
 
@@ -152,3 +152,21 @@ def test_a_cell_has_every_option_but_the_one_that_changes_nothing() -> None:
 def test_everything_called_idle_is_tested() -> None:
     tested = {name for said, unsaid in IDLE for name in said if said.get(name) != unsaid.get(name)}
     assert set(ACTIVE_WHEN) <= tested
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"encoder": "none", "hidden_size": 30}, ["hidden_size has no effect with encoder=none"]),
+        ({"lam": 0.5}, ["lam has no effect with projection=softmax"]),
+        ({"projection": "sparsegen", "lam": 0.5}, []),
+        ({"dropout_sentence": 0.5}, ["dropout_sentence has no effect with hierarchical=false"]),
+        ({"grounding": "tying", "strengths": [1, 2]}, ["strengths has no effect with strength=1"]),
+        ({"plateau_patience": 2}, ["plateau_patience has no effect with plateau_factor=none"]),
+        ({"encoder": "conv", "epochs": 2}, []),
+    ],
+)
+def test_what_was_set_and_has_no_effect_is_named(
+    options: dict[str, Any], expected: list[str]
+) -> None:
+    assert warnings_about(options, classes=2) == expected

@@ -9,8 +9,14 @@ import pytest
 import yaml
 from study_files import refused, study
 
-from verax.studies.grid.lines import MOST_VALUES, as_written, large, read_json, read_yaml
-from verax.studies.grid.problems import Problems
+from verax.studies.grid.located import (
+    MOST_VALUES,
+    Problems,
+    large,
+    located,
+    read_json,
+    read_yaml,
+)
 
 
 def read(text: str) -> object:
@@ -47,22 +53,26 @@ def test_keys_are_text_and_dates_too() -> None:
 def test_every_key_and_value_knows_its_line() -> None:
     found = read_yaml("a: 1\nb:\n  - x\n  - c:\n      y\n", Problems())
     assert found is not None
-    assert {key: place.line for key, place in found.keys.items()} == {"a": 1, "b": 2}
+    assert {key: part.key.line for key, part in found.value.items()} == {"a": 1, "b": 2}
     first, second = found.value["b"].value
-    assert (first.place.line, second.keys["c"].line, second.value["c"].place.line) == (3, 4, 5)
+    assert (first.location.line, second.value["c"].key.line, second.value["c"].location.line) == (
+        3,
+        4,
+        5,
+    )
 
 
-def test_an_alias_stands_where_its_value_was_written() -> None:
+def test_an_alias_stands_where_its_value_wlocated() -> None:
     found = read_yaml("a: &x 7\nb:\n  *x\n", Problems())
     assert found is not None
-    assert found.value["b"].place.line == 1
+    assert found.value["b"].location.line == 1
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a: 1\nb: 2\na: 3\n", "line 3: key 'a' is there already, in line 1"),
-        ("a: &x {b: 1}\nc: {<<: *x, d: 1, d: 2}\n", "line 2: key 'd' is there already"),
+        ("a: 1\nb: 2\na: 3\n", "line 3: key 'a' is given already, in line 1"),
+        ("a: &x {b: 1}\nc: {<<: *x, d: 1, d: 2}\n", "line 2: key 'd' is given already"),
         ("a:\n\t- b\n", "line 2: not valid YAML: while scanning for the next token found"),
         ("a: [1, 2\nb: 3\n", "line 1: not valid YAML: while parsing a flow sequence"),
         ("a: 'b\nc: 3\n", "line 1: not valid YAML: while scanning a quoted scalar"),
@@ -174,16 +184,16 @@ def test_json_is_read_with_lines_and_tabs() -> None:
     found = read_json('{\n\t"a": [1, 2.5, "x\\ty", null, true],\n\t"b": {"c": 1e-3}\n}', problems)
     assert found is not None
     assert found.plain() == {"a": [1, 2.5, "x\ty", None, True], "b": {"c": "1e-3"}}
-    assert found.keys["b"].line == 3
+    assert found.value["b"].key.line == 3
     assert read_json('{\n"a": 1,\n}', problems) is None
     with pytest.raises(ValueError, match=r"study.json line 3: not valid JSON|study.json line 2"):
         problems.refuse()
 
 
 def test_values_from_python_have_paths() -> None:
-    found = as_written({"models": {"lr": (0.1, 0.2)}, "path": Path("x") / "y"}, "")
+    found = located({"models": {"lr": (0.1, 0.2)}, "path": Path("x") / "y"}, "")
     assert found.plain() == {"models": {"lr": [0.1, 0.2]}, "path": "x/y"}
-    assert found.value["models"].value["lr"].value[1].place.path == "models.lr[1]"
+    assert found.value["models"].value["lr"].value[1].location.path == "models.lr[1]"
 
 
 def test_large_numbers_are_told_shortly() -> None:

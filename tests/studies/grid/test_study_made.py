@@ -89,15 +89,15 @@ def test_labels_say_what_varies(tmp_path: Path, text: str, expected: list[str]) 
     [
         (
             "corpora: SMALL\nmodels: {projection: [softmax, sparsegen], lam: [0, 0.1, 0.2, 0.3]}\n",
-            ("4 combinations are one model (lam has no effect with projection softmax): run once",),
+            ("4 combinations are one model (lam has no effect with projection=softmax): run once",),
             5,
         ),
         (
             "corpora: SMALL\nseeds: [0, 1]\nmodels: {projection: [softmax, sparsemax, sparsegen], "
             "lam: [0.1, 0.2], attention: [dot, additive]}\n",
             (
-                "4 combinations are 2 models (lam has no effect with projection softmax): run once",
-                "4 combinations are 2 models (lam has no effect with projection sparsemax): "
+                "4 combinations are 2 models (lam has no effect with projection=softmax): run once",
+                "4 combinations are 2 models (lam has no effect with projection=sparsemax): "
                 "run once",
             ),
             16,

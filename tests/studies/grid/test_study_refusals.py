@@ -96,15 +96,15 @@ AFTER_A_CORPUS = [
     ("models:\n  exclude: [{encoder: nine}]\n", "line 3: option 'encoder' is 'nine'"),
     ("models:\n  exclude: [none]\n", "line 3: exclude takes mappings"),
     ("models:\n  exclude: [{}]\n", "line 3: exclude takes mappings"),
-    ("seeds: [1, 1]\n", "line 2: seed 1 is there twice"),
-    ("seeds: []\n", "line 2: seeds is empty: give at least one"),
-    ("seeds: [-1]\n", "line 2: seed is -1: it must be at least 0"),
-    ("seeds: ['1']\n", "line 2: seed is '1': expected a whole number"),
-    ("seeds: 1.5\n", "line 2: seed is 1.5: expected a whole number"),
+    ("seeds: [1, 1]\n", "line 2: option 'seeds' has 1 twice"),
+    ("seeds: []\n", "line 2: option 'seeds' is an empty list: give values"),
+    ("seeds: [-1]\n", "line 2: option 'seeds' is -1: it must be at least 0"),
+    ("seeds: ['1']\n", "line 2: option 'seeds' is '1': expected a whole number"),
+    ("seeds: 1.5\n", "line 2: option 'seeds' is 1.5: expected a whole number"),
     ("exams: [erasurs]\n", "line 2: unknown exam 'erasurs': did you mean 'erasure'?"),
     ("exams: []\n", "line 2: no exam given"),
     ("exams: 3\n", "line 2: 3 is no exam"),
-    ("exams: [erasure, erasure]\n", "line 2: exam 'erasure' is there twice"),
+    ("exams: [erasure, erasure]\n", "line 2: exam 'erasure' is given twice"),
     (
         "exams:\n  erasure:\n  replacement: 3\n",
         "line 4: exam 'replacement' is given 3: expected options",
@@ -127,13 +127,13 @@ AFTER_A_CORPUS = [
     ),
     ("exams:\n  adversary:\n    epsilons: '2'\n", "line 4: epsilons is '2'"),
     ("exams: {all: {draws: 3}}\n", "line 2: options belong to one exam"),
-    ("split: tset\n", "line 2: split is 'tset': did you mean 'test'?"),
-    ("sample: 0\n", "line 2: sample is 0: it must be at least 1"),
-    ("sample: [1, 2]\n", "line 2: sample takes one value"),
-    ("weights: maybe\n", "line 2: weights is 'maybe': expected true or false"),
-    ("name: 3\n", "line 2: name is 3: expected text"),
+    ("split: tset\n", "line 2: option 'split' is 'tset': did you mean 'test'?"),
+    ("sample: 0\n", "line 2: option 'sample' is 0: it must be at least 1"),
+    ("sample: [1, 2]\n", "line 2: option 'sample' is a list: expected one value"),
+    ("weights: maybe\n", "line 2: option 'weights' is 'maybe': expected true or false"),
+    ("name: 3\n", "line 2: option 'name' is 3: expected text"),
     ("name: ../up\n", "line 2: name is '../up': expected a name that a folder can have"),
-    ("question: [why]\n", "line 2: question takes one value"),
+    ("question: [why]\n", "line 2: option 'question' is a list: expected one value"),
     ("hardware: {workers: 0}\n", "line 2: option 'workers' is 0: it must be at least 1"),
     ("hardware: {engine: slurm}\n", "line 2: option 'engine' is 'slurm': choose from local, ray"),
     ("hardware: [ray]\n", "line 2: hardware is a mapping of options to values"),
@@ -166,7 +166,7 @@ WHOLE = [
         "line 2: option 'hidden_size' does not belong here: put it under models",
     ),
     ("corpora:\n  planted:\n    epochs: 0\n", "line 3: option 'epochs' is 0"),
-    ("corpora:\n- SMALL\n- SMALL\n", "line 3: corpus 'planted' is there twice"),
+    ("corpora:\n- SMALL\n- SMALL\n", "line 3: corpus 'planted' is given twice"),
 ]
 
 
@@ -221,7 +221,7 @@ def test_a_study_in_python_is_refused_by_path() -> None:
         read_study({"corpora": "planted", "models": {"lr": [1e-3, -1]}, "seeds": [0, 0]})
     assert caught.value.problems == [  # type: ignore[attr-defined]
         "models.lr[1]: option 'lr' is -1.0: it must be above 0",
-        "seeds[1]: seed 0 is there twice",
+        "seeds[1]: option 'seeds' has 0 twice",
     ]
 
 
@@ -257,7 +257,7 @@ def test_a_study_that_is_no_text(tmp_path: Path) -> None:
     [
         ({"corpora": ["nowhere_at_all"]}, "corpora[0]: unknown corpus 'nowhere_at_all'"),
         ({"corpora": []}, "corpora: no corpus given"),
-        ({"seeds": ["x"]}, "seeds[0]: seed is 'x': expected a whole number"),
+        ({"seeds": ["x"]}, "seeds[0]: option 'seeds' is 'x': expected a whole number"),
         ({"exams": ["erasurs"]}, "exams[0]: unknown exam 'erasurs': did you mean 'erasure'?"),
         ({"changed": {"epoch": "2"}}, "unknown option 'epoch': did you mean 'epochs'?"),
         ({"changed": {"epochs": "x"}}, "option 'epochs' is 'x': expected a whole number"),

@@ -92,7 +92,7 @@ def test_nothing_is_started_where_nothing_is_left(
 
     monkeypatch.setattr(running, "make_engine", never)
     ran = run(study, tmp_path / "s")
-    assert (ran.kept, ran.done, ran.there) == (2, 0, 2)
+    assert (ran.kept, ran.done, ran.finished) == (2, 0, 2)
 
 
 def test_the_engine_is_stopped_whatever_happens(engine: EngineByHand, tmp_path: Path) -> None:

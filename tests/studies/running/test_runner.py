@@ -14,12 +14,12 @@ from verax.studies.engines.engine import DIVERGED, OUT_OF_MEMORY, Event, Failed,
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
 from verax.studies.running import runner as running
-from verax.studies.running.runner import TRIES, Ran, Runner
-from verax.studies.running.watching import Silent
+from verax.studies.running.runner import TRIES, Runner
+from verax.studies.running.watching import Ran, Watcher
 from verax.studies.store.store import Store
 
 
-class Notes(Silent):
+class Notes(Watcher):
     def __init__(self) -> None:
         self.said: list[str] = []
         self.given_up: list[str] = []
@@ -204,7 +204,7 @@ def test_what_another_runner_has_is_waited_for(study: Study, tmp_path: Path, clo
     engine = EngineByHand()
     ran = run(study, folder, engine)
     assert theirs.key not in engine.submitted
-    assert (ran.done, ran.others, ran.there) == (3, 1, 4)
+    assert (ran.done, ran.others, ran.finished) == (3, 1, 4)
     assert (folder / "cells" / theirs.key / "table.parquet").read_bytes() == b"theirs"
 
 
@@ -312,6 +312,6 @@ def test_a_damaged_cell_that_another_runner_is_at_is_waited_for(
     clock.sleep = sleep  # type: ignore[method-assign]
     engine, notes = EngineByHand(), Notes()
     ran = run(study, folder, engine, notes)
-    assert (ran.kept, ran.others, ran.there) == (3, 1, 4)
+    assert (ran.kept, ran.others, ran.finished) == (3, 1, 4)
     assert not engine.submitted
     assert not any("damaged" in note for note in notes.said)

@@ -22,7 +22,7 @@ from verax.studies.grid.study import Study
 from verax.studies.running import run as running
 from verax.studies.running import runner
 from verax.studies.running.run import run, run_several
-from verax.studies.running.watching import Silent
+from verax.studies.running.watching import Watcher
 from verax.studies.store.store import Store
 
 PLANTED = {"planted": {"documents": 60, "length": 12}}
@@ -95,7 +95,7 @@ def test_a_shared_cell_is_run_into_both_and_never_twice_at_once(
     few, many = study_of(2, name="few"), study_of(3, name="many")
     at_once: list[list[str]] = []
 
-    class Starts(Silent):
+    class Starts(Watcher):
         def starts(self, key: str) -> None:
             at_once.append([job.cell.key for job in engines[0].jobs] + [key])
 
@@ -160,7 +160,7 @@ def test_no_cell_of_any_study_is_begun_after_the_budget(
     assert all(each.done + each.left == 3 for each in ran)
     assert not list(tmp_path.glob("*/claims/*"))
     rest = run_several(pairs)
-    assert [each.there for each in rest] == [3, 3]
+    assert [each.finished for each in rest] == [3, 3]
     assert sum(each.kept for each in rest) == 4
 
 
@@ -195,7 +195,7 @@ def test_what_is_there_is_told_for_all_and_no_engine_is_made(
 ) -> None:
     told: list[tuple[Any, ...]] = []
 
-    class Begins(Silent):
+    class Begins(Watcher):
         def begins(self, *given: Any) -> None:
             told.append(given)
 

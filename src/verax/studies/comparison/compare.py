@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -19,8 +19,8 @@ from verax.exams.keywords import ExamKeywords
 from verax.exams.registry import EXAMS, chosen_exams, divide_options
 from verax.exams.verdict import Verdict
 from verax.options import SEED, build, check
-from verax.studies.comparison.asked import Asked, asked_about, asked_in, refuse_other
 from verax.studies.comparison.comparison import Comparison
+from verax.studies.comparison.conditions import common_conditions, refuse_other_conditions
 from verax.studies.comparison.entries import Entry, Given
 from verax.studies.comparison.grouping import grouped
 from verax.version import __version__
@@ -43,22 +43,33 @@ def compare(
     exam_options: Mapping[str, Mapping[str, Any]] | None = None,
     **options: Unpack[ExamKeywords],
 ) -> Comparison:
-    """Models side by side, over the exams named, or all.
+    """Compare models with the first of them, on the same documents.
 
-    `models` is a mapping from a name to a model or several seeds of it, or a list, in which seeds
-    of one model are found by what they were told (see `grouped`). A model is a classifier, its
-    verdict, or a folder of either. The first is what every other is compared with. All are
-    examined on the same documents with the same `seed`, and verdicts on others refused. Without a
-    `corpus` it is the one the models were trained on, without `exams` those that all verdicts
-    have. `done` is called after each model. `options` are those of the exams, which each declares
-    for itself (`verax.EXAMS[name].options_class`), so that no type checker knows them all.
+    Args:
+        models: a mapping from a name to a model or several seeds of it; or a list, in which models
+            that differ in their seed alone are one group (see `grouped`). A model is a classifier,
+            its verdict, or a folder of either. The first is the reference.
+        corpus: what to examine on; without it the one that the models were trained on.
+        exams: which exams; without it all, or those that all verdicts have.
+        split: the documents to examine.
+        sample: how many of them; all without it.
+        seed: of sampling and of the exams. A verdict that was made with another is refused.
+        device: auto, cpu, cuda or cuda:1.
+        max_tokens: padded tokens held at once: memory, never the result.
+        progress: whether to show bars.
+        done: called with group, model and verdict after each model.
+        exam_options: exam → its options.
+        options: options of the exams (`verax.EXAMS[name].options_class` declares them).
+
+    Returns:
+        The comparison; `print` shows it, `table()` has its numbers.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
     >>> told = {"encoder": "conv", "epochs": 1}
     >>> models = [verax.train(corpus, grounding=g, **told) for g in ("none", "residual")]
-    >>> found = verax.compare(models, corpus, exams=["replacement", "single_token"])
-    >>> found.groups
+    >>> comparison = verax.compare(models, corpus, exams=["replacement", "single_token"])
+    >>> comparison.groups
     ['grounding=none', 'grounding=residual']
     """
     check_split(split)
@@ -68,42 +79,48 @@ def compare(
     groups = grouped(models)
     entries = [entry for group in groups.values() for entry in group]
     chosen = _chosen(exams, entries)
-    given = _checked(chosen, {**options, **(exam_options or {})})
+    by_exam = _checked(chosen, {**options, **(exam_options or {})})
     corpus = _corpus(corpus, entries)
     _refuse_other_classes(corpus, entries)
-    asked = _asked(corpus, entries, given, split, sample, seed)
+    conditions = common_conditions(corpus, entries, by_exam, split, sample, seed)
     for entry in entries:
-        if entry.verdict is not None:
-            refuse_other(entry, asked_in(entry.verdict, chosen), asked)
+        refuse_other_conditions(entry, conditions)
     instances: list[pd.DataFrame] = []
     numbers: list[pd.DataFrame] = []
-    manifest: dict[str, Any] = {"format": Comparison.format, "verax": __version__}
-    manifest |= {**asdict(asked), "exams": chosen}
-    manifest["groups"] = {name: [] for name in groups}
-    for group, members in groups.items():
-        for entry in members:
-            verdict = entry.given
-            if not isinstance(verdict, Verdict):
-                verdict = examine(
-                    verdict,
-                    corpus,
-                    chosen,
-                    split,
-                    seed=seed,
-                    sample=sample,
-                    device=device,
-                    max_tokens=max_tokens,
-                    progress=progress,
-                    exam_options=given,
-                )
-            verdict = _only(verdict, chosen)
-            told = {"group": group, "model": entry.name, "seed": entry.seed}
-            instances.append(verdict.document_values().assign(**told))
-            _refuse_other_documents(entry, instances)
-            found = split_values(verdict)
-            numbers.append(pd.DataFrame(found.items(), columns=["measure", "value"]).assign(**told))
-            manifest["groups"][group].append(_described(entry, verdict))
-            done(group, entry.name, verdict)
+    described: dict[str, list[dict[str, Any]]] = {name: [] for name in groups}
+    for group, entry in ((name, entry) for name, members in groups.items() for entry in members):
+        verdict = entry.given
+        if not isinstance(verdict, Verdict):
+            verdict = examine(
+                verdict,
+                corpus,
+                chosen,
+                split,
+                seed=seed,
+                sample=sample,
+                device=device,
+                max_tokens=max_tokens,
+                progress=progress,
+                exam_options=by_exam,
+            )
+        verdict = _only(verdict, chosen)
+        columns = {"group": group, "model": entry.name, "seed": entry.seed}
+        instances.append(verdict.document_values().assign(**columns))
+        if set(instances[0]["id"]) != set(instances[-1]["id"]):  # whatever its manifest says
+            raise VeraxError(
+                f"{entry.name} was examined on other documents than the first: examine it again"
+            )
+        values = pd.DataFrame(split_values(verdict).items(), columns=["measure", "value"])
+        numbers.append(values.assign(**columns))
+        described[group].append(_described(entry, verdict))
+        done(group, entry.name, verdict)
+    manifest = {
+        "format": Comparison.format,
+        "verax": __version__,
+        **asdict(conditions),
+        "exams": chosen,
+        "groups": described,
+    }
     return Comparison(
         _joined(instances, ["id", "measure", "value", "reason"]),
         _joined(numbers, ["measure", "value"]),
@@ -118,13 +135,13 @@ def _chosen(exams: str | Sequence[str] | None, entries: Sequence[Entry]) -> list
     for entry in entries:
         if entry.verdict is None:
             continue
-        there = entry.verdict.manifest.get("exams", [])
-        missing = [name for name in chosen if name not in there]
+        taken = entry.verdict.manifest.get("exams", [])
+        missing = [name for name in chosen if name not in taken]
         if exams is None:
-            chosen = [name for name in chosen if name in there]
+            chosen = [name for name in chosen if name in taken]
         elif missing:
             raise VeraxError(
-                f"{entry.name} has no exam {missing[0]}: it has {', '.join(there) or 'none'}; "
+                f"{entry.name} has no exam {missing[0]}: it has {', '.join(taken) or 'none'}; "
                 "leave it out, or examine the model again"
             )
     if not chosen:
@@ -134,63 +151,37 @@ def _chosen(exams: str | Sequence[str] | None, entries: Sequence[Entry]) -> list
 
 def _checked(exams: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Exam → the options given for it, in the kinds that it takes."""
-    found = {}
-    for name, given in divide_options(exams, options).items():
-        made = build(EXAMS[name].options_class, given)
-        EXAMS[name](made, 0, {})  # refuses what it cannot do before a model is read
-        found[name] = {key: getattr(made, key) for key in given}
-    return found
+    by_exam = {}
+    for name, values in divide_options(exams, options).items():
+        built = build(EXAMS[name].options_class, values)
+        EXAMS[name](built, 0, {})  # refuses what it cannot do before a model is read
+        by_exam[name] = {key: getattr(built, key) for key in values}
+    return by_exam
 
 
-def _corpus(given: Corpus | str | Path | None, entries: Sequence[Entry]) -> Corpus | None:
-    """What to examine on; None if there is nothing to examine, and nothing given."""
-    waiting = [entry for entry in entries if entry.verdict is None]
-    if len({tuple(entry.reading.items()) for entry in waiting}) > 1:
+def _corpus(corpus: Corpus | str | Path | None, entries: Sequence[Entry]) -> Corpus | None:
+    """What to examine on; None if there is nothing to examine, and no corpus is given."""
+    models = [entry for entry in entries if entry.verdict is None]
+    if len({tuple(entry.reading.items()) for entry in models}) > 1:
         raise VeraxError(
             "these models read texts with different tokenisers, so they see different documents: "
             "compare models of one tokeniser"
         )
-    if isinstance(given, Corpus):
-        return given
-    if given is not None:
-        return load_corpus(given, **(waiting or entries)[0].reading)
-    if not waiting:
+    if isinstance(corpus, Corpus):
+        return corpus
+    if corpus is not None:
+        return load_corpus(corpus, **(models or entries)[0].reading)
+    if not models:
         return None
-    for entry in waiting:
+    for entry in models:
         if not entry.record.get("corpus"):
             raise VeraxError(f"{entry.name} does not say what it was trained on: give a corpus")
-    prints = [entry.record["corpus"].get("fingerprint") for entry in waiting]
-    if len(set(prints)) > 1:
-        other = next(n for n, own in enumerate(prints) if own != prints[0])
-        raise VeraxError(
-            f"{waiting[0].name} and {waiting[other].name} were trained on different corpora or "
-            "parts of one: name the corpus to compare them on"
-        )
-    return load_trained_on(waiting[0].record, waiting[0].name)
-
-
-def _asked(
-    corpus: Corpus | None,
-    entries: Sequence[Entry],
-    given: Mapping[str, Mapping[str, Any]],
-    split: str,
-    sample: int | None,
-    seed: int,
-) -> Asked:
-    """What all have to answer; among verdicts alone what the first does, but for what is given."""
-    if corpus is not None and any(entry.verdict is None for entry in entries):
-        full = {name: asdict(EXAMS[name].options_class(**own)) for name, own in given.items()}
-        return asked_about(corpus, split, sample, seed, full)
-    first = entries[0].verdict
-    assert first is not None
-    asked = asked_in(first, list(given))
-    options = {name: {**asked.options[name], **own} for name, own in given.items()}
-    asked = replace(asked, split=split if asked.split is not None else None, options=options)
-    if sample is not None and asked.sampled_from is not None:
-        asked = replace(asked, documents=min(sample, asked.sampled_from))
-    if corpus is not None:
-        asked = replace(asked, corpus=corpus.name, fingerprint=corpus.fingerprint)
-    return asked
+        if entry.fingerprint != models[0].fingerprint:
+            raise VeraxError(
+                f"{models[0].name} and {entry.name} were trained on different corpora or parts of "
+                "one: name the corpus to compare them on"
+            )
+    return load_trained_on(models[0].record, models[0].name)
 
 
 def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
@@ -201,24 +192,15 @@ def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
     return Verdict(tables, manifest, verdict.summary())
 
 
-def _refuse_other_documents(entry: Entry, instances: Sequence[pd.DataFrame]) -> None:
-    """An error where the last has other documents than the first, whatever its manifest says."""
-    first, last = (set(instances[place]["id"]) for place in (0, -1))
-    if first != last:
-        raise VeraxError(
-            f"{entry.name} was examined on other documents than the first: examine it again"
-        )
-
-
 def _refuse_other_classes(corpus: Corpus | None, entries: Sequence[Entry]) -> None:
     """Before the first model is examined, not after."""
     for entry in entries:
         if corpus is None or entry.verdict is not None:
             continue
-        strange = [name for name in corpus.classes if name not in entry.classes]
-        if strange:
+        unknown = [name for name in corpus.classes if name not in entry.classes]
+        if unknown:
             raise VeraxError(
-                f"corpus {corpus.name!r} has class {strange[0]!r}, {entry.name} knows "
+                f"corpus {corpus.name!r} has class {unknown[0]!r}, {entry.name} knows "
                 f"{', '.join(entry.classes)}: compare models of the corpus's classes"
             )
 
@@ -238,9 +220,9 @@ def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:
 def _joined(parts: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
     """One table of all models, names as categories in the order in which they come."""
     kept = [part for part in parts if len(part)] or parts[:1]
-    found = pd.concat(kept, ignore_index=True)[["group", "model", "seed", *columns]]
-    found["seed"] = found["seed"].astype("Int64")
+    joined = pd.concat(kept, ignore_index=True)[["group", "model", "seed", *columns]]
+    joined["seed"] = joined["seed"].astype("Int64")
     for name in ("group", "model", "measure", "reason"):
-        if name in found:
-            found[name] = pd.Categorical(found[name], found[name].dropna().unique())
-    return found
+        if name in joined:
+            joined[name] = pd.Categorical(joined[name], joined[name].dropna().unique())
+    return joined

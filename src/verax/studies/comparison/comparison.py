@@ -1,9 +1,9 @@
-"""What a comparison found: every model's numbers, and how each group differs from the first."""
+"""The result of a comparison: every model's numbers, and how each group differs from the first."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +27,15 @@ from verax.studies.comparison.differences import (
     over_nothing,
     over_seeds,
 )
-from verax.studies.comparison.directions import (
-    DECISIONS,
-    Direction,
-    counted_as,
-    direction_of,
-)
+from verax.studies.comparison.directions import DECISIONS, Direction, counted_as, direction_of
 
 _CURVES = "curves"
 _MODEL = ["group", "model", "seed"]
+_COLUMNS = [
+    *("group", "reference", "exam", "measure", "unit", "reference_value", "value", "difference"),
+    *("low", "high", "p", "holm", "over", "n_reference", "n", "pairs", "better", "judged", "note"),
+    "shown",
+]
 _SUPPORT_SHARE = measure_id(DOCUMENT_COUNTS.id, "support_share", VALUE)
 
 
@@ -60,7 +60,13 @@ class Comparison(Result):
 
     def __repr__(self) -> str:
         measures = self.instances["measure"].nunique() + self.numbers["measure"].nunique()
-        return f"Comparison({', '.join(self.groups)}: {measures} measures)"
+        number = f"{measures} measure{'' if measures == 1 else 's'}"
+        return f"Comparison({', '.join(self.groups)}: {number})"
+
+    def __str__(self) -> str:
+        from verax.studies.comparison.phrasing import lines_of
+
+        return "\n".join(lines_of(self))
 
     @property
     def groups(self) -> list[str]:
@@ -79,16 +85,16 @@ class Comparison(Result):
         """
         by = [*_MODEL, "measure"]
         grouped = self.instances.groupby(by, sort=False, observed=True, dropna=False)["value"]
-        found = grouped.agg(["mean", "count", "size"]).reset_index()
-        found["excluded"] = found["size"] - found["count"]
-        found = found.rename(columns={"mean": "value", "count": "n"}).drop(columns="size")
+        means = grouped.agg(["mean", "count", "size"]).reset_index()
+        means["excluded"] = means["size"] - means["count"]
+        means = means.rename(columns={"mean": "value", "count": "n"}).drop(columns="size")
         rest = self.numbers.assign(n=0, excluded=0)
-        found = pd.concat([part for part in (found, rest) if len(part)], ignore_index=True)
-        kinds = {name: direction_of(str(name)) for name in dict.fromkeys(found["measure"])}
-        found.insert(3, "exam", [kinds[name].exam for name in found["measure"]])
-        found.insert(5, "unit", [kinds[name].unit for name in found["measure"]])
-        found["value"] = found["value"] * found["unit"].map(SCALE)
-        return found
+        values = pd.concat([part for part in (means, rest) if len(part)], ignore_index=True)
+        directions = {name: direction_of(str(name)) for name in dict.fromkeys(values["measure"])}
+        values.insert(3, "exam", [directions[name].exam for name in values["measure"]])
+        values.insert(5, "unit", [directions[name].unit for name in values["measure"]])
+        values["value"] = values["value"] * values["unit"].map(SCALE)
+        return values
 
     def excluded(self) -> pd.DataFrame:
         """A row per model, measure and reason: how many documents have no value for it."""
@@ -114,7 +120,7 @@ class Comparison(Result):
         """
         numbers = self.values()
         rows = [row for group in self.groups[1:] for row in self._against(group, numbers)]
-        return pd.DataFrame(rows)
+        return pd.DataFrame(rows, columns=_COLUMNS)
 
     def tally(self, group: str) -> pd.DataFrame:
         """What a group is judged by, each kind of measure once: exam, measure, judged.
@@ -133,70 +139,52 @@ class Comparison(Result):
         return pd.DataFrame(tallied, columns=["exam", "measure", "judged"])
 
     def _against(self, group: str, numbers: pd.DataFrame) -> list[dict[str, Any]]:
-        pair = (self.reference, group)
-        both = numbers[numbers["group"].isin(pair)]
-        share = both.loc[both["measure"] == _SUPPORT_SHARE, "value"]
-        models = [model for name in pair for model in self._models(name)]
-        dense = bool((share > 1 - 1e-11).all())
-        if share.empty:  # of exams that do not count it
-            dense = all(m["options"].get("projection", "softmax") in DENSE for m in models)
-        kinds = Pair(
-            dense,
-            {model["encoder"] for model in models},
-            {model["attended"] for model in models} - {None},
-        )
-        rows, family = [], []
+        """The rows of a group, exam by exam."""
+        names = (self.reference, group)
+        both = numbers[numbers["group"].isin(names)]
+        pair = self._pair(names, both)
         instances = dict(list(self.instances.groupby("measure", sort=False, observed=True)))
+        rows = []
         for measure, values in both.groupby("measure", sort=False, observed=True):
-            kind = direction_of(str(measure), kinds)
-            found = self._difference(pair, kind, values, instances.get(measure))
-            family.append(found.p if kind.better != NEITHER else np.nan)
-            rows.append(self._row(pair, str(measure), kind, found))
+            direction = direction_of(str(measure), pair)
+            difference = self._difference(names, direction, values, instances.get(measure))
+            row: dict[str, Any] = {"group": group, "reference": self.reference}
+            row |= {"measure": str(measure)} | asdict(direction) | asdict(difference)
+            rows.append({**row, "note": direction.note or difference.why_no_interval})
+        family = [row["p"] if row["better"] != NEITHER else np.nan for row in rows]
         for row, p in zip(rows, holm(family), strict=True):
             row["holm"] = float(p)
             row["judged"] = judge(row["difference"], float(p), row["better"])
-        return sorted(rows, key=lambda row: _place(row["exam"]))
+        return sorted(rows, key=lambda row: _position(row["exam"]))
+
+    def _pair(self, names: tuple[str, str], numbers: pd.DataFrame) -> Pair:
+        """What exams need to know of two groups to say which way is better."""
+        models = [model for name in names for model in self._models(name)]
+        share = numbers.loc[numbers["measure"] == _SUPPORT_SHARE, "value"]
+        dense = bool((share > 1 - 1e-11).all())
+        if share.empty:  # of exams that do not count it
+            dense = all(m["options"].get("projection", "softmax") in DENSE for m in models)
+        attended = {model["attended"] for model in models} - {None}
+        return Pair(dense, {model["encoder"] for model in models}, attended)
 
     def _difference(
-        self, pair: tuple[str, str], kind: Direction, values: pd.DataFrame, own: pd.DataFrame | None
+        self,
+        names: tuple[str, str],
+        direction: Direction,
+        values: pd.DataFrame,
+        instances: pd.DataFrame | None,
     ) -> Difference:
-        left, right = (values.loc[values["group"] == name, "value"] for name in pair)
-        if min(len(self._models(name)) for name in pair) > 1:
-            return over_seeds(left, right)
-        if own is None:
-            return over_nothing(left, right)
-        scaled = own.assign(value=own["value"] * SCALE[kind.unit])
-        a, b = (
+        reference, group = (values.loc[values["group"] == name, "value"] for name in names)
+        if min(len(self._models(name)) for name in names) > 1:
+            return over_seeds(reference, group)
+        if instances is None:
+            return over_nothing(reference, group)
+        scaled = instances.assign(value=instances["value"] * SCALE[direction.unit])
+        by_document = (
             scaled[scaled["group"] == name].pivot(index="id", columns="model", values="value")
-            for name in pair
+            for name in names
         )
-        return over_documents(a, b)
-
-    def _row(
-        self, pair: tuple[str, str], measure: str, kind: Direction, found: Difference
-    ) -> dict[str, Any]:
-        return {
-            "group": pair[1],
-            "reference": pair[0],
-            "exam": kind.exam,
-            "measure": measure,
-            "unit": kind.unit,
-            "reference_value": found.reference,
-            "value": found.value,
-            "difference": found.difference,
-            "low": found.low,
-            "high": found.high,
-            "p": found.p,
-            "holm": np.nan,
-            "over": found.over,
-            "n_reference": found.n_reference,
-            "n": found.n,
-            "pairs": found.pairs,
-            "better": kind.better,
-            "judged": "",
-            "note": kind.note or found.why_no_interval,
-            "shown": kind.shown,
-        }
+        return over_documents(*by_document)
 
     def _models(self, group: str) -> list[Mapping[str, Any]]:
         return list(self.manifest["groups"][group])
@@ -231,16 +219,16 @@ class Comparison(Result):
 
 
 def load_comparison(folder: str | Path) -> Comparison:
-    """What `Comparison.save` wrote in `folder`."""
+    """The comparison that `Comparison.save` wrote in `folder`."""
     return Comparison.load(folder)
 
 
 def _together(judged: Sequence[str]) -> str:
-    """What measures of one kind say together."""
+    """better or worse where some measures of a kind are and none is the contrary; else unclear."""
     sides = {one for one in judged if one in (BETTER, WORSE)}
     return sides.pop() if len(sides) == 1 else UNCLEAR
 
 
-def _place(exam: str) -> int:
+def _position(exam: str) -> int:
     order = [DECISIONS, *EXAMS]
     return order.index(exam) if exam in order else len(order)

@@ -22,15 +22,15 @@ NEEDS_SEEDS = "an interval needs two seeds or more of each"
 class Difference:
     """A group's measure against the reference's.
 
-    reference, value  each group's mean over its models of a model's own number
-    difference        value less reference; over documents, of those that both have
-    low, high, p      95% interval and two-sided p, NaN where there are none
-    over              what both are over: seeds, documents, or nothing
-    n_reference, n    seeds, or documents, that have a value on either side
-    pairs             documents that have one on both
+    reference_value, value  each group's mean over its models of a model's own number
+    difference              value less reference; over documents, of those that both have
+    low, high, p            95% interval and two-sided p, NaN where there are none
+    over                    what both are over: seeds, documents, or nothing
+    n_reference, n          seeds, or documents, that have a value on either side
+    pairs                   documents that have one on both
     """
 
-    reference: float
+    reference_value: float
     value: float
     difference: float
     low: float
@@ -43,7 +43,7 @@ class Difference:
 
     @property
     def why_no_interval(self) -> str:
-        """A word where there is none."""
+        """Why no interval exists, or an empty string."""
         if not math.isnan(self.low):
             return ""
         if self.over == NOTHING:
@@ -53,55 +53,44 @@ class Difference:
         return f"fewer than two {self.over} have a value on both sides"
 
 
-def over_seeds(reference: pd.Series, own: pd.Series) -> Difference:
-    """Between numbers of models that share nothing: Welch's."""
-    found = independent(own, reference)
-    return Difference(
-        _mean(reference),
-        _mean(own),
-        found.difference,
-        found.low,
-        found.high,
-        found.p,
-        SEEDS,
-        found.n_b,
-        found.n_a,
-    )
+def over_seeds(reference: pd.Series, group: pd.Series) -> Difference:
+    """The difference between numbers of models that share nothing: Welch's interval."""
+    test = independent(group, reference)
+    means, ends = (_mean(reference), _mean(group)), (test.low, test.high, test.p)
+    return Difference(*means, test.difference, *ends, SEEDS, test.n_b, test.n_a)
 
 
-def over_documents(reference: pd.DataFrame, own: pd.DataFrame) -> Difference:
-    """(documents, models) each: document by document, each its mean over a group's models.
+def over_documents(reference: pd.DataFrame, group: pd.DataFrame) -> Difference:
+    """The difference document by document, each its mean over a group's models.
 
     Student's t for p as for the interval, so that the two agree, and because values of a number
     that is no mean are made for that.
+
+    Args:
+        reference: (documents, models).
+        group: (documents, models).
     """
-    left, right = reference.mean(axis=1).align(own.mean(axis=1))
-    found = paired(right, left, "t")
-    return Difference(
-        _mean(reference.mean()),
-        _mean(own.mean()),
-        found.difference,
-        found.low,
-        found.high,
-        found.p,
-        DOCUMENTS,
-        int(left.notna().sum()),
-        int(right.notna().sum()),
-        found.n,
-    )
+    left, right = reference.mean(axis=1).align(group.mean(axis=1))
+    test = paired(right, left, "t")
+    means, ends = (_mean(reference.mean()), _mean(group.mean())), (test.low, test.high, test.p)
+    n = (int(left.notna().sum()), int(right.notna().sum()), test.n)
+    return Difference(*means, test.difference, *ends, DOCUMENTS, *n)
 
 
-def over_nothing(reference: pd.Series, own: pd.Series) -> Difference:
-    """Between numbers that have neither documents nor seeds enough to say how sure they are."""
-    a, b = _mean(reference), _mean(own)
-    nan, n = math.nan, (int(reference.notna().sum()), int(own.notna().sum()))
-    return Difference(a, b, b - a, nan, nan, nan, NOTHING, *n)
+def over_nothing(reference: pd.Series, group: pd.Series) -> Difference:
+    """The difference between numbers that have neither documents nor enough seeds: no interval."""
+    a, b = _mean(reference), _mean(group)
+    n = (int(reference.notna().sum()), int(group.notna().sum()))
+    return Difference(a, b, b - a, math.nan, math.nan, math.nan, NOTHING, *n)
 
 
 def judge(difference: float, holm: float, better: str) -> str:
-    """better, worse or unclear; nothing where no way is better.
+    """better, worse or unclear; empty where no way is better.
 
-    holm  p, corrected for the other measures that are judged between the same two groups
+    Args:
+        difference: of the group from the reference.
+        holm: p, corrected for the other measures that are judged between the same two groups.
+        better: which way is better, if one is.
     """
     if better == NEITHER:
         return ""
@@ -111,5 +100,5 @@ def judge(difference: float, holm: float, better: str) -> str:
 
 
 def _mean(values: pd.Series) -> float:
-    there = values.dropna().to_numpy(dtype=np.float64)
-    return float(there.mean()) if len(there) else math.nan
+    known = values.dropna().to_numpy(dtype=np.float64)
+    return float(known.mean()) if len(known) else math.nan

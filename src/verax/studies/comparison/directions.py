@@ -15,9 +15,9 @@ OTHER_ITEMS = "of words in one and sentences in the other"
 
 @dataclass(frozen=True)
 class Direction:
-    """What a measure is: its exam, its unit, which way is better, and why neither, if so.
+    """A measure's exam, its unit, which way is better, and why neither, if so.
 
-    shown  whether a comparison shows it: what says the same as another need not be
+    shown  whether a comparison shows it; false where another measure says the same
     """
 
     exam: str
@@ -51,7 +51,7 @@ def direction_of(measure: str, pair: Pair | None = None) -> Direction:
 
 
 def counted_as(measure: str) -> str:
-    """What a measure counts as where measures are counted, as its exam says."""
+    """The kind that a measure is counted under, as its exam says."""
     place = find_place(measure)
     exam = None if place is None else EXAMS.get(place.exam)
     return measure if place is None or exam is None else exam.counted_as(place)

@@ -19,12 +19,12 @@ from verax.results import saved_kind
 class Entry:
     """One model of a comparison, before it is examined.
 
-    name       its folder as given, or which one it is
+    name       its folder as given, or its number
     given      the classifier, the verdict, or the folder of a model
     options    of the model
     record     what is known of its making: training, corpus, strength
     reading    tokeniser and lowercase, for loading a corpus as the model reads
-    classes    those it tells apart
+    classes    the names of its classes
     """
 
     name: str
@@ -41,8 +41,13 @@ class Entry:
     @property
     def seed(self) -> int | None:
         """The seed it was trained with."""
-        found = self.record.get("training", {}).get("seed")
-        return None if found is None else int(found)
+        seed = self.record.get("training", {}).get("seed")
+        return None if seed is None else int(seed)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """That of the corpus it was trained on."""
+        return self.record.get("corpus", {}).get("fingerprint")
 
     @property
     def short_name(self) -> str:
@@ -54,7 +59,7 @@ Given = AttentionClassifier | Verdict | str | Path | Entry
 
 
 def entry_of(given: Any, number: int) -> Entry:
-    """What is given as the number-th, looked at but not yet loaded or examined."""
+    """The model given as the number-th, neither loaded nor examined."""
     if isinstance(given, Entry):
         return given
     if isinstance(given, AttentionClassifier):

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from verax.errors import VeraxError
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
-from verax.models.encoders import ENCODER_OPTIONS
 from verax.models.options import AUTO, ModelOptions
-from verax.models.projection_registry import PROJECTION_OPTIONS
 from verax.options import names
 from verax.studies.comparison.entries import Entry, Given, entry_of
+from verax.studies.naming import group_name
 from verax.training.adversary import DEFAULTS as ADVERSARIAL
+from verax.training.effects import in_words, inactive_options, settled_options
 from verax.training.options import TrainingOptions
 from verax.training.strength import candidates
 
 Groups = dict[str, list[Entry]]
 Settings = dict[str, Any]
 
-_RESOLVED = ("sentence_encoder", "feedforward_size", "head", "boundaries", "strength")
-"""Options that resolving fills in."""
+_AUTOMATIC = (
+    *("sentence_encoder", "feedforward_size", "head", "boundaries", "strength"),
+    *("layers", "dropout_encoder"),
+)
+"""Options that are filled in where they are not set."""
 
 _LAM, _BASE, _GUIDE = "adversary λ", "base of the adversary", "guide"
-_OF_ITS_KIND = (*ADVERSARIAL, _BASE)
+_OF_ADVERSARIES = (*ADVERSARIAL, _BASE)
 """What tells adversaries from each other, but not from other models: all of them have it."""
 
 
@@ -39,22 +41,22 @@ def grouped(models: Mapping[str, Given | Sequence[Given]] | Iterable[Given]) -> 
     by its folder's name.
     """
     if isinstance(models, Mapping):
-        found = _by_name(models)
+        groups = _by_name(models)
     else:
         listed = _list(models)
-        found = _by_settings([entry_of(given, n) for n, given in enumerate(listed, start=1)])
-    if len(found) < 2:
+        groups = _by_settings([entry_of(given, n) for n, given in enumerate(listed, start=1)])
+    if len(groups) < 2:
         raise VeraxError("fewer than two models to compare: give the reference, then the others")
-    return found
+    return groups
 
 
-def _list(given: Any) -> list[Any]:
-    one = isinstance(given, (str, Path, AttentionClassifier, Verdict))
-    return [given] if one or not isinstance(given, Iterable) else list(given)
+def _list(models: Any) -> list[Any]:
+    one = isinstance(models, (str, Path, AttentionClassifier, Verdict))
+    return [models] if one or not isinstance(models, Iterable) else list(models)
 
 
 def _by_name(models: Mapping[str, Given | Sequence[Given]]) -> Groups:
-    found: Groups = {}
+    groups: Groups = {}
     number = 0
     for name, given in models.items():
         if not isinstance(name, str) or not name.strip():
@@ -62,26 +64,26 @@ def _by_name(models: Mapping[str, Given | Sequence[Given]]) -> Groups:
         listed = _list(given)
         if not listed:
             raise VeraxError(f"no model is given under {name!r}: give one, or several seeds of it")
-        found[name] = [entry_of(one, number := number + 1) for one in listed]
-        _refuse_mixture(name, found[name])
-        _refuse_twins(name, found[name])
-    return found
+        groups[name] = [entry_of(one, number := number + 1) for one in listed]
+        _refuse_mixture(name, groups[name])
+        _refuse_twins(name, groups[name])
+    return groups
 
 
 def _by_settings(entries: Sequence[Entry]) -> Groups:
-    found: dict[Any, list[Entry]] = {}
+    by_key: dict[Any, list[Entry]] = {}
     for number, entry in enumerate(entries):
         settings = settings_of(entry)
-        corpus = entry.record.get("corpus", {}).get("fingerprint")
-        key = (corpus, *settings.items()) if settings and entry.seed is not None else number
-        found.setdefault(key, []).append(entry)
-    groups = list(found.values())
+        key = (entry.fingerprint, *settings.items())
+        known = settings and entry.seed is not None
+        by_key.setdefault(key if known else number, []).append(entry)
+    groups = list(by_key.values())
     if len(groups) == 1:
         groups = [[entry] for entry in entries]
-    called = _unique([_called(group, groups) for group in groups], groups)
-    for name, group in zip(called, groups, strict=True):
+    named = dict(zip(_names(groups), groups, strict=True))
+    for name, group in named.items():
         _refuse_twins(name, group)
-    return dict(zip(called, groups, strict=True))
+    return named
 
 
 def _refuse_mixture(name: str, group: Sequence[Entry]) -> None:
@@ -89,11 +91,11 @@ def _refuse_mixture(name: str, group: Sequence[Entry]) -> None:
 
     Adversaries of several bases, and models of several guides, may be seeds of one.
     """
-    told = [settings for entry in group if (settings := settings_of(entry))]
-    corpora = {entry.record.get("corpus", {}).get("fingerprint") for entry in group}
+    each = [settings for entry in group if (settings := settings_of(entry))]
+    corpora = {entry.fingerprint for entry in group}
     differ = ["corpus"] if len(corpora - {None}) > 1 else []
-    for option in dict.fromkeys(option for settings in told for option in settings):
-        if option not in (_BASE, _GUIDE) and len({str(s.get(option)) for s in told}) > 1:
+    for option in dict.fromkeys(option for settings in each for option in settings):
+        if option not in (_BASE, _GUIDE) and len({str(s.get(option)) for s in each}) > 1:
             differ.append(option)
     if differ:
         raise VeraxError(
@@ -116,104 +118,68 @@ def _refuse_twins(name: str, group: Sequence[Entry]) -> None:
 
 
 def settings_of(entry: Entry) -> Settings:
-    """What a model was told, less its seed and what has no effect on it; empty if not known.
+    """The options of a model that have an effect, without its seed; empty if they are not known.
 
-    What resolving filled in is None, and a strength that was chosen on validation `auto`: the
-    number is a result. An adversary was told λ and its base, too, and a guided model its guide.
+    An automatic choice is None, and a strength that was chosen on validation `auto`: the number is
+    a result. An adversary has its λ and its base, too, and a guided model its guide.
     """
-    told = entry.record.get("training")
+    trained = entry.record.get("training")
     known = {name: entry.options[name] for name in names(ModelOptions) if name in entry.options}
-    if not told or not known:
+    if not trained or not known:
         return {}
-    options = ModelOptions(**known)
-    defaults = {f.name: f.default for f in fields(ModelOptions) if f.name in _RESOLVED}
-    usual = asdict(ModelOptions(**{**known, **defaults}).resolved(len(entry.classes)))
-    found = {n: None if n in _RESOLVED and usual[n] == v else v for n, v in known.items()}
-    found |= {name: told[name] for name in names(TrainingOptions) if name in told}
-    found["strengths"] = None
+    values = {**known, **{n: trained[n] for n in names(TrainingOptions) if n in trained}}
+    values["strengths"], usual_strengths = None, False
     chosen = entry.record.get("strength")
     if chosen:
         tried = [row["strength"] for row in chosen["candidates"] if row["strength"] is not None]
-        found["strength"] = AUTO
-        if tried != candidates(options.grounding, None):
-            found["strengths"] = ",".join(f"{strength:g}" for strength in tried)
-    without = _without_effect(options, found)
-    found = {name: value for name, value in found.items() if name not in without}
-    return found | made_after(entry)
+        values |= {"strength": AUTO, "strengths": ",".join(map(in_words, tried))}
+        usual_strengths = tried == candidates(known["grounding"], None)
+    classes = max(2, len(entry.classes))
+    model, training = settled_options(values, classes)
+    inactive = inactive_options(ModelOptions(**model), TrainingOptions(**training))
+    automatic, _ = settled_options(
+        {name: value for name, value in values.items() if name not in _AUTOMATIC}, classes
+    )
+    settings = {
+        name: None if name in _AUTOMATIC and value == automatic[name] else value
+        for name, value in {**model, **training}.items()
+        if name not in inactive
+    }
+    if usual_strengths:
+        settings["strengths"] = None
+    return settings | made_after(entry)
 
 
 def made_after(entry: Entry) -> Settings:
     """λ and the seed of its base of an adversary, the seed of its guide of a guided model."""
     against, guide = entry.record.get("adversary"), entry.record.get("guide")
-    found: Settings = {}
+    settings: Settings = {}
     if against:
-        found |= {_LAM: against.get("lam"), _BASE: against.get("base_seed")}
+        settings |= {_LAM: against.get("lam"), _BASE: against.get("base_seed")}
     if guide:
-        found[_GUIDE] = guide.get("seed")
-    return found
+        settings[_GUIDE] = guide.get("seed")
+    return settings
 
 
-def _without_effect(options: ModelOptions, told: Mapping[str, Any]) -> set[str]:
-    has_effect = {
-        **{option: options.projection_uses(option) for option in PROJECTION_OPTIONS},
-        "strength": options.grounding in ("tying", "mlm"),
-        "strengths": told["strength"] == AUTO,
-        "mask_probability": options.grounding == "mlm",
-        "query_init": options.attention != "additive",
-        "attention_size": options.attention == "additive",
-        **{option: options.encoder_uses(option) for option in ENCODER_OPTIONS},
-        "sentence_encoder": options.hierarchical,
-        "dropout_sentence": options.hierarchical,
-        "dropout_head_on": options.dropout_head > 0,
-        "plateau_patience": told.get("plateau_factor") is not None,
-        "vectors_epochs": told.get("vectors") == "word2vec",
-        "max_tokens": False,
-    }
-    return {name for name, has in has_effect.items() if not has}
-
-
-def _called(group: Sequence[Entry], groups: Sequence[Sequence[Entry]]) -> str:
-    """What differs between this group and others; its first folder's name where nothing does."""
-    each = [{**_corpus_settings(one[0]), **settings_of(one[0])} for one in groups]
-    own = each[groups.index(group)]
-    defaults = {f.name: f.default for cls in (ModelOptions, TrainingOptions) for f in fields(cls)}
-    shown = []
-    alike = [settings for settings in each if (_LAM in settings) == (_LAM in own)]
-    for name, value in own.items():
-        beside = alike if name in _OF_ITS_KIND else each
-        others = {str(settings[name]) for settings in beside if name in settings}
-        everywhere = all(name in settings for settings in beside)
-        if len(others) > 1 or (not everywhere and value != defaults.get(name)):
-            shown.append((name, value))
-    said = [pair for pair in shown if pair[1] is not None]
-    if not said:  # as it was filled in, if it was
-        said = [(name, group[0].options.get(name)) for name, _ in shown]
-    return ", ".join(f"{name}={_text(value)}" for name, value in said) or group[0].short_name
+def _names(groups: Sequence[Sequence[Entry]]) -> list[str]:
+    """A name a group, by what differs; folders in place of names that are alike."""
+    each = [{**_corpus_settings(group[0]), **settings_of(group[0])} for group in groups]
+    called = [
+        group_name(settings, each, group[0].options, _OF_ADVERSARIES, _LAM) or group[0].short_name
+        for settings, group in zip(each, groups, strict=True)
+    ]
+    for folder in ("short_name", "name"):
+        called = [
+            getattr(group[0], folder) if called.count(name) > 1 else name
+            for name, group in zip(called, groups, strict=True)
+        ]
+    return [
+        f"{name} ({called[:n].count(name) + 1})" if name in called[:n] else name
+        for n, name in enumerate(called)
+    ]
 
 
 def _corpus_settings(entry: Entry) -> Settings:
     config = entry.record.get("corpus", {})
     rest = {n: v for n, v in config.items() if n not in ("seed", "fingerprint")}
     return rest | ({"corpus seed": config["seed"]} if "seed" in config else {})
-
-
-def _unique(called: Sequence[str], groups: Sequence[Sequence[Entry]]) -> list[str]:
-    """Names of which no two are the same: folders in place of those that are."""
-    found = [
-        group[0].short_name if called.count(name) > 1 else name
-        for name, group in zip(called, groups, strict=True)
-    ]
-    found = [
-        group[0].name if found.count(name) > 1 else name
-        for name, group in zip(found, groups, strict=True)
-    ]
-    return [
-        f"{name} ({found[:n].count(name) + 1})" if name in found[:n] else name
-        for n, name in enumerate(found)
-    ]
-
-
-def _text(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,18 +1,17 @@
 """A study file and its cells: what is to be run, checked before anything is."""
 
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.estimate import Estimate, estimate, predicted
+from verax.studies.grid.estimate import StudyEstimate, estimate
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.reading import read_study, shipped_studies
 from verax.studies.grid.study import Study
 
 __all__ = [
     "Cell",
-    "Estimate",
     "Hardware",
     "Study",
+    "StudyEstimate",
     "estimate",
-    "predicted",
     "read_study",
     "shipped_studies",
 ]

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from verax.errors import VeraxError
 from verax.models.options import AUTO, ModelOptions
-from verax.options import SEED, names
+from verax.options import SEED, divide
 from verax.studies.adversaries import LAMS
-from verax.studies.grid.effects import idle
-from verax.studies.grid.lines import Written
-from verax.studies.grid.problems import Place, Problems
-from verax.studies.grid.settings import OPTIONS, Declared, checked, one_by_one
+from verax.studies.grid.located import LocatedValue, Location, Problems
+from verax.studies.grid.options import OPTIONS, Declared, read_list, read_values
 from verax.training.adversary import DEFAULTS, UNIFORM
+from verax.training.effects import inactive_options
 from verax.training.options import TrainingOptions
 
 _EXPECTED = "expected true, false, or options such as {lams: [0, 0.1, 1], retrain: [2, 3]}"
@@ -27,144 +25,118 @@ _LISTS = {
 _CONTROLS = Declared("controls", bool, _BARE, True)
 NOT_ITS_OWN = ("hierarchical", "class_weight", "strengths", "min_df", "max_vocabulary", "vectors")
 """Options that no adversary may choose: they come with the base, or with the objective."""
+_REFUSED = {
+    **dict.fromkeys(NOT_ITS_OWN, "no adversary may choose it, leave it out"),
+    "lam": "what adversaries are trained with is lams, such as lams: [0, 0.1, 1]",
+}
 _KNOWN = {
     **_LISTS,
     "controls": _CONTROLS,
-    **{name: option for name, option in OPTIONS.items() if name not in ("lam", *NOT_ITS_OWN)},
+    **{name: option for name, option in OPTIONS.items() if name not in _REFUSED},
 }
-_MODEL = frozenset(names(ModelOptions))
+_IMPOSSIBLE = {
+    ("projection", UNIFORM): "an adversary's attention must be free to move, leave it out",
+    ("strength", AUTO): "an adversary has its base's, leave it out or give a number",
+}
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a file asks for.
+class AdversaryPlan:
+    """The adversaries that a file asks for.
 
-    own      lams, seeds, retrain and controls, each with its default where it is not given
-    options  of the adversaries, as given; none where something is wrong with one
-    place    of the whole; `places` has those of options, `again` of seeds to retrain with
+    location   of the whole section
+    keywords   lams, seeds, retrain and controls, each with its default where it is not given
+    options    of the adversaries, as given; none where something is wrong with one
+    locations  of the options
     """
 
-    place: Place
-    own: Mapping[str, Any]
+    location: Location
+    keywords: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
-    places: Mapping[str, Place] = field(default_factory=dict)
-    again: Mapping[int, Place] = field(default_factory=dict)
+    locations: Mapping[str, Location] = field(default_factory=dict)
 
-    def without(self, name: str) -> Wanted:
+    def without(self, name: str) -> AdversaryPlan:
         return replace(self, options={n: v for n, v in self.options.items() if n != name})
 
-    def beside(self, base: Mapping[str, Any]) -> dict[str, Any]:
+    def options_beside(self, base: Mapping[str, Any]) -> dict[str, Any]:
         """Every option of an adversary of a base with these."""
-        whole = {**base, **DEFAULTS, **self.options}
-        if whole["strength"] == AUTO:  # the base's, chosen by then: a number
-            whole |= {"strength": 0.0, "strengths": None}
-        return whole
+        options = {**base, **DEFAULTS, **self.options}
+        if options["strength"] == AUTO:  # the base's, chosen by then: a number
+            options |= {"strength": 0.0, "strengths": None}
+        return options
+
+    def settled(
+        self, model: Mapping[str, Any], training: Mapping[str, Any], classes: int
+    ) -> dict[str, Any]:
+        """The keywords of `run_adversaries` for a base of these options (see `settled_options`).
+
+        All defaults are spelt out; options that the base has too, or that have no effect, are not
+        there, so that equal adversaries have equal ones.
+        """
+        base = {**model, **training}
+        of_model, of_training = divide(self.options_beside(base), ModelOptions, TrainingOptions)
+        inactive = inactive_options(
+            ModelOptions(**of_model).resolved(classes), TrainingOptions(**of_training)
+        )
+        differing = {
+            name: value
+            for name, value in self.options.items()
+            if name in DEFAULTS or (name not in inactive and value != base[name])
+        }
+        return {**self.keywords, **DEFAULTS, **differing}
+
+    def notes(self, seeds: Sequence[int]) -> list[str]:
+        """What a reader of the file might not expect; `seeds` are those of the study."""
+        shared = [str(seed) for seed in self.keywords["seeds"] if seed in seeds]
+        if not shared:
+            return []
+        return [
+            f"adversaries with seed {', '.join(shared)} begin as the model of the study with that "
+            "seed: give adversaries other seeds"
+        ]
 
 
-def wanted_of(written: Written, problems: Problems) -> Wanted | None:
-    """`true` or a mapping of options; None where there are to be no adversaries."""
-    if written.value is None or written.value is False:
+def read_adversaries(
+    given: LocatedValue, seeds: Sequence[int], problems: Problems
+) -> AdversaryPlan | None:
+    """`true` or a mapping of options; None where there are to be no adversaries.
+
+    `seeds` are those of the study: the base retrained with one of them is the base.
+    """
+    if given.value is None or given.value is False:
         return None
-    given = Written({}, written.place) if written.value is True else written
+    if given.value is True:
+        given = LocatedValue({}, given.location)
     if not isinstance(given.value, dict):
-        problems.add(f"adversaries is {given.plain()!r:.60}: {_EXPECTED}", written.place)
+        problems.add(f"adversaries is {given.plain()!r:.60}: {_EXPECTED}", given.location)
         return None
-    own: dict[str, Any] = {name: option.default for name, option in _LISTS.items()}
-    again: dict[int, Place] = {}
-    for name, option in _LISTS.items():
-        if name in given.value:
-            found = _several(option, given.value[name], problems)
-            own[name] = sorted(found)
-            again = found if name == "retrain" else again
-    before = len(problems)
-    rest = {name: part for name, part in given.value.items() if name not in _LISTS}
-    for name in [name for name in rest if name in ("lam", *NOT_ITS_OWN)]:
-        del rest[name]
-        problems.add(_not_its_own(name), given.keys[name])
-    options = one_by_one(Written(rest, given.place, given.keys), _KNOWN, problems)
-    own["controls"] = options.pop("controls", _CONTROLS.default)
-    for name, value in (("projection", UNIFORM), ("strength", AUTO)):
-        if options.get(name) == value:
-            problems.add(_impossible(name, value), rest[name].place)
-    places = {name: rest[name].place for name in options}
-    whole = len(problems) == before
-    return Wanted(written.place, own, options if whole else {}, places, again)
-
-
-def refuse_bases_again(wanted: Wanted, seeds: Sequence[int], problems: Problems) -> None:
-    """The base with its own seed is the base: no yardstick."""
-    for seed, place in wanted.again.items():
+    lists = {
+        name: read_list(option, given.value[name], problems)
+        for name, option in _LISTS.items()
+        if name in given.value
+    }
+    for seed, location in lists.get("retrain", {}).items():
         if seed in seeds:
             problems.add(
                 f"cannot retrain with seed {seed}: it is one of the study's seeds, and would give "
                 "that model again; give another",
-                place,
+                location,
             )
-
-
-def notes_on(wanted: Wanted, seeds: Sequence[int]) -> list[str]:
-    """What a reader of the file might not expect."""
-    shared = [str(seed) for seed in wanted.own["seeds"] if seed in seeds]
-    if not shared:
-        return []
-    return [
-        f"adversaries with seed {', '.join(shared)} begin as the model of the study with that "
-        "seed: give adversaries other seeds"
-    ]
-
-
-def settled_adversaries(
-    wanted: Wanted | None, model: Mapping[str, Any], training: Mapping[str, Any], classes: int
-) -> dict[str, Any] | None:
-    """The keywords of `run_adversaries` for a base of these options (see `settled`).
-
-    All defaults are spelt out; options that the base has too, or that have no effect, are not
-    there, so that equal adversaries have equal ones.
-    """
-    if wanted is None:
-        return None
-    base = {**model, **training}
-    whole = wanted.beside(base)
-    unused = idle(
-        ModelOptions(**{n: v for n, v in whole.items() if n in _MODEL}).resolved(classes),
-        TrainingOptions(**{n: v for n, v in whole.items() if n not in _MODEL}),
-    )
-    telling = {
-        name: value
-        for name, value in wanted.options.items()
-        if name in DEFAULTS or (name not in unused and value != base[name])
+    before = len(problems)
+    for name in given.value:
+        if name in _REFUSED:
+            message = f"option {name!r} does not belong here: {_REFUSED[name]}"
+            problems.add(message, given.value[name].key)
+    rest = given.only(n for n in given.value if n not in (*_LISTS, *_REFUSED))
+    options = read_values(rest, _KNOWN, problems)
+    controls = options.pop("controls", _CONTROLS.default)
+    for (name, value), why in _IMPOSSIBLE.items():
+        if options.get(name) == value:
+            problems.add(f"option {name!r} is {value!r}: {why}", rest.value[name].location)
+    keywords = {
+        **{n: sorted(lists[n]) if n in lists else _LISTS[n].default for n in _LISTS},
+        "controls": controls,
     }
-    return {**wanted.own, **DEFAULTS, **telling}
-
-
-def _several(option: Declared, written: Written, problems: Problems) -> dict[Any, Place]:
-    """One value or a list of them, each with its place."""
-    found: dict[Any, Place] = {}
-    items = written.value if isinstance(written.value, list) else [written]
-    if not items and option.default:
-        problems.add(f"option {option.name!r} is an empty list: give values", written.place)
-    for item in items:
-        try:
-            value = checked(option, item.plain())
-        except VeraxError as error:
-            problems.add(str(error), item.place)
-            continue
-        if value in found:
-            problems.add(f"option {option.name!r} has {value!r} twice", item.place)
-        found.setdefault(value, item.place)
-    return found
-
-
-def _not_its_own(name: str) -> str:
-    why = "no adversary may choose it, leave it out"
-    if name == "lam":
-        why = "what adversaries are trained with is lams, such as lams: [0, 0.1, 1]"
-    return f"option {name!r} does not belong here: {why}"
-
-
-def _impossible(name: str, value: str) -> str:
-    why = {
-        "projection": "an adversary's attention must be free to move, leave it out",
-        "strength": "an adversary has its base's, leave it out or give a number",
-    }
-    return f"option {name!r} is {value!r}: {why[name]}"
+    locations = {name: rest.value[name].location for name in options}
+    options = options if len(problems) == before else {}
+    return AdversaryPlan(given.location, keywords, options, locations)

@@ -14,17 +14,17 @@ from verax.studies.grid.portable import corpus_name, portable
 EXAM_SEED = 0
 """The same documents and draws in every cell, so that cells can be compared."""
 RULE = 2
-"""The version of the rule by which keys are made, and hashed with the rest.
+"""The version of the rule by which keys are made; it is hashed with the rest.
 
-Under rule 2 every option is hashed, also one at its default, and files count by their content:
-neither the folder of a corpus nor the name of a vectors file has a part. Packed studies of rule 1
-are given new keys by scripts/migrate_results.py.
+Under rule 2 every option is hashed, also one at its default. Files count by their content: the
+folder of a corpus and the name of a vectors file do not. scripts/migrate_results.py gives packed
+studies of rule 1 new keys.
 """
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Everything that decides a cell's results, every default spelt out; nothing that does not.
+    """Everything that decides a cell's results, and nothing else; every default is spelt out.
 
     corpus       how the corpus was loaded (`Corpus.config`, without what is None)
     fingerprint  of its texts, labels and classes
@@ -51,9 +51,9 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Where the cell is kept: a hash of what decides its results.
+        """A hash of what decides the cell's results: its name in a store.
 
-        What files hold has a part in it; where they are has none (see `RULE`).
+        The content of files counts, their folders do not (see `RULE`).
         """
         return self._hash()
 
@@ -79,8 +79,8 @@ class Cell:
         the λ of `adversaries`. A corpus that is made by a seed of its own has it as `corpus_seed`.
         Files are called by their own names, without the folders of a machine.
         """
-        given = _portable_corpus(self.corpus)
-        corpus = {"corpus_seed" if k == "seed" else k: v for k, v in given.items()}
+        config = _portable_corpus(self.corpus)
+        corpus = {"corpus_seed" if k == "seed" else k: v for k, v in config.items()}
         row = {
             "corpus": corpus.pop("corpus", None),
             "seed": self.seed,
@@ -98,7 +98,7 @@ class Cell:
         return row
 
     def to_json(self) -> dict[str, Any]:
-        """The cell as JSON has it: what is stored, without the folders of a machine."""
+        """The cell as it is stored in JSON, without the folders of a machine."""
         values = asdict(self)
         return {
             **values,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
@@ -14,17 +12,8 @@ from verax.corpora.options import CorpusOptions
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.progress import Progress
-from verax.studies.grid.lines import Written
-from verax.studies.grid.problems import Place, Problems
-from verax.studies.grid.refusing import Facts
-from verax.studies.grid.settings import (
-    TRAINED,
-    Axis,
-    Declared,
-    axes_of,
-    declared,
-    one_by_one,
-)
+from verax.studies.grid.located import LocatedValue, Location, Problems
+from verax.studies.grid.options import OF_TRAINING, Axis, declared, read_axes, read_values
 
 _EXPECTED = "expected names of corpora, such as [sst, {imdb: {max_length: 400}}]"
 
@@ -37,77 +26,90 @@ class Reading:
     """
 
     name: str
-    place: Place
-    options: dict[str, Any]
+    location: Location
+    options: dict[str, Any] = field(default_factory=dict)
     axes: tuple[Axis, ...] = ()
     whole: bool = True
 
 
-def readings_of(written: Written, problems: Problems) -> list[Reading]:
-    """A name, a list of names and of mappings, or a mapping of names to options."""
-    found: list[Reading] = []
-    before = len(problems)
-    for item in written.value if isinstance(written.value, list) else [written]:
+def named_parts(
+    given: LocatedValue, what: str, expected: str, example: str, problems: Problems
+) -> Iterator[tuple[str, Location, LocatedValue | None]]:
+    """Each name with its options, of a name, a list of names and mappings, or a mapping.
+
+    Options are a mapping that may be empty, or None where they were refused.
+    """
+    before, empty = len(problems), True
+    for item in given.each:
         if isinstance(item.value, str) and item.value:
-            found.append(Reading(item.value, item.place, {}))
+            parts = {item.value: LocatedValue(None, item.location, item.location)}
         elif isinstance(item.value, dict) and item.value:
-            for name, given in item.value.items():
-                found.append(_reading(name, item.keys[name], given, problems))
+            parts = item.value
         else:
-            problems.add(f"{item.plain()!r:.60} is no corpus: {_EXPECTED}", item.place)
-    if not found and len(problems) == before:
-        problems.add(f"no corpus given: {_EXPECTED}", written.place)
-    for number, reading in enumerate(found):
-        if any(_same(reading, other) for other in found[:number]):
-            problems.add(f"corpus {reading.name!r} is there twice", reading.place)
-    return found
+            problems.add(f"{item.plain()!r:.60} is no {what}: {expected}", item.location)
+            continue
+        empty = False
+        for name, part in parts.items():
+            options: LocatedValue | None = part
+            if part.value is None:
+                options = LocatedValue({}, part.location)
+            elif not isinstance(part.value, dict):
+                options = None
+                problems.add(
+                    f"{what} {name!r} is given {part.plain()!r:.60}: expected options, such as "
+                    f"{example}",
+                    part.location,
+                )
+            yield name, part.key, options
+    if empty and len(problems) == before:
+        problems.add(f"no {what} given: {expected}", given.location)
 
 
-def overridden(readings: Iterable[Reading], given: Written, problems: Problems) -> list[Reading]:
-    """Corpora asked for by hand: one that the file has too keeps the file's options."""
-    known = list(readings)
-    chosen: list[Reading] = []
-    for reading in readings_of(given, problems):
-        bare = not reading.options and not reading.axes
-        in_file = [other for other in known if bare and other.name == reading.name]
-        chosen += in_file or [reading]
-    return chosen
+def read_corpora(given: LocatedValue, problems: Problems) -> list[Reading]:
+    """The corpora that a study file names."""
+    readings: list[Reading] = []
+    for name, location, part in named_parts(
+        given, "corpus", _EXPECTED, "{max_length: 400}", problems
+    ):
+        if part is None:
+            reading = Reading(name, location, whole=False)
+        else:
+            before = len(problems)
+            known = declared(CorpusOptions)
+            if name.partition(":")[0] == "planted":
+                known |= declared(Planted)
+            own = part.only(n for n in part.value if n not in OF_TRAINING)
+            options = read_values(own, {**known, **OF_TRAINING}, problems)
+            whole = len(problems) == before
+            axes = read_axes(part.only(OF_TRAINING), OF_TRAINING, problems)
+            reading = Reading(name, location, options, axes, whole)
+        if any(_is_same(reading, other) for other in readings):
+            problems.add(f"corpus {reading.name!r} is given twice", reading.location)
+        readings.append(reading)
+    return readings
 
 
-def _reading(name: str, place: Place, given: Written, problems: Problems) -> Reading:
-    if given.value is None:
-        return Reading(name, place, {})
-    if not isinstance(given.value, dict):
-        problems.add(
-            f"corpus {name!r} is given {given.plain()!r:.60}: expected options, such as "
-            "{max_length: 400}",
-            given.place,
-        )
-        return Reading(name, place, {}, whole=False)
-    before = len(problems)
-    reading = declared(CorpusOptions)
-    if name.partition(":")[0] == "planted":
-        reading |= declared(Planted)
-    known: dict[str, Declared] = {**reading, **TRAINED}
-    mine = {n: part for n, part in given.value.items() if n not in TRAINED}
-    options = one_by_one(Written(mine, given.place, given.keys), reading | known, problems)
-    rest = {n: part for n, part in given.value.items() if n in TRAINED}
-    whole = len(problems) == before
-    axes = axes_of(Written(rest, given.place, given.keys), TRAINED, problems)
-    return Reading(name, place, options, axes, whole)
-
-
-def _same(one: Reading, other: Reading) -> bool:
-    if (one.name, one.options) != (other.name, other.options):
-        return False
+def _is_same(one: Reading, other: Reading) -> bool:
     values = [
         {axis.name: [branch.value for branch in axis.branches] for axis in reading.axes}
         for reading in (one, other)
     ]
-    return values[0] == values[1]
+    return (one.name, one.options, values[0]) == (other.name, other.options, values[1])
 
 
-def load(
+def in_place_of(
+    readings: Sequence[Reading], given: LocatedValue, problems: Problems
+) -> list[Reading]:
+    """The corpora that a caller names; one that the file has too keeps the file's options."""
+    chosen: list[Reading] = []
+    for reading in read_corpora(given, problems):
+        bare = not reading.options and not reading.axes
+        in_file = [other for other in readings if bare and other.name == reading.name]
+        chosen += in_file or [reading]
+    return chosen
+
+
+def load_corpora(
     readings: Sequence[Reading],
     problems: Problems,
     progress: bool,
@@ -118,27 +120,18 @@ def load(
     `loaded` has those that were read before, for other studies, and takes in those read now.
     """
     done: dict[str, Corpus | None] = dict(loaded or {})
-    found = []
+    keys = [repr((reading.name, sorted(reading.options.items()))) for reading in readings]
     with Progress(progress) as display:
-        for reading in readings:
-            key = repr((reading.name, sorted(reading.options.items())))
-            if key not in done:
-                done[key] = None
-                try:
-                    if reading.whole:
-                        with display.busy(f"loading {reading.name}"):
-                            done[key] = load_corpus(reading.name, **reading.options)
-                except VeraxError as error:
-                    problems.add(str(error), reading.place)
-            found.append(done[key])
+        for key, reading in zip(keys, readings, strict=True):
+            if key in done:
+                continue
+            done[key] = None
+            try:
+                if reading.whole:
+                    with display.busy(f"loading {reading.name}"):
+                        done[key] = load_corpus(reading.name, **reading.options)
+            except VeraxError as error:
+                problems.add(str(error), reading.location)
     if loaded is not None:
         loaded.update({key: corpus for key, corpus in done.items() if corpus is not None})
-    return found
-
-
-def facts_of(corpus: Corpus | None) -> Facts:
-    """What combinations are held against; without a corpus, two classes."""
-    if corpus is None:
-        return Facts()
-    validated = len(np.unique(corpus.validation.labels))
-    return Facts(len(corpus.classes), validated == len(corpus.classes))
+    return [done[key] for key in keys]

@@ -5,22 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from verax.errors import VeraxError
-from verax.studies.grid.lines import Written
-from verax.studies.grid.problems import Place, Problems
-from verax.studies.grid.settings import DEFAULTS, OPTIONS, Axis, checked, unknown
+from verax.studies.grid.located import LocatedValue, Location, Problems
+from verax.studies.grid.options import DEFAULTS, OPTIONS, Axis, checked, unknown
 
-BY_TRAINING, BY_CORPUS, BY_MODEL, BY_HAND = 0, 10_000, 20_000, 30_000
+BY_TRAINING, BY_CORPUS, BY_MODEL, BY_CALLER = 0, 10_000, 20_000, 30_000
 """Who set an option; the higher wins. Options of a choice are one above it each time."""
 
 
 @dataclass(frozen=True)
 class Setting:
     value: Any
-    place: Place
+    location: Location
     level: int
 
 
@@ -34,19 +32,20 @@ def count(axes: Sequence[Axis]) -> int:
 
 def cross(axes: Sequence[Axis], level: int, problems: Problems) -> Iterator[Combination]:
     """Every combination of the axes' values; the first axis varies slowest."""
-    alternatives = [list(_alternatives(axis, level, problems)) for axis in axes if axis.branches]
+    alternatives = [
+        [
+            combined(({axis.name: Setting(branch.value, branch.location, level)}, nested), problems)
+            for branch in axis.branches
+            for nested in cross(branch.axes, level + 1, problems)
+        ]
+        for axis in axes
+        if axis.branches
+    ]
     for parts in itertools.product(*alternatives):
-        yield lay(parts, problems)
+        yield combined(parts, problems)
 
 
-def _alternatives(axis: Axis, level: int, problems: Problems) -> Iterator[Combination]:
-    for branch in axis.branches:
-        chosen = {axis.name: Setting(branch.value, branch.place, level)}
-        for nested in cross(branch.axes, level + 1, problems):
-            yield lay((chosen, nested), problems)
-
-
-def lay(parts: Iterable[Combination], problems: Problems) -> Combination:
+def combined(parts: Iterable[Combination], problems: Problems) -> Combination:
     """Combinations as one: where an option is set twice the higher level wins.
 
     Two choices that go together but want different values are a problem.
@@ -61,8 +60,8 @@ def lay(parts: Iterable[Combination], problems: Problems) -> Combination:
                 problems.add(
                     f"option {name!r} is {other.value!r} by one choice and {setting.value!r} by "
                     "another that goes with it: set it in one of them",
-                    other.place,
-                    setting.place,
+                    other.location,
+                    setting.location,
                 )
     return whole
 
@@ -73,19 +72,19 @@ def values_of(combination: Combination) -> dict[str, Any]:
 
 def distinct(combinations: Iterable[Combination]) -> list[Combination]:
     """Without those that differ only in what a higher level has set over them."""
-    found: dict[frozenset[tuple[str, Any]], Combination] = {}
+    first: dict[frozenset[tuple[str, Any]], Combination] = {}
     for combination in combinations:
-        found.setdefault(frozenset(values_of(combination).items()), combination)
-    return list(found.values())
+        first.setdefault(frozenset(values_of(combination).items()), combination)
+    return list(first.values())
 
 
 @dataclass
 class Exclusion:
     """Combinations to leave out: those with one of these values in each of these options."""
 
-    place: Place
+    location: Location
     values: Mapping[str, Sequence[Any]]
-    used: bool = field(default=False)
+    used: bool = False
 
     def fits(self, combination: Combination) -> bool:
         return all(
@@ -94,27 +93,25 @@ class Exclusion:
         )
 
 
-def exclusions_of(written: Written, problems: Problems) -> list[Exclusion]:
+def read_exclusions(given: LocatedValue, problems: Problems) -> tuple[Exclusion, ...]:
     """`exclude: [{encoder: none, grounding: [tying, mlm]}]`, or one such mapping."""
-    found = []
-    for item in written.value if isinstance(written.value, list) else [written]:
+    exclusions = []
+    for item in given.each:
         if not isinstance(item.value, dict) or not item.value:
             problems.add(
-                "exclude takes mappings of options to values, such as {encoder: none}", item.place
+                "exclude takes mappings of options to values, such as {encoder: none}",
+                item.location,
             )
             continue
         before = len(problems)
-        values: dict[str, list[Any]] = {}
+        values: dict[str, list[Any]] = {name: [] for name in item.value}
         for name, part in item.value.items():
             if name not in OPTIONS:
-                problems.add(unknown(name, list(OPTIONS)), item.keys[name])
+                problems.add(unknown(name, OPTIONS), part.key)
                 continue
-            values[name] = []
-            for one in part.value if isinstance(part.value, list) else [part]:
-                try:
+            for one in part.each:
+                with problems.at(one.location):
                     values[name].append(checked(OPTIONS[name], one.plain()))
-                except VeraxError as error:
-                    problems.add(str(error), one.place)
         if len(problems) == before:
-            found.append(Exclusion(item.place, values))
-    return found
+            exclusions.append(Exclusion(item.location, values))
+    return tuple(exclusions)

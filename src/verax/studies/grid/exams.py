@@ -3,120 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from verax.errors import VeraxError, nearest
 from verax.exams.registry import EXAMS, RENAMED_OPTIONS, current_name, current_option
 from verax.options import build
-from verax.studies.grid.lines import Written
-from verax.studies.grid.problems import Place, Problems
-from verax.studies.grid.settings import declared, one_by_one
+from verax.studies.grid.corpora import named_parts
+from verax.studies.grid.located import LocatedValue, Location, Problems
+from verax.studies.grid.options import declared, read_values
 
 ALL = "all"
 _EXPECTED = "expected names of exams, such as [erasure, {replacement: {permutations: 10}}], or all"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """An exam by name, the options given, and where; `named` is false where `all` brought it."""
+class PlannedExam:
+    """The options given for an exam; `named` is false where `all` brought it."""
 
-    name: str
-    place: Place
-    options: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
     named: bool = True
 
 
-def asked_of(written: Written, problems: Problems) -> dict[str, Asked]:
+def read_exams(given: LocatedValue, problems: Problems) -> dict[str, PlannedExam]:
     """`all`, names, names with options, or a mapping of names to options."""
-    found: dict[str, Asked] = {}
-    before = len(problems)
-    for item in written.value if isinstance(written.value, list) else [written]:
-        if isinstance(item.value, str):
-            parts = {item.value: (item.place, None)}
-        elif isinstance(item.value, dict) and item.value:
-            parts = {name: (item.keys[name], part) for name, part in item.value.items()}
+    exams: dict[str, PlannedExam] = {}
+    for written, location, part in named_parts(
+        given, "exam", _EXPECTED, "{permutations: 10}", problems
+    ):
+        name = current_name(written)
+        if name == ALL:
+            if part is not None and part.value:
+                problems.add("options belong to one exam: name it beside 'all'", part.location)
+            exams = {**dict.fromkeys(EXAMS, PlannedExam(named=False)), **exams}
+        elif name not in EXAMS:
+            problems.add(f"unknown exam {name!r}: {nearest(name, [*EXAMS, ALL])}", location)
+        elif name in exams and exams[name].named:
+            problems.add(f"exam {name!r} is given twice", location)
         else:
-            problems.add(f"{item.plain()!r:.60} is no exam: {_EXPECTED}", item.place)
-            continue
-        for name, (place, given) in parts.items():
-            _add(found, current_name(name), place, given, problems)
-    if not found and len(problems) == before:
-        problems.add(f"no exam given: {_EXPECTED}", written.place)
-    return {name: found[name] for name in EXAMS if name in found}
+            options = {} if part is None else _options(name, part, location, problems)
+            exams[name] = PlannedExam(options)
+    return {name: exams[name] for name in EXAMS if name in exams}
 
 
-def overridden(asked: Mapping[str, Asked], given: Written, problems: Problems) -> dict[str, Asked]:
-    """Exams asked for by hand: one that the file has too keeps the file's options."""
+def in_place_of(
+    exams: Mapping[str, PlannedExam], given: LocatedValue, problems: Problems
+) -> dict[str, PlannedExam]:
+    """The exams that a caller names; one that the file has too keeps the file's options."""
     return {
-        name: asked[name] if name in asked and not one.options else one
-        for name, one in asked_of(given, problems).items()
+        name: exams[name] if name in exams and not exam.options else exam
+        for name, exam in read_exams(given, problems).items()
     }
 
 
-def settled_exams(asked: Mapping[str, Asked]) -> dict[str, dict[str, Any]]:
+def settled_exams(exams: Mapping[str, PlannedExam]) -> dict[str, dict[str, Any]]:
     """Exam → every one of its options."""
     return {
-        name: asdict(build(EXAMS[name].options_class, one.options)) for name, one in asked.items()
+        name: asdict(build(EXAMS[name].options_class, exam.options)) for name, exam in exams.items()
     }
 
 
-def _add(
-    found: dict[str, Asked], name: str, place: Place, given: Written | None, problems: Problems
-) -> None:
-    if name == ALL:
-        if given is not None and given.value is not None:
-            problems.add("options belong to one exam: name it beside 'all'", given.place)
-        for exam in EXAMS:
-            found.setdefault(exam, Asked(exam, place, {}, named=False))
-        return
-    if name not in EXAMS:
-        problems.add(f"unknown exam {name!r}: {nearest(name, [*EXAMS, ALL])}", place)
-        return
-    if name in found and found[name].named:
-        problems.add(f"exam {name!r} is there twice", place)
-        return
-    found[name] = Asked(name, place, {})
-    if given is None or given.value is None:
-        return
-    if not isinstance(given.value, dict):
-        problems.add(
-            f"exam {name!r} is given {given.plain()!r:.60}: expected options, such as "
-            "{permutations: 10}",
-            given.place,
-        )
-        return
+def _options(
+    name: str, given: LocatedValue, location: Location, problems: Problems
+) -> dict[str, Any]:
+    """The options of an exam; what the exam itself refuses is a problem, with its lines."""
     before = len(problems)
     known = declared(EXAMS[name].options_class)
     given = _by_current_names(given, known)
-    options = one_by_one(given, known, problems)
-    found[name] = Asked(name, place, options)
+    options = read_values(given, known, problems)
     message = _refusal(name, options) if len(problems) == before else None
     if message is not None:
-        guilty = [
-            given.value[option].place
+        causes = [
+            given.value[option].location
             for option in options
             if _refusal(name, {n: v for n, v in options.items() if n != option}) != message
         ]
-        problems.add(message, *(guilty or [place]))
+        problems.add(message, *(causes or [location]))
+    return options
 
 
-def _by_current_names(given: Written, known: Collection[str]) -> Written:
-    """Options by the names they have now; a note where one was renamed."""
-    names = {name: name for name in given.value}
-    for name in given.value:
+def _by_current_names(given: LocatedValue, known: Collection[str]) -> LocatedValue:
+    """Options by the names they have now; a warning where one was renamed."""
+    parts = {}
+    for name, part in given.value.items():
         now = RENAMED_OPTIONS.get(name)
-        if name not in known and now in known and now not in names:
-            names[name] = current_option(name)
-    return replace(
-        given,
-        value={names[name]: part for name, part in given.value.items()},
-        keys={names[name]: place for name, place in given.keys.items()},
-    )
+        is_old = name not in known and now in known and now not in given.value
+        parts[current_option(name) if is_old else name] = part
+    return replace(given, value=parts)
 
 
 def _refusal(name: str, options: Mapping[str, Any]) -> str | None:
-    """What the exam itself says against its options."""
+    """What the exam says against its options, if anything."""
     try:
         EXAMS[name](build(EXAMS[name].options_class, options), 0, {})
     except VeraxError as error:

@@ -1,4 +1,4 @@
-"""From a plan to its cells: crossed, held against what can be, and each once."""
+"""From a plan to its cells: crossed, checked for what cannot be, and each once."""
 
 from __future__ import annotations
 
@@ -12,32 +12,19 @@ from verax.corpora.corpus import Corpus
 from verax.corpora.vectors import TRAINED as WORD2VEC
 from verax.errors import VeraxError
 from verax.progress import Progress
-from verax.studies.grid import vectors
-from verax.studies.grid.adversaries import settled_adversaries
+from verax.studies.grid import crossing, refusing, vectors
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.corpora import Reading, facts_of
-from verax.studies.grid.crossing import (
-    BY_CORPUS,
-    BY_MODEL,
-    BY_TRAINING,
-    Combination,
-    count,
-    cross,
-    distinct,
-    lay,
-    values_of,
-)
-from verax.studies.grid.effects import ACTIVE_WHEN, settled
+from verax.studies.grid.corpora import Reading
+from verax.studies.grid.crossing import Combination, combined, count, cross, distinct, values_of
 from verax.studies.grid.exams import settled_exams
-from verax.studies.grid.lines import large
-from verax.studies.grid.plan import Models, Plan
-from verax.studies.grid.problems import Place, Problems
-from verax.studies.grid.refusing import Facts, culprits, refusals
-from verax.studies.grid.settings import DEFAULTS, Axis
+from verax.studies.grid.located import Location, Problems, large
+from verax.studies.grid.options import DEFAULTS
+from verax.studies.grid.plan import ModelGrid, Plan
+from verax.training.effects import ACTIVE_WHEN, no_effect, settled_options
 
 MOST_CELLS = 100_000
-_LOOKED_INTO = 50
-"""Combinations of one refusal whose lines are looked for: the rest come from the same ones."""
+_TRACED = 50
+"""Combinations of one refusal whose lines are searched for: the rest come from the same ones."""
 
 
 @dataclass(frozen=True)
@@ -51,162 +38,145 @@ class Combined:
 
 def combine(plan: Plan, corpora: Sequence[Corpus | None], problems: Problems) -> list[Combined]:
     """Every combination of every corpus, but those that are excluded."""
-    cells = size(plan)
+    models = sum(count(grid.axes) for grid in plan.models) * count(plan.training)
+    cells = models * len(plan.seeds) * sum(count(reading.axes) for reading in plan.readings)
     if cells > MOST_CELLS:
         problems.add(f"the grid has {large(cells)} cells: a study has at most {MOST_CELLS:,}")
         return []
-    judged = not len(problems)  # what was left out for being wrong might have been excluded
-    found = []
-    for models in plan.models:
+    # of a value that was refused it is not known what it would have excluded
+    exclusions_count = not len(problems) and bool(plan.readings)
+    everything: dict[int, list[Combined]] = {number: [] for number in range(len(plan.readings))}
+    for grid in plan.models:
         kept = 0
-        for reading, corpus in zip(plan.readings, corpora, strict=True):
-            for options in _kept(models, reading, plan, problems):
-                found.append(Combined(reading, corpus, options))
-                kept += 1
-        if judged and plan.readings:
-            for exclusion in models.exclusions:
-                if not exclusion.used:
-                    problems.add(
-                        "exclude leaves nothing out: no combination has all of these values",
-                        exclusion.place,
-                    )
-            if not kept:
-                places = [exclusion.place for exclusion in models.exclusions]
-                problems.add("exclude leaves no model: every combination is left out", *places)
+        for number, (reading, corpus) in enumerate(zip(plan.readings, corpora, strict=True)):
+            options = _not_excluded(grid, reading, plan, problems)
+            everything[number] += [Combined(reading, corpus, one) for one in options]
+            kept += len(options)
+        if exclusions_count:
+            _check_exclusions(grid, kept, problems)
     # a corpus's cells stand together, whatever mapping of models they come from
-    order = {id(reading): number for number, reading in enumerate(plan.readings)}
-    return sorted(found, key=lambda combined: order[id(combined.reading)])
+    return [one for part in everything.values() for one in part]
 
 
-def size(plan: Plan) -> int:
-    """How many cells there are, before any are left out, without making one."""
-    models = sum(count(models.axes) for models in plan.models) * count(plan.training)
-    return models * len(plan.seeds) * sum(count(reading.axes) for reading in plan.readings)
-
-
-def _kept(
-    models: Models, reading: Reading, plan: Plan, problems: Problems
-) -> Iterator[Combination]:
-    by_model = list(cross(models.axes, BY_MODEL, problems))
-    by_training = list(cross(plan.training, BY_TRAINING, problems))
-    by_corpus = list(cross(reading.axes, BY_CORPUS, problems))
-    written = distinct(
-        lay(parts, problems)
-        for parts in ((t, c, m) for m in by_model for t in by_training for c in by_corpus)
+def _not_excluded(
+    grid: ModelGrid, reading: Reading, plan: Plan, problems: Problems
+) -> list[Combination]:
+    by_model = list(cross(grid.axes, crossing.BY_MODEL, problems))
+    by_training = list(cross(plan.training, crossing.BY_TRAINING, problems))
+    by_corpus = list(cross(reading.axes, crossing.BY_CORPUS, problems))
+    in_file = distinct(
+        combined((t, c, m), problems) for m in by_model for t in by_training for c in by_corpus
     )
-    laid = []
-    for options in written:
-        final = lay((options, plan.changed), problems)
-        hit = [exclusion for exclusion in models.exclusions if exclusion.fits(final)]
-        for exclusion in models.exclusions:
-            exclusion.used |= exclusion in hit or exclusion.fits(options)
-        if not hit:
-            laid.append(final)
-    yield from distinct(laid)
+    kept = []
+    for options in in_file:
+        final = combined((options, plan.changed), problems)
+        fitting = [exclusion for exclusion in grid.exclusions if exclusion.fits(final)]
+        for exclusion in grid.exclusions:
+            exclusion.used |= exclusion in fitting or exclusion.fits(options)
+        if not fitting:
+            kept.append(final)
+    return distinct(kept)
+
+
+def _check_exclusions(grid: ModelGrid, kept: int, problems: Problems) -> None:
+    for exclusion in grid.exclusions:
+        if not exclusion.used:
+            problems.add(
+                "exclude leaves nothing out: no combination has all of these values",
+                exclusion.location,
+            )
+    if not kept:
+        locations = [exclusion.location for exclusion in grid.exclusions]
+        problems.add("exclude leaves no model: every combination is left out", *locations)
 
 
 def read_files(
-    combined: Iterable[Combined], problems: Problems, progress: bool
+    combinations: Iterable[Combined], problems: Problems, progress: bool
 ) -> tuple[dict[str, str], dict[str, int]]:
-    """What the vectors files hold, as a hash, and how wide they are, by path as written."""
-    places: dict[str, set[Place]] = {}
-    for one in combined:
+    """The hash of each vectors file's content, and its width, by path as written."""
+    locations: dict[str, set[Location]] = {}
+    for one in combinations:
         setting = one.options.get("vectors")
         if setting is not None and setting.value not in (None, WORD2VEC):
-            places.setdefault(setting.value, set()).add(setting.place)
-    contents, widths = {}, {}
+            locations.setdefault(setting.value, set()).add(setting.location)
+    hashes, widths = {}, {}
     with Progress(progress) as display:
-        for path, where in places.items():
+        for path, where in locations.items():
             try:
-                contents[path] = vectors.content(path, display.watching(f"reading {path}"))
+                hashes[path] = vectors.content(path, display.watching(f"reading {path}"))
                 widths[path] = vectors.width(path)
             except VeraxError as error:
-                for place in where:
-                    problems.add(str(error), place)
-    return contents, widths
+                for location in where:
+                    problems.add(str(error), location)
+    return hashes, widths
 
 
 def refuse(
-    plan: Plan, combined: Sequence[Combined], widths: Mapping[str, int], problems: Problems
+    plan: Plan, combinations: Sequence[Combined], widths: Mapping[str, int], problems: Problems
 ) -> None:
     """Every combination that cannot be, as one problem for each reason.
 
     Nothing is said about options some of whose values were refused already.
     """
-    broken = broken_in(plan)
-    facts: dict[int, Facts] = {}
-    concerned: Counter[str] = Counter()
-    places: dict[str, set[Place]] = {}
-    for one in combined:
-        if id(one.corpus) not in facts:
-            known = facts_of(one.corpus)
-            facts[id(one.corpus)] = replace(known, widths=widths, adversaries=plan.adversaries)
-        held_against = facts[id(one.corpus)]
-        values = values_of(one.options)
-        first = refusals(values, held_against)
-        if not first:
+    conditions: dict[int, refusing.Conditions] = {}
+    numbers: Counter[str] = Counter()
+    locations: dict[str, set[Location]] = {}
+    for one in combinations:
+        if id(one.corpus) not in conditions:
+            conditions[id(one.corpus)] = refusing.conditions_of(
+                one.corpus, widths, plan.adversaries
+            )
+        condition = conditions[id(one.corpus)]
+        messages = refusing.refusals(values_of(one.options), condition)
+        if messages and all(numbers[message] >= _TRACED for message in messages):
+            numbers.update(messages)
+        elif messages:
+            for message, where in refusing.causes_of(
+                one.options, one.reading.location, condition
+            ).items():
+                numbers[message] += 1
+                locations.setdefault(message, set()).update(where)
+    refused = plan.refused_options()
+    for message, where in locations.items():
+        if any(re.search(rf"\b{name}\b", message) for name in refused):
             continue
-        if all(concerned[message] >= _LOOKED_INTO for message in first):
-            concerned.update(first)
-            continue
-        for message, where in culprits(one.options, one.reading.place, held_against).items():
-            concerned[message] += 1
-            places.setdefault(message, set()).update(where)
-    for message, where in places.items():
-        if any(re.search(rf"\b{name}\b", message) for name in broken):
-            continue
-        number = f" ({concerned[message]:,} of {len(combined):,} combinations)"
-        problems.add(message + (number if len(combined) > 1 else ""), *where)
-
-
-def broken_in(plan: Plan) -> set[str]:
-    """Options of which a value was refused."""
-
-    def of(axes: Iterable[Axis]) -> Iterator[str]:
-        for axis in axes:
-            if not axis.whole:
-                yield axis.name
-            for branch in axis.branches:
-                yield from of(branch.axes)
-
-    every = [plan.training, *(m.axes for m in plan.models), *(r.axes for r in plan.readings)]
-    return {name for axes in every for name in of(axes)}
+        share = f" ({numbers[message]:,} of {len(combinations):,} combinations)"
+        problems.add(message + (share if len(combinations) > 1 else ""), *where)
 
 
 def cells_of(
-    plan: Plan, combined: Iterable[Combined], contents: Mapping[str, str]
+    plan: Plan, combinations: Iterable[Combined], hashes: Mapping[str, str]
 ) -> tuple[list[Cell], list[str]]:
     """The cells, each once, and notes on combinations that turn out to be one."""
-    exams, wanted = settled_exams(plan.exams), plan.adversaries
+    exams = settled_exams(plan.exams)
     cells: dict[str, Cell] = {}
     same: dict[str, list[dict[str, Any]]] = {}
-    for one in combined:
+    for one in combinations:
         assert one.corpus is not None
-        values = values_of(one.options)
-        classes = len(one.corpus.classes)
-        model, training = settled(values, classes)
-        config = {name: value for name, value in one.corpus.config.items() if value is not None}
-        beside = settled_adversaries(wanted, model, training, classes)
-        for number, seed in enumerate(plan.seeds):
-            cell = Cell(
-                corpus=config,
-                fingerprint=one.corpus.fingerprint,
-                model=model,
-                training=training,
-                seed=seed,
-                exams=exams,
-                split=plan.split,
-                sample=plan.sample,
-                vectors=contents.get(training["vectors"]),
-                adversaries=beside,
-            )
+        values, classes = values_of(one.options), len(one.corpus.classes)
+        model, training = settled_options(values, classes)
+        adversaries = None
+        if plan.adversaries is not None:
+            adversaries = plan.adversaries.settled(model, training, classes)
+        first = Cell(
+            corpus={name: value for name, value in one.corpus.config.items() if value is not None},
+            fingerprint=one.corpus.fingerprint,
+            model=model,
+            training=training,
+            seed=plan.seeds[0],
+            exams=exams,
+            split=plan.options.split,
+            sample=plan.options.sample,
+            vectors=hashes.get(training["vectors"]),
+            adversaries=adversaries,
+        )
+        same.setdefault(first.key, []).append(values)
+        for cell in (first, *(replace(first, seed=seed) for seed in plan.seeds[1:])):
             cells.setdefault(cell.key, cell)
-            if number == 0:
-                same.setdefault(cell.key, []).append(values)
-    return list(cells.values()), _notes(same.values())
+    return list(cells.values()), list(_notes(same.values()))
 
 
-def _notes(groups: Iterable[list[dict[str, Any]]]) -> list[str]:
+def _notes(groups: Iterable[list[dict[str, Any]]]) -> Iterator[str]:
     combinations: Counter[str] = Counter()
     models: Counter[str] = Counter()
     for group in groups:
@@ -214,11 +184,9 @@ def _notes(groups: Iterable[list[dict[str, Any]]]) -> list[str]:
             why = _why_one(group)
             combinations[why] += len(group)
             models[why] += 1
-    notes = []
     for why, number in combinations.items():
         several = "one model" if models[why] == 1 else f"{models[why]:,} models"
-        notes.append(f"{number:,} combinations are {several} ({why}): run once")
-    return notes
+        yield f"{number:,} combinations are {several} ({why}): run once"
 
 
 def _why_one(group: Sequence[Mapping[str, Any]]) -> str:
@@ -227,10 +195,10 @@ def _why_one(group: Sequence[Mapping[str, Any]]) -> str:
     for name, default in DEFAULTS.items():
         if len({values.get(name, default) for values in group}) == 1:
             continue
-        slot = ACTIVE_WHEN[name][0] if name in ACTIVE_WHEN else None
-        chosen = {values.get(slot, DEFAULTS[slot]) for values in group} if slot else set()
+        decider = ACTIVE_WHEN[name][0] if name in ACTIVE_WHEN else None
+        chosen = {values.get(decider, DEFAULTS[decider]) for values in group} if decider else set()
         if len(chosen) == 1:
-            reasons.append(f"{name} has no effect with {slot} {chosen.pop()}")
+            reasons.append(no_effect(name, chosen.pop()))
         else:
             reasons.append(f"{name} makes no difference")
     return ", ".join(reasons) or "written more than once"

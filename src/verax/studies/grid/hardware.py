@@ -1,4 +1,4 @@
-"""What a study may say about the machines it runs on: hints, which change no result."""
+"""Options for the machines that a study runs on; they change no result."""
 
 from __future__ import annotations
 

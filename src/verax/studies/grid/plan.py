@@ -3,53 +3,54 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from verax.corpora.corpus import SPLITS
-from verax.errors import VeraxError
-from verax.options import SEED, check
-from verax.studies.grid import corpora, exams
-from verax.studies.grid.adversaries import Wanted, refuse_bases_again, wanted_of
-from verax.studies.grid.corpora import Reading
-from verax.studies.grid.crossing import BY_HAND, Combination, Exclusion, Setting, exclusions_of
-from verax.studies.grid.exams import Asked
+from verax.options import SEED, names, option
+from verax.studies.grid import corpora, crossing, exams
+from verax.studies.grid.adversaries import AdversaryPlan, read_adversaries
+from verax.studies.grid.crossing import Combination, Exclusion
 from verax.studies.grid.hardware import Hardware
-from verax.studies.grid.lines import Written, as_written
-from verax.studies.grid.problems import Place, Problems
-from verax.studies.grid.settings import (
+from verax.studies.grid.located import LocatedValue, Location, Problems, located
+from verax.studies.grid.options import (
+    OF_TRAINING,
     OPTIONS,
-    TRAINED,
     Axis,
     Declared,
-    axes_of,
-    checked_text,
+    checked,
     declared,
-    one_by_one,
+    read_axes,
+    read_list,
+    read_values,
     unknown,
 )
 
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
+_SEEDS = Declared("seeds", int, {**SEED, "choices": None, "also": ()}, [0])
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """The keys of a study file that have one value."""
+
+    name: str | None = option(None, "name of the study, and of its folder (the file's)")
+    question: str | None = option(None, "what the study asks")
+    split: str = option("test", "documents that are examined", choices=SPLITS)
+    sample: int | None = option(None, "how many of them (all)", minimum=1)
+    weights: bool = option(False, "keep models, not their results alone")
+
+
 SECTIONS = (
-    "name",
-    "question",
-    "corpora",
-    "models",
-    "training",
-    "seeds",
-    "exams",
-    "adversaries",
-    "split",
-    "sample",
-    "weights",
-    "hardware",
+    *names(StudyOptions),
+    *("corpora", "models", "training", "seeds", "exams", "adversaries", "hardware"),
 )
 
 
 @dataclass(frozen=True)
-class Models:
+class ModelGrid:
     """One mapping of `models`: its axes, and which of their combinations are left out."""
 
     axes: tuple[Axis, ...] = ()
@@ -58,26 +59,33 @@ class Models:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a file asks for, with what was asked for by hand laid over it."""
+    """What a file asks for, with what the caller asks for laid over it."""
 
     name: str
-    question: str | None = None
-    readings: Sequence[Reading] = ()
-    models: Sequence[Models] = (Models(),)
+    options: StudyOptions = field(default_factory=StudyOptions)
+    readings: Sequence[corpora.Reading] = ()
+    models: Sequence[ModelGrid] = (ModelGrid(),)
     training: tuple[Axis, ...] = ()
     seeds: Sequence[int] = (0,)
-    exams: Mapping[str, Asked] = field(default_factory=dict)
-    adversaries: Wanted | None = None
-    split: str = "test"
-    sample: int | None = None
-    weights: bool = False
+    exams: Mapping[str, exams.PlannedExam] = field(default_factory=dict)
+    adversaries: AdversaryPlan | None = None
     hardware: Hardware = field(default_factory=Hardware)
     changed: Combination = field(default_factory=dict)
 
+    def refused_options(self) -> set[str]:
+        """Options of which a value was refused."""
+        lists = [self.training, *(m.axes for m in self.models), *(r.axes for r in self.readings)]
+        return {name for axes in lists for name in _refused_in(axes)}
+
+
+def _refused_in(axes: Iterable[Axis]) -> set[str]:
+    refused = {axis.name for axis in axes if not axis.whole}
+    return refused.union(*(_refused_in(b.axes) for axis in axes for b in axis.branches))
+
 
 @dataclass(frozen=True)
-class ByHand:
-    """What a caller asks for in place of what the file says; None where it may say."""
+class ByCaller:
+    """What a caller asks for in place of what the file says; None where the file decides."""
 
     corpora: Any = None
     seeds: Any = None
@@ -85,171 +93,119 @@ class ByHand:
     changed: Mapping[str, Any] | None = None
 
 
-def plan_of(written: Written, name: str, by_hand: ByHand, problems: Problems) -> Plan:
-    """Read every section; what is wrong with one does not keep the others from being read."""
-    if not isinstance(written.value, dict):
-        problems.add("a study is a mapping: at least corpora, such as corpora: sst", written.place)
+def read_plan(study: LocatedValue, name: str, by_caller: ByCaller, problems: Problems) -> Plan:
+    """Read every section; what is wrong with one does not keep the others from being read.
+
+    Args:
+        study: the content of the file, or the mapping in its place.
+        name: of the study, if it does not say so itself.
+        by_caller: what takes the place of the file's sections.
+        problems: takes in what is wrong.
+    """
+    if not isinstance(study.value, dict):
+        problems.add("a study is a mapping: at least corpora, such as corpora: sst", study.location)
         return Plan(name)
-    parts = written.value
-    for key in parts:
+    for key, part in study.value.items():
         if key not in SECTIONS:
-            problems.add(unknown(key, SECTIONS, "key"), written.keys[key])
-    training = _mapping("training", parts, problems)
-    hardware = _mapping("hardware", parts, problems)
-    seeds = _seeds(parts, by_hand, problems)
+            problems.add(unknown(key, SECTIONS, "key"), part.key)
+    # a key without a value is as if it were not there
+    sections = {key: part for key, part in study.value.items() if part.value is not None}
+    options = _study_options(LocatedValue(sections).only(names(StudyOptions)), problems)
+    seeds = _seeds(study.value.get("seeds", LocatedValue(0)), by_caller.seeds, problems)
+    nothing = LocatedValue(None)
     return Plan(
-        name=_name(parts, problems) or name,
-        question=_one("question", str, parts, problems),
-        readings=_readings(parts, by_hand, problems),
-        models=_models(parts["models"], problems) if "models" in parts else [Models()],
-        training=axes_of(training, TRAINED, problems),
+        name=options.name or name,
+        options=options,
+        readings=_readings(study.value.get("corpora"), by_caller.corpora, problems),
+        models=_models(sections.get("models", nothing), problems),
+        training=read_axes(_mapping("training", sections, problems), OF_TRAINING, problems),
         seeds=seeds,
-        exams=_exams(parts, by_hand, problems),
-        adversaries=_adversaries(parts, seeds, problems),
-        split=_one("split", str, parts, problems, choices=SPLITS) or "test",
-        sample=_one("sample", int, parts, problems, minimum=1),
-        weights=bool(_one("weights", bool, parts, problems)),
-        hardware=_hardware(hardware, problems),
-        changed=_changed(by_hand.changed or {}, problems),
+        exams=_exams(study.value.get("exams", LocatedValue(exams.ALL)), by_caller.exams, problems),
+        adversaries=read_adversaries(sections.get("adversaries", nothing), seeds, problems),
+        hardware=_hardware(_mapping("hardware", sections, problems), problems),
+        changed=_changed(by_caller.changed or {}, problems),
     )
 
 
-def _hardware(written: Written, problems: Problems) -> Hardware:
-    values = one_by_one(written, declared(Hardware), problems)
+def _study_options(given: LocatedValue, problems: Problems) -> StudyOptions:
+    values = read_values(given, declared(StudyOptions), problems)
+    name = values.get("name", "study")
+    if not name.strip() or Path(name).name != name or name[0] == ".":
+        message = f"name is {name!r}: expected a name that a folder can have"
+        problems.add(message, given.value["name"].location)
+    return StudyOptions(**values)
+
+
+def _mapping(name: str, sections: Mapping[str, LocatedValue], problems: Problems) -> LocatedValue:
+    part = sections.get(name, LocatedValue({}))
+    if isinstance(part.value, dict):
+        return part
+    problems.add(f"{name} is a mapping of options to values", part.location)
+    return LocatedValue({})
+
+
+def _hardware(given: LocatedValue, problems: Problems) -> Hardware:
+    values = read_values(given, declared(Hardware), problems)
     device = values.get("device", "auto")
     if not _DEVICE.fullmatch(device):
-        told = f"option 'device' is {device!r}: use auto, cpu, cuda or cuda:1"
-        problems.add(told, written.value["device"].place)
+        message = f"option 'device' is {device!r}: use auto, cpu, cuda or cuda:1"
+        problems.add(message, given.value["device"].location)
     return Hardware(**values)
 
 
-def _one(
-    name: str, kind: type, parts: Mapping[str, Written], problems: Problems, **how: Any
-) -> Any:
-    """A section that is one value; None where it is not given."""
-    if name not in parts or parts[name].value is None:
-        return None
-    metadata = {"choices": None, "minimum": None, "also": (), **how}
-    try:
-        value = parts[name].plain()
-        if isinstance(value, list | dict):
-            raise VeraxError(f"{name} takes one value")
-        return check(name, value, kind, metadata)
-    except VeraxError as error:
-        message = str(error).replace(f"option {name!r}", name, 1)
-        problems.add(message, parts[name].place)
-        return None
-
-
-def _name(parts: Mapping[str, Written], problems: Problems) -> str | None:
-    name = _one("name", str, parts, problems)
-    if name is not None and (not name.strip() or Path(name).name != name or name[0] == "."):
-        problems.add(
-            f"name is {name!r}: expected a name that a folder can have", parts["name"].place
-        )
-        return None
-    return name
-
-
-def _mapping(name: str, parts: Mapping[str, Written], problems: Problems) -> Written:
-    written = parts.get(name, Written({}, Place()))
-    if written.value is None:
-        return Written({}, written.place)
-    if not isinstance(written.value, dict):
-        problems.add(f"{name} is a mapping of options to values", written.place)
-        return Written({}, written.place)
-    return written
-
-
-def _readings(parts: Mapping[str, Written], by_hand: ByHand, problems: Problems) -> list[Reading]:
-    found = []
-    if "corpora" in parts:
-        found = corpora.readings_of(parts["corpora"], problems)
-    elif by_hand.corpora is None:
+def _readings(
+    given: LocatedValue | None, by_caller: Any, problems: Problems
+) -> list[corpora.Reading]:
+    readings = [] if given is None else corpora.read_corpora(given, problems)
+    if by_caller is not None:
+        return corpora.in_place_of(readings, located(by_caller, "corpora"), problems)
+    if given is None:
         problems.add("no corpora given: name at least one, such as corpora: sst")
-    if by_hand.corpora is not None:
-        found = corpora.overridden(found, as_written(by_hand.corpora, "corpora"), problems)
-    return found
+    return readings
 
 
-def _models(written: Written, problems: Problems) -> list[Models]:
+def _exams(given: LocatedValue, by_caller: Any, problems: Problems) -> dict[str, exams.PlannedExam]:
+    planned = exams.read_exams(given, problems)
+    if by_caller is None:
+        return planned
+    return exams.in_place_of(planned, located(by_caller, "exams"), problems)
+
+
+def _models(given: LocatedValue, problems: Problems) -> list[ModelGrid]:
     """A mapping, or a list of them, whose combinations are all wanted."""
-    found = []
-    for item in written.value if isinstance(written.value, list) else [written]:
+    grids = []
+    for item in given.each:
         if item.value is None:
-            found.append(Models())
-        elif not isinstance(item.value, dict):
-            problems.add(
-                "models is a mapping of options to values, or a list of such mappings", item.place
-            )
+            grids.append(ModelGrid())
+        elif isinstance(item.value, dict):
+            options = item.only(n for n in item.value if n != "exclude")
+            exclude = item.value.get("exclude", LocatedValue([]))
+            axes = read_axes(options, OPTIONS, problems)
+            grids.append(ModelGrid(axes, crossing.read_exclusions(exclude, problems)))
         else:
-            rest = {name: part for name, part in item.value.items() if name != "exclude"}
-            exclude = item.value.get("exclude")
-            found.append(
-                Models(
-                    axes_of(Written(rest, item.place, item.keys), OPTIONS, problems),
-                    tuple(exclusions_of(exclude, problems) if exclude is not None else ()),
-                )
-            )
-    if written.value == []:
-        problems.add("models is empty: leave it out for one model with all defaults", written.place)
-    return found
+            message = "models is a mapping of options to values, or a list of such mappings"
+            problems.add(message, item.location)
+    if not given.each:
+        message = "models is empty: leave it out for one model with all defaults"
+        problems.add(message, given.location)
+    return grids
 
 
-def _seeds(parts: Mapping[str, Written], by_hand: ByHand, problems: Problems) -> list[int]:
-    written = parts.get("seeds", Written(0, Place()))
-    if by_hand.seeds is not None:
-        written = as_written(by_hand.seeds, "seeds")
-    option = Declared("seed", int, {**SEED, "choices": None, "also": ()}, 0)
-    found: list[int] = []
-    items = written.value if isinstance(written.value, list) else [written]
-    if not items:
-        problems.add("seeds is empty: give at least one", written.place)
-    for item in items:
-        try:
-            value = item.plain()
-            seed = (
-                checked_text(option, value)
-                if by_hand.seeds is not None
-                else check("seed", value, int, option.metadata)
-            )
-        except VeraxError as error:
-            problems.add(str(error).replace("option 'seed'", "seed", 1), item.place)
-            continue
-        if seed in found:
-            problems.add(f"seed {seed} is there twice", item.place)
-        else:
-            found.append(seed)
-    return found
+def _seeds(given: LocatedValue, by_caller: Any, problems: Problems) -> list[int]:
+    if by_caller is None:
+        return list(read_list(_SEEDS, given, problems))
+    return list(read_list(_SEEDS, located(by_caller, "seeds"), problems, as_text=True))
 
 
-def _exams(parts: Mapping[str, Written], by_hand: ByHand, problems: Problems) -> dict[str, Asked]:
-    found = exams.asked_of(parts.get("exams", Written(exams.ALL, Place())), problems)
-    if by_hand.exams is not None:
-        found = exams.overridden(found, as_written(by_hand.exams, "exams"), problems)
-    return found
-
-
-def _adversaries(
-    parts: Mapping[str, Written], seeds: Sequence[int], problems: Problems
-) -> Wanted | None:
-    found = wanted_of(parts.get("adversaries", Written(None, Place())), problems)
-    if found is not None:
-        refuse_bases_again(found, seeds, problems)
-    return found
-
-
-def _changed(given: Mapping[str, Any], problems: Problems) -> Combination:
-    """Options set by hand: one value each, as a flag or as Python has it."""
-    found = {}
-    for name, value in given.items():
-        place = Place(0, f"{name} as set")
+def _changed(options: Mapping[str, Any], problems: Problems) -> Combination:
+    """Options of the caller: one value each, as a flag or as Python has it."""
+    settings = {}
+    for name, value in options.items():
         if name not in OPTIONS:
-            problems.add(unknown(name, list(OPTIONS)), Place())
+            problems.add(unknown(name, OPTIONS))
             continue
-        try:
-            plain = as_written(value, name).plain()
-            found[name] = Setting(checked_text(OPTIONS[name], plain), place, BY_HAND)
-        except VeraxError as error:
-            problems.add(str(error))
-    return found
+        with problems.at():
+            plain = checked(OPTIONS[name], located(value, name).plain(), as_text=True)
+            location = Location(0, f"{name} as set")
+            settings[name] = crossing.Setting(plain, location, crossing.BY_CALLER)
+    return settings

@@ -1,7 +1,7 @@
 """What is kept of a cell, without the folders and addresses of the machine that ran it.
 
-Results travel: they are packed, published and opened elsewhere. A file's own name says enough
-there; where it lay, who ran it and on which host have no part in any number.
+Results are packed, published and opened elsewhere. Files are called by their own names there: no
+number depends on their folder, on the user or on the host.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def portable_traceback(text: str) -> str:
     >>> portable_traceback('File "/home/me/env/site-packages/torch/nn/x.py", line 3, in y')
     'File "torch/nn/x.py", line 3, in y'
     """
-    return without_folders(_SOURCE.sub(lambda found: _from_package(found[0]), text))
+    return without_folders(_SOURCE.sub(lambda match: _from_package(match[0]), text))
 
 
 def _from_package(path: str) -> str:

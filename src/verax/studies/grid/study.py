@@ -13,7 +13,7 @@ from verax.studies.grid.hardware import Hardware
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What `read_study` makes of a study file.
+    """A study, as `read_study` returns it.
 
     text     the file as it was written
     cells    corpora × models × seeds, no key twice
@@ -34,9 +34,9 @@ class Study:
     labels: Mapping[str, str] = field(repr=False)
 
     def resolved(self) -> dict[str, Any]:
-        """The study as JSON has it, every default and automatic choice spelt out.
+        """The study for JSON, every default and automatic choice spelt out.
 
-        Without the address of a cluster: results travel, and name no machine.
+        The address of a cluster is left out: results are opened elsewhere, and name no machine.
         """
         hardware = {n: value for n, value in asdict(self.hardware).items() if n != "address"}
         return {

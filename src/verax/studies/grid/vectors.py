@@ -1,4 +1,4 @@
-"""Files of word vectors: what is in one, whatever it is called, and how wide it is."""
+"""Files of word vectors: the hash of their content, and their width."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _PIECE = 2**20
 
 def content(path: str, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> str:
     """A hash of a file's bytes: `sha256:` and the first 16 of its digits."""
-    place = Path(path).expanduser()
-    if not place.is_file():
+    file_path = Path(path).expanduser()
+    if not file_path.is_file():
         raise VeraxError(
             f"no such vectors file: {path}; give a GloVe, word2vec or fastText text file"
         )
     digest = hashlib.sha256()
     try:
-        with place.open("rb") as file:
-            for _ in watch(range(1 + place.stat().st_size // _PIECE)):
+        with file_path.open("rb") as file:
+            for _ in watch(range(1 + file_path.stat().st_size // _PIECE)):
                 digest.update(file.read(_PIECE))
             digest.update(file.read())
     except OSError as error:
@@ -32,7 +32,7 @@ def content(path: str, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter) -
 
 
 def width(path: str) -> int:
-    """How many numbers a row of a vectors file has, by its first line (see `read_vectors`)."""
+    """How many numbers a vector of a file has, by its first line (see `read_vectors`)."""
     with opened(Path(path).expanduser()) as file:
         lines = (line.rstrip() for line in file)
         number, first = next(((n, line) for n, line in enumerate(lines) if line), (0, ""))

@@ -18,16 +18,19 @@ from rich.progress import (
 from rich.progress import Progress as Columns
 
 from verax.studies.engines.engine import Progressed
+from verax.studies.running.watching import Watcher
 
 _WIDEST = 48
 _NARROW = 90
 """Columns below which times give way, so that what a cell does can be read."""
 
 
-class Bars:
-    """A watcher that draws on a terminal, and has a line for every cell that ends.
+class Bars(Watcher):
+    """A watcher that draws bars on a terminal, and writes a line for every cell that ends.
 
-    `labels` name the cells; `write` is for lines where no bars are drawn, so that a log has them.
+    Args:
+        labels: key → what a cell is called.
+        write: writes a line where no bars are drawn, so that a log has it.
     """
 
     def __init__(self, labels: Mapping[str, str], write: Callable[[str], None]) -> None:
@@ -63,9 +66,9 @@ class Bars:
     def begins(self, where: str, cells: int, done: int, failed: int) -> None:
         self.total, self.ended, self.failed = cells, done, failed
         self.before, self.began = done + failed, time.monotonic()
-        there = "".join([f", {done} done" if done else "", f", {failed} failed" if failed else ""])
+        ended = "".join([f", {done} done" if done else "", f", {failed} failed" if failed else ""])
         self.columns.start()  # not before: others may draw until then
-        self.says(f"{cells:,} cell{'' if cells == 1 else 's'}{there}; {where}")
+        self.says(f"{cells:,} cell{'' if cells == 1 else 's'}{ended}; {where}")
         self.all = self.columns.add_task("study", total=cells, completed=done, note="")
         self._count()
 
@@ -126,21 +129,21 @@ class Bars:
             self.columns.update(self.all, completed=self.ended + self.failed, note=note)
 
     def _left(self) -> str:
-        """How long the rest takes if it goes on as it went, from the first cell that ended."""
-        here = self.ended + self.failed - self.before
+        """How long the rest takes at the pace of this run; empty before a cell has ended."""
+        ended = self.ended + self.failed - self.before
         rest = self.total - self.ended - self.failed
-        if not here or not rest:
+        if not ended or not rest:
             return ""
-        return f"about {duration((time.monotonic() - self.began) / here * rest)} left"
+        return f"about {duration((time.monotonic() - self.began) / ended * rest)} left"
 
 
 def one_line(text: object) -> str:
-    """What somebody else's message says, on one line."""
+    """A message on one line."""
     return " ".join(str(text).split())
 
 
 def duration(value: float) -> str:
-    """Seconds as a person says them.
+    """Seconds in words: seconds, minutes or hours.
 
     >>> duration(42), duration(600), duration(5400)
     ('42 s', '10 min', '1.5 h')

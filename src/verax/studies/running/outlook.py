@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from verax.studies.engines.local import LocalEngine
-from verax.studies.engines.machine import cores, gpus
+from verax.studies.engines.machine import cores
+from verax.studies.grid.cell import Cell
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
+from verax.studies.store.manifests import CONFIG
 from verax.studies.store.places import place
 from verax.studies.store.sources import DAMAGED, DONE, FAILED
 from verax.studies.store.store import STORE, Store
@@ -18,52 +21,55 @@ from verax.studies.store.store import STORE, Store
 
 @dataclass(frozen=True)
 class Outlook:
-    """What is there, and where the rest would run.
+    """The state of a study's cells, and where the rest would run.
 
-    states   key → done, failed or damaged, for cells that were run
-    seconds  of those done
+    states    key → done, failed or damaged, for cells that were run
+    finished  finished cells of the store, of the study or not, and the seconds each took
+    workers   cells that would run at once
+    where     the machine, in words
     """
 
     states: Mapping[str, str]
-    seconds: Mapping[str, float]
+    finished: Sequence[tuple[Cell, float]]
     workers: int
-    device: str
     where: str
 
 
 def outlook(study: Study, folder: str | Path, filesystem: Any = None) -> Outlook:
-    """Look at what is there, and touch nothing."""
-    states, seconds = _found(study, folder, filesystem)
-    workers, device, where = _place(study.hardware)
-    return Outlook(states, seconds, workers, device, where)
+    """The outlook of a study in a folder; nothing is written or started."""
+    states, finished = _stored(study, folder, filesystem)
+    return Outlook(states, finished, *_machine(study.hardware))
 
 
-def _found(
+def _stored(
     study: Study, folder: str | Path, filesystem: Any
-) -> tuple[dict[str, str], dict[str, float]]:
+) -> tuple[dict[str, str], list[tuple[Cell, float]]]:
     Store.refuse_other(folder, study.name, filesystem)  # what a run would refuse
     where = place(folder, filesystem)
     if not where.exists(STORE):
-        return {}, {}
+        return {}, []
     store = Store.open(where)
     keys = {cell.key for cell in study.cells}
     damaged = store.verify(keys, contents=True)
-    there = set(store.keys()) & keys - set(damaged)
+    whole = set(store.keys()) - set(damaged)
     states = {key: FAILED for key in store.failures() if key in keys}
-    states |= dict.fromkeys(there, DONE) | dict.fromkeys(damaged, DAMAGED)
-    took = {key: store.manifest(key).get("seconds", {}).get("total") for key in there}
-    return states, {key: float(value) for key, value in took.items() if value is not None}
+    states |= dict.fromkeys(whole & keys, DONE) | dict.fromkeys(damaged, DAMAGED)
+    finished = []
+    for key in sorted(whole - set(store.verify(whole - keys))):
+        seconds = store.manifest(key).get("seconds", {}).get("total")
+        if seconds is not None:
+            config = json.loads(store.read(key, CONFIG))
+            finished.append((Cell.from_json(config), float(seconds)))
+    return states, finished
 
 
-def _place(hardware: Hardware) -> tuple[int, str, str]:
-    """How many cells at once, on what, in words; nothing is started."""
+def _machine(hardware: Hardware) -> tuple[int, str]:
+    """How many cells would run at once, and where, in words."""
     if hardware.engine == "ray":  # of a cluster only its own nodes know
         workers = hardware.workers or max(1, cores() // hardware.threads)
-        device = "cpu" if hardware.device in ("auto", "cpu") else "cuda"
-        return workers, device, f"a Ray cluster, were it {workers} cells at once"
-    device = "cuda" if gpus(hardware.device) else "cpu"
+        return workers, f"a Ray cluster, were it {workers} cells at once"
     engine = LocalEngine(replace(hardware, mps=False))
     try:
-        return engine.workers, device, engine.describe()
+        return engine.workers, engine.describe()
     finally:
         engine.stop()

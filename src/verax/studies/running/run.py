@@ -15,12 +15,12 @@ from verax.studies.engines.engine import Engine
 from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import gpus
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.estimate import predicted
+from verax.studies.grid.estimate import work_of
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Study
-from verax.studies.running.runner import Ran, Runner, run_all
-from verax.studies.running.watching import Silent, Watcher
+from verax.studies.running.runner import Runner, run_all
+from verax.studies.running.watching import Ran, Watcher
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
 
@@ -41,11 +41,20 @@ def run_study(
 ) -> StudyResults:
     """Run what is not done yet of a study, and open its results.
 
-    `study` is a file, the name of a shipped study, a mapping as the file would hold it, or what
-    `read_study` returned. `folder` is where results go (the study's name), on `filesystem` or this
-    machine. No cell is begun after `budget` seconds. `corpora`, `seeds` and `exams` stand in for
-    those of the file, `changed` are options laid over all models; `hardware` are the fields of
-    `Hardware`, over the file's own.
+    Args:
+        study: a file, the name of a study that comes with Verax, a mapping as a file would hold
+            it, or what `read_study` returned.
+        folder: where results go; without it, a folder of the study's name.
+        filesystem: the fsspec filesystem that the folder is on; without it, this machine's.
+        budget: seconds after which no cell is begun.
+        retry_failed: whether cells that failed are run again.
+        watcher: is called as the run goes on.
+        corpora, seeds, exams: take the place of the study's.
+        changed: options laid over those of all models.
+        hardware: fields of `Hardware`, over the study's own.
+
+    Returns:
+        The results of all cells that are done.
 
     >>> import tempfile, verax
     >>> study = {
@@ -57,8 +66,8 @@ def run_study(
     ...     "exams": ["replacement"],
     ... }
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = verax.run_study(study, folder, workers=1)
-    ...     found.cells["status"].tolist()
+    ...     results = verax.run_study(study, folder, workers=1)
+    ...     results.cells["status"].tolist()
     ['done', 'done']
     """
     if not isinstance(study, Study):
@@ -73,10 +82,10 @@ def run_study(
     return open_study(folder, filesystem)
 
 
-def with_hardware(study: Study, given: Mapping[str, Any]) -> Study:
+def with_hardware(study: Study, fields: Mapping[str, Any]) -> Study:
     """The study with these fields of its hardware changed."""
-    made = build(Hardware, given)
-    changed = {name: getattr(made, name) for name in given}
+    checked = build(Hardware, fields)
+    changed = {name: getattr(checked, name) for name in fields}
     return replace(study, hardware=replace(study.hardware, **changed))
 
 
@@ -110,7 +119,7 @@ def run_several(
     they run is what the first of them says.
     """
     budget = None if budget is None else check("budget", budget, float, {"above": 0})
-    watcher = watcher or Silent()
+    watcher = watcher or Watcher()
     hardware = studies[0][0].hardware
     refuse_hardware(hardware)
     runners = []
@@ -118,26 +127,30 @@ def run_several(
         store = Store.create(folder, study.name, study.text, study.resolved(), filesystem)
         runners.append(Runner(study, store, watcher, budget=budget, retry_failed=retry_failed))
     waiting = [(runner, cell) for runner in runners for cell in runner.pending()]
-    found = [runner.ran for runner in runners]
-    told = [sum(r.cells for r in found), sum(r.kept for r in found)]
-    told.append(sum(len(r.failed) for r in found))
+    all_ran = [runner.ran for runner in runners]
+    counts = [
+        sum(ran.cells for ran in all_ran),
+        sum(ran.kept for ran in all_ran),
+        sum(len(ran.failed) for ran in all_ran),
+    ]
     if not waiting:
-        watcher.begins("nothing to run", *told)
-        return found
+        watcher.begins("nothing to run", *counts)
+        return all_ran
     _tokenise({c.fingerprint: r.study.corpora[c.fingerprint] for r, c in waiting}, progress)
     engine = make_engine(hardware)
-    if _is_for_gpus_alone(hardware):
-        watcher.says("no GPU here: mps and cells_per_gpu have no part in this run")
+    for_gpus = hardware.mps or hardware.cells_per_gpu is not None
+    if for_gpus and hardware.engine == "local" and not gpus(hardware.device):
+        watcher.says("no GPU here: mps and cells_per_gpu have no effect in this run")
     try:
-        watcher.begins(engine.describe(), *told)
+        watcher.begins(engine.describe(), *counts)
         run_all(engine, in_order(waiting, seed_by_seed=budget is not None))
     finally:
         engine.stop()
-    return found
+    return all_ran
 
 
 def _tokenise(corpora: Mapping[str, Corpus], progress: bool | Display) -> None:
-    """Here, once for all workers."""
+    """Tokenise corpora in this process, once for all workers."""
     with shown(progress) as display:
         for corpus in corpora.values():
             for split, documents in corpus.splits.items():
@@ -145,7 +158,7 @@ def _tokenise(corpora: Mapping[str, Corpus], progress: bool | Display) -> None:
 
 
 def make_engine(hardware: Hardware) -> Engine:
-    """The engine that the hints ask for; none of its workers has started."""
+    """The engine that the hardware options name; none of its workers has started."""
     if hardware.engine == "ray":
         from verax.studies.engines.on_ray import RayEngine
 
@@ -153,13 +166,8 @@ def make_engine(hardware: Hardware) -> Engine:
     return LocalEngine(hardware)
 
 
-def _is_for_gpus_alone(hardware: Hardware) -> bool:
-    asked = hardware.mps or hardware.cells_per_gpu is not None
-    return hardware.engine == "local" and asked and not gpus(hardware.device)
-
-
 def refuse_hardware(hardware: Hardware) -> None:
-    """An error where the hints cannot be had here, before anything is written."""
+    """An error where this machine lacks what the options name, before anything is written."""
     if hardware.engine == "ray":
         from verax.studies.engines.ray_cluster import import_ray
 
@@ -173,24 +181,18 @@ def refuse_hardware(hardware: Hardware) -> None:
 def in_order(
     waiting: Sequence[tuple[Runner, Cell]], seed_by_seed: bool
 ) -> list[tuple[Runner, Cell]]:
-    """The costliest first: no long cell is left for the end, when other workers are idle.
+    """The cells with the most work first, so that no long one is left for the end.
 
-    `seed_by_seed` begins all cells of a study's first seed before any of its second, so that a run
-    that a budget ends has all it asked about once, rather than half of it often.
+    `seed_by_seed` begins all cells of a study's first seed before any of its second. A run that a
+    budget ends then has every configuration once, rather than some of them often.
     """
-    turns = {runner: _turns(runner.study) for runner, _ in waiting} if seed_by_seed else {}
+    turns: dict[Runner, dict[int, int]] = {}
+    for runner in dict.fromkeys(runner for runner, _ in waiting):
+        seeds = dict.fromkeys(cell.seed for cell in runner.study.cells)
+        turns[runner] = {seed: turn if seed_by_seed else 0 for turn, seed in enumerate(seeds)}
 
-    def place(own: tuple[Runner, Cell]) -> tuple[int, float]:
-        runner, cell = own
-        turn = turns[runner][cell.seed] if seed_by_seed else 0
-        return turn, -_cost(runner.study, cell)
+    def position(runner_and_cell: tuple[Runner, Cell]) -> tuple[int, float]:
+        runner, cell = runner_and_cell
+        return turns[runner][cell.seed], -work_of(cell, runner.study.corpora)
 
-    return sorted(waiting, key=place)
-
-
-def _turns(study: Study) -> dict[int, int]:
-    return {seed: turn for turn, seed in enumerate(dict.fromkeys(c.seed for c in study.cells))}
-
-
-def _cost(study: Study, cell: Cell) -> float:
-    return predicted(cell, study.corpora[cell.fingerprint], "cpu")
+    return sorted(waiting, key=position)

@@ -1,8 +1,8 @@
 """The runner: gives the cells of a study to an engine, and what comes back to the store.
 
-It holds nothing that the store does not have: killed at any moment, another one goes on. What is
-finished is committed by the runner alone, so that a worker can be lost without a trace. A cell is
-claimed while it runs, and runners of one folder share the work.
+It holds nothing that the store does not have: when it is killed, another goes on. The runner alone
+writes to the store, so that a worker can be lost at any time. A cell is claimed while it runs, and
+runners of one folder share the work.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
@@ -31,7 +30,7 @@ from verax.studies.engines.engine import (
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable_failure
 from verax.studies.grid.study import Study
-from verax.studies.running.watching import Silent, Watcher
+from verax.studies.running.watching import Ran, Watcher
 from verax.studies.store.claims import Claim
 from verax.studies.store.manifests import CONFIG, MODEL
 from verax.studies.store.store import Store
@@ -42,32 +41,6 @@ TRIES = 3
 """How often a cell is begun whose worker goes away each time."""
 _PATIENCE = 0.5
 """Seconds between looks at cells that another runner has."""
-
-
-@dataclass
-class Ran:
-    """What became of a run.
-
-    kept     cells that were there before
-    done     finished by this runner
-    others   finished by another one meanwhile
-    failed   key → record, those of before among them unless they were retried
-    left     not begun because the time was up
-    beside   cells of the folder that are not of this study, and stay as they are
-    """
-
-    cells: int
-    kept: int = 0
-    done: int = 0
-    others: int = 0
-    failed: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    left: int = 0
-    beside: int = 0
-
-    @property
-    def there(self) -> int:
-        """Cells that are in the store."""
-        return self.kept + self.done + self.others
 
 
 class Runner:
@@ -84,7 +57,7 @@ class Runner:
     ) -> None:
         self.study = study
         self.store = store
-        self.watcher: Watcher = watcher or Silent()
+        self.watcher = watcher or Watcher()
         self.deadline = None if budget is None else time.monotonic() + budget
         self.retry_failed = retry_failed
         self.ran = Ran(len(study.cells))
@@ -96,26 +69,27 @@ class Runner:
         self.budgets = dict.fromkeys((cell.key for cell in study.cells), study.hardware.max_tokens)
 
     def pending(self) -> list[Cell]:
-        """The cells that are still to be run; damaged ones are named and taken away first.
+        """The cells that are still to be run; damaged ones are named and removed first.
 
         What is done is left as it is. Cells that failed wait for `retry_failed`.
         """
         wanted = {cell.key: cell for cell in self.study.cells}
         damaged = self.store.verify(wanted, contents=True)
         for key in damaged:
-            self._take_away(key)
-        all_there = set(self.store.keys())
-        there = all_there & set(wanted) - set(damaged)
-        self.ran.beside = len(all_there - set(wanted))
-        failures = {key: why for key, why in self.store.failures().items() if key in wanted}
-        self.ran.kept = len(there)
-        self.ran.failed = {} if self.retry_failed else dict(failures)
-        self._mention(there)
+            self._remove_damaged(key)
+        stored = set(self.store.keys())
+        kept = stored & set(wanted) - set(damaged)
+        self.ran.beside = len(stored - set(wanted))
+        self.ran.kept = len(kept)
+        if not self.retry_failed:
+            failures = self.store.failures()
+            self.ran.failed = {key: why for key, why in failures.items() if key in wanted}
+        self._mention(kept)
         if self.study.weights:
             self.models = trained_models(self.store)
-        return [c for key, c in wanted.items() if key not in there and key not in self.ran.failed]
+        return [c for key, c in wanted.items() if key not in kept and key not in self.ran.failed]
 
-    def _take_away(self, key: str) -> None:
+    def _remove_damaged(self, key: str) -> None:
         claim = self.store.claim(key)
         if claim is None:  # another runner is at it
             return
@@ -125,18 +99,18 @@ class Runner:
                 self.watcher.says(f"cell {key} is damaged and will be run again: {wrong}")
                 self.store.discard(key)
 
-    def _mention(self, there: set[str]) -> None:
-        """What is kept and is not as it would be now."""
-        manifests = [self.store.manifest(key) for key in there]
-        bare = sum(not set(MODEL_FILES) <= set(found["files"]) for found in manifests)
+    def _mention(self, kept: set[str]) -> None:
+        """Tell the watcher of kept cells that would be made otherwise now."""
+        manifests = [self.store.manifest(key) for key in kept]
+        bare = sum(not set(MODEL_FILES) <= set(manifest["files"]) for manifest in manifests)
         if self.study.weights and bare:
             self.watcher.says(
                 f"{counted(bare)} done without weights and stay so; for their models, run the "
                 "study into another folder"
             )
-        versions = (found.get("versions", {}) for found in manifests)
-        made = Counter(str(found.get("verax", __version__)) for found in versions)
-        for version, cells in sorted(made.items()):
+        versions = (manifest.get("versions", {}) for manifest in manifests)
+        made_by = Counter(str(version.get("verax", __version__)) for version in versions)
+        for version, cells in sorted(made_by.items()):
             if version != __version__:
                 self.watcher.says(
                     f"{counted(cells)} made by Verax {version} and are kept; this is {__version__}"
@@ -151,7 +125,7 @@ class Runner:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def _begin(self, engine: Engine, cell: Cell) -> bool:
-        """Begin a cell, or find that it needs no more; False while another runner has it."""
+        """Begin a cell, unless another has done it; False while another runner has it."""
         claim = self.store.claim(cell.key)
         if claim is None:
             return False
@@ -164,7 +138,7 @@ class Runner:
         return True
 
     def _is_settled(self, key: str) -> bool:
-        """Whether another runner did it since we looked: asked once it is ours to run."""
+        """Whether another runner has ended a cell that is claimed by now."""
         if self.store.complete(key):
             self.ran.others += 1
             self.ran.failed.pop(key, None)
@@ -185,7 +159,7 @@ class Runner:
         engine.submit(self._with_model(job), self.study.corpora[cell.fingerprint])
 
     def _with_model(self, job: Job) -> Job:
-        """The job with its model, where that was trained and kept for a cell of other exams."""
+        """The job with its model, where a cell of other exams has trained and kept it."""
         owner = self.models.get(job.cell.trained)
         if owner is None:
             return job
@@ -195,7 +169,8 @@ class Runner:
             return job
         return replace(job, model=files, model_of=owner)
 
-    def _hear(self, engine: Engine, event: Event) -> None:
+    def _handle(self, engine: Engine, event: Event) -> None:
+        """Store what a cell came to, or begin it again."""
         if isinstance(event, Progressed):
             self.watcher.progresses(event)
             return
@@ -223,7 +198,7 @@ class Runner:
         self._release(cell.key)
 
     def _can_halve(self, event: Failed) -> bool:
-        """Whether memory ran out where the cell itself could not see it, for the first time."""
+        """Whether memory ran out for the first time, where the cell itself could not halve."""
         budget = self.budgets[event.key]
         return (
             event.reason == OUT_OF_MEMORY
@@ -265,12 +240,12 @@ def run_all(engine: Engine, cells: Iterable[tuple[Runner, Cell]]) -> None:
     try:
         while True:
             begun = _begin_some(engine, waiting, runners)
-            flying = [runner for runner in runners if runner.in_flight]
-            if flying:
+            busy = [runner for runner in runners if runner.in_flight]
+            if busy:
                 for event in engine.wait(_PATIENCE):
-                    for owner in (r for r in flying if event.key in r.in_flight):
-                        owner._hear(engine, event)
-                        break
+                    owner = next((r for r in busy if event.key in r.in_flight), None)
+                    if owner is not None:
+                        owner._handle(engine, event)
             elif all(runner._is_late() for runner, _ in waiting):
                 break
             elif not begun:
@@ -287,8 +262,8 @@ def run_all(engine: Engine, cells: Iterable[tuple[Runner, Cell]]) -> None:
 def _begin_some(
     engine: Engine, waiting: list[tuple[Runner, Cell]], runners: Sequence[Runner]
 ) -> bool:
-    """Begin as many cells as there is room for; those that need no more are taken off too."""
-    moved = False
+    """Whether any cell was begun, of as many as there is room for, or needs no more."""
+    begun = False
     for runner, cell in list(waiting):
         if engine.free <= 0:
             break
@@ -296,25 +271,25 @@ def _begin_some(
             continue
         if runner._begin(engine, cell):
             waiting.remove((runner, cell))
-            moved = True
-    return moved
+            begun = True
+    return begun
 
 
 def trained_models(store: Store) -> dict[str, str]:
-    """What decides a model → a finished cell that has kept it; of the study or of its past."""
-    found = {}
+    """The hash of what decides a model (`Cell.trained`) → a finished cell that has kept it."""
+    owners = {}
     for key in sorted(store.keys()):
         try:
             if set(MODEL_FILES) <= set(store.manifest(key)["files"]):
                 config = json.loads(store.read(key, CONFIG))
-                found[Cell.from_json(config).trained] = key
+                owners[Cell.from_json(config).trained] = key
         except VeraxError:  # damaged: not one to take a model from
             continue
-    return found
+    return owners
 
 
 def counted(cells: int) -> str:
-    """Cells, and the verb that follows.
+    """A number of cells, and the verb that follows.
 
     >>> counted(1), counted(1200)
     ('1 cell was', '1,200 cells were')

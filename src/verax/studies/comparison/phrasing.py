@@ -1,0 +1,46 @@
+"""A comparison in a few lines, as `print` shows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from verax.exams.judgement.number import Number
+from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.measures import PERCENT, POINTS
+from verax.exams.titles import exam_title, measure_title
+from verax.studies.comparison.comparison import Comparison
+from verax.studies.comparison.differences import BETTER, UNCLEAR, WORSE
+
+
+def lines_of(comparison: Comparison) -> Iterator[str]:
+    """For each group, how often it is better than the reference; then a line a measure."""
+    table = comparison.table()
+    table = table[table["shown"]]
+    for group in comparison.groups[1:]:
+        counts = Counter(comparison.tally(group)["judged"])
+        judged = ", ".join(f"{counts[word]} {word}" for word in (BETTER, WORSE, UNCLEAR))
+        yield f"{group} against {comparison.reference}: {judged}"
+        rows = [_cells(row) for row in table[table["group"] == group].itertuples()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
+            yield f"  {'  '.join(cells)}".rstrip()
+    yield "(reference → group, difference with its 95% interval, judged after Holm's correction)"
+
+
+def _cells(row: Any) -> tuple[str, str, str, str]:
+    values = [Number(value, unit=row.unit) for value in (row.reference_value, row.value)]
+    unit = POINTS if row.unit == PERCENT else row.unit
+    difference = Number(row.difference, row.low, row.high, unit=unit)
+    signed = numeral(difference)
+    if row.difference > 0 and not signed.startswith("+"):
+        signed = f"+{signed}"
+    between = interval(difference)
+    return (
+        f"{exam_title(row.exam)}, {measure_title(row.measure)}",
+        " → ".join(map(numeral, values)),
+        f"{signed} ({between})" if between else signed,
+        row.judged,
+    )

@@ -1,0 +1,261 @@
+"""Values of a study that know where they were written, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import numbers
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+
+from verax.errors import VeraxError, VeraxErrors
+
+MOST_VALUES = 100_000
+"""Values a file may hold once its aliases are written out: a few lines of them can be billions."""
+MOST_CHARACTERS = 1_000_000
+_TAG = "tag:yaml.org,2002:"
+_SCALARS = {_TAG + name for name in ("null", "bool", "int", "float", "str", "timestamp")}
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """A line of the file; of a study from Python, a path of names."""
+
+    line: int = 0
+    path: str = ""
+
+
+class Problems:
+    """All that is wrong with a study; `file` is its name, if it is in one."""
+
+    def __init__(self, file: str | None = None) -> None:
+        self.file = file
+        self._messages: dict[tuple[tuple[Location, ...], str], None] = {}
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def add(self, message: str, *locations: Location) -> None:
+        self._messages.setdefault((tuple(sorted(set(locations))), " ".join(message.split())))
+
+    def texts(self) -> list[str]:
+        """The messages without their locations, as they came."""
+        return [text for _, text in self._messages]
+
+    @contextmanager
+    def at(self, *locations: Location) -> Iterator[None]:
+        """A `VeraxError` raised within becomes a problem at these locations."""
+        try:
+            yield
+        except VeraxError as error:
+            self.add(str(error), *locations)
+
+    def refuse(self) -> None:
+        """Raise all problems, by line, if there are any; those of no line come last."""
+        ordered = sorted(self._messages, key=lambda m: (_first_line(m[0]), *m))
+        if ordered:
+            raise VeraxErrors(dict.fromkeys(self.message(*problem) for problem in ordered))
+
+    def message(self, locations: Iterable[Location], text: str) -> str:
+        """
+        >>> Problems("study.yaml").message([Location(4), Location(9)], "impossible")
+        'study.yaml lines 4, 9: impossible'
+        """
+        lines = sorted({location.line for location in locations if location.line})
+        word = "line" if len(lines) == 1 else "lines"
+        parts = [f"{self.file} {word} {', '.join(map(str, lines))}"] if lines else []
+        parts += dict.fromkeys(place.path for place in locations if not place.line and place.path)
+        where = ", ".join(parts) or self.file
+        return f"{where}: {text}" if where else text
+
+
+def _first_line(locations: tuple[Location, ...]) -> float:
+    return min((location.line for location in locations if location.line), default=float("inf"))
+
+
+@dataclass(frozen=True)
+class LocatedValue:
+    """A value and where it was written.
+
+    value  None, a truth value, a number, text; a list of LocatedValue; a dict of them, by text
+    key    where the key is that the value stands under in a dict
+    """
+
+    value: Any
+    location: Location = Location()
+    key: Location = Location()
+
+    @property
+    def each(self) -> list[LocatedValue]:
+        """The values of a list; a value that is no list is one alone."""
+        return self.value if isinstance(self.value, list) else [self]
+
+    def only(self, names: Iterable[str]) -> LocatedValue:
+        """A dict with these of its keys."""
+        kept = set(names)
+        return replace(self, value={n: part for n, part in self.value.items() if n in kept})
+
+    def plain(self) -> Any:
+        """The value without locations."""
+        if isinstance(self.value, dict):
+            return {key: part.plain() for key, part in self.value.items()}
+        if isinstance(self.value, list):
+            return [part.plain() for part in self.value]
+        return self.value
+
+
+def read_yaml(text: str, problems: Problems) -> LocatedValue | None:
+    """The one document of a YAML text; None, and a problem more, where it cannot be read.
+
+    Aliases and merge keys work; tags other than YAML's own for plain values do not, nor a key that
+    comes twice.
+    """
+    if len(text) > MOST_CHARACTERS:
+        problems.add(f"{len(text):,} characters: a study has at most {MOST_CHARACTERS:,}")
+        return None
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        return None if node is None else _Reader(problems).read(node)
+    except _UnreadableError:
+        return None
+    except yaml.MarkedYAMLError as error:
+        problems.add(*_yaml_problem(error))
+    except yaml.YAMLError as error:
+        problems.add(f"not valid YAML: {str(error).splitlines()[0]}")
+    except RecursionError:
+        problems.add("not a study: lists and mappings are nested too deep")
+    return None
+
+
+def _yaml_problem(error: yaml.MarkedYAMLError) -> tuple[str, Location]:
+    unclosed = str(error.context).startswith(("while scanning a quoted", "while parsing a flow"))
+    marks = [error.problem_mark, error.context_mark]
+    # what is never closed is noticed at the end, and wrong where it begins
+    mark = next((mark for mark in (marks[::-1] if unclosed else marks) if mark), None)
+    reason = " ".join(part for part in (error.context, error.problem) if part)
+    hint = ": indent with blanks, not with tabs" if "\\t" in reason else ""
+    if "mapping values are not allowed" in reason:
+        hint = ": put text that has a colon in it into quotes"
+    return f"not valid YAML: {reason}{hint}", Location(mark.line + 1 if mark else 0)
+
+
+def read_json(text: str, problems: Problems) -> LocatedValue | None:
+    """A JSON text, which is YAML but for its tabs."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        problems.add(f"not valid JSON: {error.msg}", Location(error.lineno))
+        return None
+    except RecursionError:
+        problems.add("not a study: lists and mappings are nested too deep")
+        return None
+    return read_yaml(text.replace("\t", " "), problems)  # a tab inside a text is written \t
+
+
+def located(value: Any, path: str) -> LocatedValue:
+    """A value from Python, its location a path of names; keys become text."""
+    at = Location(0, path)
+    if isinstance(value, Mapping):
+        paths = {str(key): f"{path}.{key}".strip(".") for key in value}
+        parts = [located(part, paths[str(key)]) for key, part in value.items()]
+        keyed = [replace(part, key=part.location) for part in parts]
+        return LocatedValue(dict(zip(paths, keyed, strict=True)), at)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike):
+        items = [located(part, f"{path}[{number}]") for number, part in enumerate(value)]
+        return LocatedValue(items, at)
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    elif not isinstance(value, bool) and isinstance(value, numbers.Real):
+        value = int(value) if isinstance(value, numbers.Integral) else float(value)
+    return LocatedValue(value, at)
+
+
+class _UnreadableError(Exception):
+    """Nothing more can be read; the problem is noted already."""
+
+
+class _Reader:
+    """YAML nodes as located values; a node that several aliases name is read once."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+        self.scalars = yaml.constructor.SafeConstructor()
+        self.values: dict[int, LocatedValue | None] = {}
+        self.sizes: dict[int, int] = {}
+
+    def read(self, node: yaml.Node) -> LocatedValue:
+        at = Location(node.start_mark.line + 1)
+        if id(node) not in self.values:
+            self.values[id(node)] = None  # it is being read
+            self.values[id(node)] = self._read(node, at)
+            parts = node.value if isinstance(node, yaml.CollectionNode) else []
+            inside = [part[1] if isinstance(part, tuple) else part for part in parts]
+            size = 1 + sum(self.sizes.get(id(part), 0) for part in inside)
+            if size > MOST_VALUES:
+                raise self._unreadable(
+                    f"{large(size)} values once aliases are written out: a study has at most "
+                    f"{MOST_VALUES:,}",
+                    at,
+                )
+            self.sizes[id(node)] = size
+        value = self.values[id(node)]
+        if value is None:
+            raise self._unreadable("an alias names what it stands in: write the value out", at)
+        return value
+
+    def _unreadable(self, message: str, at: Location) -> _UnreadableError:
+        self.problems.add(message, at)
+        return _UnreadableError()
+
+    def _read(self, node: yaml.Node, at: Location) -> LocatedValue:
+        if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
+            return LocatedValue([self.read(part) for part in node.value], at)
+        if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
+            return self._mapping(node, at)
+        if not isinstance(node, yaml.ScalarNode) or node.tag not in _SCALARS:
+            kind = node.tag.removeprefix(_TAG)
+            self.problems.add(f"tag {kind!r} is not for a study: write a plain value", at)
+            return LocatedValue(None, at)
+        if node.tag in (_TAG + "timestamp", _TAG + "str"):
+            return LocatedValue(node.value, at)
+        try:
+            return LocatedValue(self.scalars.construct_object(node), at)
+        except (ValueError, OverflowError):
+            self.problems.add(f"{node.value[:40]!r} cannot be read as a value", at)
+            return LocatedValue(None, at)
+
+    def _mapping(self, node: yaml.MappingNode, at: Location) -> LocatedValue:
+        parts: dict[str, LocatedValue] = {}
+        merged: dict[str, LocatedValue] = {}
+        for key_node, value_node in node.value:
+            key_at = Location(key_node.start_mark.line + 1)
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.problems.add("a key must be a name: this one is a list or a mapping", key_at)
+                continue
+            key, value = key_node.value, self.read(value_node)
+            if key_node.tag == _TAG + "merge":
+                for other in value.each:
+                    if isinstance(other.value, dict):
+                        merged = {**other.value, **merged}
+                    else:
+                        self.problems.add("'<<' takes a mapping, or a list of them", key_at)
+            elif key in parts:
+                first = parts[key].key.line
+                self.problems.add(f"key {key!r} is given already, in line {first}", key_at)
+            else:
+                parts[key] = replace(value, key=key_at)
+        return LocatedValue({**merged, **parts}, at)
+
+
+def large(number: int) -> str:
+    """
+    >>> large(1_234_567), large(10**40)
+    ('1,234,567', 'about 10^40')
+    """
+    if number < 10**15:
+        return f"{number:,}"
+    return f"about 10^{round((number.bit_length() - 1) * 0.30103)}"

@@ -11,8 +11,8 @@ import torch
 
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.errors import VeraxError
-from verax.importance.given import traced
 from verax.importance.registry import names_of, score
+from verax.importance.tracing import traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, probabilities
 

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from verax.cli.loading import load_shown
-from verax.cli.opposed import begin, done, show
+from verax.cli.adversary_text import begin, done, show
 from verax.cli.parsing import add_options, given_options
-from verax.cli.saving import save
+from verax.cli.saving import add_overwrite, check_out, save
 from verax.cli.terminal import console
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
-from verax.files import refuse_foreign
 from verax.options import hints, parse
 from verax.studies import Adversaries, run_adversaries
 from verax.studies.adversaries import LAMS
@@ -84,6 +83,7 @@ def add(verbs: Any) -> None:
     # the tokeniser is the base's
     add_options(parser, "reading --corpus", CorpusOptions, leave_out=("tokeniser", "lowercase"))
     add_options(parser, "a planted --corpus", Planted, leave_out=("seed",))
+    add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
@@ -91,8 +91,7 @@ def run(given: argparse.Namespace) -> None:
     lams = [parse("lams", part, float) for part in _parts("lams", given.lams)]
     seeds = [parse("seeds", part, int) for part in _parts("seeds", given.seeds)]
     again = [parse("retrain", part, int) for part in _split(given.retrain)]
-    if given.out:
-        refuse_foreign(given.out, Adversaries.owns)
+    check_out(given, Adversaries.owns)
     base = model_entry(given.model, "the base")
     for_corpus = given_options(given, CorpusOptions, Planted)
     if for_corpus and not given.corpus:
@@ -129,7 +128,7 @@ def run(given: argparse.Namespace) -> None:
         screen.print(note, style="dim", markup=False)
     show(found)
     if given.out:
-        save(found, given.out)
+        save(found, given)
 
 
 def _split(text: str) -> list[str]:

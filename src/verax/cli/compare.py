@@ -14,7 +14,7 @@ from verax.cli.compared import show, show_curves
 from verax.cli.examine import add_examining
 from verax.cli.loading import load_shown
 from verax.cli.parsing import given_exam_options, given_options
-from verax.cli.saving import save
+from verax.cli.saving import add_overwrite, check_out, save
 from verax.cli.terminal import console
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS, Corpus
@@ -23,7 +23,6 @@ from verax.errors import VeraxError
 from verax.exams.registry import EXAMS, chosen_exams
 from verax.exams.single_token import token_curves
 from verax.exams.verdict import Verdict
-from verax.files import refuse_foreign
 from verax.models import AttentionClassifier, load
 from verax.studies import Comparison, compare
 from verax.studies.comparison.grouping import Groups, grouped
@@ -55,12 +54,12 @@ def add(verbs: Any) -> None:
         "--text", metavar="TEXT", help="also show what each token of this text says alone"
     )
     add_examining(parser)
+    add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
-    if given.out:
-        refuse_foreign(given.out, Comparison.owns)
+    check_out(given, Comparison.owns)
     exams = None
     if given.exams is not None:
         exams = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
@@ -96,7 +95,7 @@ def run(given: argparse.Namespace) -> None:
     if curves is not None:
         show_curves(curves, screen)
     if given.out:
-        save(replace(found, curves=curves), given.out)
+        save(replace(found, curves=curves), given)
 
 
 def _models(given: Sequence[str]) -> Any:

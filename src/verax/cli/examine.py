@@ -18,8 +18,9 @@ from verax.cli.parsing import (
     given_exam_options,
     given_options,
 )
-from verax.cli.saving import say_saved
+from verax.cli.saving import add_overwrite, check_out, say_saved
 from verax.cli.terminal import console, table
+from verax.cli.texts import records
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
 from verax.corpora.planted import Planted
@@ -30,7 +31,6 @@ from verax.exams.judgement.row import AGAINST
 from verax.exams.registry import EXAMS, chosen_exams, divide_options, find_table
 from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import Verdict
-from verax.files import refuse_foreign
 from verax.models import load
 
 FAILED = 3
@@ -63,13 +63,16 @@ def add(verbs: Any) -> None:
         help=f"write tables, manifest and report.html there, with --curves {CURVES} unless it says "
         "otherwise",
     )
+    add_overwrite(parser)
     parser.add_argument(
         "--gallery",
         type=int,
         metavar="N",
         help=f"documents to keep with their text, for the report [{GALLERY} with --out, else 0]",
     )
-    parser.add_argument("--full", action="store_true", help="print every table, too")
+    parser.add_argument(
+        "--full", action="store_true", help="print every table, too; with --json every number"
+    )
     parser.add_argument("--json", action="store_true", help="print the judgement as JSON")
     parser.add_argument(
         "--limits",
@@ -105,8 +108,7 @@ def run(given: argparse.Namespace) -> int | None:
             f"--fail-on without --limits: name the version it goes by, as in --limits {NEWEST}, so "
             "that a newer Verax does not change what fails"
         )
-    if given.out:
-        refuse_foreign(given.out, Verdict.owns)
+    check_out(given, Verdict.owns)
     limits = load_limits(given.limits)
     chosen = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
     model = load(given.model, device=given.device)
@@ -137,10 +139,12 @@ def run(given: argparse.Namespace) -> int | None:
         exam_options=divide_options(chosen, options),
     )
     if given.out:
-        verdict.save(given.out)
+        verdict.save(given.out, overwrite=given.overwrite)
     if given.json:
-        found = verdict.judgement.to_json()
-        print(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+        content = dict(verdict.judgement.to_json())
+        if given.full:
+            content["summary"] = records(verdict.summary())
+        print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         notes = () if corpus is None else corpus.notes
         _show(verdict, notes, given.full)

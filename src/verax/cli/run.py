@@ -16,12 +16,13 @@ from verax.cli.saving import write_page
 from verax.cli.terminal import console, printable
 from verax.errors import VeraxError
 from verax.options import parse
+from verax.progress import duration
 from verax.studies.engines.engine import DIVERGED
 from verax.studies.grid import read_study, shipped_studies
 from verax.studies.grid.estimate import estimate
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
-from verax.studies.running.bars import Bars, duration, one_line
+from verax.studies.running.bars import Bars, one_line
 from verax.studies.running.outlook import Outlook, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware

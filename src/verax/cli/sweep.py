@@ -10,7 +10,7 @@ import pandas as pd
 
 from verax.cli.loading import load_shown
 from verax.cli.parsing import add_options, given_options
-from verax.cli.saving import save
+from verax.cli.saving import add_overwrite, check_out, save
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
@@ -23,7 +23,6 @@ from verax.exams.dispersion.measures import ENTROPY
 from verax.exams.registry import find_place
 from verax.exams.titles import measure_title
 from verax.exams.verdict import Verdict
-from verax.files import refuse_foreign
 from verax.models import ModelOptions
 from verax.options import parse
 from verax.studies import LAMS, Sweep, run_sweep
@@ -63,14 +62,14 @@ def add(verbs: Any) -> None:
     add_options(parser, "exam agreement", AgreementOptions)
     add_options(parser, "exam dispersion", DispersionOptions)
     add_options(parser, "the planted corpus", Planted, leave_out=("seed",))
+    add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
     lams = [parse("lams", part, float) for part in _parts(given.lams)]
     seeds = [parse("seeds", part, int) for part in _parts(given.seeds)]
-    if given.out:
-        refuse_foreign(given.out, Sweep.owns)
+    check_out(given, Sweep.owns)
     corpus = load_shown(given.corpus, **given_options(given, CorpusOptions, Planted))
     screen = console()
 
@@ -99,7 +98,7 @@ def run(given: argparse.Namespace) -> None:
         screen.print(note, style="dim", markup=False)
     show(found)
     if given.out:
-        save(found, given.out)
+        save(found, given)
 
 
 def _moves(measure: str) -> bool:

@@ -14,6 +14,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from verax.drawing import palette
+
 _GAP = 2
 _LABEL = 16
 """Least width left to labels, if they are as wide, before columns go below one another."""
@@ -122,13 +124,10 @@ def printable(text: str) -> str:
 
 
 def shade(strength: float) -> str:
-    """A background from white to strong orange at 1, or to strong blue at −1; dim at 0.
+    """A background from white to strong blue at 1, or to strong orange at −1; dim at 0.
 
-    Dark letters on either: readable, and told apart by the colour-blind.
+    The colours are those of notebooks and pages: blue supports the decision, orange opposes it.
     """
     if strength == 0 or strength != strength:
         return "dim"
-    share = min(1.0, abs(strength))
-    full = (230, 97, 0) if strength > 0 else (70, 150, 240)
-    red, green, blue = (round(255 + share * (end - 255)) for end in full)
-    return f"not dim #000000 on rgb({red},{green},{blue})"
+    return f"not dim #000000 on {palette.css(palette.shade(strength))}"

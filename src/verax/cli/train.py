@@ -9,11 +9,11 @@ from typing import Any
 
 from verax.cli.loading import load_shown
 from verax.cli.parsing import add_options, given_options, read_config
+from verax.cli.saving import add_overwrite, check_out
 from verax.cli.terminal import console, table
 from verax.corpora import CorpusOptions
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
-from verax.files import refuse_foreign
 from verax.models import AttentionClassifier, ModelOptions
 from verax.models.saving import is_only_a_model
 from verax.options import SEED, check, names
@@ -34,6 +34,7 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("corpus", nargs="?", metavar="CORPUS", help="name or path of a corpus")
     parser.add_argument("--out", default=argparse.SUPPRESS, metavar="DIR", help="where to save it")
+    add_overwrite(parser)
     parser.add_argument("--config", metavar="FILE", help="YAML or JSON file of options")
     parser.add_argument(
         "--seed", type=int, default=argparse.SUPPRESS, metavar="N", help="fixes everything [0]"
@@ -54,7 +55,8 @@ def run(given: argparse.Namespace) -> None:
     for name in ("corpus", "out"):
         if name not in own:
             raise VeraxError(f"no {name} given: verax train CORPUS --out DIR, or in --config")
-    refuse_foreign(own["out"], is_only_a_model)
+    given.out = own["out"]
+    check_out(given, is_only_a_model)
     corpus_names = names(CorpusOptions, Planted)
     for_corpus = {n: values.pop(n) for n in list(values) if n in corpus_names}
     corpus = load_shown(own["corpus"], **for_corpus)
@@ -67,7 +69,7 @@ def run(given: argparse.Namespace) -> None:
         done=_candidate,
         **values,
     )
-    model.save(own["out"])
+    model.save(own["out"], overwrite=given.overwrite)
     _report(model, corpus.notes, own["out"])
 
 
@@ -121,7 +123,7 @@ def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> Non
         score = _SCORES[chosen["score"]]
         why = "the most fragile" if chosen["within"] else f"the best {score}, for none is"
         for doubt in chosen["doubts"]:
-            screen.print(f"\nlook again: {doubt}", style="bold", markup=False)
+            screen.print(f"\nwarning: {doubt}", style="bold", markup=False)
         screen.print(
             f"\nstrength {chosen['chosen']:g}: {why} within {100 * chosen['tolerance']:g} point of "
             f"the ungrounded {score}; all are in {Path(out)}.candidates",

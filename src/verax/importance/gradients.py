@@ -17,6 +17,7 @@ from verax.models.attention import pool
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
 from verax.models.trace import Trace
+from verax.progress import tracked
 
 THROUGH = ("all", "values")
 SCORES = ("norm", "product")
@@ -165,7 +166,7 @@ def integrated_gradients(
     total = torch.zeros_like(end, dtype=torch.float64)
     many = copies_within(trace.batch, max_tokens)
     with frozen_for_gradients(model), torch.enable_grad():
-        for first in range(0, steps, many):
+        for first in tracked(range(0, steps, many), "integrating", steps, lambda _: many):
             part = torch.from_numpy(places[first : first + many]).to(end)
             share = torch.from_numpy(shares[first : first + many]).to(total)
             way = start + part.view(-1, 1, 1, 1) * (end - start)

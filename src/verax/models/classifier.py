@@ -26,6 +26,7 @@ from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head, decisions, probabilities
 from verax.models.options import ModelOptions
 from verax.models.trace import Trace
+from verax.progress import Display
 
 _EMBEDDING_PLACE = 11
 
@@ -198,19 +199,43 @@ class AttentionClassifier(nn.Module):
     def explain(
         self,
         texts: Texts,
-        by: str | Sequence[str] = ("attention", "gradient", "leave-one-out"),
+        by: str | Sequence[str] | None = None,
         *,
+        target: str | int | None = None,
+        importances: Mapping[str, Any] | None = None,
         seed: int = 0,
         max_tokens: int = MAX_TOKENS,
-        watch: Watch = iter,
+        watch: Watch | None = None,
+        progress: bool | Display | None = None,
     ) -> pd.DataFrame:
         """A row per word of each text: the decision, and the word's score by each importance.
 
-        See `verax.importance.explain`; `verax.importance.IMPORTANCES` has the names for `by`.
+        Args:
+            texts: a list of texts, or of lists of tokens.
+            by: names of importances (`verax.IMPORTANCES` has them); attention, gradient and
+                leave-one-out, unless given.
+            target: the class to explain, by name or number; the class decided for, unless given.
+            importances: scores of your own by name: arrays, a tensor, a captum attribution, or a
+                function of (model, trace).
+            seed: of the importance `random`.
+            max_tokens: bound of the padded tokens in memory at once.
+            watch: passes the batches on; for programs that show progress themselves.
+            progress: show how far it got; None shows it on a terminal and in a notebook.
+
+        Returns:
+            A table; see `verax.importance.explain` for its columns.
         """
         from verax.importance.explanation import explain
 
-        return explain(self, texts, by, seed=seed, max_tokens=max_tokens, watch=watch)
+        return explain(
+            *(self, texts, by),
+            target=target,
+            importances=importances,
+            seed=seed,
+            max_tokens=max_tokens,
+            watch=watch,
+            progress=progress,
+        )
 
     def read(self, texts: Texts | Documents | EncodedDocuments) -> EncodedDocuments:
         """Texts as this model's numbers."""
@@ -229,8 +254,13 @@ class AttentionClassifier(nn.Module):
             return encode(texts, self.vocabulary, **how)
         return encode_texts(texts, self.tokeniser, self.vocabulary, **how)
 
-    def save(self, folder: str | Path) -> None:
-        """Write `config.json`, `vocabulary.json` and `model.safetensors`; see `verax.load`."""
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write `config.json`, `vocabulary.json` and `model.safetensors`; see `verax.load`.
+
+        Args:
+            folder: a new or an empty one.
+            overwrite: replace the model that the folder holds, if it holds nothing else.
+        """
         from verax.models.saving import save
 
-        save(self, folder)
+        save(self, folder, overwrite=overwrite)

@@ -30,7 +30,7 @@ def train(
     *,
     seed: int = 0,
     device: str = "auto",
-    progress: bool | Display = False,
+    progress: bool | Display | None = None,
     keep: str | Path | None = None,
     done: Callable[[Mapping[str, Any]], None] = lambda row: None,
     **options: Unpack[TrainKeywords],
@@ -40,7 +40,8 @@ def train(
     Returns it in eval mode, with the weights of the epoch that scored best on validation, a
     `history` of every epoch, and in `record` the corpus, the options and the test scores.
     `options` are the fields of `ModelOptions` and `TrainingOptions`; `progress` is whether to
-    show bars, or a display of your own (see `verax.progress`).
+    show bars, which None does on a terminal and in a notebook, or a display of your own (see
+    `verax.progress`).
 
     With `strength="auto"` the ungrounded model and one for each of `strengths` are trained, and the
     one chosen on validation is returned (see `verax.training.strength`): `record["strength"]` has
@@ -66,7 +67,11 @@ def train(
 
 
 def _train(
-    corpus: Corpus, options: Mapping[str, Any], seed: int, device: str, progress: bool | Display
+    corpus: Corpus,
+    options: Mapping[str, Any],
+    seed: int,
+    device: str,
+    progress: bool | Display | None,
 ) -> AttentionClassifier:
     """One model, not yet scored on test."""
     model_values, training_values = divide(options, ModelOptions, TrainingOptions)
@@ -130,7 +135,7 @@ def _train_at_chosen_strength(
             if folder is not None:
                 record = model.record
                 model.record = {**record, "candidate": asked}
-                model.save(folder)
+                model.save(folder, overwrite=True)
                 model.record = record
         return model, model.read(corpus.validation)
 

@@ -15,10 +15,11 @@ from verax.exams.erasure.single_weight import RULES, erase_each, random_item, to
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
 from verax.exams.erasure.through_head import HeadStates
 from verax.exams.exam import Cost, Exam
-from verax.exams.own_importances import ask
+from verax.exams.own_importances import ask, sum_by_item
 from verax.exams.reading import check_affine, check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.importance import attention_gradient, random_draws
+from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import decisions
@@ -115,6 +116,8 @@ class ErasureExam(Exam):
         }
         for name, importance in self.importances.items():
             given = ask(name, importance, model, trace)
+            if isinstance(importance, ArrayImportance):  # of words, where items may be sentences
+                given = sum_by_item(given, trace)
             scores[name] = checked_importance(f"importance {name!r}", given, trace.mask)
         return {name: score.unsqueeze(0) for name, score in scores.items()}
 

@@ -20,8 +20,10 @@ from verax.models.guided import GuidedClassifier
 from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.trace import Trace
+from verax.progress import tracked
 
 WEIGHTS = ("projected", "renormalised")
+_WORDS = "leaving words out"
 
 __all__ = ["leave_one_out", "logits_without_items", "logits_without_words"]
 
@@ -112,9 +114,11 @@ def _without_words(
     """
     whole = trace.logits.double().unsqueeze(1).repeat(1, trace.tokens.shape[1], 1)
     without = whole.clone()
+    total = int(trace.batch.words.sum())
     with frozen_for_gradients(model):
         if isinstance(model, HierarchicalClassifier):
-            for tokens, logits in sentences.logits_without_words(model, trace, max_tokens):
+            pieces = sentences.logits_without_words(model, trace, max_tokens)
+            for tokens, logits in tracked(pieces, _WORDS, total, lambda piece: len(piece[0])):
                 without.view(-1, without.shape[-1])[tokens] = logits.double()
             return whole, without
         for way in (local, recurrent):
@@ -123,7 +127,9 @@ def _without_words(
                 break
         else:
             parts = rereading.logits_without_words(model, trace, max_tokens)
-        for rows, places, logits, all_kept in parts:
+        for rows, places, logits, all_kept in tracked(
+            parts, _WORDS, total, lambda part: len(part.rows) * len(part.places)
+        ):
             without[rows.unsqueeze(-1), places] = logits.double()
             whole[rows.unsqueeze(-1), places] = all_kept.double()
     words = trace.batch.words.unsqueeze(-1)  # a group's longest document sets its places

@@ -67,7 +67,7 @@ def run_adversaries(
     controls: bool = True,
     split: str = "test",
     device: str = "auto",
-    progress: bool | Display = False,
+    progress: bool | Display | None = None,
     keep: str | Path | None = None,
     begin: Told = lambda row: None,
     done: Told = lambda row: None,

@@ -38,7 +38,7 @@ def compare(
     seed: int = 0,
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
-    progress: bool = False,
+    progress: bool | None = None,
     done: Callable[[str, str, Verdict], None] = lambda group, model, verdict: None,
     exam_options: Mapping[str, Mapping[str, Any]] | None = None,
     **options: Unpack[ExamKeywords],

@@ -20,6 +20,10 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
     At most ln 2. Rounding may leave a value a few 1e-17 below zero, which is kept as it is. Its
     gradient is ½ ln(p/m) towards p and ½ ln(q/m) towards q, finite also where one of them is zero.
+
+    Args:
+        p: (..., items), each row a distribution.
+        q: the same.
     """
     p, q = torch.broadcast_tensors(p, q)
     found: Tensor = _JensenShannon.apply(p, q)  # type: ignore[no-untyped-call]
@@ -27,7 +31,12 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:
-    """½ Σ |p − q| over the last dimension; of two classes, |Δp| of either. At most 1."""
+    """½ Σ |p − q| over the last dimension; of two classes, |Δp| of either. At most 1.
+
+    Args:
+        p: (..., classes), each row a distribution.
+        q: the same.
+    """
     return (p - q).abs().sum(-1) / 2
 
 

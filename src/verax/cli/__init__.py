@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from verax.cli import (
     adversary,
@@ -29,7 +28,7 @@ from verax.cli import (
 )
 from verax.cli.parsing import Parser
 from verax.cli.plugin_files import import_plugins
-from verax.cli.saving import Stamp, left_on_disk, stamps
+from verax.cli.saving import left_on_disk, stamps
 from verax.cli.terminal import noted_warnings, printable
 from verax.errors import VeraxError, VeraxErrors
 from verax.version import __version__
@@ -46,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0, or what the command returns (1 where part of a study failed, 3 where --fail-on says so); 2
     for bad input; 130 when interrupted.
     """
-    given, before = argparse.Namespace(), dict[Path, Stamp]()
+    given = argparse.Namespace(before={})
     try:
         words = import_plugins(sys.argv[1:] if arguments is None else list(arguments))
         parser = build_parser()  # options of exams are flags: an installed package may not import
@@ -54,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.verb is None:
             parser.print_help()
             return 0
-        before = stamps(given)
+        given.before = stamps(given)
         with noted_warnings():
             return int(given.run(given) or 0)
     except VeraxError as error:
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt as stopped:
         # a command that can say how to go on does
-        words_of_it = stopped.args[0] if stopped.args else f"stopped; {left_on_disk(given, before)}"
+        words_of_it = stopped.args[0] if stopped.args else f"stopped; {left_on_disk(given)}"
         print(f"verax: {printable(words_of_it)}", file=sys.stderr)
         return 130
     except BrokenPipeError:

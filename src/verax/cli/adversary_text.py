@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.terminal import console, table
+from verax.cli.terminal import console, say, table
 from verax.report.opposed import (
     chosen_words,
     number,
@@ -24,16 +24,14 @@ from verax.studies.adversaries.recipes import control_title
 def begin(row: Mapping[str, Any]) -> None:
     """A line before each model that is trained."""
     words = f"training {_name(row)} ({row['number']} of {row['total']})"
-    console().print(words, style="dim", markup=False)
+    say(words, "dim")
 
 
 def done(row: Mapping[str, Any]) -> None:
     """A line for each model."""
     beside = "" if row["name"] == "base" else f", JSD {number(row['jsd'])}, TVD {row['tvd']:.3f}"
-    console().print(
-        f"{_name(row)}: validation {score_name(row['classes'])} {percent(row['f1'])}{beside}",
-        style="dim",
-        markup=False,
+    say(
+        f"{_name(row)}: validation {score_name(row['classes'])} {percent(row['f1'])}{beside}", "dim"
     )
 
 
@@ -44,29 +42,27 @@ def _name(row: Mapping[str, Any]) -> str:
 
 def show(found: Adversaries) -> None:
     """The base's scores, the curve beside other seeds, what chose λ, the controls."""
-    screen = console()
+    console()
     controls = found.controls()
     score = score_name(len(found.manifest["classes"]))
     base = controls.iloc[0]
-    screen.print(
+    say(
         f"\nthe base: {score} {percent(base['f1'])}, accuracy {percent(base['accuracy'])} "
-        f"on {found.split}, {base['n']:,} documents",
-        markup=False,
+        f"on {found.split}, {base['n']:,} documents"
     )
     points = found.points()
     _show_curve(found, points, score)
     if found.one_item:
-        screen.print(one_item_words(found), style="dim", markup=False)
+        say(one_item_words(found), "dim")
     _show_validation(points, score)
     for line in [chosen_words(found), *yardstick_words(found)]:
-        screen.print(f"\n{line}", markup=False)
+        say(f"\n{line}")
     if len(controls) > 1:
         _show_controls(controls, score)
-    screen.print(
+    say(
         f"\n95% intervals, {over(points['over'].iloc[0])}, are in adversaries.points() and "
         "points.parquet",
-        style="dim",
-        markup=False,
+        "dim",
     )
 
 
@@ -84,10 +80,9 @@ def _show_curve(found: Adversaries, points: pd.DataFrame, score: str) -> None:
     else:
         rows = [row[:-1] for row in rows]
     screen = console()
-    screen.print(
+    say(
         f"\non {found.split}: attention (JSD, at most 0.693) and outputs (TVD) from the base's",
-        style="italic",
-        markup=False,
+        "italic",
     )
     screen.print(table(heads, rows))
 
@@ -101,7 +96,7 @@ def _show_validation(points: pd.DataFrame, score: str) -> None:
         for row in points.filter(regex="^(lam|chosen|validation_.*)$").to_dict(orient="records")
     ]
     screen = console()
-    screen.print("\non validation, which chooses λ (*)", style="italic", markup=False)
+    say("\non validation, which chooses λ (*)", "italic")
     screen.print(table(["λ", "JSD", "TVD", "same decisions", "accuracy", score], rows))
 
 
@@ -121,11 +116,7 @@ def _show_controls(controls: pd.DataFrame, score: str) -> None:
         for row in controls.to_dict(orient="records")
         if not row["note"]
     ]
-    screen.print(
-        "\ncontrols: uniform attention, and models that see each word by itself (mlp)",
-        style="italic",
-        markup=False,
-    )
+    say("\ncontrols: uniform attention, and models that see each word by itself (mlp)", "italic")
     screen.print(table(["", score, "accuracy", "JSD", "TVD"], rows))
     for name, note in controls.loc[controls["note"] != "", ["name", "note"]].to_numpy():
-        screen.print(f"left out: {control_title(str(name))}; {note}", style="dim", markup=False)
+        say(f"left out: {control_title(str(name))}; {note}", "dim")

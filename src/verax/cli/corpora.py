@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from verax.cli.parsing import add_options, given_options
-from verax.cli.terminal import console, table
+from verax.cli.terminal import console, say, table
 from verax.corpora import CorpusOptions, describe, known_corpora, load_corpus
 from verax.corpora.corpus import is_saved_corpus
 from verax.corpora.planted import Planted
@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> None:
     console().print(table(columns, [_cells(row) for row, _ in rows]))
     for _, corpus in rows:
         for note in corpus.notes:
-            console().print(f"{corpus.name}: {note}", style="dim", markup=False)
+            say(f"{corpus.name}: {note}", "dim")
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from verax.cli.saving import add_overwrite, check_out
-from verax.cli.terminal import console, heat, printable, table
+from verax.cli.terminal import console, heat, printable, say, table
 from verax.corpora import Corpus, load_corpus
 from verax.exams import Verdict, examine
 from verax.exams.adversary import most_divergent
@@ -151,9 +151,7 @@ def run(given: argparse.Namespace) -> None:
     screen = console()
     started = time.monotonic()
     corpus = load_corpus("rotten_tomatoes")
-    screen.print(
-        f"rotten_tomatoes: {len(corpus.train):,} reviews to train on, {len(corpus.test):,} to test"
-    )
+    say(f"rotten_tomatoes: {len(corpus.train):,} reviews to train on, {len(corpus.test):,} to test")
     exams = [*EXAMINED, *(DRAWN if given.out else ())]
     curves = CURVES if given.out else 0
     models: dict[str, AttentionClassifier] = {}
@@ -171,26 +169,24 @@ def run(given: argparse.Namespace) -> None:
         )
         rows.append({"model": name, **measure(model, corpus), **numbers_of(verdict)})
         scores = model.record["test"]
-        screen.print(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
+        say(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
     frame = pd.DataFrame(rows)
     for section in _SECTIONS:
         cells = [[row["model"], *_cells(row, section)] for row in rows]
         screen.print(table(["model", *section.columns], cells, title=f"\n{section.title}"))
         screen.print(section.note, style="dim")
-    screen.print(
+    say(
         "\ntwo reviews by each model's attention, or else by one that moves its output by 0.01 at "
         "most"
     )
     for row in example_rows(models, corpus):
-        screen.print(f"\n[{corpus.classes[corpus.test.labels[row]]}]", markup=False, style="bold")
+        say(f"\n[{corpus.classes[corpus.test.labels[row]]}]", "bold")
         for name, model in models.items():
             _show(screen, name, model, corpus.test.texts[row])
     if given.out:
         _save(Path(given.out), models, verdicts, frame)
-        screen.print(
-            f"\nsaved in {given.out}; to look at: {Path(given.out) / REPORT}", markup=False
-        )
-    screen.print(f"\n{time.monotonic() - started:.0f} s", style="dim")
+        say(f"\nsaved in {given.out}; to look at: {Path(given.out) / REPORT}")
+    say(f"\n{time.monotonic() - started:.0f} s", "dim")
 
 
 def measure(model: AttentionClassifier, corpus: Corpus) -> dict[str, float]:
@@ -252,7 +248,7 @@ def _show(screen: Any, name: str, model: AttentionClassifier, text: str) -> None
     screen.print(heat(words, trace.weights[0].cpu()[shown].tolist()))
     parts = zip(words, other.weights[0].cpu()[shown].tolist(), strict=True)
     words_of_it = ", ".join(f"{share:.0%} on {word}" for word, share in parts if share > 0)
-    screen.print(f"   or else  {printable(words_of_it)}", style="dim", markup=False)
+    say(f"   or else  {printable(words_of_it)}", "dim")
 
 
 def _save(

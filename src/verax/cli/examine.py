@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from verax.cli.loading import load_shown
-from verax.cli.parsing import (
-    add_exam_options,
-    add_options,
-    add_reading,
-    given_exam_options,
-    given_options,
-)
+from verax.cli.loading import add_corpus_options, named_corpus, say_notes
+from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, listed
 from verax.cli.saving import add_overwrite, check_out, say_saved
-from verax.cli.terminal import console, table
+from verax.cli.terminal import console, say, table
 from verax.cli.texts import records
-from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
-from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.exams.examine import examine, reading_options
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
@@ -96,9 +87,7 @@ def add_examining(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
     add_reading(parser)
-    # the tokeniser is the model's
-    add_options(parser, "reading --corpus", CorpusOptions, leave_out=("tokeniser", "lowercase"))
-    add_options(parser, "a planted --corpus", Planted, leave_out=("seed",))
+    add_corpus_options(parser)
     add_exam_options(parser, EXAMS)
 
 
@@ -110,21 +99,14 @@ def run(given: argparse.Namespace) -> int | None:
         )
     check_out(given, Verdict.owns)
     limits = load_limits(given.limits)
-    chosen = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
+    chosen = chosen_exams(listed("--exams", given.exams))
     model = load(given.model, device=given.device)
-    for_corpus = given_options(given, CorpusOptions, Planted)
-    for_corpus.pop("seed", None)  # the exams'; a planted corpus's is part of its name
-    if for_corpus and not given.corpus:
-        flags = ", ".join("--" + name.replace("_", "-") for name in for_corpus)
-        raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
-    corpus = None
-    if given.corpus:
-        corpus = load_shown(given.corpus, **reading_options(model), **for_corpus)
+    corpus = named_corpus(given, reading_options(model))
     options = given_exam_options(given, chosen)
     if given.out and "single_token" in chosen:
-        own = options.get("single_token", {})
-        if "curves" not in options and "curves" not in own:
-            options["single_token"] = {**own, "curves": CURVES}
+        of_exam = options.get("single_token", {})
+        if "curves" not in options and "curves" not in of_exam:
+            options["single_token"] = {**of_exam, "curves": CURVES}
     verdict = examine(
         model,
         corpus,
@@ -146,27 +128,25 @@ def run(given: argparse.Namespace) -> int | None:
             content["summary"] = records(verdict.summary())
         print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        notes = () if corpus is None else corpus.notes
-        _show(verdict, notes, given.full)
+        say_notes(corpus)
+        _show(verdict, given.full)
     if given.out:
         say_saved(verdict, given.out, stderr=given.json)
     return FAILED if given.fail_on and verdict.judgement.speaks(given.fail_on) else None
 
 
-def _show(verdict: Verdict, notes: Sequence[str], full: bool) -> None:
+def _show(verdict: Verdict, full: bool) -> None:
     """The judgement in ten lines, the answer last; then, if `full`, every table."""
     screen = console()
-    for note in notes:
-        screen.print(note, style="dim", markup=False)
     manifest = verdict.manifest
     documents, split = manifest["documents"], manifest["split"]
     corpus = Path(str(manifest["corpus"].get("corpus", "a corpus"))).name
-    screen.print(f"{documents:,} documents of {corpus}, {split}", style="italic", markup=False)
+    say(f"{documents:,} documents of {corpus}, {split}", "italic")
     *lines, answer = verdict.judgement.lines()
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)
     if not full:
-        screen.print("· --full prints every number, --out DIR writes a report", markup=False)
+        say("· --full prints every number, --out DIR writes a report")
     screen.print(answer, style="bold", markup=False, soft_wrap=True)
     if full:
         show_tables(verdict)
@@ -189,14 +169,10 @@ def show_tables(verdict: Verdict) -> None:
             [row_title(name, row, classes), *(cells.get((row, column), "") for column in columns)]
             for row in dict.fromkeys(rows["row"])
         ]
-        screen.print(f"\n{table_title(name)}", markup=False, style="italic")
+        say(f"\n{table_title(name)}", "italic")
         heads = [column_title(name, column) for column in columns]
         screen.print(table(["", *heads], lines))
-    screen.print(
-        "\n--out DIR writes every number with its 95% interval to summary.parquet",
-        style="dim",
-        markup=False,
-    )
+    say("\n--out DIR writes every number with its 95% interval to summary.parquet", "dim")
 
 
 def _counts_nothing(table: str, column: str, rows: pd.DataFrame) -> bool:

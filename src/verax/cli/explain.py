@@ -10,7 +10,7 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from verax.cli.terminal import console, printable, shade
+from verax.cli.terminal import console, printable, say, shade
 from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.errors import VeraxError
 from verax.importance import IMPORTANCES, names_of
@@ -73,14 +73,14 @@ def run(given: argparse.Namespace) -> None:
             write_explanation(frame, names, given.out)
         else:
             write(frame, Path(given.out))
-        console().print(f"{len(rows):,} texts explained in {given.out}", markup=False)
+        say(f"{len(rows):,} texts explained in {given.out}")
         return
     for number, (_, words) in enumerate(frame.groupby("text", sort=False)):
         if number:
             console().print()
         _print(words, names)
     if given.target is not None and unaffected(names):
-        console().print(f"\n{unaffected(names)}", style="dim", markup=False)
+        say(f"\n{unaffected(names)}", "dim")
 
 
 def _print(words: pd.DataFrame, names: list[str]) -> None:

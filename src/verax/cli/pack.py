@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from verax.cli.terminal import console, printable, table
+from verax.cli.parsing import listed
+from verax.cli.terminal import console, printable, say, table
 from verax.studies.store import StudyResults, open_study, pack
 from verax.studies.store.places import place
 
@@ -28,9 +29,7 @@ def add(verbs: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    tables = None
-    if given.tables is not None:
-        tables = [name.strip() for name in given.tables.split(",") if name.strip()]
+    tables = None if given.tables is None else listed("--tables", given.tables)
     found = pack(given.study, given.out, tables=tables, weights=given.weights, progress=True)
     sizes = place(given.out).sizes()
     screen = console()
@@ -46,15 +45,14 @@ def show(found: StudyResults, out: str, what: str) -> None:
     tables = found.left_out if len(found.left_out) < 4 else [f"{len(found.left_out)} tables"]
     without = f", without {', '.join(tables)}" if tables else ""
     line = f"{what} {found.name}: {cells}{without}, in {out}"
-    console().print(printable(line), markup=False)
+    say(line)
 
 
 def mention_others(study: str) -> None:
     """Cells that are in the folder and not in the pack."""
     others = open_study(study).others
     if others:
-        console().print(
+        say(
             f"{others:,} more cells in {printable(study)} are of other seeds or options than its "
-            "last run's, and not packed",
-            markup=False,
+            "last run's, and not packed"
         )

@@ -12,7 +12,7 @@ import pandas as pd
 
 from verax.cli.parsing import Parser, add_options, given_options
 from verax.cli.run import add_running, ended_politely, parts, seconds, seed_list, show
-from verax.cli.terminal import console, printable, table
+from verax.cli.terminal import console, printable, say, table
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
@@ -136,14 +136,14 @@ def list_papers(given: argparse.Namespace) -> None:
     studies = [f"studies, {scale}" for scale in SCALES]
     screen = console()
     screen.print(table(["paper", "claims", *studies, PROBES], rows))
-    screen.print("\ntables and figures", style="bold")
+    say("\ntables and figures", "bold")
     indent = " " * (2 + max(len(one.name) for one in papers()))
     for one in papers():
         names = ", ".join(exhibit.name for exhibit in one.exhibits)
         lines = textwrap.wrap(
             f"{one.name:{len(indent)}}{names}", min(_WIDTH, screen.width), subsequent_indent=indent
         )
-        screen.print("\n".join(lines), markup=False)
+        say("\n".join(lines))
 
 
 def run(given: argparse.Namespace) -> int:
@@ -158,7 +158,7 @@ def run(given: argparse.Namespace) -> int:
     studies = _studies(chosen, given)
     if given.dry_run:
         for folder, study in studies.items():
-            console().print(printable(study.name), style="bold", markup=False)
+            say(study.name, "bold")
             show(study, outlook(study, str(folder)), given.retry_failed)
         return 0
     budget = None if given.budget is None else seconds(given.budget)
@@ -177,12 +177,12 @@ def run(given: argparse.Namespace) -> int:
     failed = sum(len(one.failed) for one in ran.values())
     left = sum(one.left for one in ran.values())
     if left:
-        console().print(f"time is up: {left} cells are left; {again}", markup=False)
+        say(f"time is up: {left} cells are left; {again}")
     if failed:
         told = (
             f"{failed} cells failed: tracebacks are in {out}/…/failed; --retry-failed tries again"
         )
-        console().print(told, style="bold", markup=False)
+        say(told, "bold")
     asked = {path.parent for path in studies}
     for one, folder in chosen.items():
         if folder in asked:
@@ -196,14 +196,14 @@ def _show_verdicts(chosen: Paper, folder: Path) -> None:
     except Missing:  # nothing is done, and what is left or failed was told
         return
     told = f"verax papers check {chosen.name} --results {folder} has the page, table the tables"
-    console().print(told, style="dim", markup=False)
+    say(told, "dim")
 
 
 def _show_probes(chosen: Paper, folder: Path) -> None:
     """Where they are, and how they come onto the paper's page."""
     kept = Path(RESULTS, chosen.name, PROBES)
     told = f"probes are in {folder}: verax papers pack {chosen.name} {folder} --out {kept}"
-    console().print(f"{told} keeps them, and check shows them", style="dim", markup=False)
+    say(f"{told} keeps them, and check shows them", "dim")
 
 
 def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path, Study]:
@@ -214,7 +214,7 @@ def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path,
     if given.scale in (FULL, PROBES) and given.vectors is None:
         sources = [one.studies(given.scale)[part] for one in named for part in named[one]]
         if not all(names_vectors(source) for source in sources):
-            console().print(_RANDOM, markup=False)
+            say(_RANDOM)
     for one, own in named.items():
         parts_of = read_parts(
             one,
@@ -233,7 +233,7 @@ def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path,
 def _named_parts(chosen: Iterable[Paper], given: argparse.Namespace) -> dict[Paper, list[str]]:
     """Of each paper the parts that are to be run; those of which none is are left out."""
     chosen = list(chosen)
-    wanted = parts(given.parts)
+    wanted = parts("--parts", given.parts)
     if wanted is not None and len(chosen) > 1:  # each has its own parts; a name is of some of them
         known = {part for one in chosen for part in one.studies(given.scale)}
         for name in wanted:
@@ -257,7 +257,7 @@ def pack(given: argparse.Namespace) -> None:
     cells = set(pack_paper(chosen, given.folder, out, progress=True).cells["cell"])
     new = f"{len(cells - before):,}" if cells - before else "none"
     told = f"packed into {out}: {len(cells):,} cells are there now, {new} of them new"
-    console().print(printable(told), markup=False)
+    say(told)
 
 
 def table_of(given: argparse.Namespace) -> None:
@@ -282,7 +282,7 @@ def table_of(given: argparse.Namespace) -> None:
         heads, shown_here = heads[:1] + heads[2:], [row[:1] + row[2:] for row in shown_here]
     console().print(table(heads, shown_here))
     if exhibit.note:
-        console().print(exhibit.note, style="dim", markup=False)
+        say(exhibit.note, "dim")
 
 
 def check(given: argparse.Namespace) -> None:
@@ -297,30 +297,30 @@ def check(given: argparse.Namespace) -> None:
     show_claims(found)
     if not given.no_page:
         folder = _folder(chosen, given)
-        console().print(f"the page is {folder / PAGE}, to look at: {folder / REPORT}", markup=False)
+        say(f"the page is {folder / PAGE}, to look at: {folder / REPORT}")
 
 
 def show_claims(found: Checked) -> None:
     """Every claim with its verdict and what is behind it."""
     screen = console()
     if found.is_trial:
-        screen.print(printable(TRIAL), style="bold", markup=False)
+        say(TRIAL, "bold")
     for claim, finding, own in found.judged:
         screen.print(f"{claim.id:>2} {finding.said}", style=_COLOURS[finding.verdict], end="  ")
-        screen.print(printable(f"{claim.text} ({claim.where})"), markup=False)
+        say(f"{claim.text} ({claim.where})")
         for line in (finding.why, finding.test):
             if line:
-                screen.print(printable(f"   {line}"), style="dim", markup=False)
+                say(f"   {line}", "dim")
         if own is not None:
             told = f"   {alone(found)}: {own.said}"
-            screen.print(printable(told), style=_COLOURS[own.verdict], markup=False)
+            say(told, _COLOURS[own.verdict])
             if own.said != finding.said and own.test:
-                screen.print(printable(f"   {own.test}"), style="dim", markup=False)
+                say(f"   {own.test}", "dim")
     told = f"{found.paper.name}: {_said(found.counts)}"
-    screen.print(told, style="bold", markup=False)
+    say(told, "bold")
     if found.own_counts is not None:
         told = f"{alone(found)}, which the paper has: {_said(found.own_counts)}"
-        screen.print(printable(told), style="bold", markup=False)
+        say(told, "bold")
 
 
 def _said(counts: Mapping[str, int]) -> str:

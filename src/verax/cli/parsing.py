@@ -165,6 +165,26 @@ def given_options(given: argparse.Namespace, *classes: type) -> dict[str, Any]:
     }
 
 
+def listed(flag: str, text: str | None, expected: str = "names") -> list[str]:
+    """Parts of a text with commas between them; an error where there is none."""
+    parts = [part.strip() for part in (text or "").split(",") if part.strip()]
+    if not parts:
+        raise VeraxError(f"{flag} is an empty list: give {expected} with commas between them")
+    return parts
+
+
+def named_folders(texts: Sequence[str]) -> list[str] | list[tuple[str, str]]:
+    """Folders as they are, or (name, folder) where all are written NAME=FOLDER."""
+    named = ["=" in text and not Path(text).exists() for text in texts]
+    if not any(named):
+        return list(texts)
+    if not all(named):
+        plain = texts[named.index(False)]
+        raise VeraxError(f"{plain} has no name, others have: name all, as in mine={plain}, or none")
+    pairs = (text.partition("=") for text in texts)
+    return [(name.strip(), folder) for name, _, folder in pairs]
+
+
 def read_config(path: str) -> dict[str, Any]:
     """A YAML or JSON file of options: the same names as in Python, flat."""
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.terminal import console, table
+from verax.cli.terminal import console, say, table
 from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.models import load
 from verax.progress import Progress
@@ -33,7 +33,7 @@ def run(given: argparse.Namespace) -> None:
     frame.insert(0, "row", rows)
     if given.out:
         write(frame, Path(given.out))
-        console().print(f"{len(frame):,} texts labelled in {given.out}", markup=False)
+        say(f"{len(frame):,} texts labelled in {given.out}")
     else:
         _print(frame, texts)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from verax.cli.saving import add_overwrite, refuse_existing
-from verax.cli.terminal import console, printable
+from verax.cli.terminal import say
 from verax.errors import VeraxError
 from verax.report import open_reported, report
 
@@ -44,6 +44,4 @@ def run(given: argparse.Namespace) -> None:
     refuse_existing(given)
     found, title = open_reported(given.places)
     report(found, out, given.title or title)
-    console().print(
-        printable(f"the report is {out}, {out.stat().st_size / 1e6:.1f} MB"), markup=False
-    )
+    say(f"the report is {out}, {out.stat().st_size / 1e6:.1f} MB")

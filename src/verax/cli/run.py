@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from verax.cli.parsing import add_options, given_options
+from verax.cli.parsing import add_options, given_options, listed
 from verax.cli.saving import write_page
-from verax.cli.terminal import console, printable
+from verax.cli.terminal import console, printable, say
 from verax.errors import VeraxError
 from verax.options import parse
 from verax.progress import duration
@@ -102,7 +102,7 @@ def _read(given: argparse.Namespace) -> Study:
         given.study,
         corpora=_corpora(given.corpora),
         seeds=seed_list(given.seeds),
-        exams=parts(given.exams),
+        exams=parts("--exams", given.exams),
         changed=dict(_pair(text) for text in given.changed),
         progress=True,
     )
@@ -112,33 +112,27 @@ def _read(given: argparse.Namespace) -> Study:
 
 def report(ran: Ran, out: str, given: argparse.Namespace) -> int:
     """What became of the run, in a few lines; the exit code, 1 where cells failed."""
-    screen = console()
+    console()
     if ran.failed:
         reasons = Counter(str(record.get("reason")) for record in ran.failed.values())
         why = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
-        screen.print(
+        say(
             f"{_cells(len(ran.failed))} failed ({why}): tracebacks are in {out}/failed, or "
             f"open_study({out!r}).failures; to run them again: {again(given, '--retry-failed')}",
-            markup=False,
-            style="bold",
+            "bold",
         )
     if DIVERGED in {record.get("reason") for record in ran.failed.values()}:
-        screen.print("those that diverged will do so again: change the study", markup=False)
+        say("those that diverged will do so again: change the study")
     if ran.beside:
-        screen.print(
+        say(
             f"{_cells(ran.beside)} more in {out}, of other seeds or options than this run's: kept, "
-            "and shown by open_study(…, every=True)",
-            markup=False,
+            "and shown by open_study(…, every=True)"
         )
     if ran.left:
-        screen.print(
-            f"time is up: {ran.left} of {ran.cells} cells are left; to go on: {again(given)}",
-            markup=False,
-        )
-    screen.print(
+        say(f"time is up: {ran.left} of {ran.cells} cells are left; to go on: {again(given)}")
+    say(
         f"{ran.there} of {ran.cells} cells are done, in {out}: "
-        f"verax.open_study({out!r}).summary() has their numbers",
-        markup=False,
+        f"verax.open_study({out!r}).summary() has their numbers"
     )
     if ran.there and "://" not in out:
         _show_page(out)
@@ -157,28 +151,22 @@ def _show_page(out: str) -> None:
 
 def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
     """The cells, what each would come to, and how long it may take."""
-    screen = console()
+    console()
     if study.question:
-        screen.print(printable(one_line(study.question)), style="italic", markup=False)
+        say(one_line(study.question), "italic")
     for number, cell in enumerate(study.cells):
         if number == _MOST_SHOWN:
-            screen.print(f"… and {len(study.cells) - number} more", markup=False)
+            say(f"… and {len(study.cells) - number} more")
             break
         state = plan.states.get(cell.key, "to do")
-        screen.print(
-            printable(f"{cell.key}  {state:7}  {study.labels[cell.key]}"),
-            markup=False,
-            highlight=False,
-        )
+        say(f"{cell.key}  {state:7}  {study.labels[cell.key]}")
     left_alone = [] if retry_failed else [k for k, s in plan.states.items() if s == FAILED]
     guess = estimate(
         study, plan.workers, plan.device, {**plan.seconds, **dict.fromkeys(left_alone, 0.0)}
     )
     basis = f"from {_cells(guess.measured)} done" if guess.measured else "a rough guess"
     counted = f"{_cells(len(study.cells))}, {guess.cells} to run"
-    screen.print(
-        f"{counted}: about {duration(guess.seconds)} on {plan.where} ({basis})", markup=False
-    )
+    say(f"{counted}: about {duration(guess.seconds)} on {plan.where} ({basis})")
 
 
 def again(given: argparse.Namespace, *more: str) -> str:
@@ -233,19 +221,14 @@ def ended_politely() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def parts(text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts:
-        raise VeraxError("an empty list: give names with commas between them")
-    return parts
+def parts(flag: str, text: str | None) -> list[str] | None:
+    return None if text is None else listed(flag, text)
 
 
 def _corpora(text: str | None) -> list[str] | None:
     """Names with commas between them; `planted:classes=3,length=40` is one."""
     found: list[str] = []
-    for part in parts(text) or []:
+    for part in parts("--corpora", text) or []:
         goes_on = bool(found) and ":" in found[-1] and re.fullmatch(r"\w+=[\w.]+", part)
         found[-1:] = [f"{found[-1]},{part}"] if goes_on else [*found[-1:], part]
     return found or None
@@ -255,14 +238,14 @@ def _mention(study: Study) -> None:
     """What a reader of the study might not expect: of the file, and of its corpora."""
     for corpus in study.corpora.values():
         for note in corpus.notes:
-            console().print(printable(f"{corpus.name}: {note}"), style="dim", markup=False)
+            say(f"{corpus.name}: {note}", "dim")
     for note in study.notes:
-        console().print(printable(note), style="dim", markup=False)
+        say(note, "dim")
 
 
 def seed_list(text: str | None) -> list[int] | None:
-    given = parts(text)
-    return None if given is None else [parse("seeds", part, int) for part in given]
+    seeds = parts("--seeds", text)
+    return None if seeds is None else [parse("seeds", part, int) for part in seeds]
 
 
 def _pair(text: str) -> tuple[str, str]:

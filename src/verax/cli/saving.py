@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from verax.cli.terminal import console, printable
+from verax.cli.terminal import say
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
 from verax.results import REPORT, Result, Shown
@@ -35,6 +35,7 @@ def check_out(given: argparse.Namespace, owned: Callable[[Path], bool]) -> None:
         owned: whether a folder holds an earlier result of this command, and nothing else.
     """
     if given.out:
+        given.before = stamps(given)  # a config file may name it
         refuse_foreign(given.out, owned, given.overwrite)
 
 
@@ -59,13 +60,13 @@ def _stamp(path: Path) -> Stamp:
     return (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None
 
 
-def left_on_disk(given: argparse.Namespace, before: dict[Path, Stamp]) -> str:
+def left_on_disk(given: argparse.Namespace) -> str:
     """What an interrupted command left on disk, in words.
 
     Args:
-        given: the command's arguments.
-        before: `stamps` as they were when it began.
+        given: the command's arguments, and in `before` the `stamps` as it began.
     """
+    before: dict[Path, Stamp] = getattr(given, "before", {})
     if not before:
         return "nothing was written"
     out, *beside = before
@@ -94,7 +95,7 @@ def save(result: Result, given: argparse.Namespace) -> None:
 
 def say_saved(result: Result, out: str, stderr: bool = False) -> None:
     """Say where a saved result is, and write its page beside it."""
-    console(stderr).print("\n" + printable(f"saved in {out}"), markup=False)
+    say(f"\nsaved in {out}", stderr=stderr)
     write_page(result, out, stderr)
 
 
@@ -122,4 +123,4 @@ def write_page(
     except VeraxError as error:
         again = f"verax report {shlex.quote(str(out))}"
         line = f"no report: {' '.join(str(error).split())}; to try again: {again}"
-    console(stderr).print(printable(line), markup=False)
+    say(line, stderr=stderr)

@@ -29,6 +29,12 @@ def console(stderr: bool = False) -> Console:
     return made
 
 
+def say(line: str, style: str | None = None, *, stderr: bool = False) -> None:
+    """Print plain text that cannot command a terminal, on standard output or standard error."""
+    safe = "\n".join(map(printable, line.split("\n")))
+    console(stderr).print(safe, style=style, markup=False)
+
+
 @contextmanager
 def noted_warnings() -> Iterator[None]:
     """Within it, a warning that a name has changed is one line on standard error."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from verax.cli.loading import load_shown
+from verax.cli.loading import load_shown, say_notes
 from verax.cli.parsing import add_options, given_options, read_config
 from verax.cli.saving import add_overwrite, check_out
-from verax.cli.terminal import console, table
+from verax.cli.terminal import console, say, table
 from verax.corpora import CorpusOptions
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
@@ -19,7 +19,7 @@ from verax.models.saving import is_only_a_model
 from verax.options import SEED, check, names
 from verax.training import TrainingOptions, train
 
-_OWN = {"corpus": str, "out": str, "seed": int, "device": str}
+_OF_COMMAND = {"corpus": str, "out": str, "seed": int, "device": str}
 _SCORES = {"f1": "F1", "macro_f1": "macro F1"}
 _BOUNDS: dict[str, dict[str, int]] = {"seed": SEED}
 
@@ -51,39 +51,41 @@ def add(verbs: Any) -> None:
 
 def run(given: argparse.Namespace) -> None:
     values = _settings(given)
-    own = {name: values.pop(name) for name in _OWN if name in values}
+    command = {name: values.pop(name) for name in _OF_COMMAND if name in values}
     for name in ("corpus", "out"):
-        if name not in own:
+        if name not in command:
             raise VeraxError(f"no {name} given: verax train CORPUS --out DIR, or in --config")
-    given.out = own["out"]
+    given.out = command["out"]
     check_out(given, is_only_a_model)
     corpus_names = names(CorpusOptions, Planted)
     for_corpus = {n: values.pop(n) for n in list(values) if n in corpus_names}
-    corpus = load_shown(own["corpus"], **for_corpus)
+    corpus = load_shown(command["corpus"], **for_corpus)
     model = train(
         corpus,
-        seed=own.get("seed", 0),
-        device=own.get("device", "auto"),
+        seed=command.get("seed", 0),
+        device=command.get("device", "auto"),
         progress=True,
-        keep=f"{Path(own['out'])}.candidates",
+        keep=f"{Path(command['out'])}.candidates",
         done=_candidate,
         **values,
     )
-    model.save(own["out"], overwrite=given.overwrite)
-    _report(model, corpus.notes, own["out"])
+    model.save(command["out"], overwrite=given.overwrite)
+    say_notes(corpus)
+    _report(model, command["out"])
 
 
 def _settings(given: argparse.Namespace) -> dict[str, Any]:
     """The config file's values, overridden by the flags given; all names checked."""
     values = read_config(given.config) if given.config else {}
-    valid = [*_OWN, *names(CorpusOptions, ModelOptions, TrainingOptions, Planted)]
+    valid = [*_OF_COMMAND, *names(CorpusOptions, ModelOptions, TrainingOptions, Planted)]
     for name in values:
         if name not in valid:
             raise VeraxError(f"unknown option {name!r} in {given.config}: {nearest(name, valid)}")
     values |= given_options(given, CorpusOptions, ModelOptions, TrainingOptions, Planted)
-    values |= {n: vars(given)[n] for n in _OWN if vars(given).get(n) is not None}
+    values |= {n: vars(given)[n] for n in _OF_COMMAND if vars(given).get(n) is not None}
     return {
-        n: check(n, v, _OWN[n], _BOUNDS.get(n, {})) if n in _OWN else v for n, v in values.items()
+        n: check(n, v, _OF_COMMAND[n], _BOUNDS.get(n, {})) if n in _OF_COMMAND else v
+        for n, v in values.items()
     }
 
 
@@ -92,18 +94,15 @@ def _candidate(row: Mapping[str, Any]) -> None:
     name = "ungrounded" if row["strength"] is None else f"strength {row['strength']:g}"
     others = ("uniform", "permuted")
     falls = ", ".join(f"{kind} {100 * (row[kind] - row['f1']):+.1f}" for kind in others)
-    console().print(
+    say(
         f"{name}: validation accuracy {row['accuracy']:.1%}, {_SCORES[row['score']]} "
         f"{100 * row['f1']:.1f}, with attention {falls}",
-        style="dim",
-        markup=False,
+        "dim",
     )
 
 
-def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> None:
+def _report(model: AttentionClassifier, out: str) -> None:
     screen = console()
-    for note in notes:
-        screen.print(note, style="dim", markup=False)
     history = model.history[model.history["epoch"] > 0]
     # F1 of the positive class is not defined for more than two
     scores = ["loss", "accuracy", "f1", "macro_f1", "roc_auc"]
@@ -123,20 +122,18 @@ def _report(model: AttentionClassifier, notes: tuple[str, ...], out: str) -> Non
         score = _SCORES[chosen["score"]]
         why = "the most fragile" if chosen["within"] else f"the best {score}, for none is"
         for doubt in chosen["doubts"]:
-            screen.print(f"\nwarning: {doubt}", style="bold", markup=False)
-        screen.print(
+            say(f"\nwarning: {doubt}", "bold")
+        say(
             f"\nstrength {chosen['chosen']:g}: {why} within {100 * chosen['tolerance']:g} point of "
-            f"the ungrounded {score}; all are in {Path(out)}.candidates",
-            markup=False,
+            f"the ungrounded {score}; all are in {Path(out)}.candidates"
         )
     test = "  ".join(f"{n} {v:.4f}" for n, v in model.record["test"].items() if v is not None)
-    screen.print(f"\ntest: {test}", markup=False)
+    say(f"\ntest: {test}")
     vectors = model.record.get("vectors")
     if vectors:
         share = vectors["found"] / vectors["words"]
-        screen.print(
+        say(
             f"word vectors: {vectors['found']:,} of {vectors['words']:,} words ({share:.1%}), "
-            f"{vectors['occurrences']:.1%} of the training text",
-            markup=False,
+            f"{vectors['occurrences']:.1%} of the training text"
         )
-    screen.print(f"saved in {out}", markup=False)
+    say(f"saved in {out}")

@@ -131,7 +131,11 @@ class Verdict(Result):
 
 
 def load_verdict(folder: str | Path) -> Verdict:
-    """The verdict saved in `folder`."""
+    """The verdict saved in `folder`.
+
+    Args:
+        folder: what `verdict.save` or `verax examine --out` wrote.
+    """
     return Verdict.load(folder)
 
 

@@ -69,7 +69,12 @@ def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = Fa
 
 
 def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
-    """The model saved in `folder`, in eval mode, with the same logits bit for bit."""
+    """The model saved in `folder`, in eval mode, with the same logits bit for bit.
+
+    Args:
+        folder: what `model.save` or `verax train --out` wrote.
+        device: auto, cpu, cuda or cuda:1.
+    """
     path = Path(folder)
     if not is_model_folder(path):
         kind = saved_kind(path)

@@ -65,10 +65,12 @@ def most_divergent(
 ) -> Adversary:
     """The attention α' farthest from `weights` with |p' − p| ≤ ε, p being that of the decision.
 
-    weights      (batch, items)           α
-    item_logits  (batch, items, classes)  ℓ_i; one column is one sigmoid logit
-    mask         (batch, items) bool
-    epsilon      0 leaves the output as it is, 1 leaves it free
+    Args:
+        weights: α, (batch, items).
+        item_logits: ℓ_i, (batch, items, classes); one column is one sigmoid logit.
+        mask: (batch, items) bool, True where there is an attended item.
+        epsilon: ε; 0 leaves the output as it is, 1 leaves it free.
+        max_pairs: pairs of items tried at once, which bounds memory and changes no result.
 
     Two classes are exact: with z_i the log-odds that item i alone gives, the constraint is a slab
     logit(p − ε) ≤ Σ α'_i z_i ≤ logit(p + ε), and all its extreme points are tried (see
@@ -122,8 +124,14 @@ def farthest_item(
 ) -> Adversary:
     """The farthest attention on one item that keeps the prediction; the own where there is none.
 
-    For any head: item_logits is what it makes of each item alone, logits what it makes of them all
-    under `weights`, (batch, classes). No attention is farther than `farthest_anywhere`.
+    For any head. No attention is farther than `farthest_anywhere`.
+
+    Args:
+        weights: (batch, items).
+        item_logits: (batch, items, classes), what the head makes of each item alone.
+        logits: (batch, classes), what it makes of them all under `weights`.
+        mask: (batch, items) bool, True where there is an attended item.
+        epsilon: how far the probability of the decision may move.
     """
     epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
     own, says = own_weights(weights, mask), two_columns(item_says(item_logits, mask))
@@ -154,6 +162,10 @@ def farthest_anywhere(weights: Tensor, mask: Tensor) -> Tensor:
     """(batch,): what no attention exceeds, whatever it makes of the prediction.
 
     That of all weight on the item with the least; it holds for any head.
+
+    Args:
+        weights: (batch, items).
+        mask: (batch, items) bool, True where there is an attended item.
     """
     return best_vertex(at_vertices(own_weights(weights, mask), mask), mask).value
 

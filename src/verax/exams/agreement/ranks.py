@@ -35,8 +35,10 @@ sixteen bits."""
 def kendall_tau_b(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
     """(batch,) float64: Kendall's τ-b between each row of `a` and the same row of `b`.
 
-    a, b  (batch, positions), floating point; infinities are numbers like others
-    mask  (batch, positions) bool; what stands where it is False is ignored
+    Args:
+        a: (batch, positions), floating point; infinities are numbers like others.
+        b: the same.
+        mask: (batch, positions) bool; what stands where it is False is ignored.
 
     Of n0 pairs of positions n1 are tied in a, n2 in b, n12 in both, and Q are in opposite order:
 
@@ -58,7 +60,12 @@ def kendall_p_value(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
 
     It is what `scipy.stats.kendalltau` gives: exact without ties for up to 33 positions, and where
     at most one pair is out of order or in order; else by the normal approximation, with the
-    variance that ties leave. Arguments, and where it is NaN, as in `kendall_tau_b`.
+    variance that ties leave. NaN where τ-b is not defined.
+
+    Args:
+        a: (batch, positions), floating point.
+        b: the same.
+        mask: (batch, positions) bool; what stands where it is False is ignored.
     """
     return kendall_test(a, b, mask)[1]
 
@@ -72,7 +79,12 @@ def kendall_test(a: Tensor, b: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 def spearman(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
     """(batch,) float64: Spearman's ρ, Pearson's correlation of ranks; equals share their mean rank.
 
-    Arguments, and where it is NaN, as in `kendall_tau_b`. All sums are exact.
+    All sums are exact. NaN where τ-b is not defined.
+
+    Args:
+        a: (batch, positions), floating point.
+        b: the same.
+        mask: (batch, positions) bool; what stands where it is False is ignored.
     """
     return _by_rows(_spearman, a, b, mask)
 
@@ -81,7 +93,13 @@ def top_k_overlap(a: Tensor, b: Tensor, k: int, mask: Tensor) -> Tensor:
     """(batch,) float64: |top k of a ∩ top k of b| / min(k, n), for a row of n positions.
 
     Of equals at the border the earlier position is in. NaN for a row without positions or with NaN
-    at one; a constant row is ranked by position. Other arguments as in `kendall_tau_b`.
+    at one; a constant row is ranked by position.
+
+    Args:
+        a: (batch, positions), floating point.
+        b: the same.
+        k: how many positions are the top.
+        mask: (batch, positions) bool; what stands where it is False is ignored.
     """
     if k < 1:
         raise VeraxError(f"k is {k}, expected at least 1: how many positions to compare")

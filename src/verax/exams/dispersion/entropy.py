@@ -9,9 +9,11 @@ from torch import Tensor
 def normalised_entropy(p: Tensor, mask: Tensor) -> Tensor:
     """H(p) / log n over the n items of each row: 0 for one item taking all, 1 for uniform.
 
-    p     (batch, items), each row summing to one over its items
-    mask  (batch, items) bool
     A row with fewer than two items has no normalised entropy: NaN.
+
+    Args:
+        p: (batch, items), each row summing to one over its items.
+        mask: (batch, items) bool, True where there is an item.
     """
     p = p.double().masked_fill(~mask, 0.0)
     entropy = -torch.special.xlogy(p, p).sum(-1)
@@ -20,5 +22,10 @@ def normalised_entropy(p: Tensor, mask: Tensor) -> Tensor:
 
 
 def support_size(p: Tensor, mask: Tensor) -> Tensor:
-    """(batch,) how many items of each row have a weight above zero."""
+    """(batch,) how many items of each row have a weight above zero.
+
+    Args:
+        p: (batch, items), the weights.
+        mask: (batch, items) bool, True where there is an item.
+    """
     return ((p > 0) & mask).sum(-1)

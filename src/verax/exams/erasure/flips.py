@@ -25,11 +25,12 @@ def minimal_flip_sets(
 ) -> FlipSets:
     """The smallest set of items whose erasure changes each decision; exact, by sorting.
 
-    weights      (batch, items)           on the simplex over the items of each row
-    item_logits  (batch, items, classes)  ℓ_i = W h_i + b; one class means one sigmoid logit
-    mask         (batch, items) bool      True where there is an attended item
-    bias         (classes,)               the logits left when everything is erased; without it
-                                          that case is not considered
+    Args:
+        weights: (batch, items), on the simplex over the items of each row.
+        item_logits: (batch, items, classes), ℓ_i = W h_i + b; one class means one sigmoid logit.
+        mask: (batch, items) bool, True where there is an attended item.
+        bias: (classes,), the logits left when everything is erased; without it that case is not
+            considered.
 
     Erasing R leaves class c ahead of the decision y exactly when Σ_{i∉R} α_i (ℓ_i^y − ℓ_i^c) < 0.
     For a rival and a size the sum is least when the largest terms go, so the shortest such prefix
@@ -66,8 +67,15 @@ def first_flips(
 ) -> FirstFlips:
     """How many items go, most important first, before each decision changes.
 
-    importance  (batch, items), signed: the highest goes first, of equal ones the earlier
-    The rest as in `minimal_flip_sets`, whose sizes no ranking can go below.
+    No ranking can go below the sizes of `minimal_flip_sets`.
+
+    Args:
+        weights: (batch, items), on the simplex over the items of each row.
+        item_logits: (batch, items, classes); one class means one sigmoid logit.
+        importance: (batch, items), signed: the highest goes first, of equal ones the earlier.
+        mask: (batch, items) bool, True where there is an attended item.
+        bias: (classes,), the logits left when everything is erased; without it that case is not
+            considered.
     """
     check(weights, item_logits, mask, bias)
     orders = ranks_from_below(checked_importance("importance", importance, mask), mask)

@@ -61,10 +61,12 @@ class FirstFlips:
 def erase(weights: Tensor, removed: Tensor, mask: Tensor) -> Tensor:
     """Weights with the removed items at zero and the rest summing to one again.
 
-    weights  (..., items)
-    removed  (..., items) bool
-    mask     (..., items) bool
     Where nothing is left, all are zero: the context is the zero vector, the logits the bias.
+
+    Args:
+        weights: (..., items).
+        removed: (..., items) bool, True at the items to erase.
+        mask: (..., items) bool, True where there is an attended item.
     """
     for name, given in (("removed", removed), ("mask", mask)):
         if given.dtype != torch.bool or given.shape != weights.shape:

@@ -45,13 +45,24 @@ def compare(
 ) -> Comparison:
     """Models side by side, over the exams named, or all.
 
-    `models` is a mapping from a name to a model or several seeds of it, or a list, in which seeds
-    of one model are found by what they were told (see `grouped`). A model is a classifier, its
-    verdict, or a folder of either. The first is what every other is compared with. All are
-    examined on the same documents with the same `seed`, and verdicts on others refused. Without a
-    `corpus` it is the one the models were trained on, without `exams` those that all verdicts
-    have. `done` is called after each model. `options` are those of the exams, which each declares
-    for itself (`verax.EXAMS[name].options_class`), so that no type checker knows them all.
+    The first is the reference that every other is compared with. All are examined on the same
+    documents with the same seed; verdicts on other documents are refused.
+
+    Args:
+        models: name → a model or several seeds of it; or a list, in which models that differ in
+            nothing but the seed are one (see `grouped`). A model is a classifier, its verdict, or
+            a folder of either.
+        corpus: a corpus, or the name or path of one; the models' own, unless given.
+        exams: names of exams; those that all verdicts have, unless given.
+        split: train, validation or test.
+        sample: examine at most so many documents of the split, drawn by the seed.
+        seed: of all that is drawn.
+        device: where to load saved models: auto, cpu, cuda.
+        max_tokens: bound of the padded tokens in memory at once.
+        progress: show how far it got; None shows it on a terminal and in a notebook.
+        done: called after each model with its group, its name and its verdict.
+        exam_options: exam → its options, for exams of other packages.
+        options: options of exams, as of `examine`.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)

@@ -41,11 +41,19 @@ def run_study(
 ) -> StudyResults:
     """Run what is not done yet of a study, and open its results.
 
-    `study` is a file, the name of a shipped study, a mapping as the file would hold it, or what
-    `read_study` returned. `folder` is where results go (the study's name), on `filesystem` or this
-    machine. No cell is begun after `budget` seconds. `corpora`, `seeds` and `exams` stand in for
-    those of the file, `changed` are options laid over all models; `hardware` are the fields of
-    `Hardware`, over the file's own.
+    Args:
+        study: a file, the name of a shipped study, a mapping as the file would hold it, or what
+            `read_study` returned.
+        folder: where results go; the study's name, unless given.
+        filesystem: of pyarrow or fsspec, on which the folder is; this machine's, unless given.
+        budget: seconds after which no cell is begun.
+        retry_failed: run failed cells again.
+        watcher: is called as cells begin and end.
+        corpora: in place of the study's.
+        seeds: in place of the study's.
+        exams: in place of the study's.
+        changed: options laid over those of all models.
+        hardware: fields of `Hardware`, over the study's own.
 
     >>> import tempfile, verax
     >>> study = {

@@ -126,7 +126,7 @@ def test_python_shows_progress_where_somebody_can_see_it(monkeypatch: pytest.Mon
         assert not shown(None)._wanted  # type: ignore[attr-defined]
     monkeypatch.setenv("VERAX_PROGRESS", "0")
     assert not shown(None)._wanted  # type: ignore[attr-defined]
-    monkeypatch.setattr("rich.console.Console.is_jupyter", True)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     assert isinstance(shown(True), NotebookLine)
 
 

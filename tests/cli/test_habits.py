@@ -13,12 +13,13 @@ from refused import refusal
 
 import verax
 from verax.cli import build_parser, completion, main
+from verax.exams.registry import unregister
 from verax.progress import Progress
 
 pytestmark = pytest.mark.usefixtures("alone")
 
 CORPUS = "planted:documents=60,length=8"
-SMALL = ["--encoder", "none", "--embedding-size", "4", "--epochs", "1"]
+SMALL = ["--encoder", "mlp", "--hidden-size", "4", "--embedding-size", "4", "--epochs", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_an_interruption_says_what_is_on_disk(
         assert list(Path().iterdir()) == []
     with monkeypatch.context() as patch:
         patch.setattr("verax.cli.train._candidate", interrupt)
-        auto = ["--grounding", "residual", "--strength", "auto", "--strengths", "1"]
+        auto = ["--grounding", "tying", "--strength", "auto", "--strengths", "1"]
         assert main([*train, *auto]) == 130
     err = capsys.readouterr().err
     assert err.startswith("verax: stopped; nothing was written to m; m.candidates keeps what was ")
@@ -135,8 +136,6 @@ def test_a_warning_points_at_the_caller(saved: Path) -> None:
 
 
 EXAM = """
-import pandas as pd
-from verax.exams.authoring import *
 from verax import Exam
 from verax.exams import register
 
@@ -160,7 +159,7 @@ def test_a_loose_file_adds_an_exam(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["exams", "--plugin", "loose_exam.py"]) == 0
         assert "Is this file imported?" in capsys.readouterr().out
     finally:
-        verax.exams.unregister("loose")
+        unregister("loose")
         del sys.modules["loose_exam"]
     assert "expected a Python file" in refusal(capsys, ["exams", "--plugin", "missing.py"])
     Path("broken_exam.py").write_text("1 / 0\n")

@@ -38,10 +38,11 @@ def test_scores_towards_a_class_are_captums(make_model: Make, y: int) -> None:
     """Gradient × input and integrated gradients of p_y, from word vectors of zero."""
     model = make_model(encoder="conv", classes=3, boundaries=False)
     trace = model.trace(TEXTS)
-    embedded, p = trace.embedded, probability(model, trace.batch, y)
+    embedded = trace.embedded.clone().requires_grad_()
+    p = probability(model, trace.batch, y)
     target = torch.full((2,), y)
     ours = score("gradient-input", model, trace, signed=True, target=target)
-    theirs = InputXGradient(p).attribute(embedded.clone()).sum(-1)
+    theirs = InputXGradient(p).attribute(embedded).sum(-1)
     torch.testing.assert_close(ours.float(), theirs, rtol=1e-4, atol=1e-6)
     ours = score("integrated-gradients", model, trace, signed=True, target=target)
     theirs = IntegratedGradients(p).attribute(
@@ -154,7 +155,7 @@ def test_exams_take_arrays_of_words(
     level = "inputs" if hierarchical else "items"
     other = verdict.value(f"agreement.{level}:attention:mine.tau")
     assert other == pytest.approx(verdict.value("agreement.inputs:attention:gradient.tau"))
-    assert verdict.value("erasure.fraction.mine.mean") > 0
+    assert "mine" in set(verdict.tables["erasure_many"]["ranking"])
     with pytest.raises(verax.VeraxError, match="importance 'mine' has scores for 1 texts"):
         verax.examine(model, planted, "erasure", importances={"mine": mine[:1]})
 

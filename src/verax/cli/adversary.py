@@ -96,7 +96,7 @@ def run(given: argparse.Namespace) -> None:
             "began",
             "dim",
         )
-    found = run_adversaries(
+    adversaries = run_adversaries(
         given.model,
         corpus,
         lams,
@@ -113,6 +113,6 @@ def run(given: argparse.Namespace) -> None:
         **given_options(given, TrainingOptions),
     )
     say_notes(corpus)
-    show(found)
+    show(adversaries)
     if given.out:
-        save(found, given)
+        save(adversaries, given)

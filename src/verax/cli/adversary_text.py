@@ -40,22 +40,22 @@ def _name(row: Mapping[str, Any]) -> str:
     return name if row["seed"] is None else f"{name}, seed {row['seed']}"
 
 
-def show(found: Adversaries) -> None:
+def show(adversaries: Adversaries) -> None:
     """The base's scores, the curve beside other seeds, what chose λ, the controls."""
     console()
-    controls = found.controls()
-    score = score_name(len(found.manifest["classes"]))
+    controls = adversaries.controls()
+    score = score_name(len(adversaries.manifest["classes"]))
     base = controls.iloc[0]
     say(
         f"\nthe base: {score} {percent(base['f1'])}, accuracy {percent(base['accuracy'])} "
-        f"on {found.split}, {base['n']:,} documents"
+        f"on {adversaries.split}, {base['n']:,} documents"
     )
-    points = found.points()
-    _show_curve(found, points, score)
-    if found.one_item:
-        say(one_item_words(found), "dim")
+    points = adversaries.points()
+    _show_curve(adversaries, points, score)
+    if adversaries.one_item:
+        say(one_item_words(adversaries), "dim")
     _show_validation(points, score)
-    for line in [chosen_words(found), *yardstick_words(found)]:
+    for line in [chosen_words(adversaries), *yardstick_words(adversaries)]:
         say(f"\n{line}")
     if len(controls) > 1:
         _show_controls(controls, score)
@@ -66,22 +66,25 @@ def show(found: Adversaries) -> None:
     )
 
 
-def _show_curve(found: Adversaries, points: pd.DataFrame, score: str) -> None:
-    yard: dict[Any, Any] = found.yardstick().set_index("measure")["mean"].to_dict()
-    beyond: dict[Any, Any] = found.against_yardstick().set_index("lam")["difference"].to_dict()
+def _show_curve(adversaries: Adversaries, points: pd.DataFrame, score: str) -> None:
+    yard: dict[Any, Any] = adversaries.yardstick().set_index("measure")["mean"].to_dict()
+    beyond: dict[Any, Any] = (
+        adversaries.against_yardstick().set_index("lam")["difference"].to_dict()
+    )
     heads = ["λ", "JSD", "TVD", "same decisions", "accuracy", score]
     rows = []
     for row in points.to_dict(orient="records"):
         cells = [f"{row['lam']:g}{' *' if row['chosen'] else ''}", *_cells(row)]
         rows.append([*cells, number(beyond[row["lam"]], "+")])
-    if found.has_yardstick:
+    if adversaries.has_yardstick:
         heads.append("beyond seeds")
         rows.append(["other seeds", *_cells(yard), ""])
     else:
         rows = [row[:-1] for row in rows]
     screen = console()
     say(
-        f"\non {found.split}: attention (JSD, at most 0.693) and outputs (TVD) from the base's",
+        f"\non {adversaries.split}: attention (JSD, at most 0.693) and outputs (TVD) from the "
+        "base's",
         "italic",
     )
     screen.print(table(heads, rows))

@@ -72,7 +72,7 @@ def run(given: argparse.Namespace) -> None:
         documents = verdict.manifest.get("documents", 0)
         say(f"{group}: {model}, {documents:,} documents{accuracy}", "dim")
 
-    found = compare(
+    comparison = compare(
         groups,
         corpus,
         exams,
@@ -86,11 +86,11 @@ def run(given: argparse.Namespace) -> None:
         **given_exam_options(given, exams or list(EXAMS)),
     )
     say_notes(corpus)
-    show(found, screen)
+    show(comparison, screen)
     if curves is not None:
         show_curves(curves, screen)
     if given.out:
-        save(replace(found, curves=curves), given)
+        save(replace(comparison, curves=curves), given)
 
 
 def _models(texts: Sequence[str]) -> Any:

@@ -52,8 +52,8 @@ def run(given: argparse.Namespace) -> None:
             if given.save:
                 corpus.save(given.save)
     if given.json:
-        found = [{**row, "names": c.classes, "notes": list(c.notes)} for row, c in rows]
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        content = [{**row, "names": c.classes, "notes": list(c.notes)} for row, c in rows]
+        print(json.dumps(content, indent=2, ensure_ascii=False))
         return
     columns = (
         "corpus",

@@ -50,6 +50,6 @@ def run(given: argparse.Namespace) -> None:
             columns = ["row" if one.counts else "column", "", "unit", "better"]
             rows = [[m.id, m.title, m.unit, _BETTER[m.better]] for m in one.measures]
             screen.print(table(columns, rows))
-        own = limits.of(name, exam.limits)
-        words = ", ".join(f"{limit} {value:g}" for limit, value in own.items())
+        values = limits.of(name, exam.limits)
+        words = ", ".join(f"{limit} {value:g}" for limit, value in values.items())
         say(f"\nlimits {limits.version}: {words or 'none: it is not judged'}\n")

@@ -30,21 +30,21 @@ def add(verbs: Any) -> None:
 
 def run(given: argparse.Namespace) -> None:
     tables = None if given.tables is None else listed("--tables", given.tables)
-    found = pack(given.study, given.out, tables=tables, weights=given.weights, progress=True)
+    results = pack(given.study, given.out, tables=tables, weights=given.weights, progress=True)
     sizes = place(given.out).sizes()
     screen = console()
     screen.print(table(["file", "MB"], [[n, f"{s / 1e6:,.2f}"] for n, s in sorted(sizes.items())]))
-    show(found, given.out, "packed")
+    show(results, given.out, "packed")
     mention_others(given.study)
 
 
-def show(found: StudyResults, out: str, what: str) -> None:
+def show(results: StudyResults, out: str, what: str) -> None:
     """What was written, in a line."""
-    said = [f"{number:,} {status}" for status, number in found.counts.items()]
-    cells = f"{sum(found.counts.values()):,} cells ({', '.join(said)})"
-    tables = found.left_out if len(found.left_out) < 4 else [f"{len(found.left_out)} tables"]
+    statuses = [f"{number:,} {status}" for status, number in results.counts.items()]
+    cells = f"{sum(results.counts.values()):,} cells ({', '.join(statuses)})"
+    tables = results.left_out if len(results.left_out) < 4 else [f"{len(results.left_out)} tables"]
     without = f", without {', '.join(tables)}" if tables else ""
-    line = f"{what} {found.name}: {cells}{without}, in {out}"
+    line = f"{what} {results.name}: {cells}{without}, in {out}"
     say(line)
 
 

@@ -179,13 +179,13 @@ def run(given: argparse.Namespace) -> int:
     if left:
         say(f"time is up: {left} cells are left; {again}")
     if failed:
-        told = (
+        line = (
             f"{failed} cells failed: tracebacks are in {out}/…/failed; --retry-failed tries again"
         )
-        say(told, "bold")
-    asked = {path.parent for path in studies}
+        say(line, "bold")
+    folders = {path.parent for path in studies}
     for one, folder in chosen.items():
-        if folder in asked:
+        if folder in folders:
             (_show_probes if given.scale == PROBES else _show_verdicts)(one, folder)
     return 1 if failed else 0
 
@@ -195,39 +195,39 @@ def _show_verdicts(chosen: Paper, folder: Path) -> None:
         show_claims(check_paper(chosen, folder))
     except Missing:  # nothing is done, and what is left or failed was told
         return
-    told = f"verax papers check {chosen.name} --results {folder} has the page, table the tables"
-    say(told, "dim")
+    line = f"verax papers check {chosen.name} --results {folder} has the page, table the tables"
+    say(line, "dim")
 
 
 def _show_probes(chosen: Paper, folder: Path) -> None:
     """Where they are, and how they come onto the paper's page."""
     kept = Path(RESULTS, chosen.name, PROBES)
-    told = f"probes are in {folder}: verax papers pack {chosen.name} {folder} --out {kept}"
-    say(f"{told} keeps them, and check shows them", "dim")
+    line = f"probes are in {folder}: verax papers pack {chosen.name} {folder} --out {kept}"
+    say(f"{line} keeps them, and check shows them", "dim")
 
 
 def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path, Study]:
     """Folder → study, of all parts of all papers chosen; corpora are read once."""
     loaded: dict[str, Corpus] = {}
-    found: dict[Path, Study] = {}
+    studies: dict[Path, Study] = {}
     named = _named_parts(chosen, given)
     if given.scale in (FULL, PROBES) and given.vectors is None:
         sources = [one.studies(given.scale)[part] for one in named for part in named[one]]
         if not all(names_vectors(source) for source in sources):
             say(_RANDOM)
-    for one, own in named.items():
+    for one, wanted in named.items():
         parts_of = read_parts(
             one,
             given.scale,
-            own,
+            wanted,
             vectors=given.vectors,
             seeds=seed_list(given.seeds),
             hardware=given_options(given, Hardware),
             loaded=loaded,
             progress=True,
         )
-        found |= {chosen[one] / part: study for part, study in parts_of.items()}
-    return found
+        studies |= {chosen[one] / part: study for part, study in parts_of.items()}
+    return studies
 
 
 def _named_parts(chosen: Iterable[Paper], given: argparse.Namespace) -> dict[Paper, list[str]]:
@@ -241,12 +241,12 @@ def _named_parts(chosen: Iterable[Paper], given: argparse.Namespace) -> dict[Pap
                 raise VeraxError(f"no paper has a part {name!r}: {nearest(name, known)}")
     named = {}
     for one in chosen:
-        own = wanted
-        if own is not None and len(chosen) > 1:
-            own = [name for name in own if name in one.studies(given.scale)]
-            if not own:
+        parts_of_it = wanted
+        if parts_of_it is not None and len(chosen) > 1:
+            parts_of_it = [name for name in parts_of_it if name in one.studies(given.scale)]
+            if not parts_of_it:
                 continue
-        named[one] = chosen_parts(one, given.scale, own)
+        named[one] = chosen_parts(one, given.scale, parts_of_it)
     return named
 
 
@@ -256,29 +256,29 @@ def pack(given: argparse.Namespace) -> None:
     before = finished_in(out)
     cells = set(pack_paper(chosen, given.folder, out, progress=True).cells["cell"])
     new = f"{len(cells - before):,}" if cells - before else "none"
-    told = f"packed into {out}: {len(cells):,} cells are there now, {new} of them new"
-    say(told)
+    line = f"packed into {out}: {len(cells):,} cells are there now, {new} of them new"
+    say(line)
 
 
 def table_of(given: argparse.Namespace) -> None:
     chosen = paper(given.name)
     exhibit = chosen.exhibit(given.exhibit)
-    found = exhibit.make(_results(chosen, given).results)
+    made = exhibit.make(_results(chosen, given).results)
     if given.csv:
-        print(found.to_csv(index=False), end="")
+        print(made.to_csv(index=False), end="")
         return
-    if found.empty:
+    if made.empty:
         raise VeraxError(
             f"nothing of {exhibit.name} is in these results: run its part of the paper"
         )
-    labels = [str(name) for name in found if name not in MEASURED]
+    labels = [str(name) for name in made if name not in MEASURED]
     rows = [
-        [*(label(row[name]) for name in labels), *_numbers(row)] for row in found.to_dict("records")
+        [*(label(row[name]) for name in labels), *_numbers(row)] for row in made.to_dict("records")
     ]
     first = [" ".join(part for part in row[: len(labels)] if part) for row in rows]
     heads = [exhibit.title, "published", "measured", "sd", "low", "high", "seeds"]
     shown_here = [[name, *row[len(labels) :]] for name, row in zip(first, rows, strict=True)]
-    if not has_published(found):
+    if not has_published(made):
         heads, shown_here = heads[:1] + heads[2:], [row[:1] + row[2:] for row in shown_here]
     console().print(table(heads, shown_here))
     if exhibit.note:
@@ -287,40 +287,40 @@ def table_of(given: argparse.Namespace) -> None:
 
 def check(given: argparse.Namespace) -> None:
     chosen = paper(given.name)
-    found = _results(chosen, given)
+    checked = _results(chosen, given)
     if not given.no_page:
-        found.write(_folder(chosen, given))
-        found.report(_folder(chosen, given) / REPORT)
+        checked.write(_folder(chosen, given))
+        checked.report(_folder(chosen, given) / REPORT)
     if given.json:
-        print(found.to_json(), end="")
+        print(checked.to_json(), end="")
         return
-    show_claims(found)
+    show_claims(checked)
     if not given.no_page:
         folder = _folder(chosen, given)
         say(f"the page is {folder / PAGE}, to look at: {folder / REPORT}")
 
 
-def show_claims(found: Checked) -> None:
+def show_claims(checked: Checked) -> None:
     """Every claim with its verdict and what is behind it."""
     screen = console()
-    if found.is_trial:
+    if checked.is_trial:
         say(TRIAL, "bold")
-    for claim, finding, own in found.judged:
+    for claim, finding, on_its_corpora in checked.judged:
         screen.print(f"{claim.id:>2} {finding.said}", style=_COLOURS[finding.verdict], end="  ")
         say(f"{claim.text} ({claim.where})")
         for line in (finding.why, finding.test):
             if line:
                 say(f"   {line}", "dim")
-        if own is not None:
-            told = f"   {alone(found)}: {own.said}"
-            say(told, _COLOURS[own.verdict])
-            if own.said != finding.said and own.test:
-                say(f"   {own.test}", "dim")
-    told = f"{found.paper.name}: {_said(found.counts)}"
-    say(told, "bold")
-    if found.own_counts is not None:
-        told = f"{alone(found)}, which the paper has: {_said(found.own_counts)}"
-        say(told, "bold")
+        if on_its_corpora is not None:
+            line = f"   {alone(checked)}: {on_its_corpora.said}"
+            say(line, _COLOURS[on_its_corpora.verdict])
+            if on_its_corpora.said != finding.said and on_its_corpora.test:
+                say(f"   {on_its_corpora.test}", "dim")
+    line = f"{checked.paper.name}: {_said(checked.counts)}"
+    say(line, "bold")
+    if checked.own_counts is not None:
+        line = f"{alone(checked)}, which the paper has: {_said(checked.own_counts)}"
+        say(line, "bold")
 
 
 def _said(counts: Mapping[str, int]) -> str:

@@ -42,6 +42,6 @@ def run(given: argparse.Namespace) -> None:
     if out.is_dir():
         raise VeraxError(f"cannot write {out}: it is a folder, give a file such as {out / FILE}")
     refuse_existing(given)
-    found, title = open_reported(given.places)
-    report(found, out, given.title or title)
+    results, title = open_reported(given.places)
+    report(results, out, given.title or title)
     say(f"the report is {out}, {out.stat().st_size / 1e6:.1f} MB")

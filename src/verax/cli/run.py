@@ -201,10 +201,10 @@ def seconds(text: str) -> float:
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text.strip().lower())
     if not parts or "".join(n + u for n, u in parts) != text.strip().lower():
         raise VeraxError(f"--budget is {text!r}: expected a time such as 90s, 25m, 2h or 1h30m")
-    found = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    if found <= 0:
+    total = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if total <= 0:
         raise VeraxError(f"--budget is {text!r}: it must be above 0")
-    return found
+    return total
 
 
 @contextmanager
@@ -227,11 +227,11 @@ def parts(flag: str, text: str | None) -> list[str] | None:
 
 def _corpora(text: str | None) -> list[str] | None:
     """Names with commas between them; `planted:classes=3,length=40` is one."""
-    found: list[str] = []
+    names: list[str] = []
     for part in parts("--corpora", text) or []:
-        goes_on = bool(found) and ":" in found[-1] and re.fullmatch(r"\w+=[\w.]+", part)
-        found[-1:] = [f"{found[-1]},{part}"] if goes_on else [*found[-1:], part]
-    return found or None
+        goes_on = bool(names) and ":" in names[-1] and re.fullmatch(r"\w+=[\w.]+", part)
+        names[-1:] = [f"{names[-1]},{part}"] if goes_on else [*names[-1:], part]
+    return names or None
 
 
 def _mention(study: Study) -> None:

@@ -80,7 +80,7 @@ def run(given: argparse.Namespace) -> None:
             "dim",
         )
 
-    found = run_sweep(
+    sweep = run_sweep(
         corpus,
         lams,
         seeds,
@@ -93,9 +93,9 @@ def run(given: argparse.Namespace) -> None:
         **given_options(given, ModelOptions, TrainingOptions, AgreementOptions, DispersionOptions),
     )
     say_notes(corpus)
-    show(found)
+    show(sweep)
     if given.out:
-        save(found, given)
+        save(sweep, given)
 
 
 def _moves(measure: str) -> bool:

@@ -86,7 +86,7 @@ def test_an_interruption_says_what_is_on_disk(
     with monkeypatch.context() as patch:
         patch.setattr("verax.models.saving.save_file", interrupt)
         assert main(train) == 130
-        assert "nothing was written to m;" in capsys.readouterr().err
+        assert capsys.readouterr().err == "verax: stopped; nothing was written to m\n"
     assert [path.name for path in Path().iterdir()] == ["m.candidates"]
     assert main(train) == 0
     with monkeypatch.context() as patch:

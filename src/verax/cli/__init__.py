@@ -24,7 +24,6 @@ from verax.cli import (
     run,
     sweep,
     train,
-    unpack,
 )
 from verax.cli.parsing import Parser
 from verax.cli.plugin_files import import_plugins
@@ -35,7 +34,7 @@ from verax.version import __version__
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, unpack, sweep, adversary, papers, report, figures, completion),
+    *(run, pack, sweep, adversary, papers, report, figures, completion),
 )
 
 

@@ -1,4 +1,4 @@
-"""`verax pack`: a study as a few files to send or keep."""
+"""`verax pack` and `verax unpack`: a study as a few files to send or keep, and back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from verax.cli.parsing import listed
 from verax.cli.terminal import console, printable, say, table
-from verax.studies.store import StudyResults, open_study, pack
+from verax.studies.store import StudyResults, open_study, pack, unpack
 from verax.studies.store.places import place
 
 
@@ -26,6 +26,16 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--weights", action="store_true", help="pack models too")
     parser.set_defaults(run=run)
+    parser = verbs.add_parser(
+        "unpack",
+        usage="verax unpack PACKED --out STUDY",
+        help="make a study of packed files again",
+        description="Make the folder of a study from its packed files, with the same tables. "
+        "verax run goes on with it where it was.",
+    )
+    parser.add_argument("packed", metavar="PACKED", help="folder or URL of a packed study")
+    parser.add_argument("--out", required=True, metavar="STUDY", help="a new folder, or a URL")
+    parser.set_defaults(run=run_unpack)
 
 
 def run(given: argparse.Namespace) -> None:
@@ -36,6 +46,10 @@ def run(given: argparse.Namespace) -> None:
     screen.print(table(["file", "MB"], [[n, f"{s / 1e6:,.2f}"] for n, s in sorted(sizes.items())]))
     show(results, given.out, "packed")
     mention_others(given.study)
+
+
+def run_unpack(given: argparse.Namespace) -> None:
+    show(unpack(given.packed, given.out, progress=True), given.out, "unpacked")
 
 
 def show(results: StudyResults, out: str, what: str) -> None:

@@ -53,11 +53,15 @@ def stamps(given: argparse.Namespace) -> dict[Path, Stamp]:
     if not isinstance(out, str) or "://" in out:
         return {}
     paths = [Path(out), *(Path(f"{Path(out)}.{ending}") for ending in BESIDE)]
-    return {path: _stamp(path) for path in paths}
+    return {path: _stamp(path, deep=number > 0) for number, path in enumerate(paths)}
 
 
-def _stamp(path: Path) -> Stamp:
-    return (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None
+def _stamp(path: Path, deep: bool) -> Stamp:
+    """What changes when a folder is replaced, or, if `deep`, when a file is written in it."""
+    if not path.exists():
+        return None
+    inside = path.rglob("*") if deep else ()
+    return path.stat().st_ino, max(one.stat().st_mtime_ns for one in (path, *inside))
 
 
 def left_on_disk(given: argparse.Namespace) -> str:
@@ -70,7 +74,7 @@ def left_on_disk(given: argparse.Namespace) -> str:
     if not before:
         return "nothing was written"
     out, *beside = before
-    now = _stamp(out)
+    now = _stamp(out, deep=False)
     if now is None:
         words = f"nothing was written to {out}"
     elif now == before[out]:
@@ -82,7 +86,7 @@ def left_on_disk(given: argparse.Namespace) -> str:
     else:
         words = f"{out} is saved, without {REPORT}: verax report {shlex.quote(str(out))} makes it"
     for path in beside:
-        if path.is_dir():
+        if _stamp(path, deep=True) not in (None, before[path]):
             words += f"; {path} keeps what was finished, with which the same command goes on"
     return words
 

@@ -156,7 +156,7 @@ def run(given: argparse.Namespace) -> None:
     curves = CURVES if given.out else 0
     models: dict[str, AttentionClassifier] = {}
     verdicts: dict[str, Verdict] = {}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, options in MODELS.items():
         model = models[name] = train(
             corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **options

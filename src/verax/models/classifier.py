@@ -26,7 +26,7 @@ from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head, decisions, probabilities
 from verax.models.options import ModelOptions
 from verax.models.trace import Trace
-from verax.progress import Display
+from verax.progress import Display, shown
 
 _EMBEDDING_PLACE = 11
 
@@ -186,10 +186,23 @@ class AttentionClassifier(nn.Module):
         return logits
 
     def predict(
-        self, texts: Texts, max_tokens: int = MAX_TOKENS, watch: Watch = iter
+        self,
+        texts: Texts,
+        max_tokens: int = MAX_TOKENS,
+        watch: Watch | None = None,
+        *,
+        progress: bool | Display | None = None,
     ) -> pd.DataFrame:
-        """A row per text: `label`, the class decided for, and `p_<class>`, its probability."""
-        logits = self.logits(texts, max_tokens, watch)
+        """A row per text: `label`, the class decided for, and `p_<class>`, its probability.
+
+        Args:
+            texts: a list of texts, or of lists of tokens.
+            max_tokens: bound of the padded tokens in memory at once.
+            watch: passes the batches on; for programs that show progress themselves.
+            progress: show how far it got; None shows it on a terminal and in a notebook.
+        """
+        with shown(progress if watch is None else False) as display:
+            logits = self.logits(texts, max_tokens, watch or display.watching("labelling"))
         shares = probabilities(logits).numpy()
         frame = pd.DataFrame(shares, columns=[f"p_{name}" for name in self.classes])
         labels = [self.classes[i] for i in decisions(logits).tolist()]

@@ -9,7 +9,7 @@ TESTS ?= -n auto
 .PHONY: demo test check unit format clean
 
 demo: $(VENV)/.installed
-	$(BIN)/verax demo --out $(OUT)
+	$(BIN)/verax demo --out $(OUT) --overwrite
 
 test: check unit
 

@@ -32,7 +32,7 @@ from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.ragged import Ragged
 from verax.corpora.vocabulary import EOS, SOS, UNK, Vocabulary
-from verax.importance.copies import repeated
+from verax.importance.budget import repeated
 from verax.importance.deletion import leave_one_out, logits_without_words
 from verax.importance.jacobian import Targets, influence, influences
 from verax.models import AttentionClassifier, ModelOptions, Trace, make_classifier, probabilities

@@ -72,7 +72,9 @@ def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert main(command) == 0, command
 
 
-def test_the_config_file_of_the_docs_is_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_config_file_of_the_docs_is_valid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (config,) = blocks("docs/training.md", "yaml")
     Path("my.yaml").write_text(config)

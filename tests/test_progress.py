@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import verax
-from verax.progress import Display, Progress, Reporting, shown
+from verax.progress import Display, NotebookLine, Progress, Reporting, duration, shown, tracked
 
 Told = tuple[str, int, int | None, str]
 
@@ -114,3 +114,59 @@ def test_one_bar_shows_what_is_told_and_forgets_a_total(monkeypatch: pytest.Monk
     with Progress(False) as display:
         display.tell("epoch 1/2", 3, 10)
         assert not display._bars.tasks
+
+
+def test_python_shows_progress_where_somebody_can_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal or in a notebook, unless VERAX_PROGRESS is 0 or a display is open already."""
+    monkeypatch.delenv("VERAX_PROGRESS", raising=False)
+    assert not shown(None)._wanted  # type: ignore[attr-defined]
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert shown(None)._wanted  # type: ignore[attr-defined]
+    with shown(None):
+        assert not shown(None)._wanted  # type: ignore[attr-defined]
+    monkeypatch.setenv("VERAX_PROGRESS", "0")
+    assert not shown(None)._wanted  # type: ignore[attr-defined]
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert isinstance(shown(True), NotebookLine)
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr("verax.progress.time.monotonic", lambda: self.now)
+
+    def ticking(self, count: int, seconds: float) -> Any:
+        for number in range(count):
+            self.now += seconds
+            yield number
+
+
+def test_work_of_more_than_a_minute_is_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten parts of 50 s within one batch, as of a text of 12,000 words; once, and nothing else."""
+    clock = Clock(monkeypatch)
+    with Progress() as display:
+        for _ in display.watching("explaining")([0]):
+            list(tracked(clock.ticking(10, 50), "leaving words out", 10, lambda _: 1))
+    assert capsys.readouterr().err == f"leaving words out: about {duration(500)}\n"
+    with Progress() as display:
+        list(tracked(clock.ticking(10, 5), "leaving words out", 10, lambda _: 1))
+        list(display.watching("short")(list(clock.ticking(3, 1))))
+    with Progress(False):
+        list(tracked(clock.ticking(10, 50), "leaving words out", 10, lambda _: 1))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_has_a_line_that_is_cleared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock(monkeypatch)
+    with NotebookLine() as display:
+        list(tracked(clock.ticking(4, 20), "leaving words out", 4, lambda _: 1))
+        list(display.watching("writing")([1]))
+    lines = [line.strip() for line in capsys.readouterr().err.split("\r")]
+    assert "leaving words out: 2 of 4" in "".join(lines)
+    assert lines[-1] == ""

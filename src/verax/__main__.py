@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from verax.version import __version__
+
 
 def main() -> int:
-    """Run a command; one that is interrupted while Python still imports says so in a line."""
+    """Run a command; --version and an interruption while Python imports need no torch."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"verax {__version__}")  # noqa: T201
+        return 0
     try:
         from verax.cli import main as run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
 
 
@@ -34,9 +35,51 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 
 def near(name: str, valid: Iterable[str]) -> str | None:
-    """The valid name that a mistyped one is near to, if any is."""
-    close = difflib.get_close_matches(name, sorted(valid), n=1, cutoff=0.6)
+    """The valid name that another library's name stands for, or that a mistyped one is near to.
+
+    >>> near("learning_rate", ["lr", "epochs"]), near("epcohs", ["lr", "epochs"])
+    ('lr', 'epochs')
+    """
+    valid = sorted(valid)
+    bare = name.lstrip("-")
+    meant = name.removesuffix(bare) + _ELSEWHERE.get(bare.replace("-", "_"), bare)
+    meant = meant.replace("_", "-") if name.startswith("-") else meant
+    if meant in valid:
+        return meant
+    close = difflib.get_close_matches(name, valid, n=1, cutoff=0.6)
     return close[0] if close else None
+
+
+_ELSEWHERE = {
+    "learning_rate": "lr",
+    "n_epochs": "epochs",
+    "num_epochs": "epochs",
+    "num_train_epochs": "epochs",
+    "max_epochs": "epochs",
+    "l2": "weight_decay",
+    "random_state": "seed",
+    "embedding_dim": "embedding_size",
+    "hidden_dim": "hidden_size",
+    "min_freq": "min_df",
+    "max_features": "max_vocabulary",
+    "num_layers": "layers",
+    "n_layers": "layers",
+    "early_stopping": "patience",
+    "output": "out",
+    "output_dir": "out",
+}
+"""What other libraries call options → what they are called here."""
+
+
+def outside_verax() -> int:
+    """The `stacklevel` at which a warning points to the line outside this package that led to it.
+
+    To be called by the function that warns.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("verax"):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 class VeraxErrors(VeraxError):  # noqa: N818 (there are several)

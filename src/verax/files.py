@@ -15,14 +15,16 @@ def replace_folder(
     folder: str | Path,
     write: Callable[[Path], None],
     owned: Callable[[Path], bool],
+    overwrite: bool = True,
 ) -> None:
     """Make `folder` hold what `write` puts into it, all at once.
 
     `write` fills a temporary folder beside the target, which then takes its name; a process killed
     on the way leaves the old folder as it was (and a hidden temporary one). A folder that exists
-    already is replaced only if it is empty or `owned` recognises it as an earlier result.
+    already is replaced only if it is empty, or `overwrite` is set and `owned` recognises it as an
+    earlier result.
     """
-    refuse_foreign(folder, owned)
+    refuse_foreign(folder, owned, overwrite)
     target = Path(folder).absolute()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +49,9 @@ def replace_folder(
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def refuse_foreign(folder: str | Path, owned: Callable[[Path], bool]) -> None:
+def refuse_foreign(
+    folder: str | Path, owned: Callable[[Path], bool], overwrite: bool = True
+) -> None:
     """An error where `replace_folder` would refuse: to ask before the work, not after it."""
     target = Path(folder).absolute()
     if target.exists() and not target.is_dir():
@@ -55,6 +59,11 @@ def refuse_foreign(folder: str | Path, owned: Callable[[Path], bool]) -> None:
     if target.exists() and any(target.iterdir()) and not owned(target):
         raise VeraxError(
             f"cannot write {folder}: it holds other files, give a new or an empty folder"
+        )
+    if target.exists() and any(target.iterdir()) and not overwrite:
+        raise VeraxError(
+            f"cannot write {folder}: it holds an earlier result; give another folder, or "
+            "--overwrite (in Python: overwrite=True)"
         )
     above = next(path for path in target.parents if path.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):

@@ -96,12 +96,12 @@ class Result(Shown):
         """The manifest as it is written."""
         return dict(self.manifest)
 
-    def save(self, folder: str | Path) -> None:
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write a Parquet file a table and `manifest.json`, all at once.
 
         Args:
-            folder: a new or an empty one, or one that holds an earlier result of this kind, which
-                is replaced; any other is refused and left as it is.
+            folder: a new or an empty one; any other is refused and left as it is.
+            overwrite: replace an earlier result of this kind that the folder holds.
         """
         tables = self._tables()
         rest = {name: value for name, value in self._described().items() if name not in _HEAD}
@@ -113,7 +113,7 @@ class Result(Shown):
             text = json.dumps(written, indent=2, ensure_ascii=False, allow_nan=False)
             write_text(target / MANIFEST, text + "\n")
 
-        replace_folder(folder, write, owned=self.owns)
+        replace_folder(folder, write, owned=self.owns, overwrite=overwrite)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -121,6 +121,11 @@ class Result(Shown):
         path = Path(folder)
         try:
             manifest = _manifest_in(path)
+            if manifest is None and (path / "model.safetensors").is_file():
+                raise VeraxError(
+                    f"{folder} is a saved model, not a {cls.kind}: examine it, as in verax examine "
+                    f"{folder} --out DIR, and give that folder"
+                )
             if manifest is None:
                 raise VeraxError(f"{folder} holds no saved {cls.kind}: expected a folder of one")
             kind = manifest.pop("kind")

@@ -177,7 +177,7 @@ def test_an_interruption_is_told_and_nothing_is_half_written(
     with monkeypatch.context() as patched:
         patched.setattr(f"{MAKING}.train", stopped)
         assert main(command) == 130
-    assert "what was finished is kept" in capsys.readouterr().err
+    assert "nothing was written to out; out.models keeps what was" in capsys.readouterr().err
     assert sorted(p.name for p in Path().iterdir()) == ["out.models"]
     assert [p.name for p in Path("out.models").iterdir()] == ["lam0.5-seed1"]
     assert main(command) == 0

@@ -106,7 +106,7 @@ def test_prints_every_exam_and_writes_every_number(capsys: pytest.CaptureFixture
 def test_names_verdicts_and_one_model_each(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["compare", "--exams", "replacement,single_token", "plain=verdict", "other=residual1"]
     assert main([*command, "--out", "out/"]) == 0
-    assert main([*command, "--out", "out"]) == 0  # over its own earlier result
+    assert main([*command, "--out", "out", "--overwrite"]) == 0  # over its own earlier result
     out = capsys.readouterr().out
     assert "plain (the reference): 1 model, seed 0" in out
     assert "over documents, paired" in out

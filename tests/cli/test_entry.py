@@ -53,6 +53,21 @@ assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == bef
     assert (found.returncode, found.stderr) == (0, "")
 
 
+def test_the_version_needs_no_torch() -> None:
+    """0.3 s are Python's own start and a file or two: no heavy package is imported."""
+    code = """
+import sys
+sys.argv = ["verax", "--version"]
+from verax.__main__ import main
+code = main()
+heavy = {"torch", "pandas", "numpy", "rich", "verax.cli"} & set(sys.modules)
+sys.exit(code if not heavy else f"imported {heavy}")
+"""
+    found = ended("-c", code)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout == f"verax {verax.__version__}\n"
+
+
 def test_all_that_it_offers_is_there() -> None:
     from verax import api
 

@@ -12,6 +12,9 @@ from refused import refusal
 
 import verax
 from verax.cli import main
+from verax.cli.terminal import shade
+from verax.drawing.palette import OPPOSES, SUPPORTS, css
+from verax.report.notebook import heat
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -217,3 +220,35 @@ def test_help_names_every_importance_of_inputs(capsys: pytest.CaptureFixture[str
     for name in ("gradient-input-detached", "integrated-gradients", "random"):
         assert name in text.replace("\n", " ")
     assert "attention-product" not in text
+
+
+def test_a_class_of_choice(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", folder, TEXTS[0], "--target", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "; explained: 1 (" in out.splitlines()[0]
+    assert out.endswith("attention does not depend on the class explained.\n")
+    expected = verax.load(folder).explain(TEXTS[:1], target=1)
+    assert all(shown(number) in out for number in expected["leave-one-out"])
+    assert "the model has no class '7'" in refusal(capsys, ["explain", folder, "a", "--target=7"])
+
+
+def test_a_page_that_stands_alone(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["w1 <script>alert(1)</script>", TEXTS[1]]
+    assert main(["explain", folder, *texts, "--target", "0", "--out", "page.html"]) == 0
+    assert capsys.readouterr().out == "2 texts explained in page.html\n"
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert 'src="' not in page
+    assert 'href="http' not in page
+    assert "text 1: " in page
+    assert "attention does not depend on the class explained." in page
+    assert css(SUPPORTS) in page
+
+
+def test_colours_and_signs_agree_everywhere(folder: str) -> None:
+    """Blue supports the class, orange opposes it: in the terminal as in a notebook."""
+    frame = pd.DataFrame({"text": 0, "word": ["for", "against"], "mine": [2.0, -2.0]})
+    markup = heat(frame)._repr_html_()
+    for score, colour in ((1.0, SUPPORTS), (-1.0, OPPOSES)):
+        assert shade(score).endswith(f"on {css(colour)}")
+        assert css(colour) in markup

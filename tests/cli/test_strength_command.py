@@ -52,7 +52,7 @@ def test_the_command_keeps_the_candidates_beside_the_model(monkeypatch: pytest.M
     assert folders == ["my/model", beside, *names]
     assert verax.load(names[2]).options.strength == 5
     monkeypatch.delattr(Loop, "run")  # nothing is trained again
-    assert main([*COMMAND, "--out", "my/model"]) == 0
+    assert main([*COMMAND, "--out", "my/model", "--overwrite"]) == 0
 
 
 @pytest.mark.usefixtures("alone")

@@ -106,7 +106,7 @@ def test_a_finished_sweep_is_not_trained_again(
         raise AssertionError("a model was trained")
 
     monkeypatch.setattr("verax.studies.engines.performing.train", never)
-    assert main(command) == 0
+    assert main([*command, "--overwrite"]) == 0
     assert capsys.readouterr().out == first
     assert "over documents" in first
 
@@ -124,7 +124,7 @@ def test_an_interruption_is_told_and_nothing_is_half_written(
     monkeypatch.setattr("verax.studies.engines.performing.train", stopped)
     command = ["sweep", "planted", "--lams", "-1,0.5", *QUICK, "--out", "out"]
     assert main(command) == 130
-    assert "what was finished is kept" in capsys.readouterr().err
+    assert "nothing was written to out; out.points keeps what was" in capsys.readouterr().err
     assert sorted(p.name for p in Path().iterdir()) == ["out.points"]
     assert verax.open_study("out.points").counts == {"done": 1, "missing": 1}
     monkeypatch.setattr("verax.studies.engines.performing.train", train)

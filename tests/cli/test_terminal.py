@@ -70,7 +70,7 @@ def test_heat_colours_by_weight_and_dims_what_is_not_attended() -> None:
     assert text.plain == "a b c"
     assert [str(span.style) for span in text.spans] == [
         "dim",
-        "not dim #000000 on rgb(242,176,128)",
-        "not dim #000000 on rgb(230,97,0)",
+        "not dim #000000 on rgb(143,193,226)",
+        "not dim #000000 on rgb(31,131,198)",
     ]
     assert heat([], []).plain == ""

@@ -89,13 +89,13 @@ def test_knobs_of_planted_can_stand_in_the_config_file() -> None:
 
 def test_arguments_may_stand_in_any_order() -> None:
     assert main(["train", *QUICK, PLANTED, "--out", "model"]) == 0
-    assert main(["train", "--out", "model", *QUICK, PLANTED]) == 0
+    assert main(["train", "--out", "other", *QUICK, PLANTED]) == 0
 
 
 def test_an_earlier_model_is_replaced() -> None:
     for encoder in ("none", "conv"):
         arguments = ["train", PLANTED, "--out", "model", "--encoder", encoder, "--epochs", "1"]
-        assert main(arguments) == 0
+        assert main([*arguments, "--overwrite"]) == 0
     assert config("model")["model"]["encoder"] == "conv"
     assert [p.name for p in Path().iterdir()] == ["model"]
 

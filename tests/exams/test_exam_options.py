@@ -152,7 +152,7 @@ def test_on_the_command_line_too(
             "unknown option 'permutation' of exam 'replacement': did you mean 'permutations'",
         ),
         ({"replacement": {"permutations": 0}}, "option 'permutations' is 0"),
-        ({"replacement": 3}, "unknown option 'replacement'"),
+        ({"replacement": 3}, "replacement is an exam, expected a mapping of its options, as in"),
         ({"erasure": {"draws": 3}}, "options of exam 'erasure', which is not among the exams"),
         ({"replacment": {"permutations": 3}}, "unknown option 'replacment': .*'replacement'"),
     ],

@@ -54,7 +54,7 @@ def test_excess_is_never_negative(verdict: verax.Verdict) -> None:
 
 def test_a_verdict_survives_the_disk(verdict: verax.Verdict, tmp_path: Path) -> None:
     verdict.save(tmp_path / "v")
-    verdict.save(tmp_path / "v")  # an earlier one is replaced
+    verdict.save(tmp_path / "v", overwrite=True)  # an earlier one is replaced
     again = load_verdict(tmp_path / "v")
     for name, table in verdict.tables.items():
         pd.testing.assert_frame_equal(again.tables[name], table)

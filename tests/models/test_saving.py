@@ -63,7 +63,7 @@ def test_the_same_training_saves_the_same_bytes(planted: verax.Corpus, tmp_path:
 
 def test_saving_again_replaces_and_leaves_nothing_behind(make_model: Make, tmp_path: Path) -> None:
     make_model().save(tmp_path / "m")
-    make_model(encoder="conv").save(tmp_path / "m")
+    make_model(encoder="conv").save(tmp_path / "m", overwrite=True)
     assert verax.load(tmp_path / "m").options.encoder == "conv"
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
 

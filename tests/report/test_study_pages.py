@@ -49,7 +49,7 @@ def test_a_folder_becomes_a_page_that_may_stand_in_it(
     assert len(ids) == len(set(ids))
     assert seen.of("figure")
     assert owns(tmp_path / "saved")
-    found.save(tmp_path / "saved")  # again, over itself and its page
+    found.save(tmp_path / "saved", overwrite=True)  # again, over itself and its page
 
 
 @pytest.mark.parametrize("kind", OF)

@@ -163,9 +163,9 @@ def test_heat_is_as_strong_as_the_score_and_shows_text() -> None:
     shown = heat(explained)._repr_html_()
     assert "&lt;b&gt;" in shown
     assert "<b><bdi>yes" in shown
-    assert "rgb(70,150,240)" in shown  # all of the blue for the strongest
-    assert "rgb(230,97,0)" in shown
-    assert "rgb(162,202,248)" in shown  # half of it, of (70, 150, 240) on white
+    assert "rgb(31,131,198)" in shown  # all of the blue for the strongest
+    assert "rgb(224,106,16)" in shown
+    assert "rgb(143,193,226)" in shown  # half of it, of (31, 131, 198) on white
 
 
 def test_in_a_browser_heat_of_a_long_word_wraps(open_page: Callable[..., Any]) -> None:

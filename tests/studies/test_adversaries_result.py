@@ -369,7 +369,7 @@ def test_saved_and_loaded_it_says_the_same(
     found = study[0]
     out = tmp_path / "deep" / "study"
     found.save(out)
-    found.save(out)  # over its own earlier result
+    found.save(out, overwrite=True)  # over its own earlier result
     assert [p.name for p in out.parent.iterdir()] == ["study"]
     again = load_adversaries(out)
     pd.testing.assert_frame_equal(again.instances, found.instances)
@@ -404,7 +404,7 @@ def test_a_failure_on_the_way_leaves_the_old_one(
 
     monkeypatch.setattr("verax.results.write_text", full)
     with pytest.raises(verax.VeraxError, match="No space left"):
-        study[0].save(out)
+        study[0].save(out, overwrite=True)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
     assert [p.name for p in tmp_path.iterdir()] == ["study"]
 

@@ -431,8 +431,8 @@ def test_a_comparison_is_written_as_a_whole(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "comparison"
     found.save(out)
     curves = pd.DataFrame({"p": [0.5]})
-    found.save(out, curves)  # over its own earlier result
-    found.save(out)
+    found.save(out, curves, overwrite=True)  # over its own earlier result
+    found.save(out, overwrite=True)
     names = ["excluded.parquet", "instances.parquet", "manifest.json", "table.parquet"]
     assert sorted(p.name for p in out.iterdir()) == [*names, "values.parquet"]
     for name in ("table", "values", "excluded"):

@@ -355,7 +355,7 @@ def test_numbers_of_numpy_are_numbers(corpus: verax.Corpus, tmp_path: Path) -> N
 def test_a_sweep_is_written_as_a_whole(swept: Sweep, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "sweep"
     swept.save(out)
-    swept.save(out)  # over its own earlier result
+    swept.save(out, overwrite=True)  # over its own earlier result
     names = ["correlations.parquet", "instances.parquet", "manifest.json", "points.parquet"]
     assert sorted(p.name for p in out.iterdir()) == names
     assert [p.name for p in out.parent.iterdir()] == ["sweep"]
@@ -378,7 +378,7 @@ def test_a_failure_on_the_way_leaves_the_old_one(
 
     monkeypatch.setattr("verax.results.write_text", full)
     with pytest.raises(verax.VeraxError, match="No space left"):
-        swept.save(out)
+        swept.save(out, overwrite=True)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
     assert [p.name for p in tmp_path.iterdir()] == ["sweep"]
 

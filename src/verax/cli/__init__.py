@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 from verax.cli import (
     adversary,
     compare,
+    completion,
     corpora,
     demo,
     examine,
@@ -22,16 +24,17 @@ from verax.cli import (
     run,
     sweep,
     train,
-    unpack,
 )
 from verax.cli.parsing import Parser
+from verax.cli.plugin_files import import_plugins
+from verax.cli.saving import left_on_disk, stamps
 from verax.cli.terminal import noted_warnings, printable
 from verax.errors import VeraxError, VeraxErrors
 from verax.version import __version__
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, unpack, sweep, adversary, papers, report, figures),
+    *(run, pack, sweep, adversary, papers, report, figures, completion),
 )
 
 
@@ -41,12 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0, or what the command returns (1 where part of a study failed, 3 where --fail-on says so); 2
     for bad input; 130 when interrupted.
     """
+    given = argparse.Namespace(before={})
     try:
-        parser = _parser()  # options of exams are flags: a package that has one may fail to import
-        given = parser.parse(sys.argv[1:] if arguments is None else list(arguments))
+        words = import_plugins(sys.argv[1:] if arguments is None else list(arguments))
+        parser = build_parser()  # options of exams are flags: an installed package may not import
+        given = parser.parse(words)
         if given.verb is None:
             parser.print_help()
             return 0
+        given.before = stamps(given)
         with noted_warnings():
             return int(given.run(given) or 0)
     except VeraxError as error:
@@ -56,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt as stopped:
         # a command that can say how to go on does
-        kept = "stopped; what was finished is kept, nothing is half-written"
-        print(f"verax: {stopped.args[0] if stopped.args else kept}", file=sys.stderr)
+        words_of_it = stopped.args[0] if stopped.args else f"stopped; {left_on_disk(given)}"
+        print(f"verax: {printable(words_of_it)}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # the reader has gone (`verax corpora | head`); keep Python from complaining at exit
@@ -65,9 +71,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The parser of all commands; importing it takes torch along."""
     parser = Parser(prog="verax", description="Puts attention on the witness stand.")
     parser.add_argument("--version", action="version", version=f"verax {__version__}")
+    parser.add_argument(
+        "--plugin",
+        metavar="FILE.py",
+        help="import a file first, such as one with an exam of your own; anywhere on the line",
+    )
     verbs = parser.add_subparsers(dest="verb", metavar="COMMAND", parser_class=Parser)
     for command in COMMANDS:
         command.add(verbs)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from verax.cli.loading import load_shown
-from verax.cli.opposed import begin, done, show
-from verax.cli.parsing import add_options, given_options
-from verax.cli.saving import save
-from verax.cli.terminal import console
-from verax.corpora import CorpusOptions
+from verax.cli.adversary_text import begin, done, show
+from verax.cli.loading import add_corpus_options, named_corpus, say_notes
+from verax.cli.parsing import add_options, given_options, listed
+from verax.cli.saving import add_overwrite, check_out, save
+from verax.cli.terminal import say
+from verax.corpora import load_corpus
 from verax.corpora.corpus import SPLITS
-from verax.corpora.planted import Planted
-from verax.errors import VeraxError
-from verax.files import refuse_foreign
 from verax.options import hints, parse
 from verax.studies import Adversaries, run_adversaries
 from verax.studies.adversaries import LAMS
@@ -81,40 +79,31 @@ def add(verbs: Any) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
     standing = ", ".join(f"{n} {v}" for n, v in DEFAULTS.items() if n in ("epochs", "patience"))
     add_options(parser, f"training adversaries: {standing}, else as the base", _AS_THE_BASE)
-    # the tokeniser is the base's
-    add_options(parser, "reading --corpus", CorpusOptions, leave_out=("tokeniser", "lowercase"))
-    add_options(parser, "a planted --corpus", Planted, leave_out=("seed",))
+    add_corpus_options(parser)
+    add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
-    lams = [parse("lams", part, float) for part in _parts("lams", given.lams)]
-    seeds = [parse("seeds", part, int) for part in _parts("seeds", given.seeds)]
-    again = [parse("retrain", part, int) for part in _split(given.retrain)]
-    if given.out:
-        refuse_foreign(given.out, Adversaries.owns)
+    lams = [parse("lams", part, float) for part in listed("--lams", given.lams, "numbers")]
+    seeds = [parse("seeds", part, int) for part in listed("--seeds", given.seeds, "numbers")]
+    retrain = listed("--retrain", given.retrain) if given.retrain else []
+    again = [parse("retrain", part, int) for part in retrain]
+    check_out(given, Adversaries.owns)
     base = model_entry(given.model, "the base")
-    for_corpus = given_options(given, CorpusOptions, Planted)
-    if for_corpus and not given.corpus:
-        flags = ", ".join("--" + name.replace("_", "-") for name in for_corpus)
-        raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
-    corpus = None
-    if given.corpus:
-        corpus = load_shown(given.corpus, **base.reading, **for_corpus)
-    screen = console()
+    corpus = named_corpus(given, partial(load_corpus, **base.reading))
     if base.seed in seeds:
-        screen.print(
+        say(
             f"note: seed {base.seed} is the base's, so that what it trains begins where the base "
             "began",
-            style="dim",
-            markup=False,
+            "dim",
         )
-    found = run_adversaries(
+    adversaries = run_adversaries(
         given.model,
         corpus,
         lams,
         seeds,
-        others=_split(given.others),
+        others=listed("--others", given.others) if given.others else [],
         retrain=again,
         controls=not given.no_controls,
         split=given.split,
@@ -125,19 +114,7 @@ def run(given: argparse.Namespace) -> None:
         done=done,
         **given_options(given, TrainingOptions),
     )
-    for note in corpus.notes if corpus is not None else ():
-        screen.print(note, style="dim", markup=False)
-    show(found)
+    say_notes(corpus)
+    show(adversaries)
     if given.out:
-        save(found, given.out)
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _parts(name: str, text: str) -> list[str]:
-    parts = _split(text)
-    if not parts:
-        raise VeraxError(f"{name} is an empty list: give numbers with commas between them")
-    return parts
+        save(adversaries, given)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,16 @@ import pandas as pd
 
 from verax.cli.compared import show, show_curves
 from verax.cli.examine import add_examining
-from verax.cli.loading import load_shown
-from verax.cli.parsing import given_exam_options, given_options
-from verax.cli.saving import save
-from verax.cli.terminal import console
-from verax.corpora import CorpusOptions
-from verax.corpora.corpus import SPLITS, Corpus
-from verax.corpora.planted import Planted
+from verax.cli.loading import named_corpus, say_notes
+from verax.cli.parsing import given_exam_options, listed, named_folders
+from verax.cli.saving import add_overwrite, check_out, save
+from verax.cli.terminal import console, say
+from verax.corpora import load_corpus
+from verax.corpora.corpus import SPLITS
 from verax.errors import VeraxError
 from verax.exams.registry import EXAMS, chosen_exams
 from verax.exams.single_token import token_curves
 from verax.exams.verdict import Verdict
-from verax.files import refuse_foreign
 from verax.models import AttentionClassifier, load
 from verax.studies import Comparison, compare
 from verax.studies.comparison.grouping import Groups, grouped
@@ -55,17 +54,17 @@ def add(verbs: Any) -> None:
         "--text", metavar="TEXT", help="also show what each token of this text says alone"
     )
     add_examining(parser)
+    add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
-    if given.out:
-        refuse_foreign(given.out, Comparison.owns)
+    check_out(given, Comparison.owns)
     exams = None
     if given.exams is not None:
-        exams = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
+        exams = chosen_exams(listed("--exams", given.exams))
     groups = grouped(_models(given.models))
-    corpus = _corpus(given, groups)
+    corpus = named_corpus(given, partial(load_corpus, **_reading(groups)))
     curves = None if given.text is None else _curves(given.text, groups, given.device)
     screen = console()
 
@@ -73,11 +72,9 @@ def run(given: argparse.Namespace) -> None:
         right = verdict.judgement.accuracy
         accuracy = "" if right is None else f", accuracy {right.value:.1f}%"
         documents = verdict.manifest.get("documents", 0)
-        screen.print(
-            f"{group}: {model}, {documents:,} documents{accuracy}", style="dim", markup=False
-        )
+        say(f"{group}: {model}, {documents:,} documents{accuracy}", "dim")
 
-    found = compare(
+    comparison = compare(
         groups,
         corpus,
         exams,
@@ -90,42 +87,30 @@ def run(given: argparse.Namespace) -> None:
         done=done,
         **given_exam_options(given, exams or list(EXAMS)),
     )
-    for note in () if corpus is None else corpus.notes:
-        screen.print(note, style="dim", markup=False)
-    show(found, screen)
+    say_notes(corpus)
+    show(comparison, screen)
     if curves is not None:
         show_curves(curves, screen)
     if given.out:
-        save(replace(found, curves=curves), given.out)
+        save(replace(comparison, curves=curves), given)
 
 
-def _models(given: Sequence[str]) -> Any:
+def _models(texts: Sequence[str]) -> Any:
     """Folders as they are, or by name where names are given."""
-    named = ["=" in text and not Path(text).exists() for text in given]
-    if not any(named):
-        return list(given)
-    if not all(named):
-        plain = given[named.index(False)]
-        raise VeraxError(f"{plain} has no name, others have: name all, as in mine={plain}, or none")
-    found: dict[str, list[str]] = {}
-    for text in given:
-        name, _, folders = text.partition("=")
-        parts = [part.strip() for part in folders.split(",") if part.strip()]
-        found.setdefault(name.strip(), []).extend(parts)
-    return found
+    folders = named_folders(texts)
+    groups: dict[str, list[str]] = {}
+    for pair in folders:
+        if isinstance(pair, str):
+            return folders
+        groups.setdefault(pair[0], []).extend(listed(pair[0], pair[1], "folders"))
+    return groups
 
 
-def _corpus(given: argparse.Namespace, groups: Groups) -> Corpus | None:
-    for_corpus = given_options(given, CorpusOptions, Planted)
-    for_corpus.pop("seed", None)  # the exams'; a planted corpus's is part of its name
-    if not given.corpus:
-        if for_corpus:
-            flags = ", ".join("--" + name.replace("_", "-") for name in for_corpus)
-            raise VeraxError(f"{flags} without --corpus: the models' own is read as in training")
-        return None
+def _reading(groups: Groups) -> Mapping[str, Any]:
+    """How a corpus is to be read so that the models that are yet to be examined can read it."""
     entries = [entry for group in groups.values() for entry in group]
     waiting = [entry for entry in entries if entry.verdict is None]
-    return load_shown(given.corpus, **(waiting or entries)[0].reading, **for_corpus)
+    return (waiting or entries)[0].reading
 
 
 def _curves(text: str, groups: Groups, device: str) -> pd.DataFrame:

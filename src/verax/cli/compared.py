@@ -28,23 +28,23 @@ _LONGEST = 18
 """A longer name gets a letter as its column's head."""
 
 
-def show(found: Comparison, screen: Any) -> None:
+def show(comparison: Comparison, screen: Any) -> None:
     """Groups, a table per exam, and what differences are over."""
-    rows = found.table()
-    heads = heads_of(found.groups)
-    for line in _legend(found, heads):
+    rows = comparison.table()
+    heads = heads_of(comparison.groups)
+    for line in _legend(comparison, heads):
         screen.print(line, markup=False)
     for exam in dict.fromkeys(rows["exam"]):
-        own = shown_rows(rows[rows["exam"] == exam])
-        if own.empty:
+        shown = shown_rows(rows[rows["exam"] == exam])
+        if shown.empty:
             continue
         screen.print(f"\n{comparison_title(str(exam))}", markup=False, style="italic")
-        for made in _tables(own, found, heads, screen.width):
+        for made in _tables(shown, comparison, heads, screen.width):
             screen.print(made)
-        for line in left_out(found, set(own["measure"]), heads):
+        for line in left_out(comparison, set(shown["measure"]), heads):
             screen.print(line, style="dim", markup=False)
     screen.print()
-    for line in _footnotes(rows, found, heads):
+    for line in _footnotes(rows, comparison, heads):
         screen.print(line, style="dim", markup=False)
 
 
@@ -55,28 +55,30 @@ def heads_of(groups: Sequence[str]) -> dict[str, str]:
     return {name: chr(ord("A") + n) if n < 26 else f"#{n + 1}" for n, name in enumerate(groups)}
 
 
-def _legend(found: Comparison, heads: dict[str, str]) -> Iterator[str]:
+def _legend(comparison: Comparison, heads: dict[str, str]) -> Iterator[str]:
     yield ""
-    for name, models in found.manifest["groups"].items():
+    for name, models in comparison.manifest["groups"].items():
         seeds = [str(model["seed"]) for model in models if model["seed"] is not None]
-        told = f", seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" if seeds else ""
+        details = f", seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" if seeds else ""
         picked = [f"{m['chosen']:g}" for m in models if m.get("chosen") is not None]
-        told += f", strength {', '.join(picked)} chosen" if picked else ""
+        details += f", strength {', '.join(picked)} chosen" if picked else ""
         letter = "" if heads[name] == printable(name) else f"{heads[name]}: "
         count = f"{len(models)} model{'s' if len(models) > 1 else ''}"
-        what = " (the reference)" if name == found.reference else ""
-        yield f"{letter}{printable(name)}{what}: {count}{told}"
+        what = " (the reference)" if name == comparison.reference else ""
+        yield f"{letter}{printable(name)}{what}: {count}{details}"
 
 
-def _tables(rows: pd.DataFrame, found: Comparison, heads: dict[str, str], width: int) -> list[Any]:
+def _tables(
+    rows: pd.DataFrame, comparison: Comparison, heads: dict[str, str], width: int
+) -> list[Any]:
     """As few tables as there is room for: side by side as many groups as there can be."""
-    others = found.groups[1:]
+    others = comparison.groups[1:]
     made: list[Any] = []
     for step in range(len(others), 0, -1):
         made, needed = [], 0
         for start in range(0, len(others), step):
             part = others[start : start + step]
-            columns = ["", heads[found.reference]]
+            columns = ["", heads[comparison.reference]]
             for group in part:
                 columns += [heads[group], "difference", ""]
             lines = [*_lines(rows, part)]
@@ -95,8 +97,8 @@ def _least_width(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
 
 
 def _lines(rows: pd.DataFrame, groups: Sequence[str]) -> Iterator[list[str]]:
-    for measure, own in rows.groupby("measure", sort=False):
-        every: dict[str, Any] = {str(row.group): row for row in own.itertuples()}
+    for measure, of_measure in rows.groupby("measure", sort=False):
+        every: dict[str, Any] = {str(row.group): row for row in of_measure.itertuples()}
         shown = [every[name] for name in groups if name in every]
         one = next(iter(every.values()))
         digits = _digits([one.reference_value, *(row.value for row in every.values())], one.unit)
@@ -141,7 +143,7 @@ def _rounded(value: float, digits: int) -> float:
     return round(value, digits) + 0.0  # and no minus in front of a zero
 
 
-def _footnotes(rows: pd.DataFrame, found: Comparison, heads: dict[str, str]) -> Iterator[str]:
+def _footnotes(rows: pd.DataFrame, comparison: Comparison, heads: dict[str, str]) -> Iterator[str]:
     over = {
         SEEDS: "over seeds (Welch's)",
         DOCUMENTS: "over documents, paired: it says nothing of what other seeds would give",
@@ -149,8 +151,8 @@ def _footnotes(rows: pd.DataFrame, found: Comparison, heads: dict[str, str]) -> 
     for kind, text in over.items():
         groups = [heads[n] for n in dict.fromkeys(rows.loc[rows["over"] == kind, "group"])]
         if groups:
-            which = "" if len(groups) == len(found.groups) - 1 else f" of {', '.join(groups)}"
-            reference = heads[found.reference]
+            which = "" if len(groups) == len(comparison.groups) - 1 else f" of {', '.join(groups)}"
+            reference = heads[comparison.reference]
             yield f"differences{which} from {reference}, ± half the 95% interval {text}"
     if (rows["over"] == NOTHING).any():
         yield "information has no interval with one model: it takes two seeds or more of each"
@@ -165,7 +167,9 @@ def _footnotes(rows: pd.DataFrame, found: Comparison, heads: dict[str, str]) -> 
         yield "items without weight need not go, by arithmetic: optimal is judged instead"
     if (rows["note"] == ZEROS).any():
         yield "items without weight tie by arithmetic: agreement is judged on the support"
-    attended = {name: models[0]["attended"] for name, models in found.manifest["groups"].items()}
+    attended = {
+        name: models[0]["attended"] for name, models in comparison.manifest["groups"].items()
+    }
     if (rows["note"] == OTHER_ITEMS).any():
         items = ", ".join(f"{what} in {heads[name]}" for name, what in attended.items())
         yield f"items are {items}: what is of items is not judged across"

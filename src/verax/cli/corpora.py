@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from verax.cli.parsing import add_options, given_options
-from verax.cli.terminal import console, table
+from verax.cli.terminal import console, say, table
 from verax.corpora import (
     CorpusOptions,
     Vocabulary,
@@ -59,8 +59,8 @@ def run(given: argparse.Namespace) -> None:
             if given.save:
                 corpus.save(given.save)
     if given.json:
-        found = [{**row, "names": c.classes, "notes": list(c.notes)} for row, c in rows]
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        content = [{**row, "names": c.classes, "notes": list(c.notes)} for row, c in rows]
+        print(json.dumps(content, indent=2, ensure_ascii=False))
         return
     columns = (
         "corpus",
@@ -77,8 +77,8 @@ def run(given: argparse.Namespace) -> None:
         lines = [(line, False) for line in corpus.notes]
         lines += reading_notes(corpus, Vocabulary.of(corpus.train), "train")
         for line, is_warning in lines:
-            shown = f"{'warning: ' if is_warning else ''}{corpus.name}: {line}"
-            console().print(shown, style="bold" if is_warning else "dim", markup=False)
+            warning = "warning: " if is_warning else ""
+            say(f"{warning}{corpus.name}: {line}", "bold" if is_warning else "dim")
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from verax.cli.terminal import console, heat, printable, table
+from verax.cli.saving import add_overwrite, check_out
+from verax.cli.terminal import console, heat, printable, say, table
 from verax.corpora import Corpus, load_corpus
 from verax.exams import Verdict, examine
 from verax.exams.adversary import most_divergent
 from verax.exams.dispersion import normalised_entropy, support_size
-from verax.files import refuse_foreign, replace_folder
+from verax.files import replace_folder
 from verax.models import AttentionClassifier, decisions
 from verax.options import SEED, check
 from verax.report import report
@@ -35,20 +38,93 @@ DRAWN = ("dispersion", "information")
 EXAMPLES = 2
 GALLERY, CURVES = 50, 3
 """Reviews in the report, and those of which it draws what each token says alone."""
-_RANKINGS = ("attention", "product", "random", "optimum")
-_AGREED = {
-    f"{name}, {on}": f"agreement.{on}:attention:{name}.tau"
-    for on in ("inputs", "items")
-    for name in ("gradient", "leave-one-out")
+_HALF = "±"
+_MEASURES = {
+    **{
+        f"erased_{name}": f"erasure.fraction.{name}.common_mean"
+        for name in ("attention", "product", "random", "optimum")
+    },
+    "attention_optimal": "erasure.excess.attention.optimal",
+    **{
+        f"{name}, {on}": f"agreement.{on}:attention:{name}.tau"
+        for on in ("inputs", "items")
+        for name in ("gradient", "leave-one-out")
+    },
+    **{f"F1, {kind}": f"replacement.{kind}.delta_f1" for kind in ("uniform", "permuted")},
+    **{f"survive {kind}": f"replacement.{kind}.survival" for kind in ("uniform", "permuted")},
+    "token alone": "single_token.correct.mean_probability",
+    "JSD, ε = 0.01": "adversary.epsilon=0.01.jsd",
+    "JSD, ε = 0.05": "adversary.epsilon=0.05.jsd",
+    "beyond 0.5": "adversary.epsilon=0.05.far",
+    "any output": "adversary.any_output.jsd",
+    "permuted |Δŷ|": "adversary.groups.all.permuted_change",
 }
-"""Column → id of the measure."""
-_KINDS = ("uniform", "permuted")
-_REPLACED = (
-    *(f"F1, {kind}" for kind in _KINDS),
-    *(f"survive {kind}" for kind in _KINDS),
-    "token alone",
+"""Column → id of the number in the verdict."""
+_IN_PERCENT = ("attention_optimal", "survive uniform", "survive permuted", "beyond 0.5")
+"""Columns that are shares of 1, of numbers in percent."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of the demo: title, head → (column, format), and what the heads mean."""
+
+    title: str
+    columns: Mapping[str, tuple[str, str]]
+    note: str
+
+
+_SECTIONS = (
+    Section(
+        "test reviews: mean ± half its 95% interval over documents, one seed",
+        {
+            "accuracy": ("accuracy", f".1%{_HALF}"),
+            "F1": ("f1", ".3f"),
+            "support": ("support", f".1f{_HALF}"),
+            "of items": ("items", ".1f"),
+            "entropy": ("entropy", f".3f{_HALF}"),
+        },
+        "support: items with a weight above zero; entropy: of the weights, 1 is uniform",
+    ),
+    Section(
+        "mean share of words erased at the first flip, where every ranking flips it",
+        {
+            "by attention": ("erased_attention", ".1%"),
+            "by product": ("erased_product", ".1%"),
+            "at random": ("erased_random", ".1%"),
+            "at least": ("erased_optimum", ".1%"),
+            "attention optimal": ("attention_optimal", ".1%"),
+            "reviews": ("flipped", ","),
+        },
+        "at least: the smallest set of words that flips it; product: attention × its gradient;\n"
+        "optimal: attention needs no more than that, of all reviews that can be flipped",
+    ),
+    Section(
+        "τ-b of attention with other importances; 1 is the same order, 0 none",
+        {n: (n, ".3f") for n, id in _MEASURES.items() if id.startswith("agreement.")},
+        "inputs: the words; items: what attention weighs, here a state for each word",
+    ),
+    Section(
+        "when attention is replaced and all else stays, and each token alone",
+        {
+            **{f"F1, {kind}": (f"F1, {kind}", "+.1f") for kind in ("uniform", "permuted")},
+            **{f"survive {k}": (f"survive {k}", ".1%") for k in ("uniform", "permuted")},
+            "token alone": ("token alone", ".1%"),
+        },
+        "F1: its change in points from trained attention; survive: decisions that stay the same;\n"
+        "token alone: its mean probability of the decision, where that is correct; 50% is neutral",
+    ),
+    Section(
+        "the most divergent attention that leaves the output where it is, within ε",
+        {
+            **{n: (n, ".3f") for n in ("JSD, ε = 0.01", "JSD, ε = 0.05")},
+            "beyond 0.5": ("beyond 0.5", ".1%"),
+            **{n: (n, ".3f") for n in ("any output", "permuted |Δŷ|")},
+        },
+        "JSD: from the model's own attention, in nats, 0.693 at most; exact: nothing is farther;\n"
+        "beyond 0.5: reviews, at ε = 0.05; permuted: median change of the output over random "
+        "orders",
+    ),
 )
-_DIVERGED = ("JSD, ε = 0.01", "JSD, ε = 0.05", "beyond 0.5", "any output", "permuted |Δŷ|")
 
 
 def add(verbs: Any) -> None:
@@ -65,27 +141,25 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes everything [0]")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
+    add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
     check("seed", given.seed, int, SEED)
-    if given.out:
-        refuse_foreign(given.out, _is_demo)
+    check_out(given, _is_demo)
     screen = console()
     started = time.monotonic()
     corpus = load_corpus("rotten_tomatoes")
-    screen.print(
-        f"rotten_tomatoes: {len(corpus.train):,} reviews to train on, {len(corpus.test):,} to test"
-    )
+    say(f"rotten_tomatoes: {len(corpus.train):,} reviews to train on, {len(corpus.test):,} to test")
     exams = [*EXAMINED, *(DRAWN if given.out else ())]
     curves = CURVES if given.out else 0
     models: dict[str, AttentionClassifier] = {}
     verdicts: dict[str, Verdict] = {}
-    rows = []
-    for name, own in MODELS.items():
+    rows: list[dict[str, Any]] = []
+    for name, options in MODELS.items():
         model = models[name] = train(
-            corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **own
+            corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **options
         )
         # the first model's most surprising reviews, so that all can be seen side by side
         shown = [v.tables["gallery_documents"]["id"].tolist() for v in verdicts.values()]
@@ -93,70 +167,26 @@ def run(given: argparse.Namespace) -> None:
         verdict = verdicts[name] = examine(
             model, corpus, exams, seed=given.seed, gallery=kept, curves=curves, progress=True
         )
-        found = [measure(model, corpus), erased(verdict), agreed(verdict), replaced(verdict)]
-        found.append(diverged(verdict))
-        rows.append({"model": name, **{n: v for part in found for n, v in part.items()}})
+        rows.append({"model": name, **measure(model, corpus), **numbers_of(verdict)})
         scores = model.record["test"]
-        screen.print(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
+        say(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
     frame = pd.DataFrame(rows)
-    columns = ("model", "accuracy", "F1", "support", "of items", "entropy")
-    title = "\ntest reviews: mean ± half its 95% interval over documents, one seed"
-    screen.print(table(columns, [_cells(row) for row in rows], title=title))
-    screen.print(
-        "support: items with a weight above zero; entropy: of the weights, 1 is uniform",
-        style="dim",
-    )
-    erasure_columns = (
-        "model",
-        "by attention",
-        "by product",
-        "at random",
-        "at least",
-        "attention optimal",
-        "reviews",
-    )
-    title = "\nmean share of words erased at the first flip, where every ranking flips it"
-    screen.print(table(erasure_columns, [_erasure_cells(row) for row in rows], title=title))
-    screen.print(
-        "at least: the smallest set of words that flips it; product: attention × its gradient;\n"
-        "optimal: attention needs no more than that, of all reviews that can be flipped",
-        style="dim",
-    )
-    title = "\nτ-b of attention with other importances; 1 is the same order, 0 none"
-    screen.print(table(("model", *_AGREED), [_agreement_cells(row) for row in rows], title=title))
-    screen.print(
-        "inputs: the words; items: what attention weighs, here a state for each word",
-        style="dim",
-    )
-    title = "\nwhen attention is replaced and all else stays, and what tokens say alone"
-    screen.print(table(("model", *_REPLACED), [_replaced_cells(row) for row in rows], title=title))
-    screen.print(
-        "F1: its change in points from trained attention; survive: decisions that stay the same;\n"
-        "token alone: its mean probability of the decision, where that is correct; 50% is neutral",
-        style="dim",
-    )
-    title = "\nthe most divergent attention that leaves the output where it is, within ε"
-    screen.print(table(("model", *_DIVERGED), [_diverged_cells(row) for row in rows], title=title))
-    screen.print(
-        "JSD: from the model's own attention, in nats, 0.693 at most; exact: nothing is farther;\n"
-        "beyond 0.5: reviews, at ε = 0.05; permuted: median change of the output over random "
-        "orders",
-        style="dim",
-    )
-    screen.print(
+    for section in _SECTIONS:
+        cells = [[row["model"], *_cells(row, section)] for row in rows]
+        screen.print(table(["model", *section.columns], cells, title=f"\n{section.title}"))
+        screen.print(section.note, style="dim")
+    say(
         "\ntwo reviews by each model's attention, or else by one that moves its output by 0.01 at "
         "most"
     )
     for row in example_rows(models, corpus):
-        screen.print(f"\n[{corpus.classes[corpus.test.labels[row]]}]", markup=False, style="bold")
+        say(f"\n[{corpus.classes[corpus.test.labels[row]]}]", "bold")
         for name, model in models.items():
             _show(screen, name, model, corpus.test.texts[row])
     if given.out:
         _save(Path(given.out), models, verdicts, frame)
-        screen.print(
-            f"\nsaved in {given.out}; to look at: {Path(given.out) / REPORT}", markup=False
-        )
-    screen.print(f"\n{time.monotonic() - started:.0f} s", style="dim")
+        say(f"\nsaved in {given.out}; to look at: {Path(given.out) / REPORT}")
+    say(f"\n{time.monotonic() - started:.0f} s", "dim")
 
 
 def measure(model: AttentionClassifier, corpus: Corpus) -> dict[str, float]:
@@ -182,44 +212,19 @@ def measure(model: AttentionClassifier, corpus: Corpus) -> dict[str, float]:
     return made
 
 
-def erased(verdict: Verdict) -> dict[str, float]:
-    """The mean share of words that go before a decision flips, where all rankings flip it."""
-    shares = {n: verdict.number(f"erasure.fraction.{n}.common_mean") for n in _RANKINGS}
-    return {
-        **{f"erased_{name}": share.value for name, share in shares.items()},
-        "flipped": shares["attention"].n,
-        "attention_optimal": verdict.value("erasure.excess.attention.optimal") / 100,
-    }
+def numbers_of(verdict: Verdict) -> dict[str, float]:
+    """Column → number of the verdict, and how many reviews every ranking flips."""
+    numbers = {name: verdict.value(id) for name, id in _MEASURES.items()}
+    flipped = verdict.number(_MEASURES["erased_attention"]).n
+    return {**numbers, **{n: numbers[n] / 100 for n in _IN_PERCENT}, "flipped": flipped}
 
 
-def agreed(verdict: Verdict) -> dict[str, float]:
-    """How far attention ranks words and items as gradients and leave-one-out do."""
-    return {name: verdict.value(measure) for name, measure in _AGREED.items()}
-
-
-def replaced(verdict: Verdict) -> dict[str, float]:
-    """What uniform and permuted attention do to F1 and decisions; what tokens say alone."""
-    return {
-        **{f"F1, {kind}": verdict.value(f"replacement.{kind}.delta_f1") for kind in _KINDS},
-        **{
-            f"survive {kind}": verdict.value(f"replacement.{kind}.survival") / 100
-            for kind in _KINDS
-        },
-        "token alone": verdict.value("single_token.correct.mean_probability"),
-    }
-
-
-def diverged(verdict: Verdict) -> dict[str, float]:
-    """How far the most divergent attention is, for small changes of the output and for any."""
-    measures = {
-        "JSD, ε = 0.01": "adversary.epsilon=0.01.jsd",
-        "JSD, ε = 0.05": "adversary.epsilon=0.05.jsd",
-        "beyond 0.5": "adversary.epsilon=0.05.far",
-        "any output": "adversary.any_output.jsd",
-        "permuted |Δŷ|": "adversary.groups.all.permuted_change",
-    }
-    numbers = {name: verdict.value(measure) for name, measure in measures.items()}
-    return {**numbers, "beyond 0.5": numbers["beyond 0.5"] / 100}
+def _cells(row: Mapping[str, Any], section: Section) -> Iterator[str]:
+    for column, form in section.columns.values():
+        text = "–" if np.isnan(row[column]) else format(row[column], form.removesuffix(_HALF))
+        if form.endswith(_HALF):
+            text += f" ± {format(row[f'{column}_half'], form.removesuffix(_HALF))}"
+        yield text
 
 
 def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list[int]:
@@ -230,8 +235,8 @@ def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list
         right &= predicted.to_numpy() == np.array(corpus.classes)[corpus.test.labels]
     lengths = corpus.test.token_numbers.lengths
     good = right & (lengths >= 10) & (lengths <= 16)
-    found = [np.flatnonzero(good & (corpus.test.labels == c)) for c in range(EXAMPLES)]
-    return [int(rows[0]) for rows in found if len(rows)]
+    by_class = [np.flatnonzero(good & (corpus.test.labels == c)) for c in range(EXAMPLES)]
+    return [int(rows[0]) for rows in by_class if len(rows)]
 
 
 def _show(screen: Any, name: str, model: AttentionClassifier, text: str) -> None:
@@ -242,39 +247,8 @@ def _show(screen: Any, name: str, model: AttentionClassifier, text: str) -> None
     screen.print(f"{name:>10}  ", end="")
     screen.print(heat(words, trace.weights[0].cpu()[shown].tolist()))
     parts = zip(words, other.weights[0].cpu()[shown].tolist(), strict=True)
-    told = ", ".join(f"{share:.0%} on {word}" for word, share in parts if share > 0)
-    screen.print(f"   or else  {printable(told)}", style="dim", markup=False)
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    return [
-        row["model"],
-        f"{row['accuracy']:.1%} ± {row['accuracy_half']:.1%}",
-        f"{row['f1']:.3f}",
-        f"{row['support']:.1f} ± {row['support_half']:.1f}",
-        f"{row['items']:.1f}",
-        f"{row['entropy']:.3f} ± {row['entropy_half']:.3f}",
-    ]
-
-
-def _erasure_cells(row: dict[str, Any]) -> list[str]:
-    shares = [row[f"erased_{name}"] for name in _RANKINGS]
-    cells = ["–" if np.isnan(s) else f"{s:.1%}" for s in (*shares, row["attention_optimal"])]
-    return [row["model"], *cells, f"{row['flipped']:,}"]
-
-
-def _agreement_cells(row: dict[str, Any]) -> list[str]:
-    return [row["model"], *(f"{row[name]:.3f}" for name in _AGREED)]
-
-
-def _replaced_cells(row: dict[str, Any]) -> list[str]:
-    cells = [f"{row[n]:+.1f}" if n.startswith("F1") else f"{row[n]:.1%}" for n in _REPLACED]
-    return [row["model"], *cells]
-
-
-def _diverged_cells(row: dict[str, Any]) -> list[str]:
-    cells = [f"{row[n]:.1%}" if n == "beyond 0.5" else f"{row[n]:.3f}" for n in _DIVERGED]
-    return [row["model"], *cells]
+    words_of_it = ", ".join(f"{share:.0%} on {word}" for word, share in parts if share > 0)
+    say(f"   or else  {printable(words_of_it)}", "dim")
 
 
 def _save(

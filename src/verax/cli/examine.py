@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from verax.cli.parsing import (
-    add_exam_options,
-    add_options,
-    add_reading,
-    given_exam_options,
-    given_options,
-)
-from verax.cli.saving import say_saved
-from verax.cli.terminal import console, table
-from verax.corpora import CorpusOptions
+from verax.cli.loading import add_corpus_options, named_corpus, say_notes
+from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, listed
+from verax.cli.saving import add_overwrite, check_out, say_saved
+from verax.cli.terminal import console, say, table
+from verax.cli.texts import records
 from verax.corpora.corpus import ALL, SPLITS
 from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
-from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.exams.examine import check_split, examine, load_to_examine
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
@@ -30,9 +24,7 @@ from verax.exams.judgement.row import AGAINST
 from verax.exams.registry import EXAMS, chosen_exams, divide_options, find_table
 from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import Verdict
-from verax.files import refuse_foreign
 from verax.models import load
-from verax.progress import Progress
 
 FAILED = 3
 """Exit code of --fail-on; bad input is 2."""
@@ -67,13 +59,16 @@ def add(verbs: Any) -> None:
         help=f"write tables, manifest and report.html there, with --curves {CURVES} unless it says "
         "otherwise",
     )
+    add_overwrite(parser)
     parser.add_argument(
         "--gallery",
         type=int,
         metavar="N",
         help=f"documents to keep with their text, for the report [{GALLERY} with --out, else 0]",
     )
-    parser.add_argument("--full", action="store_true", help="print every table, too")
+    parser.add_argument(
+        "--full", action="store_true", help="print every table, too; with --json every number"
+    )
     parser.add_argument("--json", action="store_true", help="print the judgement as JSON")
     parser.add_argument(
         "--limits",
@@ -97,9 +92,7 @@ def add_examining(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
     add_reading(parser)
-    # the tokeniser is the model's
-    add_options(parser, "reading --corpus", CorpusOptions, leave_out=("tokeniser", "lowercase"))
-    add_options(parser, "a planted --corpus", Planted, leave_out=("seed",))
+    add_corpus_options(parser)
     add_exam_options(parser, EXAMS)
 
 
@@ -109,27 +102,18 @@ def run(given: argparse.Namespace) -> int | None:
             f"--fail-on without --limits: name the version it goes by, as in --limits {NEWEST}, so "
             "that a newer Verax does not change what fails"
         )
-    if given.out:
-        refuse_foreign(given.out, Verdict.owns)
+    check_out(given, Verdict.owns)
     if given.split:
         check_split(given.split, also=(ALL,))
     limits = load_limits(given.limits)
-    chosen = chosen_exams(name.strip() for name in given.exams.split(",") if name.strip())
+    chosen = chosen_exams(listed("--exams", given.exams))
     model = load(given.model, device=given.device)
-    for_corpus = given_options(given, CorpusOptions, Planted)
-    for_corpus.pop("seed", None)  # the exams'; a planted corpus's is part of its name
-    if for_corpus and not given.corpus:
-        flags = ", ".join("--" + name.replace("_", "-") for name in for_corpus)
-        raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
-    corpus = None
-    if given.corpus:
-        with Progress() as display, display.busy(f"loading {given.corpus}"):
-            corpus = load_to_examine(model, given.corpus, given.split, **for_corpus)
+    corpus = named_corpus(given, partial(load_to_examine, model, split=given.split))
     options = given_exam_options(given, chosen)
     if given.out and "single_token" in chosen:
-        own = options.get("single_token", {})
-        if "curves" not in options and "curves" not in own:
-            options["single_token"] = {**own, "curves": CURVES}
+        of_exam = options.get("single_token", {})
+        if "curves" not in options and "curves" not in of_exam:
+            options["single_token"] = {**of_exam, "curves": CURVES}
     verdict = examine(
         model,
         corpus,
@@ -144,37 +128,36 @@ def run(given: argparse.Namespace) -> int | None:
         exam_options=divide_options(chosen, options),
     )
     if given.out:
-        verdict.save(given.out)
+        verdict.save(given.out, overwrite=given.overwrite)
     if given.json:
-        found = verdict.judgement.to_json()
-        print(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+        content = dict(verdict.judgement.to_json())
+        if given.full:
+            content["summary"] = records(verdict.summary())
+        print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        notes = () if corpus is None else corpus.notes
-        _show(verdict, notes, given.full)
+        say_notes(corpus)
+        _show(verdict, given.full)
     if given.out:
         say_saved(verdict, given.out, stderr=given.json)
     return FAILED if given.fail_on and verdict.judgement.speaks(given.fail_on) else None
 
 
-def _show(verdict: Verdict, notes: Sequence[str], full: bool) -> None:
+def _show(verdict: Verdict, full: bool) -> None:
     """The judgement in ten lines, the answer last; then, if `full`, every table."""
     screen = console()
-    for line in notes:
-        screen.print(line, style="dim", markup=False)
     manifest = verdict.manifest
     documents, split = manifest["documents"], manifest["split"]
     corpus = Path(str(manifest["corpus"].get("corpus", "a corpus"))).name
     sizes = [f"{n:,} {name}" for name, n in manifest.get("splits", {}).items() if n]
     where = f"{split} ({', '.join(sizes)})" if len(sizes) > 1 else split
-    screen.print(f"{documents:,} documents of {corpus}, {where}", style="italic", markup=False)
+    say(f"{documents:,} documents of {corpus}, {where}", "italic")
     if manifest["unknown_words"] > MANY_UNKNOWN:
-        warning = unknown_warning(manifest["unknown_words"], split)
-        screen.print(str(warning), style="bold", markup=False)
+        say(str(unknown_warning(manifest["unknown_words"], split)), "bold")
     *lines, answer = verdict.judgement.lines()
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)
     if not full:
-        screen.print("· --full prints every number, --out DIR writes a report", markup=False)
+        say("· --full prints every number, --out DIR writes a report")
     screen.print(answer, style="bold", markup=False, soft_wrap=True)
     if full:
         show_tables(verdict)
@@ -197,14 +180,10 @@ def show_tables(verdict: Verdict) -> None:
             [row_title(name, row, classes), *(cells.get((row, column), "") for column in columns)]
             for row in dict.fromkeys(rows["row"])
         ]
-        screen.print(f"\n{table_title(name)}", markup=False, style="italic")
+        say(f"\n{table_title(name)}", "italic")
         heads = [column_title(name, column) for column in columns]
         screen.print(table(["", *heads], lines))
-    screen.print(
-        "\n--out DIR writes every number with its 95% interval to summary.parquet",
-        style="dim",
-        markup=False,
-    )
+    say("\n--out DIR writes every number with its 95% interval to summary.parquet", "dim")
 
 
 def _counts_nothing(table: str, column: str, rows: pd.DataFrame) -> bool:

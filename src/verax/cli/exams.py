@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 from typing import Any
 
-from verax.cli.terminal import console, table
+from verax.cli.terminal import console, say, table
 from verax.exams.judgement.limits import load_limits
 from verax.exams.registry import EXAMS, chosen_exams
 from verax.exams.titles import exam_title
@@ -34,24 +34,22 @@ def run(given: argparse.Namespace) -> None:
     if not given.names:
         rows = [[name, exam.question] for name, exam in EXAMS.items()]
         for name, question in rows:
-            screen.print(f"{name:<14}{question}", markup=False)
-        screen.print("\nverax exams NAME tells more of one", style="dim", markup=False)
+            say(f"{name:<14}{question}")
+        say("\nverax exams NAME tells more of one", "dim")
         return
     for name in chosen_exams(given.names):
         exam = EXAMS[name]
-        screen.print(f"{exam_title(name)}: {exam.question}", style="bold", markup=False)
-        screen.print(exam.explanation, markup=False)
+        say(f"{exam_title(name)}: {exam.question}", "bold")
+        say(exam.explanation)
         for field in dataclasses.fields(exam.options_class):
             flag = f"--{field.name.replace('_', '-')}"
             line = f"  {flag:<20} {field.metadata['help']} [{field.default}]"
-            screen.print(line, markup=False)
+            say(line)
         for one in exam.summary_tables:
-            screen.print(f"\n{one.id}: {one.title}", style="italic", markup=False)
+            say(f"\n{one.id}: {one.title}", "italic")
             columns = ["row" if one.counts else "column", "", "unit", "better"]
             rows = [[m.id, m.title, m.unit, _BETTER[m.better]] for m in one.measures]
             screen.print(table(columns, rows))
-        own = limits.of(name, exam.limits)
-        words = ", ".join(f"{limit} {value:g}" for limit, value in own.items())
-        screen.print(
-            f"\nlimits {limits.version}: {words or 'none: it is not judged'}\n", markup=False
-        )
+        values = limits.of(name, exam.limits)
+        words = ", ".join(f"{limit} {value:g}" for limit, value in values.items())
+        say(f"\nlimits {limits.version}: {words or 'none: it is not judged'}\n")

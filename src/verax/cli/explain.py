@@ -10,75 +10,82 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from verax.cli.terminal import console, printable, shade
+from verax.cli.terminal import console, printable, say, shade
 from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.errors import VeraxError
 from verax.importance import IMPORTANCES, names_of
 from verax.importance.explanation import BY
 from verax.models import load
 from verax.options import SEED, check
-from verax.progress import Progress
+from verax.report.explanation_page import decision, unaffected, write_explanation
+
+PAGE = ".html"
 
 
 def _on_inputs() -> dict[str, str]:
-    """Name → what a score is; that of an installed package is told without importing it."""
-    there = {n: k.about for n, k in IMPORTANCES.registered.items() if "inputs" in k.levels}
-    return there | dict.fromkeys(IMPORTANCES.to_import, "of an installed package")
+    """Name → what a score is; an installed package is not imported for it."""
+    names = {n: i.about for n, i in IMPORTANCES.registered.items() if "inputs" in i.levels}
+    return names | dict.fromkeys(IMPORTANCES.to_import, "of an installed package")
 
 
 def add(verbs: Any) -> None:
     names = _on_inputs()
     parser = verbs.add_parser(
         "explain",
-        usage='verax explain MODEL "some text" [--by attention,gradient,…] [--out FILE]',
+        usage='verax explain MODEL "some text" [--by NAME,…] [--target CLASS] [--out FILE]',
         help="show what each word had to do with a decision",
         description="The decision about texts given as arguments, in a file, or one per line on "
-        "standard input, and the words in colour by one or more importances: orange for the "
-        "decision, blue against it where the importance tells.",
+        "standard input, and the words in colour by one or more importances: blue words support "
+        "the decision, or the class that --target names, orange ones oppose it. A score below 0 "
+        "opposes; an importance without a sign is blue throughout.",
         epilog="importances: " + "; ".join(f"{name} ({about})" for name, about in names.items()),
     )
-    add_texts(parser, "texts to explain")
+    add_texts(parser, "texts to explain", PAGE)
     parser.add_argument(
         "--by",
         default=",".join(BY),
         metavar="NAME,…",
         help=f"which importances, of {', '.join(names)} [{','.join(BY)}]",
     )
+    parser.add_argument(
+        "--target",
+        metavar="CLASS",
+        help="explain this class, by name or number [the class decided for]",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of `random` [0]")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
-    check_texts(given)
+    check_texts(given, PAGE)
     names = names_of(given.by, "inputs")
     if not names:
         raise VeraxError(f"--by names no importance: choose from {', '.join(_on_inputs())}")
     seed = check("seed", given.seed, int, SEED)
     model = load(given.model, device=given.device)
     texts, rows = full_texts(given, model, "explain")
-    with Progress() as display:
-        frame = model.explain(
-            texts,
-            names,
-            seed=seed,
-            max_tokens=given.max_tokens,
-            watch=display.watching("explaining"),
-        )
+    frame = model.explain(
+        *(texts, names), target=given.target, seed=seed, max_tokens=given.max_tokens, progress=True
+    )
     frame["text"] = rows[frame["text"].to_numpy()]
     if given.out:
-        write(frame, Path(given.out))
-        console().print(f"{len(rows):,} texts explained in {given.out}", markup=False)
+        if given.out.endswith(PAGE):
+            write_explanation(frame, names, given.out)
+        else:
+            write(frame, Path(given.out))
+        say(f"{len(rows):,} texts explained in {given.out}")
         return
     for number, (_, words) in enumerate(frame.groupby("text", sort=False)):
         if number:
             console().print()
         _print(words, names)
+    if given.target is not None and unaffected(names):
+        say(f"\n{unaffected(names)}", "dim")
 
 
 def _print(words: pd.DataFrame, names: list[str]) -> None:
     screen = console()
-    label, share = words["label"].iloc[0], words["probability"].iloc[0]
-    screen.print(Text(f"{printable(label)} ({share:.1%})", style="bold"))
+    screen.print(Text(printable(decision(words)), style="bold"))
     # the same scale down a column, so that a word's colours can be compared with its neighbours'
     strongest = {name: words[name].abs().max() or 1.0 for name in names}
     width = max(len(name) for name in names)

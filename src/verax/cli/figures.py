@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from verax.cli.terminal import console, printable
+from verax.cli.parsing import named_folders
+from verax.cli.terminal import console, say
 from verax.errors import VeraxError
 from verax.report.figures import FORMATS, charts_in, write_figures
 
@@ -39,21 +39,15 @@ def run(given: argparse.Namespace) -> None:
     if not charts:
         raise VeraxError("nothing to draw: these results have no table with a chart")
     paths = write_figures(charts, given.out, given.format)
-    screen = console()
+    console()
     for chart, path in zip(charts, paths, strict=True):
-        screen.print(printable(f"{path}  {chart.title}"), markup=False)
+        say(f"{path}  {chart.title}")
 
 
 def _named(runs: list[str]) -> list[str] | dict[str, str]:
     """Folders as they are, or by name where all are named."""
-    named = ["=" in text and not Path(text).exists() for text in runs]
-    if not any(named):
-        return runs
-    if not all(named):
-        plain = runs[named.index(False)]
-        raise VeraxError(f"{plain} has no name, others have: name all, as in mine={plain}, or none")
-    pairs = [text.split("=", 1) for text in runs]
-    names = [name.strip() for name, _ in pairs]
-    if len(set(names)) < len(names):
+    folders = named_folders(runs)
+    named = dict(pair for pair in folders if isinstance(pair, tuple))
+    if named and len(named) < len(runs):
         raise VeraxError("two results have one name: give each its own")
-    return {name: folder for name, (_, folder) in zip(names, pairs, strict=True)}
+    return named or runs

@@ -1,14 +1,45 @@
-"""Corpora that a command loads, with a sign of life: some are gigabytes."""
+"""Corpora that a command loads, and the flags by which it does."""
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
 from typing import Any
 
-from verax.corpora import Corpus, load_corpus
+from verax.cli.parsing import add_options, given_options
+from verax.cli.terminal import say
+from verax.corpora import Corpus, CorpusOptions, load_corpus
+from verax.corpora.planted import Planted
+from verax.errors import VeraxError
 from verax.progress import Progress
 
 
+def add_corpus_options(parser: argparse.ArgumentParser) -> None:
+    """Flags of how --corpus is read; the tokeniser is the model's."""
+    add_options(parser, "reading --corpus", CorpusOptions, leave_out=("tokeniser", "lowercase"))
+    add_options(parser, "a planted --corpus", Planted, leave_out=("seed",))
+
+
 def load_shown(name: str, **options: Any) -> Corpus:
-    """`load_corpus`, with a spinner while it takes."""
+    """`load_corpus`, with a spinner while it takes: some corpora are gigabytes."""
     with Progress() as display, display.busy(f"loading {name}"):
         return load_corpus(name, **options)
+
+
+def named_corpus(given: argparse.Namespace, load: Callable[..., Corpus]) -> Corpus | None:
+    """The corpus that --corpus names, by `load(name, **options)`; None where it names none."""
+    options = given_options(given, CorpusOptions, Planted)
+    options.pop("seed", None)  # the exams'; a planted corpus's is part of its name
+    if given.corpus:
+        with Progress() as display, display.busy(f"loading {given.corpus}"):
+            return load(given.corpus, **options)
+    if options:
+        flags = ", ".join("--" + name.replace("_", "-") for name in options)
+        raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
+    return None
+
+
+def say_notes(corpus: Corpus | None) -> None:
+    """What a reader of a corpus might not expect, a line each."""
+    for note in () if corpus is None else corpus.notes:
+        say(note, "dim")

@@ -1,12 +1,13 @@
-"""`verax pack`: a study as a few files to send or keep."""
+"""`verax pack` and `verax unpack`: a study as a few files to send or keep, and back."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from verax.cli.terminal import console, printable, table
-from verax.studies.store import StudyResults, open_study, pack
+from verax.cli.parsing import listed
+from verax.cli.terminal import console, printable, say, table
+from verax.studies.store import StudyResults, open_study, pack, unpack
 from verax.studies.store.places import place
 
 
@@ -25,36 +26,47 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--weights", action="store_true", help="pack models too")
     parser.set_defaults(run=run)
+    parser = verbs.add_parser(
+        "unpack",
+        usage="verax unpack PACKED --out STUDY",
+        help="make a study of packed files again",
+        description="Make the folder of a study from its packed files, with the same tables. "
+        "verax run goes on with it where it was.",
+    )
+    parser.add_argument("packed", metavar="PACKED", help="folder or URL of a packed study")
+    parser.add_argument("--out", required=True, metavar="STUDY", help="a new folder, or a URL")
+    parser.set_defaults(run=run_unpack)
 
 
 def run(given: argparse.Namespace) -> None:
-    tables = None
-    if given.tables is not None:
-        tables = [name.strip() for name in given.tables.split(",") if name.strip()]
-    found = pack(given.study, given.out, tables=tables, weights=given.weights, progress=True)
+    tables = None if given.tables is None else listed("--tables", given.tables)
+    results = pack(given.study, given.out, tables=tables, weights=given.weights, progress=True)
     sizes = place(given.out).sizes()
     screen = console()
     screen.print(table(["file", "MB"], [[n, f"{s / 1e6:,.2f}"] for n, s in sorted(sizes.items())]))
-    show(found, given.out, "packed")
+    show(results, given.out, "packed")
     mention_others(given.study)
 
 
-def show(found: StudyResults, out: str, what: str) -> None:
+def run_unpack(given: argparse.Namespace) -> None:
+    show(unpack(given.packed, given.out, progress=True), given.out, "unpacked")
+
+
+def show(results: StudyResults, out: str, what: str) -> None:
     """What was written, in a line."""
-    said = [f"{number:,} {status}" for status, number in found.counts.items()]
-    cells = f"{sum(found.counts.values()):,} cells ({', '.join(said)})"
-    tables = found.left_out if len(found.left_out) < 4 else [f"{len(found.left_out)} tables"]
+    statuses = [f"{number:,} {status}" for status, number in results.counts.items()]
+    cells = f"{sum(results.counts.values()):,} cells ({', '.join(statuses)})"
+    tables = results.left_out if len(results.left_out) < 4 else [f"{len(results.left_out)} tables"]
     without = f", without {', '.join(tables)}" if tables else ""
-    line = f"{what} {found.name}: {cells}{without}, in {out}"
-    console().print(printable(line), markup=False)
+    line = f"{what} {results.name}: {cells}{without}, in {out}"
+    say(line)
 
 
 def mention_others(study: str) -> None:
     """Cells that are in the folder and not in the pack."""
     others = open_study(study).others
     if others:
-        console().print(
+        say(
             f"{others:,} more cells in {printable(study)} are of other seeds or options than its "
-            "last run's, and not packed",
-            markup=False,
+            "last run's, and not packed"
         )

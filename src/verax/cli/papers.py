@@ -12,7 +12,7 @@ import pandas as pd
 
 from verax.cli.parsing import Parser, add_options, given_options
 from verax.cli.run import add_running, ended_politely, parts, seconds, seed_list, show
-from verax.cli.terminal import console, printable, table
+from verax.cli.terminal import console, printable, say, table
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
@@ -136,14 +136,14 @@ def list_papers(given: argparse.Namespace) -> None:
     studies = [f"studies, {scale}" for scale in SCALES]
     screen = console()
     screen.print(table(["paper", "claims", *studies, PROBES], rows))
-    screen.print("\ntables and figures", style="bold")
+    say("\ntables and figures", "bold")
     indent = " " * (2 + max(len(one.name) for one in papers()))
     for one in papers():
         names = ", ".join(exhibit.name for exhibit in one.exhibits)
         lines = textwrap.wrap(
             f"{one.name:{len(indent)}}{names}", min(_WIDTH, screen.width), subsequent_indent=indent
         )
-        screen.print("\n".join(lines), markup=False)
+        say("\n".join(lines))
 
 
 def run(given: argparse.Namespace) -> int:
@@ -158,7 +158,7 @@ def run(given: argparse.Namespace) -> int:
     studies = _studies(chosen, given)
     if given.dry_run:
         for folder, study in studies.items():
-            console().print(printable(study.name), style="bold", markup=False)
+            say(study.name, "bold")
             show(study, outlook(study, str(folder)), given.retry_failed)
         return 0
     budget = None if given.budget is None else seconds(given.budget)
@@ -177,15 +177,15 @@ def run(given: argparse.Namespace) -> int:
     failed = sum(len(one.failed) for one in ran.values())
     left = sum(one.left for one in ran.values())
     if left:
-        console().print(f"time is up: {left} cells are left; {again}", markup=False)
+        say(f"time is up: {left} cells are left; {again}")
     if failed:
-        told = (
+        line = (
             f"{failed} cells failed: tracebacks are in {out}/…/failed; --retry-failed tries again"
         )
-        console().print(told, style="bold", markup=False)
-    asked = {path.parent for path in studies}
+        say(line, "bold")
+    folders = {path.parent for path in studies}
     for one, folder in chosen.items():
-        if folder in asked:
+        if folder in folders:
             (_show_probes if given.scale == PROBES else _show_verdicts)(one, folder)
     return 1 if failed else 0
 
@@ -195,45 +195,45 @@ def _show_verdicts(chosen: Paper, folder: Path) -> None:
         show_claims(check_paper(chosen, folder))
     except Missing:  # nothing is done, and what is left or failed was told
         return
-    told = f"verax papers check {chosen.name} --results {folder} has the page, table the tables"
-    console().print(told, style="dim", markup=False)
+    line = f"verax papers check {chosen.name} --results {folder} has the page, table the tables"
+    say(line, "dim")
 
 
 def _show_probes(chosen: Paper, folder: Path) -> None:
     """Where they are, and how they come onto the paper's page."""
     kept = Path(RESULTS, chosen.name, PROBES)
-    told = f"probes are in {folder}: verax papers pack {chosen.name} {folder} --out {kept}"
-    console().print(f"{told} keeps them, and check shows them", style="dim", markup=False)
+    line = f"probes are in {folder}: verax papers pack {chosen.name} {folder} --out {kept}"
+    say(f"{line} keeps them, and check shows them", "dim")
 
 
 def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path, Study]:
     """Folder → study, of all parts of all papers chosen; corpora are read once."""
     loaded: dict[str, Corpus] = {}
-    found: dict[Path, Study] = {}
+    studies: dict[Path, Study] = {}
     named = _named_parts(chosen, given)
     if given.scale in (FULL, PROBES) and given.vectors is None:
         sources = [one.studies(given.scale)[part] for one in named for part in named[one]]
         if not all(names_vectors(source) for source in sources):
-            console().print(_RANDOM, markup=False)
-    for one, own in named.items():
+            say(_RANDOM)
+    for one, wanted in named.items():
         parts_of = read_parts(
             one,
             given.scale,
-            own,
+            wanted,
             vectors=given.vectors,
             seeds=seed_list(given.seeds),
             hardware=given_options(given, Hardware),
             loaded=loaded,
             progress=True,
         )
-        found |= {chosen[one] / part: study for part, study in parts_of.items()}
-    return found
+        studies |= {chosen[one] / part: study for part, study in parts_of.items()}
+    return studies
 
 
 def _named_parts(chosen: Iterable[Paper], given: argparse.Namespace) -> dict[Paper, list[str]]:
     """Of each paper the parts that are to be run; those of which none is are left out."""
     chosen = list(chosen)
-    wanted = parts(given.parts)
+    wanted = parts("--parts", given.parts)
     if wanted is not None and len(chosen) > 1:  # each has its own parts; a name is of some of them
         known = {part for one in chosen for part in one.studies(given.scale)}
         for name in wanted:
@@ -241,12 +241,12 @@ def _named_parts(chosen: Iterable[Paper], given: argparse.Namespace) -> dict[Pap
                 raise VeraxError(f"no paper has a part {name!r}: {nearest(name, known)}")
     named = {}
     for one in chosen:
-        own = wanted
-        if own is not None and len(chosen) > 1:
-            own = [name for name in own if name in one.studies(given.scale)]
-            if not own:
+        parts_of_it = wanted
+        if parts_of_it is not None and len(chosen) > 1:
+            parts_of_it = [name for name in parts_of_it if name in one.studies(given.scale)]
+            if not parts_of_it:
                 continue
-        named[one] = chosen_parts(one, given.scale, own)
+        named[one] = chosen_parts(one, given.scale, parts_of_it)
     return named
 
 
@@ -256,71 +256,71 @@ def pack(given: argparse.Namespace) -> None:
     before = finished_in(out)
     cells = set(pack_paper(chosen, given.folder, out, progress=True).cells["cell"])
     new = f"{len(cells - before):,}" if cells - before else "none"
-    told = f"packed into {out}: {len(cells):,} cells are there now, {new} of them new"
-    console().print(printable(told), markup=False)
+    line = f"packed into {out}: {len(cells):,} cells are there now, {new} of them new"
+    say(line)
 
 
 def table_of(given: argparse.Namespace) -> None:
     chosen = paper(given.name)
     exhibit = chosen.exhibit(given.exhibit)
-    found = exhibit.make(_results(chosen, given).results)
+    made = exhibit.make(_results(chosen, given).results)
     if given.csv:
-        print(found.to_csv(index=False), end="")
+        print(made.to_csv(index=False), end="")
         return
-    if found.empty:
+    if made.empty:
         raise VeraxError(
             f"nothing of {exhibit.name} is in these results: run its part of the paper"
         )
-    labels = [str(name) for name in found if name not in MEASURED]
+    labels = [str(name) for name in made if name not in MEASURED]
     rows = [
-        [*(label(row[name]) for name in labels), *_numbers(row)] for row in found.to_dict("records")
+        [*(label(row[name]) for name in labels), *_numbers(row)] for row in made.to_dict("records")
     ]
     first = [" ".join(part for part in row[: len(labels)] if part) for row in rows]
     heads = [exhibit.title, "published", "measured", "sd", "low", "high", "seeds"]
     shown_here = [[name, *row[len(labels) :]] for name, row in zip(first, rows, strict=True)]
-    if not has_published(found):
+    if not has_published(made):
         heads, shown_here = heads[:1] + heads[2:], [row[:1] + row[2:] for row in shown_here]
     console().print(table(heads, shown_here))
     if exhibit.note:
-        console().print(exhibit.note, style="dim", markup=False)
+        say(exhibit.note, "dim")
 
 
 def check(given: argparse.Namespace) -> None:
     chosen = paper(given.name)
-    found = _results(chosen, given)
+    checked = _results(chosen, given)
     if not given.no_page:
-        found.write(_folder(chosen, given))
-        found.report(_folder(chosen, given) / REPORT)
+        checked.write(_folder(chosen, given))
+        checked.report(_folder(chosen, given) / REPORT)
     if given.json:
-        print(found.to_json(), end="")
+        print(checked.to_json(), end="")
         return
-    show_claims(found)
+    show_claims(checked)
     if not given.no_page:
         folder = _folder(chosen, given)
-        console().print(f"the page is {folder / PAGE}, to look at: {folder / REPORT}", markup=False)
+        say(f"the page is {folder / PAGE}, to look at: {folder / REPORT}")
 
 
-def show_claims(found: Checked) -> None:
+def show_claims(checked: Checked) -> None:
     """Every claim with its verdict and what is behind it."""
     screen = console()
-    if found.is_trial:
-        screen.print(printable(TRIAL), style="bold", markup=False)
-    for claim, finding, own in found.judged:
+    if checked.is_trial:
+        say(TRIAL, "bold")
+    for claim, finding, on_its_corpora in checked.judged:
         screen.print(f"{claim.id:>2} {finding.said}", style=_COLOURS[finding.verdict], end="  ")
-        screen.print(printable(f"{claim.text} ({claim.where})"), markup=False)
+        say(f"{claim.text} ({claim.where})")
         for line in (finding.why, finding.test):
             if line:
-                screen.print(printable(f"   {line}"), style="dim", markup=False)
-        if own is not None:
-            told = f"   {alone(found)}: {own.said}"
-            screen.print(printable(told), style=_COLOURS[own.verdict], markup=False)
-            if own.said != finding.said and own.test:
-                screen.print(printable(f"   {own.test}"), style="dim", markup=False)
-    told = f"{found.paper.name}: {_said(found.counts)}"
-    screen.print(told, style="bold", markup=False)
-    if found.own_counts is not None:
-        told = f"{alone(found)}, which the paper has: {_said(found.own_counts)}"
-        screen.print(printable(told), style="bold", markup=False)
+                say(f"   {line}", "dim")
+        if on_its_corpora is not None:
+            line = f"   {alone(checked)}: {on_its_corpora.said}"
+            say(line, _COLOURS[on_its_corpora.verdict])
+            if on_its_corpora.said != finding.said and on_its_corpora.test:
+                say(f"   {on_its_corpora.test}", "dim")
+    line = f"{checked.paper.name}: {_said(checked.counts)}"
+    say(line, "bold")
+    if checked.own_counts is not None:
+        line = f"{alone(checked)}, which the paper has: {_said(checked.own_counts)}"
+        say(line, "bold")
 
 
 def _said(counts: Mapping[str, int]) -> str:

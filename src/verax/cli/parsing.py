@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import yaml
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError, near, nearest
 from verax.exams.exam import Exam
 from verax.exams.registry import EXAMS, RENAMED_OPTIONS
 from verax.options import hints, kind_of, parse
@@ -29,12 +29,17 @@ class Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(rf"^-{number}(,-?{number})*$")
 
     def error(self, message: str) -> NoReturn:
-        choice = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
-        if choice:
-            commands = [c for a in self._subparsers_actions() for c in a.choices]
-            message = f"unknown command {choice[1]!r}: {nearest(choice[1], commands)}"
         message = re.sub(r"^argument \S+: (?=option )", "", message)
         raise VeraxError(f"{message} (see {self.prog} --help)")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """argparse's check of choices, in words of ours."""
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        is_command = isinstance(action, argparse._SubParsersAction)
+        what = "unknown command" if is_command else f"{action.option_strings[0]} is"
+        self.error(f"{what} {value!r}: {nearest(str(value), choices)}")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         given, unknown = self.parse_known_args(arguments)
@@ -134,7 +139,10 @@ def _add_flags(
         choices = field.metadata["choices"]
         also = field.metadata["also"]
         settings["metavar"] = "{" + ",".join(choices) + "}" if choices else _METAVARS[kind]
-        group.add_argument(flag, type=_reader(field.name, kind, optional, also), **settings)
+        flags = [flag] if under else [flag, *_ALIASES.get(flag, ())]
+        reader = _reader(field.name, kind, optional, also)
+        action = group.add_argument(*flags, type=reader, **settings)
+        action.values = choices and list(choices)  # for completion; `parse` checks them
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -157,6 +165,26 @@ def given_options(given: argparse.Namespace, *classes: type) -> dict[str, Any]:
     }
 
 
+def listed(flag: str, text: str | None, expected: str = "names") -> list[str]:
+    """Parts of a text with commas between them; an error where there is none."""
+    parts = [part.strip() for part in (text or "").split(",") if part.strip()]
+    if not parts:
+        raise VeraxError(f"{flag} is an empty list: give {expected} with commas between them")
+    return parts
+
+
+def named_folders(texts: Sequence[str]) -> list[str] | list[tuple[str, str]]:
+    """Folders as they are, or (name, folder) where all are written NAME=FOLDER."""
+    named = ["=" in text and not Path(text).exists() for text in texts]
+    if not any(named):
+        return list(texts)
+    if not all(named):
+        plain = texts[named.index(False)]
+        raise VeraxError(f"{plain} has no name, others have: name all, as in mine={plain}, or none")
+    pairs = (text.partition("=") for text in texts)
+    return [(name.strip(), folder) for name, _, folder in pairs]
+
+
 def read_config(path: str) -> dict[str, Any]:
     """A YAML or JSON file of options: the same names as in Python, flat."""
     try:
@@ -175,6 +203,7 @@ def read_config(path: str) -> dict[str, Any]:
     return {str(key).replace("-", "_"): value for key, value in values.items()}
 
 
+_ALIASES = {"--lr": ("--learning-rate",)}
 _METAVARS = {int: "N", float: "X", str: "TEXT", dict: "OLD=NEW,…"}
 
 
@@ -187,13 +216,13 @@ def _reader(name: str, kind: Any, optional: bool, also: Sequence[str]) -> Any:
         try:
             return parse(name, text, kind)
         except VeraxError as error:  # argparse would put its own words for it
-            told = "".join(f" or {word!r}" for word in also)
-            raise argparse.ArgumentTypeError(f"{error}{told}") from None
+            others = "".join(f" or {word!r}" for word in also)
+            raise argparse.ArgumentTypeError(f"{error}{others}") from None
 
     return read
 
 
 def _nearest_flag(flag: str, valid: list[str]) -> str:
     name = flag.split("=", 1)[0]
-    close = nearest(name, valid)
-    return close if close.startswith("did you mean") else "see --help for the options there are"
+    meant = near(name, valid)
+    return f"did you mean {meant!r}?" if meant else "see --help for the options there are"

@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.terminal import console, table
+from verax.cli.terminal import console, say, table
 from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.models import load
-from verax.progress import Progress
 
 
 def add(verbs: Any) -> None:
@@ -28,12 +27,11 @@ def run(given: argparse.Namespace) -> None:
     check_texts(given)
     model = load(given.model, device=given.device)
     texts, rows = full_texts(given, model, "label")
-    with Progress() as display:
-        frame = model.predict(texts, given.max_tokens, display.watching("labelling"))
+    frame = model.predict(texts, given.max_tokens, progress=True)
     frame.insert(0, "row", rows)
     if given.out:
         write(frame, Path(given.out))
-        console().print(f"{len(frame):,} texts labelled in {given.out}", markup=False)
+        say(f"{len(frame):,} texts labelled in {given.out}")
     else:
         _print(frame, texts)
 

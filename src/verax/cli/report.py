@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from verax.cli.terminal import console, printable
+from verax.cli.saving import add_overwrite, refuse_existing
+from verax.cli.terminal import say
 from verax.errors import VeraxError
 from verax.report import open_reported, report
 
@@ -31,6 +32,7 @@ def add(verbs: Any) -> None:
         "wrote, or a paper's results",
     )
     parser.add_argument("-o", "--out", default=FILE, metavar="FILE", help=f"where to [{FILE}]")
+    add_overwrite(parser)
     parser.add_argument("--title", metavar="TEXT", help="of the page")
     parser.set_defaults(run=run)
 
@@ -39,8 +41,7 @@ def run(given: argparse.Namespace) -> None:
     out = Path(given.out)
     if out.is_dir():
         raise VeraxError(f"cannot write {out}: it is a folder, give a file such as {out / FILE}")
-    found, title = open_reported(given.places)
-    report(found, out, given.title or title)
-    console().print(
-        printable(f"the report is {out}, {out.stat().st_size / 1e6:.1f} MB"), markup=False
-    )
+    refuse_existing(given)
+    results, title = open_reported(given.places)
+    report(results, out, given.title or title)
+    say(f"the report is {out}, {out.stat().st_size / 1e6:.1f} MB")

@@ -11,17 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from verax.cli.parsing import add_options, given_options
+from verax.cli.parsing import add_options, given_options, listed
 from verax.cli.saving import write_page
-from verax.cli.terminal import console, printable
+from verax.cli.terminal import console, printable, say
 from verax.errors import VeraxError
 from verax.options import parse
+from verax.progress import duration
 from verax.studies.engines.engine import DIVERGED
 from verax.studies.grid import read_study, shipped_studies
 from verax.studies.grid.estimate import estimate
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
-from verax.studies.running.bars import Bars, duration, one_line
+from verax.studies.running.bars import Bars, one_line
 from verax.studies.running.outlook import Outlook, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
@@ -101,7 +102,7 @@ def _read(given: argparse.Namespace) -> Study:
         given.study,
         corpora=_corpora(given.corpora),
         seeds=seed_list(given.seeds),
-        exams=parts(given.exams),
+        exams=parts("--exams", given.exams),
         changed=dict(_pair(text) for text in given.changed),
         progress=True,
     )
@@ -111,33 +112,27 @@ def _read(given: argparse.Namespace) -> Study:
 
 def report(ran: Ran, out: str, given: argparse.Namespace) -> int:
     """What became of the run, in a few lines; the exit code, 1 where cells failed."""
-    screen = console()
+    console()
     if ran.failed:
         reasons = Counter(str(record.get("reason")) for record in ran.failed.values())
         why = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
-        screen.print(
+        say(
             f"{_cells(len(ran.failed))} failed ({why}): tracebacks are in {out}/failed, or "
             f"open_study({out!r}).failures; to run them again: {again(given, '--retry-failed')}",
-            markup=False,
-            style="bold",
+            "bold",
         )
     if DIVERGED in {record.get("reason") for record in ran.failed.values()}:
-        screen.print("those that diverged will do so again: change the study", markup=False)
+        say("those that diverged will do so again: change the study")
     if ran.beside:
-        screen.print(
+        say(
             f"{_cells(ran.beside)} more in {out}, of other seeds or options than this run's: kept, "
-            "and shown by open_study(…, every=True)",
-            markup=False,
+            "and shown by open_study(…, every=True)"
         )
     if ran.left:
-        screen.print(
-            f"time is up: {ran.left} of {ran.cells} cells are left; to go on: {again(given)}",
-            markup=False,
-        )
-    screen.print(
+        say(f"time is up: {ran.left} of {ran.cells} cells are left; to go on: {again(given)}")
+    say(
         f"{ran.finished} of {ran.cells} cells are done, in {out}: "
-        f"verax.open_study({out!r}).summary() has their numbers",
-        markup=False,
+        f"verax.open_study({out!r}).summary() has their numbers"
     )
     if ran.finished and "://" not in out:
         _show_page(out)
@@ -156,19 +151,15 @@ def _show_page(out: str) -> None:
 
 def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
     """The cells, what each would come to, and how long it may take."""
-    screen = console()
+    console()
     if study.question:
-        screen.print(printable(one_line(study.question)), style="italic", markup=False)
+        say(one_line(study.question), "italic")
     for number, cell in enumerate(study.cells):
         if number == _MOST_SHOWN:
-            screen.print(f"… and {len(study.cells) - number} more", markup=False)
+            say(f"… and {len(study.cells) - number} more")
             break
         state = plan.states.get(cell.key, "to do")
-        screen.print(
-            printable(f"{cell.key}  {state:7}  {study.labels[cell.key]}"),
-            markup=False,
-            highlight=False,
-        )
+        say(f"{cell.key}  {state:7}  {study.labels[cell.key]}")
     left_out = {DONE} if retry_failed else {DONE, FAILED}
     not_run = [key for key, state in plan.states.items() if state in left_out]
     guess = estimate(study, plan.finished, not_run, plan.workers)
@@ -177,7 +168,7 @@ def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
         basis = f"estimated from {_cells(guess.measured)} that finished"
         time = f"about {duration(guess.seconds)} ({basis})"
     counted = f"{_cells(len(study.cells))}, {guess.cells} to run on {plan.where}"
-    screen.print(f"{counted}: {time}", markup=False)
+    say(f"{counted}: {time}")
 
 
 def again(given: argparse.Namespace, *more: str) -> str:
@@ -212,10 +203,10 @@ def seconds(text: str) -> float:
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text.strip().lower())
     if not parts or "".join(n + u for n, u in parts) != text.strip().lower():
         raise VeraxError(f"--budget is {text!r}: expected a time such as 90s, 25m, 2h or 1h30m")
-    found = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    if found <= 0:
+    total = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if total <= 0:
         raise VeraxError(f"--budget is {text!r}: it must be above 0")
-    return found
+    return total
 
 
 @contextmanager
@@ -232,36 +223,31 @@ def ended_politely() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def parts(text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts:
-        raise VeraxError("an empty list: give names with commas between them")
-    return parts
+def parts(flag: str, text: str | None) -> list[str] | None:
+    return None if text is None else listed(flag, text)
 
 
 def _corpora(text: str | None) -> list[str] | None:
     """Names with commas between them; `planted:classes=3,length=40` is one."""
-    found: list[str] = []
-    for part in parts(text) or []:
-        goes_on = bool(found) and ":" in found[-1] and re.fullmatch(r"\w+=[\w.]+", part)
-        found[-1:] = [f"{found[-1]},{part}"] if goes_on else [*found[-1:], part]
-    return found or None
+    names: list[str] = []
+    for part in parts("--corpora", text) or []:
+        goes_on = bool(names) and ":" in names[-1] and re.fullmatch(r"\w+=[\w.]+", part)
+        names[-1:] = [f"{names[-1]},{part}"] if goes_on else [*names[-1:], part]
+    return names or None
 
 
 def _mention(study: Study) -> None:
     """What a reader of the study might not expect: of the file, and of its corpora."""
     for corpus in study.corpora.values():
         for note in corpus.notes:
-            console().print(printable(f"{corpus.name}: {note}"), style="dim", markup=False)
+            say(f"{corpus.name}: {note}", "dim")
     for note in study.notes:
-        console().print(printable(note), style="dim", markup=False)
+        say(note, "dim")
 
 
 def seed_list(text: str | None) -> list[int] | None:
-    given = parts(text)
-    return None if given is None else [parse("seeds", part, int) for part in given]
+    seeds = parts("--seeds", text)
+    return None if seeds is None else [parse("seeds", part, int) for part in seeds]
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -1,25 +1,105 @@
-"""Results as a command leaves them: saved, with a page to look at beside them."""
+"""Results as a command leaves them: saved, with a page beside them, never over earlier ones."""
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from verax.cli.terminal import console, printable
+from verax.cli.terminal import say
 from verax.errors import VeraxError
+from verax.files import refuse_foreign
 from verax.results import REPORT, Result, Shown
 
+BESIDE = ("candidates", "models", "points")
+"""Endings of folders beside --out, in which a command keeps what it can go on with."""
+_AT_ONCE = ("train", "examine", "compare", "sweep", "adversary", "demo", "predict", "explain")
+"""Commands whose --out is there as a whole, or not at all."""
 
-def save(result: Result, out: str) -> None:
-    """Save a result, write its page beside it, and say where both are."""
-    result.save(out)
-    say_saved(result, out)
+Stamp = tuple[int, int] | None
+
+
+def add_overwrite(parser: argparse.ArgumentParser) -> None:
+    """--overwrite, for what --out would replace."""
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace what --out holds of an earlier run"
+    )
+
+
+def check_out(given: argparse.Namespace, owned: Callable[[Path], bool]) -> None:
+    """Refuse a folder that cannot be written to, before the work.
+
+    Args:
+        given: the command's arguments, with `out` and `overwrite`.
+        owned: whether a folder holds an earlier result of this command, and nothing else.
+    """
+    if given.out:
+        given.before = stamps(given)  # a config file may name it
+        refuse_foreign(given.out, owned, given.overwrite)
+
+
+def refuse_existing(given: argparse.Namespace) -> None:
+    """Refuse a file that exists, before the work, unless --overwrite is given."""
+    if given.out and Path(given.out).exists() and not given.overwrite:
+        raise VeraxError(
+            f"cannot write {given.out}: it exists; give another file, or --overwrite to replace it"
+        )
+
+
+def stamps(given: argparse.Namespace) -> dict[Path, Stamp]:
+    """What --out names, and what stands beside it, as they are now; None where there is nothing."""
+    out = getattr(given, "out", None)
+    if not isinstance(out, str) or "://" in out:
+        return {}
+    paths = [Path(out), *(Path(f"{Path(out)}.{ending}") for ending in BESIDE)]
+    return {path: _stamp(path, deep=number > 0) for number, path in enumerate(paths)}
+
+
+def _stamp(path: Path, deep: bool) -> Stamp:
+    """What changes when a folder is replaced, or, if `deep`, when a file is written in it."""
+    if not path.exists():
+        return None
+    inside = path.rglob("*") if deep else ()
+    return path.stat().st_ino, max(one.stat().st_mtime_ns for one in (path, *inside))
+
+
+def left_on_disk(given: argparse.Namespace) -> str:
+    """What an interrupted command left on disk, in words.
+
+    Args:
+        given: the command's arguments, and in `before` the `stamps` as it began.
+    """
+    before: dict[Path, Stamp] = getattr(given, "before", {})
+    if not before:
+        return "nothing was written"
+    out, *beside = before
+    now = _stamp(out, deep=False)
+    if now is None:
+        words = f"nothing was written to {out}"
+    elif now == before[out]:
+        words = f"{out} is as it was before"
+    elif given.verb not in _AT_ONCE:
+        words = f"{out} holds what was written so far"
+    elif given.verb not in ("examine", "compare", "sweep", "adversary") or (out / REPORT).exists():
+        words = f"{out} is complete"
+    else:
+        words = f"{out} is saved, without {REPORT}: verax report {shlex.quote(str(out))} makes it"
+    for path in beside:
+        if _stamp(path, deep=True) not in (None, before[path]):
+            words += f"; {path} keeps what was finished, with which the same command goes on"
+    return words
+
+
+def save(result: Result, given: argparse.Namespace) -> None:
+    """Save a result in --out, write its page beside it, and say where both are."""
+    result.save(given.out, overwrite=given.overwrite)
+    say_saved(result, given.out)
 
 
 def say_saved(result: Result, out: str, stderr: bool = False) -> None:
     """Say where a saved result is, and write its page beside it."""
-    console(stderr).print("\n" + printable(f"saved in {out}"), markup=False)
+    say(f"\nsaved in {out}", stderr=stderr)
     write_page(result, out, stderr)
 
 
@@ -47,4 +127,4 @@ def write_page(
     except VeraxError as error:
         again = f"verax report {shlex.quote(str(out))}"
         line = f"no report: {' '.join(str(error).split())}; to try again: {again}"
-    console(stderr).print(printable(line), markup=False)
+    say(line, stderr=stderr)

@@ -8,14 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.loading import load_shown
-from verax.cli.parsing import add_options, given_options
-from verax.cli.saving import save
-from verax.cli.terminal import console, table
+from verax.cli.loading import load_shown, say_notes
+from verax.cli.parsing import add_options, given_options, listed
+from verax.cli.saving import add_overwrite, check_out, save
+from verax.cli.terminal import console, say, table
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
 from verax.corpora.planted import Planted
-from verax.errors import VeraxError
 from verax.exams.agreement.exam import AgreementOptions
 from verax.exams.agreement.measures import AGREEMENT, ITSELF, ON_SUPPORT
 from verax.exams.dispersion.exam import DispersionOptions
@@ -23,7 +22,6 @@ from verax.exams.dispersion.measures import ENTROPY
 from verax.exams.registry import find_place
 from verax.exams.titles import measure_title
 from verax.exams.verdict import Verdict
-from verax.files import refuse_foreign
 from verax.models import ModelOptions
 from verax.options import parse
 from verax.studies import LAMS, Sweep, run_sweep
@@ -63,27 +61,26 @@ def add(verbs: Any) -> None:
     add_options(parser, "exam agreement", AgreementOptions)
     add_options(parser, "exam dispersion", DispersionOptions)
     add_options(parser, "the planted corpus", Planted, leave_out=("seed",))
+    add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
-    lams = [parse("lams", part, float) for part in _parts(given.lams)]
-    seeds = [parse("seeds", part, int) for part in _parts(given.seeds)]
-    if given.out:
-        refuse_foreign(given.out, Sweep.owns)
+    lams = [parse("lams", part, float) for part in listed("--lams", given.lams, "numbers")]
+    seeds = [parse("seeds", part, int) for part in listed("--seeds", given.seeds, "numbers")]
+    check_out(given, Sweep.owns)
     corpus = load_shown(given.corpus, **given_options(given, CorpusOptions, Planted))
-    screen = console()
+    console()
 
     def done(lam: float, seed: int, verdict: Verdict) -> None:
         means = verdict.document_values().groupby("measure")["value"].mean()
         accuracy, support = 100 * means.get(ACCURACY, float("nan")), means[SUPPORT_SHARE]
-        screen.print(
+        say(
             f"λ {lam:g}, seed {seed}: accuracy {accuracy:.1f}%, {support:.0%} of items with weight",
-            style="dim",
-            markup=False,
+            "dim",
         )
 
-    found = run_sweep(
+    sweep = run_sweep(
         corpus,
         lams,
         seeds,
@@ -95,11 +92,10 @@ def run(given: argparse.Namespace) -> None:
         done=done,
         **given_options(given, ModelOptions, TrainingOptions, AgreementOptions, DispersionOptions),
     )
-    for note in corpus.notes:
-        screen.print(note, style="dim", markup=False)
-    show(found)
+    say_notes(corpus)
+    show(sweep)
     if given.out:
-        save(found, given.out)
+        save(sweep, given)
 
 
 def _moves(measure: str) -> bool:
@@ -122,7 +118,7 @@ def show(sweep: Sweep) -> None:
     means = points.pivot(index="measure", columns="lam", values="mean")
     rows = [[measure_title(m), *(_number(means.loc[m, lam]) for lam in lams)] for m in chosen]
     over = points["over"].iloc[0]
-    screen.print("\nmeans at each λ, larger being sparser", style="italic", markup=False)
+    say("\nmeans at each λ, larger being sparser", "italic")
     screen.print(table(["", *(f"{lam:g}" for lam in lams)], rows))
     moves = sweep.correlations().set_index("measure")
     moves = moves.loc[moving]
@@ -130,22 +126,11 @@ def show(sweep: Sweep) -> None:
     rows = [
         [measure_title(str(m)), *(_number(row[c]) for c in columns)] for m, row in moves.iterrows()
     ]
-    screen.print("\ncorrelation with λ", style="italic", markup=False)
+    say("\ncorrelation with λ", "italic")
     heads = ["", "τ-b", "Spearman", "Pearson", "pooled τ-b", "τ-b with support"]
     screen.print(table(heads, rows))
-    screen.print(
-        f"\nsd and 95% intervals, over {over}, are in sweep.points() and points.parquet",
-        style="dim",
-        markup=False,
-    )
+    say(f"\nsd and 95% intervals, over {over}, are in sweep.points() and points.parquet", "dim")
 
 
 def _number(value: float) -> str:
     return "–" if pd.isna(value) else f"{value:.3f}"
-
-
-def _parts(text: str) -> list[str]:
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts:
-        raise VeraxError("an empty list: give numbers with commas between them, such as -1,0,0.5")
-    return parts

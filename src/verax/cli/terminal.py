@@ -14,6 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from verax.drawing import palette
 from verax.errors import VeraxWarning
 
 _GAP = 2
@@ -27,6 +28,12 @@ def console(stderr: bool = False) -> Console:
     if not made.is_terminal:
         made.width = 10_000
     return made
+
+
+def say(line: str, style: str | None = None, *, stderr: bool = False) -> None:
+    """Print plain text that cannot command a terminal, on standard output or standard error."""
+    safe = "\n".join(map(printable, line.split("\n")))
+    console(stderr).print(safe, style=style, markup=False)
 
 
 @contextmanager
@@ -127,13 +134,10 @@ def printable(text: str) -> str:
 
 
 def shade(strength: float) -> str:
-    """A background from white to strong orange at 1, or to strong blue at −1; dim at 0.
+    """A background from white to strong blue at 1, or to strong orange at −1; dim at 0.
 
-    Dark letters on either: readable, and told apart by the colour-blind.
+    The colours are those of notebooks and pages: blue supports the decision, orange opposes it.
     """
     if strength == 0 or strength != strength:
         return "dim"
-    share = min(1.0, abs(strength))
-    full = (230, 97, 0) if strength > 0 else (70, 150, 240)
-    red, green, blue = (round(255 + share * (end - 255)) for end in full)
-    return f"not dim #000000 on rgb({red},{green},{blue})"
+    return f"not dim #000000 on {palette.css(palette.shade(strength))}"

@@ -6,11 +6,13 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from verax.cli.parsing import add_reading
+from verax.cli.saving import add_overwrite, refuse_existing
 from verax.corpora.files import read_table
 from verax.errors import VeraxError, nearest
 from verax.models import AttentionClassifier
@@ -22,8 +24,14 @@ _WRITERS = {
 }
 
 
-def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
-    """MODEL TEXT … [--file F] [--text-column C] [--out F], and how to read."""
+def add_texts(parser: argparse.ArgumentParser, what: str, *also: str) -> None:
+    """MODEL TEXT … [--file F] [--text-column C] [--out F], and how to read.
+
+    Args:
+        parser: of the command.
+        what: what the texts are for.
+        also: endings of files that the command writes, beside those of tables.
+    """
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("texts", nargs="*", metavar="TEXT", help=what)
     parser.add_argument("--file", metavar="FILE", help="CSV, TSV, JSONL or Parquet file of texts")
@@ -33,14 +41,17 @@ def add_texts(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--encoding", default="utf-8", metavar="NAME", help="its encoding, such as latin-1 [utf-8]"
     )
-    parser.add_argument("--out", metavar="FILE", help="write .csv, .jsonl or .parquet")
+    endings = ", ".join([*_WRITERS, *also])
+    parser.add_argument("--out", metavar="FILE", help=f"write a file: {endings}")
+    add_overwrite(parser)
     add_reading(parser)
 
 
-def check_texts(given: argparse.Namespace) -> None:
+def check_texts(given: argparse.Namespace, *also: str) -> None:
     """Refuse what can be refused before a model is loaded."""
-    if given.out and Path(given.out).suffix not in _WRITERS:
-        raise VeraxError(f"cannot write {given.out}: end it in {', '.join(_WRITERS)}")
+    if given.out and Path(given.out).suffix not in (*_WRITERS, *also):
+        raise VeraxError(f"cannot write {given.out}: end it in {', '.join([*_WRITERS, *also])}")
+    refuse_existing(given)
     if given.max_tokens < 1:
         raise VeraxError(f"--max-tokens is {given.max_tokens}: it must be at least 1")
 
@@ -51,7 +62,7 @@ def full_texts(
     """The texts that have words, and where each stood among those given."""
     texts = _texts(given)
     full = np.array([not model.tokeniser.finds_nothing(t) for t in texts], dtype=bool)
-    kept = [text for text, there in zip(texts, full, strict=True) if there]
+    kept = [text for text, has_words in zip(texts, full, strict=True) if has_words]
     if not kept:
         raise VeraxError(f"no text to {to}: give texts as arguments, with --file, or on stdin")
     if not full.all():
@@ -75,8 +86,12 @@ def write(frame: pd.DataFrame, path: Path) -> None:
 
 def _lines(frame: pd.DataFrame) -> str:
     """A JSON object a row, with every digit; NaN is null."""
-    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in records)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in records(frame))
+
+
+def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Rows as JSON has them: None for NaN."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def _texts(given: argparse.Namespace) -> list[str]:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from verax.cli.loading import load_shown
+from verax.cli.loading import load_shown, say_notes
 from verax.cli.parsing import add_options, given_options, read_config
-from verax.cli.terminal import console, table
+from verax.cli.saving import add_overwrite, check_out
+from verax.cli.terminal import console, say, table
 from verax.corpora import Corpus, CorpusOptions, reading_notes
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
-from verax.files import refuse_foreign
 from verax.models import AttentionClassifier, ModelOptions
 from verax.models.saving import is_only_a_model
 from verax.options import SEED, check, names
@@ -21,7 +21,7 @@ from verax.training import TrainingOptions, train
 from verax.training.effects import warnings_about
 from verax.training.metrics import score_title
 
-_OWN = {"corpus": str, "out": str, "seed": int, "device": str}
+_OF_COMMAND = {"corpus": str, "out": str, "seed": int, "device": str}
 _SCORES = {"f1": "F1", "macro_f1": "macro F1"}
 _BOUNDS: dict[str, dict[str, int]] = {"seed": SEED}
 
@@ -36,6 +36,7 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("corpus", nargs="?", metavar="CORPUS", help="name or path of a corpus")
     parser.add_argument("--out", default=argparse.SUPPRESS, metavar="DIR", help="where to save it")
+    add_overwrite(parser)
     parser.add_argument("--config", metavar="FILE", help="YAML or JSON file of options")
     parser.add_argument(
         "--seed", type=int, default=argparse.SUPPRESS, metavar="N", help="fixes everything [0]"
@@ -52,40 +53,43 @@ def add(verbs: Any) -> None:
 
 def run(given: argparse.Namespace) -> None:
     values = _settings(given)
-    own = {name: values.pop(name) for name in _OWN if name in values}
+    command = {name: values.pop(name) for name in _OF_COMMAND if name in values}
     for name in ("corpus", "out"):
-        if name not in own:
+        if name not in command:
             raise VeraxError(f"no {name} given: verax train CORPUS --out DIR, or in --config")
-    refuse_foreign(own["out"], is_only_a_model)
+    given.out = command["out"]
+    check_out(given, is_only_a_model)
     corpus_names = names(CorpusOptions, Planted)
     for_corpus = {n: values.pop(n) for n in list(values) if n in corpus_names}
-    corpus = load_shown(own["corpus"], **for_corpus)
+    corpus = load_shown(command["corpus"], **for_corpus)
     for warning in warnings_about(values, len(corpus.classes)):
-        console().print(f"warning: {warning}", style="bold", markup=False)
+        say(f"warning: {warning}", "bold")
     model = train(
         corpus,
-        seed=own.get("seed", 0),
-        device=own.get("device", "auto"),
+        seed=command.get("seed", 0),
+        device=command.get("device", "auto"),
         progress=True,
-        keep=f"{Path(own['out'])}.candidates",
+        keep=f"{Path(command['out'])}.candidates",
         done=_candidate,
         **values,
     )
-    model.save(own["out"])
-    _report(model, corpus, own["out"])
+    model.save(command["out"], overwrite=given.overwrite)
+    say_notes(corpus)
+    _report(model, corpus, command["out"])
 
 
 def _settings(given: argparse.Namespace) -> dict[str, Any]:
     """The config file's values, overridden by the flags given; all names checked."""
     values = read_config(given.config) if given.config else {}
-    valid = [*_OWN, *names(CorpusOptions, ModelOptions, TrainingOptions, Planted)]
+    valid = [*_OF_COMMAND, *names(CorpusOptions, ModelOptions, TrainingOptions, Planted)]
     for name in values:
         if name not in valid:
             raise VeraxError(f"unknown option {name!r} in {given.config}: {nearest(name, valid)}")
     values |= given_options(given, CorpusOptions, ModelOptions, TrainingOptions, Planted)
-    values |= {n: vars(given)[n] for n in _OWN if vars(given).get(n) is not None}
+    values |= {n: vars(given)[n] for n in _OF_COMMAND if vars(given).get(n) is not None}
     return {
-        n: check(n, v, _OWN[n], _BOUNDS.get(n, {})) if n in _OWN else v for n, v in values.items()
+        n: check(n, v, _OF_COMMAND[n], _BOUNDS.get(n, {})) if n in _OF_COMMAND else v
+        for n, v in values.items()
     }
 
 
@@ -94,20 +98,17 @@ def _candidate(row: Mapping[str, Any]) -> None:
     name = "ungrounded" if row["strength"] is None else f"strength {row['strength']:g}"
     others = ("uniform", "permuted")
     falls = ", ".join(f"{kind} {100 * (row[kind] - row['f1']):+.1f}" for kind in others)
-    console().print(
+    say(
         f"{name}: validation accuracy {row['accuracy']:.1%}, {_SCORES[row['score']]} "
         f"{100 * row['f1']:.1f}, with attention {falls}",
-        style="dim",
-        markup=False,
+        "dim",
     )
 
 
 def _report(model: AttentionClassifier, corpus: Corpus, out: str) -> None:
     screen = console()
-    for line in corpus.notes:
-        screen.print(line, style="dim", markup=False)
     for note in reading_notes(corpus, model.vocabulary):
-        screen.print(str(note), style="bold" if note.is_warning else "dim", markup=False)
+        say(str(note), "bold" if note.is_warning else "dim")
     history = model.history[model.history["epoch"] > 0]
     # F1 of the positive class is not defined for more than two
     scores = ["loss", "accuracy", "f1", "macro_f1", "roc_auc"]
@@ -127,24 +128,22 @@ def _report(model: AttentionClassifier, corpus: Corpus, out: str) -> None:
         score = _SCORES[chosen["score"]]
         why = "the most fragile" if chosen["within"] else f"the best {score}, for none is"
         for doubt in chosen["doubts"]:
-            screen.print(f"\nlook again: {doubt}", style="bold", markup=False)
-        screen.print(
+            say(f"\nwarning: {doubt}", "bold")
+        say(
             f"\nstrength {chosen['chosen']:g}: {why} within {100 * chosen['tolerance']:g} point of "
-            f"the ungrounded {score}; all are in {Path(out)}.candidates",
-            markup=False,
+            f"the ungrounded {score}; all are in {Path(out)}.candidates"
         )
     test = "  ".join(
         f"{score_title(n, model.classes)} {v:.4f}"
         for n, v in model.record["test"].items()
         if v is not None
     )
-    screen.print(f"\ntest: {test}", markup=False)
+    say(f"\ntest: {test}")
     vectors = model.record.get("vectors")
     if vectors:
         share = vectors["found"] / vectors["words"]
-        screen.print(
+        say(
             f"word vectors: {vectors['found']:,} of {vectors['words']:,} words ({share:.1%}), "
-            f"{vectors['occurrences']:.1%} of the training text",
-            markup=False,
+            f"{vectors['occurrences']:.1%} of the training text"
         )
-    screen.print(f"saved in {out}", markup=False)
+    say(f"saved in {out}")

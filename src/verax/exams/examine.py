@@ -25,6 +25,7 @@ from verax.exams.keywords import ExamKeywords
 from verax.exams.registry import EXAMS, checked_summary, chosen_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.importance import Importance
+from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import load
 from verax.options import SEED, build, check
@@ -35,16 +36,16 @@ from verax.version import __version__, source_fingerprint
 def examine(
     model: AttentionClassifier | str | Path,
     corpus: Corpus | Source | None = None,
-    exams: str | Sequence[str] | None = None,
+    exams: str | type[Exam] | Sequence[str | type[Exam]] | None = None,
     split: str | None = None,
     *,
     seed: int = 0,
     sample: int | None = None,
-    importances: Mapping[str, Importance] | None = None,
+    importances: Mapping[str, Importance | Any] | None = None,
     gallery: int | Sequence[int] = 0,
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
-    progress: bool | Display = False,
+    progress: bool | Display | None = None,
     limits: str | Path | Mapping[str, Any] | LimitSet | None = None,
     exam_options: Mapping[str, Mapping[str, Any]] | None = None,
     **options: Unpack[ExamKeywords],
@@ -56,18 +57,21 @@ def examine(
         corpus: a corpus, or what `verax.load_corpus` takes (a name, a path, a DataFrame, lists),
             read by the model's tokeniser; the corpus that the model was trained on, unless given.
             It need not have labels: accuracy is then not known.
-        exams: names of exams; all, unless given (`verax.EXAMS` has them).
+        exams: names of exams, or classes of your own derived from `verax.Exam`; all, unless given
+            (`verax.EXAMS` has them).
         split: train, validation, test, or all for the documents of all three; test, unless given,
             but all of a lone file, DataFrame or list without splits.
         seed: of all that is drawn.
         sample: examine at most so many documents of the split, drawn by the seed.
         importances: rankings of your own by name: functions of (model, trace) that return a
-            (batch, items) tensor of scores.
+            (batch, items) tensor of scores; or scores of words, as a list with an array for each
+            document of the split, or one padded array or tensor for all, such as an attribution of
+            captum's.
         gallery: keep so many of the most surprising documents, or those with these ids, with their
             text and all that a page needs to show them.
         device: where to load a saved model: auto, cpu, cuda.
         max_tokens: bound of the padded tokens held at once; it changes no result beyond rounding.
-        progress: show how far it got.
+        progress: show how far it got; None shows it on a terminal and in a notebook.
         limits: limits of the judgement: a version, a file or a mapping (see
             `verax.exams.judgement.limits`); the newest, unless given.
         exam_options: exam → its options, for exams of other packages.
@@ -89,7 +93,7 @@ def examine(
     started = time.monotonic()
     if exams is None:
         exams = list(EXAMS)
-    exams = chosen_exams([exams] if isinstance(exams, str) else exams)
+    exams = chosen_exams([exams] if isinstance(exams, (str, type)) else exams)
     if split is not None:
         check_split(split, also=(ALL,))
     seed = check("seed", seed, int, SEED)
@@ -98,9 +102,12 @@ def examine(
         sample = check("sample", sample, int, {"minimum": 1})
     divided = divide_options(exams, {**options, **(exam_options or {})})
     settings = {name: build(EXAMS[name].options_class, chosen) for name, chosen in divided.items()}
+    rankings: dict[str, Importance] = {
+        name: values if callable(values) else ArrayImportance(name, values)
+        for name, values in (importances or {}).items()
+    }
     takers: list[Exam] = [
-        EXAMS[name](setting, seed, importances or {}, max_tokens)
-        for name, setting in settings.items()
+        EXAMS[name](setting, seed, rankings, max_tokens) for name, setting in settings.items()
     ]
     applied = load_limits(limits).completed({name: EXAMS[name].limits for name in exams})
     shows = Gallery(gallery, max_tokens)
@@ -121,6 +128,9 @@ def examine(
                 "their column with label_column"
             )
     whole = len(documents)
+    for ranking in rankings.values():
+        if isinstance(ranking, ArrayImportance):
+            ranking.bind(model, documents.token_numbers.lengths, documents.ids)
     if sample is not None and sample < whole:
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
         documents = documents.take(np.sort(drawn))
@@ -150,7 +160,7 @@ def examine(
         "weights": model.fingerprint,
         "exams": exams,
         "options": {name: asdict(setting) for name, setting in settings.items()},
-        "importances": list(importances or {}),
+        "importances": list(rankings),
         "tables": list(tables),
         "seed": seed,
         "split": split,

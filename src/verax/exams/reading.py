@@ -81,3 +81,16 @@ def ask(name: str, importance: Importance, model: AttentionClassifier, trace: Tr
         kind = type(scores).__name__
         raise VeraxError(f"importance {name!r} gave a {kind}, expected a tensor")
     return scores.detach().to(trace.mask.device)
+
+
+def sum_by_item(scores: Tensor, trace: Trace) -> Tensor:
+    """(batch, tokens) scores of words → (batch, items), each item the sum of its words.
+
+    In a flat model an item is a word, and SOS and EOS are none.
+    """
+    if trace.batch.layout is None:
+        return scores
+    items = torch.arange(trace.mask.shape[1], device=scores.device)
+    belongs = trace.item_of_token.unsqueeze(-1) == items
+    # a product adds up in one order; scattering on a GPU does not
+    return (scores.unsqueeze(1) @ belongs.to(scores.dtype)).squeeze(1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError, nearest, outside_verax
 from verax.exams.exam import Exam
 from verax.exams.measures import MeasurePlace, Table, place_of
 from verax.options import names
@@ -102,8 +102,12 @@ def register_stage(stage: Stage) -> None:
     _place.cache_clear()
 
 
-def chosen_exams(names: Iterable[str]) -> list[str]:
-    """The exams of these names, each once; an unknown name, or no name, is an error."""
+def chosen_exams(exams: Iterable[str | type[Exam]]) -> list[str]:
+    """The names of these exams, each once; an unknown name, or no name, is an error.
+
+    An exam's class stands for its name, and is registered where it is not yet.
+    """
+    names = [exam if isinstance(exam, str) else register(exam).name for exam in exams]
     chosen = list(dict.fromkeys(current_name(name) for name in names))
     if not chosen:
         raise VeraxError(f"no exam given: choose from {', '.join(EXAMS)}")
@@ -117,7 +121,7 @@ def current_name(name: str) -> str:
     """What an exam is called now; a note where it was renamed."""
     if name not in RENAMED:
         return name
-    warnings.warn(f"exam {name!r} is called {RENAMED[name]!r} now", FutureWarning, stacklevel=3)
+    warnings.warn(f"exam {name!r} is called {RENAMED[name]!r} now", FutureWarning, outside_verax())
     return RENAMED[name]
 
 
@@ -126,7 +130,7 @@ def current_option(name: str) -> str:
     if name not in RENAMED_OPTIONS:
         return name
     warnings.warn(
-        f"option {name!r} is called {RENAMED_OPTIONS[name]!r} now", FutureWarning, stacklevel=3
+        f"option {name!r} is called {RENAMED_OPTIONS[name]!r} now", FutureWarning, outside_verax()
     )
     return RENAMED_OPTIONS[name]
 
@@ -150,6 +154,12 @@ def divide_options(
             _whole(divided, current_name(key), value)
             continue
         option = key if key in owners else current_option(key)
+        if option not in owners and key in divided:
+            first = next(iter(names(EXAMS[key].options_class)), None)
+            example = "" if first is None else f", as in {key}={{{first!r}: …}}"
+            raise VeraxError(
+                f"{key}={value!r}: {key} is an exam, expected a mapping of its options{example}"
+            )
         if option not in owners:
             exams_too = (
                 divided if isinstance(value, Mapping) else ()

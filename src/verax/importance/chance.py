@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from verax.importance.given import Given, check_level, traced
 from verax.importance.registry import register_importance
+from verax.importance.tracing import BatchOrTrace, check_level, traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.trace import Trace
@@ -14,10 +14,12 @@ _PLACE, _WORDS = 1 << 20, 1 << 21
 
 
 @register_importance("random", "chance", takes=("seed",))
-def random(model: AttentionClassifier, given: Given, on: str = "items", *, seed: int = 0) -> Tensor:
+def random(
+    model: AttentionClassifier, source: BatchOrTrace, on: str = "items", *, seed: int = 0
+) -> Tensor:
     """Scores by chance; a document's depend on the seed and on nothing else in its batch."""
     check_level(on)
-    trace = traced(model, given)
+    trace = traced(model, source)
     if on == "items":
         return random_draws(trace, seed, 1)[0].masked_fill(~trace.mask, 0.0)
     words = trace.batch.words

@@ -1,4 +1,4 @@
-"""The number that importances explain: the probability of the class decided for."""
+"""The number that importances explain: the probability of the class decided for, or of another."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from torch import Tensor
 from verax.models.head import probabilities, two_columns
 
 
-def lead(logits: Tensor, decided: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def lead(logits: Tensor, target: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """How far class y's logit is ahead of all others together, and ∂p_y/∂lead; both (batch,).
 
-    y is `decided`, (batch,), or else the class these logits decide for. p_y = σ(lead), so the
+    y is `target`, (batch,), or else the class these logits decide for. p_y = σ(lead), so the
     gradient of p_y is the second, in float64, times the gradient of the first: taken apart, a
     decision near certainty keeps the order of what made it.
     """
-    decided, others = split(logits, decided)
-    ahead = two_columns(logits).gather(-1, decided).squeeze(-1) - others.logsumexp(-1)
+    y, others = split(logits, target)
+    ahead = two_columns(logits).gather(-1, y).squeeze(-1) - others.logsumexp(-1)
     return ahead, both_sides(ahead.detach().double())
 
 
-def split(logits: Tensor, decided: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """The class decided for, (batch, 1), and the logits with −∞ in its place."""
+def split(logits: Tensor, target: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """y, `target` or else the class decided for, (batch, 1); the logits with −∞ in its place."""
     both = two_columns(logits)
-    y = both.argmax(-1, keepdim=True) if decided is None else decided.unsqueeze(-1)
+    y = both.argmax(-1, keepdim=True) if target is None else target.unsqueeze(-1)
     return y, both.scatter(-1, y, -torch.inf)
 
 
@@ -33,18 +33,18 @@ def both_sides(ahead: Tensor) -> Tensor:
     return product.clamp(min=torch.finfo(product.dtype).tiny)
 
 
-def lost(decided: Tensor, whole: Tensor, without: Tensor) -> Tensor:
-    """p_y − p_y′, (batch, n) in float64: how much of the decision's probability goes with each.
+def lost(target: Tensor, whole: Tensor, without: Tensor) -> Tensor:
+    """p_y − p_y′, (batch, n) in float64: how much of the probability of y goes with each.
 
-    decided  (batch,)             y
-    whole    (batch, n, classes)  the logits with all, worked out as those without are
+    target   (batch,)             y
+    whole    (batch, n, classes)  the logits with all, computed as those without are
     without  (batch, n, classes)  the logits once each of n things is left out
 
-    p and p′ near one are told apart by their complements.
+    p and p′ near one are distinguished by their complements.
     """
     before, after = probabilities(whole.double()), probabilities(without.double())
-    place = decided.view(-1, 1, 1).expand(*after.shape[:2], 1)
-    found = (before.gather(-1, place) - after.gather(-1, place)).squeeze(-1)
+    place = target.view(-1, 1, 1).expand(*after.shape[:2], 1)
+    difference = (before.gather(-1, place) - after.gather(-1, place)).squeeze(-1)
     rest_before = before.scatter(-1, place, 0.0).sum(-1)
     rest_after = after.scatter(-1, place, 0.0).sum(-1)
-    return torch.where(rest_before < 0.5, rest_after - rest_before, found)
+    return torch.where(rest_before < 0.5, rest_after - rest_before, difference)

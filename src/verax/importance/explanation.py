@@ -1,20 +1,24 @@
-"""`model.explain`: what a model decides about texts, and what each word had to do with it."""
+"""`model.explain`: what a model decides about texts, and each word's part in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS, reading_batches
-from verax.errors import VeraxError
-from verax.importance.given import traced
-from verax.importance.registry import names_of, score
+from verax.errors import VeraxError, nearest
+from verax.importance.arrays import ArrayImportance
+from verax.importance.registry import IMPORTANCES, Importance, names_of, score
+from verax.importance.tracing import traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, probabilities
+from verax.models.trace import Trace
+from verax.progress import Display, shown
 
 BY = ("attention", "gradient", "leave-one-out")
 
@@ -22,51 +26,152 @@ BY = ("attention", "gradient", "leave-one-out")
 def explain(
     model: AttentionClassifier,
     texts: Sequence[str | Sequence[str]],
-    by: str | Sequence[str] = BY,
+    by: str | Sequence[str] | None = None,
     *,
+    target: str | int | None = None,
+    importances: Mapping[str, Any] | None = None,
     seed: int = 0,
     max_tokens: int = MAX_TOKENS,
-    watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    watch: Callable[[Iterable[Any]], Iterable[Any]] | None = None,
+    progress: bool | Display | None = None,
 ) -> pd.DataFrame:
     """A row per word: its text's number, label and probability, and a score by each importance.
 
-    text         which of the texts
-    label        the class decided for, and `probability`, its probability
-    sentence     which sentence of the text, in a hierarchical model
-    position     which word of the text
-    word         as the model's tokeniser has it
-    <importance> for each of `by`; those that tell for from against keep their sign, positive where
-                 the word speaks for the label
+    Args:
+        model: a classifier.
+        texts: a list of texts, or of lists of tokens.
+        by: names of importances, as a list or "a,b"; attention, gradient and leave-one-out, unless
+            given, and none of them where `importances` has some.
+        target: the class to explain, by name or number; the class decided for, unless given.
+            Attention and chance do not depend on it (`depends_on_target`).
+        importances: scores of your own by name: a list with an array for each text, one padded
+            array or tensor for all, such as an attribution of captum's, or a function of
+            (model, trace) that returns a (batch, tokens) tensor.
+        seed: of the importance `random`.
+        max_tokens: bound of the padded tokens in memory at once; it changes no score beyond
+            rounding.
+        watch: passes the batches on; for programs that show progress themselves.
+        progress: show how far it got; None shows it on a terminal and in a notebook.
+
+    Returns:
+        A table, a row per word in the order of the texts:
+
+        text         which of the texts
+        label        the class decided for, and `probability`, its probability
+        target       the class explained, and `target_probability`, where `target` is given
+        sentence     which sentence of the text, in a hierarchical model
+        position     which word of the text
+        word         as the model's tokeniser has it
+        <importance> for each; those with a sign are positive where the word supports the class
+                     explained, and negative where it opposes it
     """
+    by = (() if importances else BY) if by is None else by
     names = names_of(by if isinstance(by, str) else list(by), "inputs")
-    if not names:
+    if not names and not importances:
         raise VeraxError(f"no importance given to explain by: name some, such as {', '.join(BY)}")
+    chosen = None if target is None else class_number(model, target)
     encoded = model.read(texts)
     words = [model.tokeniser(text) for text in texts]
-    found: list[pd.DataFrame] = []
-    for rows in watch(reading_batches(encoded.lengths, max_tokens)):
-        trace = traced(model, encoded.batch(rows, model.device))
-        shown = trace.batch.words
-        said, decided = probabilities(trace.logits), decisions(trace.logits)
-        document = shown.nonzero()[:, 0].cpu().numpy()
-        certain = said.gather(-1, decided.unsqueeze(-1)).squeeze(-1).double()
-        frame = pd.DataFrame({"text": rows[document]})
-        labels = np.array(model.classes, dtype=object)[decided.cpu().numpy()]
-        frame["label"] = labels[document]
-        frame["probability"] = certain.cpu().numpy()[document]
-        if model.options.hierarchical:
-            frame["sentence"] = trace.item_of_token[shown].cpu().numpy()
-        for name in names:
-            with torch.no_grad():
-                scores = score(name, model, trace, signed=True, seed=seed, max_tokens=max_tokens)
-            frame[name] = scores[shown].cpu().numpy()
-        found.append(frame)
-    if not found:
+    counts = np.array([len(text) for text in words], dtype=np.int64)
+    functions = {
+        name: values if callable(values) else ArrayImportance(name, values).bind(model, counts)
+        for name, values in _new_names(importances or {}, names).items()
+    }
+    frames: list[pd.DataFrame] = []
+    with shown(progress if watch is None else False) as display:
+        watching = display.watching("explaining") if watch is None else watch
+        for rows in watching(reading_batches(encoded.lengths, max_tokens)):
+            trace = traced(model, encoded.batch(rows, model.device))
+            y = None if chosen is None else torch.full_like(decisions(trace.logits), chosen)
+            frame = _decided(model, trace, rows, y)
+            for name in names:
+                with torch.no_grad():
+                    scores = score(
+                        *(name, model, trace),
+                        signed=True,
+                        seed=seed,
+                        max_tokens=max_tokens,
+                        target=y,
+                    )
+                frame[name] = scores[trace.batch.words].cpu().numpy()
+            for name, function in functions.items():
+                frame[name] = _checked(name, function, model, trace)
+            frames.append(frame)
+    if not frames:
         raise VeraxError("no text to explain: give at least one")
-    table = pd.concat(found).sort_values("text", kind="stable", ignore_index=True)
-    place = 4 if model.options.hierarchical else 3
+    table = pd.concat(frames).sort_values("text", kind="stable", ignore_index=True)
+    place = 3 + 2 * (chosen is not None) + model.options.hierarchical
     table.insert(place, "position", table.groupby("text").cumcount())
     every = np.array([word for text in words for word in text], dtype=object)
     # an object column takes what is not UTF-8, too
     table.insert(place + 1, "word", pd.Series(every, dtype=object))
     return table
+
+
+def class_number(model: AttentionClassifier, target: str | int) -> int:
+    """The number of one of the model's classes, given by name or number."""
+    if target in model.classes:
+        return model.classes.index(str(target))
+    try:
+        number = int(target)
+    except ValueError:
+        number = -1
+    if isinstance(target, bool) or not 0 <= number < len(model.classes):
+        raise VeraxError(
+            f"the model has no class {target!r}: {nearest(str(target), model.classes)}, or give "
+            f"its number, 0 to {len(model.classes) - 1}"
+        )
+    return number
+
+
+def depends_on_target(name: str) -> bool:
+    """Whether an importance has other scores for another class."""
+    return name in IMPORTANCES and "target" in IMPORTANCES[name].takes
+
+
+def _decided(
+    model: AttentionClassifier, trace: Trace, rows: np.ndarray, target: Tensor | None
+) -> pd.DataFrame:
+    """What was decided about each word's text."""
+    words = trace.batch.words
+    document = words.nonzero()[:, 0].cpu().numpy()
+    names, shares = np.array(model.classes, dtype=object), probabilities(trace.logits)
+    frame = pd.DataFrame({"text": rows[document]})
+    columns = {"label": decisions(trace.logits), "target": target}
+    for name, y in columns.items():
+        if y is not None:
+            probability = "probability" if name == "label" else "target_probability"
+            share = shares.gather(-1, y.unsqueeze(-1)).squeeze(-1).double()
+            frame[name] = names[y.cpu().numpy()][document]
+            frame[probability] = share.cpu().numpy()[document]
+    if model.options.hierarchical:
+        frame["sentence"] = trace.item_of_token[words].cpu().numpy()
+    return frame
+
+
+_COLUMNS = {
+    *("text", "label", "probability", "target", "target_probability"),
+    *("sentence", "position", "word"),
+}
+
+
+def _new_names(importances: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+    for name in importances:
+        if name in names or name in _COLUMNS:
+            raise VeraxError(f"importance {name!r} is a column already: give yours another name")
+    return importances
+
+
+def _checked(
+    name: str, function: Importance, model: AttentionClassifier, trace: Trace
+) -> np.ndarray:
+    """The scores of a function of the user's, at each word."""
+    with torch.enable_grad():
+        scores: object = function(model, trace)
+    if not isinstance(scores, Tensor) or scores.shape != trace.tokens.shape:
+        shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
+        raise VeraxError(
+            f"importance {name!r} gave {shape}, expected a tensor of shape "
+            f"{tuple(trace.tokens.shape)}, a score for each token"
+        )
+    return scores.detach().double().cpu().numpy()[trace.batch.words.cpu().numpy()]

@@ -9,14 +9,15 @@ from torch import Tensor
 from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
-from verax.importance.copies import copies_within, repeated
+from verax.importance.budget import copies_within, repeated
 from verax.importance.decision import lead
-from verax.importance.given import Given, check_level, frozen_for_gradients, once, traced
 from verax.importance.registry import register_importance
+from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, once, traced
 from verax.models.attention import pool
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
 from verax.models.trace import Trace
+from verax.progress import tracked
 
 THROUGH = ("all", "values")
 SCORES = ("norm", "product")
@@ -26,27 +27,33 @@ SCORES = ("norm", "product")
 @register_importance(
     "gradient-input-detached",
     "|∂p/∂x · x| with attention held constant (Jain & Wallace)",
-    takes=("signed",),
+    takes=("signed", "target"),
     score="product",
     through="values",
 )
 @register_importance(
     "gradient-input",
     "|∂p/∂x · x|, through the weights as well",
-    takes=("signed",),
+    takes=("signed", "target"),
     score="product",
 )
-@register_importance("gradient-detached", "‖∂p/∂x‖ with attention held constant", through="values")
-@register_importance("gradient", "‖∂p/∂x‖, through the weights as well")
+@register_importance(
+    "gradient-detached",
+    "‖∂p/∂x‖ with attention held constant",
+    takes=("target",),
+    through="values",
+)
+@register_importance("gradient", "‖∂p/∂x‖, through the weights as well", takes=("target",))
 def gradient(
     model: AttentionClassifier,
-    given: Given,
+    source: BatchOrTrace,
     on: str = "inputs",
     *,
     through: str = "all",
     score: str = "norm",
     signed: bool = False,
     boundaries: bool = False,
+    target: Tensor | None = None,
 ) -> Tensor:
     """How p_y moves with each word's vector, (batch, tokens), or with each item, (batch, items).
 
@@ -55,6 +62,7 @@ def gradient(
     score       "norm": ‖g_i‖₂ (Meister et al., eq. 4); "product": |g_i · x_i|, gradient × input
     signed      keep the sign of a product
     boundaries  keep the scores of SOS and EOS, which else are zero as padding is
+    target      (batch,) long: the class y of each document; the class decided for, unless given
 
     float64, not normalised. With attention detached p_y is a function of Σ α_i h_i alone, so that
     ∂p_y/∂h_i is α_i times a vector that all items share: the norm on items *is* attention, and its
@@ -63,13 +71,13 @@ def gradient(
     check_level(on)
     _check("through", through, THROUGH)
     _check("score", score, SCORES)
-    trace = traced(model, given)
-    found, slope = _of_the_lead(model, trace, through)
+    trace = traced(model, source)
+    back, slope = _of_the_lead(model, trace, through, target)
     values = (trace.embedded if on == "inputs" else trace.items).double()
     if score == "norm":
-        scores = torch.linalg.vector_norm(found[on], dim=-1)
+        scores = torch.linalg.vector_norm(back[on], dim=-1)
     else:
-        scores = (found[on] * values).sum(-1)
+        scores = (back[on] * values).sum(-1)
         scores = scores if signed else scores.abs()
     # last, for the slope of a decision near certainty would be lost in a square
     return (scores * slope.unsqueeze(-1)).masked_fill(~_shown(trace, on, boundaries), 0.0)
@@ -80,19 +88,20 @@ def gradients(model: AttentionClassifier, trace: Trace, through: str = "all") ->
 
     One pass forward and one back for both, kept with the trace.
     """
-    found, slope = _of_the_lead(model, trace, through)
-    return {on: values * slope.view(-1, 1, 1) for on, values in found.items()}
+    back, slope = _of_the_lead(model, trace, through)
+    return {on: values * slope.view(-1, 1, 1) for on, values in back.items()}
 
 
 def _of_the_lead(
-    model: AttentionClassifier, trace: Trace, through: str
+    model: AttentionClassifier, trace: Trace, through: str, target: Tensor | None = None
 ) -> tuple[dict[str, Tensor], Tensor]:
     """Gradients of how far y is ahead, and what p_y gains by that, (batch,)."""
-    return once(trace, ("gradients", model, through), lambda: _back(model, trace, through))
+    key = ("gradients", model, through, None if target is None else tuple(target.tolist()))
+    return once(trace, key, lambda: _back(model, trace, through, target))
 
 
 def _back(
-    model: AttentionClassifier, trace: Trace, through: str
+    model: AttentionClassifier, trace: Trace, through: str, target: Tensor | None
 ) -> tuple[dict[str, Tensor], Tensor]:
     with frozen_for_gradients(model), torch.enable_grad():
         embedded = trace.embedded.detach().requires_grad_()
@@ -100,7 +109,7 @@ def _back(
         if not items.requires_grad:  # no word has a say
             items.requires_grad_()
         weights, context = _pooled(model, items, trace.batch, through)
-        ahead, slope = lead(model.head(context))
+        ahead, slope = lead(model.head(context), target)
         wanted = (embedded, items, context)
         inputs, of_items, of_context = torch.autograd.grad(
             ahead.sum(), wanted, allow_unused=True, materialize_grads=True
@@ -123,51 +132,53 @@ def _pooled(
 @register_importance(
     "integrated-gradients",
     "gradient × input along the way from nothing",
-    takes=("signed", "max_tokens"),
+    takes=("signed", "max_tokens", "target"),
 )
 def integrated_gradients(
     model: AttentionClassifier,
-    given: Given,
+    source: BatchOrTrace,
     on: str = "inputs",
     *,
     steps: int = 50,
     through: str = "all",
     signed: bool = False,
     max_tokens: int = MAX_TOKENS,
+    target: Tensor | None = None,
 ) -> Tensor:
     """∫ ∂p_y/∂x_i · (x_i − x⁰_i) along the straight path from x⁰ to x (Sundararajan et al. 2017).
 
     x⁰ has zero vectors in place of words; SOS and EOS stay, so that the words' signed scores alone
     sum to p_y(x) − p_y(x⁰), up to the error of Gauss–Legendre quadrature in `steps` points. On
-    items the path runs from zero items to the items as they are. float64.
+    items the path runs from zero items to the items as they are. y is the class decided for, or
+    `target`, (batch,) long. float64.
     """
     check_level(on)
     _check("through", through, THROUGH)
-    trace = traced(model, given)
-    target = trace.embedded if on == "inputs" else trace.items
+    trace = traced(model, source)
+    end = trace.embedded if on == "inputs" else trace.items
     shown = _shown(trace, on, boundaries=False)
-    start = torch.zeros_like(target)
+    start = torch.zeros_like(end)
     if on == "inputs":
-        start = torch.where((trace.token_mask & ~shown).unsqueeze(-1), target, start)
+        start = torch.where((trace.token_mask & ~shown).unsqueeze(-1), end, start)
     places, shares = np.polynomial.legendre.leggauss(steps)
     places, shares = (places + 1) / 2, shares / 2
-    decided = decisions(trace.logits)
-    total = torch.zeros_like(target, dtype=torch.float64)
+    y = decisions(trace.logits) if target is None else target
+    total = torch.zeros_like(end, dtype=torch.float64)
     many = copies_within(trace.batch, max_tokens)
     with frozen_for_gradients(model), torch.enable_grad():
-        for first in range(0, steps, many):
-            part = torch.from_numpy(places[first : first + many]).to(target)
+        for first in tracked(range(0, steps, many), "integrating", steps, lambda _: many):
+            part = torch.from_numpy(places[first : first + many]).to(end)
             share = torch.from_numpy(shares[first : first + many]).to(total)
-            way = start + part.view(-1, 1, 1, 1) * (target - start)
+            way = start + part.view(-1, 1, 1, 1) * (end - start)
             way = way.flatten(0, 1).detach().requires_grad_()
             batch = repeated(trace.batch, len(part))
             items = model.encode(batch, way)[1] if on == "inputs" else way
             _, context = _pooled(model, items, batch, through)
-            ahead, slope = lead(model.head(context), decided.repeat(len(part)))
+            ahead, slope = lead(model.head(context), y.repeat(len(part)))
             (back,) = torch.autograd.grad(ahead.sum(), way)
             back = back.double() * slope.view(-1, 1, 1)
             total += torch.einsum("s,s...->...", share, back.unflatten(0, (len(part), -1)))
-    scores = (total * (target - start).double()).sum(-1)
+    scores = (total * (end - start).double()).sum(-1)
     scores = scores if signed else scores.abs()
     return scores.masked_fill(~shown, 0.0)
 

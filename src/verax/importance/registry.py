@@ -11,7 +11,7 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
-from verax.importance.given import LEVELS, Given, check_level, traced
+from verax.importance.tracing import LEVELS, BatchOrTrace, check_level, traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 from verax.plugins import Registry
@@ -21,12 +21,12 @@ Importance = Callable[[AttentionClassifier, Trace], Tensor]
 
 F = TypeVar("F", bound=Callable[..., Tensor])
 
-TAKES = ("signed", "seed", "max_tokens")
+TAKES = ("signed", "seed", "max_tokens", "target")
 """Keywords that an importance may take, of those that `score` has."""
 
 
 @dataclass(frozen=True)
-class Kind:
+class RegisteredImportance:
     """A registered importance.
 
     function  of (model, trace), and `on` where it has scores on both levels
@@ -41,7 +41,7 @@ class Kind:
     takes: tuple[str, ...] = ()
 
 
-IMPORTANCES: Registry[Kind] = Registry("importance", "verax.importances")
+IMPORTANCES: Registry[RegisteredImportance] = Registry("importance", "verax.importances")
 
 
 def register_importance(
@@ -63,7 +63,9 @@ def register_importance(
         name: what `model.explain(by=…)`, options of exams and flags call it.
         about: what a score is, in a few words; without it, the docstring's first line.
         levels: where it has scores, "inputs", "items" or both.
-        takes: which of "signed", "seed" and "max_tokens" it takes as keywords.
+        takes: which of "signed", "seed", "max_tokens" and "target" it takes as keywords. `target`
+            is None, or the class of each document to explain, (batch,) long; one that takes no
+            target is the same for every class.
         fixed: keywords that are always passed, so that one function can be several importances.
 
     >>> import torch
@@ -76,17 +78,17 @@ def register_importance(
     """
 
     def register(function: F) -> F:
-        for what, given, valid in (("level", levels, LEVELS), ("keyword", takes, TAKES)):
-            unknown = [one for one in given if one not in valid]
-            if unknown or (what == "level" and not given):
+        for what, names, valid in (("level", levels, LEVELS), ("keyword", takes, TAKES)):
+            if not set(names) <= set(valid) or (what == "level" and not names):
                 raise VeraxError(
-                    f"importance {name!r} has the {what}s {given!r}: give some of {valid}"
+                    f"importance {name!r} has the {what}s {names!r}: give some of {valid}"
                 )
         lines = (function.__doc__ or "").strip().splitlines()
         text = about or (lines[0] if lines else name)
         called = partial(function, **fixed) if fixed else function
         origin = f"{function.__module__}.{function.__qualname__}"
-        IMPORTANCES.register(name, Kind(called, text, tuple(levels), tuple(takes)), origin)
+        registered = RegisteredImportance(called, text, tuple(levels), tuple(takes))
+        IMPORTANCES.register(name, registered, origin)
         return function
 
     return register
@@ -95,12 +97,12 @@ def register_importance(
 def names_of(names: str | list[str] | tuple[str, ...], on: str) -> list[str]:
     """Names as a list or written "a,b", each once; an error for one there is not on this level."""
     check_level(on)
-    given = names.split(",") if isinstance(names, str) else list(names)
-    chosen = list(dict.fromkeys(n for n in (str(name).strip() for name in given) if n))
+    parts = names.split(",") if isinstance(names, str) else list(names)
+    chosen = list(dict.fromkeys(n for n in (str(name).strip() for name in parts) if n))
     for name in chosen:
         if name not in IMPORTANCES or on not in IMPORTANCES[name].levels:
-            there = IMPORTANCES.registered.items()
-            valid = [other for other, kind in there if on in kind.levels]
+            registered = IMPORTANCES.registered.items()
+            valid = [other for other, importance in registered if on in importance.levels]
             valid += IMPORTANCES.to_import
             raise VeraxError(f"unknown importance {name!r} on {on}: {nearest(name, valid)}")
     return chosen
@@ -109,25 +111,26 @@ def names_of(names: str | list[str] | tuple[str, ...], on: str) -> list[str]:
 def score(
     name: str,
     model: AttentionClassifier,
-    given: Given,
+    source: BatchOrTrace,
     on: str = "inputs",
     *,
     signed: bool = False,
     seed: int = 0,
     max_tokens: int = MAX_TOKENS,
+    target: Tensor | None = None,
 ) -> Tensor:
     """The scores of the importance called `name`, (batch, tokens) or (batch, items), in float64.
 
-    `signed`, `seed` and `max_tokens` go to those that take them.
+    `signed`, `seed`, `max_tokens` and `target` go to those that take them.
     """
     (name,) = names_of([name], on)
-    kind = IMPORTANCES[name]
-    values = {"signed": signed, "seed": seed, "max_tokens": max_tokens}
-    more: dict[str, Any] = {key: values[key] for key in kind.takes}
-    if set(kind.levels) == set(LEVELS):
+    importance = IMPORTANCES[name]
+    values = {"signed": signed, "seed": seed, "max_tokens": max_tokens, "target": target}
+    more: dict[str, Any] = {key: values[key] for key in importance.takes}
+    if set(importance.levels) == set(LEVELS):
         more["on"] = on
-    trace = traced(model, given)
-    scores = kind.function(model, trace, **more)
+    trace = traced(model, source)
+    scores = importance.function(model, trace, **more)
     expected = trace.tokens.shape if on == "inputs" else trace.mask.shape
     if not isinstance(scores, Tensor) or scores.shape != expected:
         shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__

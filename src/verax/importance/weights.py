@@ -6,21 +6,21 @@ import torch
 from torch import Tensor
 
 from verax.importance.decision import lead, split
-from verax.importance.given import Given, check_level, frozen_for_gradients, traced
 from verax.importance.registry import register_importance
+from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
 
 
 @register_importance("attention", "the attention weight α")
-def attention(model: AttentionClassifier, given: Given, on: str = "items") -> Tensor:
+def attention(model: AttentionClassifier, source: BatchOrTrace, on: str = "items") -> Tensor:
     """α: the weight of each item, (batch, items), or of each word, (batch, tokens).
 
     In a hierarchical model a word's weight is its own within its sentence times the sentence's, so
     that words sum to one as well.
     """
     check_level(on)
-    trace = traced(model, given)
+    trace = traced(model, source)
     if on == "items" or not isinstance(model, HierarchicalClassifier):
         return trace.weights
     with torch.no_grad():
@@ -29,40 +29,53 @@ def attention(model: AttentionClassifier, given: Given, on: str = "items") -> Te
 
 
 @register_importance(
-    "attention-gradient", "∂p/∂α, items held constant (Serrano & Smith)", levels=("items",)
+    "attention-gradient",
+    "∂p/∂α, items held constant (Serrano & Smith)",
+    levels=("items",),
+    takes=("target",),
 )
-def attention_gradient(model: AttentionClassifier, given: Given) -> Tensor:
-    """∂p_y/∂α_i, of the probability of the class decided for, (batch, items).
+def attention_gradient(
+    model: AttentionClassifier, source: BatchOrTrace, *, target: Tensor | None = None
+) -> Tensor:
+    """∂p_y/∂α_i, of the probability of the class decided for, or of `target`, (batch, items).
 
     α is a free variable here: items stay as they are, α's own projection is not differentiated, and
     the rest is not renormalised (Serrano & Smith 2019, section 5.1). Closed form where the head is
     affine, through the head by autograd where it is not.
     """
-    trace = traced(model, given)
+    trace = traced(model, source)
     if trace.is_affine:
         with torch.no_grad():
-            return weight_gradient(trace.weights, trace.item_logits, trace.bias, trace.mask)
+            return weight_gradient(trace.weights, trace.item_logits, trace.bias, trace.mask, target)
     with frozen_for_gradients(model), torch.enable_grad():
         weights = trace.weights.detach().requires_grad_()
         context = (weights.unsqueeze(-2) @ trace.items.detach()).squeeze(-2)
-        ahead, slope = lead(trace.head(context))
-        (found,) = torch.autograd.grad(ahead.sum(), weights)
-    return (found.double() * slope.unsqueeze(-1)).masked_fill(~trace.mask, 0.0)
+        ahead, slope = lead(trace.head(context), target)
+        (slopes,) = torch.autograd.grad(ahead.sum(), weights)
+    return (slopes.double() * slope.unsqueeze(-1)).masked_fill(~trace.mask, 0.0)
 
 
-@register_importance("attention-product", "α ∂p/∂α", levels=("items",))
-def attention_product(model: AttentionClassifier, given: Given) -> Tensor:
+@register_importance("attention-product", "α ∂p/∂α", levels=("items",), takes=("target",))
+def attention_product(
+    model: AttentionClassifier, source: BatchOrTrace, *, target: Tensor | None = None
+) -> Tensor:
     """α_i ∂p_y/∂α_i, attention times its gradient, (batch, items)."""
-    trace = traced(model, given)
-    return trace.weights * attention_gradient(model, trace)
+    trace = traced(model, source)
+    return trace.weights * attention_gradient(model, trace, target=target)
 
 
-def weight_gradient(weights: Tensor, item_logits: Tensor, bias: Tensor, mask: Tensor) -> Tensor:
+def weight_gradient(
+    weights: Tensor, item_logits: Tensor, bias: Tensor, mask: Tensor, target: Tensor | None = None
+) -> Tensor:
     """∂p_y/∂α_i for an affine head, (batch, items) in float64.
 
-    weights      (batch, items)
-    item_logits  (batch, items, classes)  one class means one sigmoid logit
-    bias         (classes,)
+    Args:
+        weights: α, (batch, items).
+        item_logits: the logits of each item alone, (batch, items, classes); one class means one
+            sigmoid logit.
+        bias: of the head, (classes,).
+        mask: (batch, items) bool, True where there is an attended item.
+        target: the class y of each document, (batch,) long; the class decided for, unless given.
 
     Logits are Σ α_i W h_i + b, so each moves with α_i by ℓ_i − b, not by ℓ_i: the bias is added
     once, whatever the weights sum to. Through the softmax,
@@ -75,18 +88,18 @@ def weight_gradient(weights: Tensor, item_logits: Tensor, bias: Tensor, mask: Te
     if not bool(logits.isfinite().all()):  # something else than numbers where masked
         says = says.masked_fill(~mask.unsqueeze(-1), 0.0)
         logits = (weights.unsqueeze(1) @ says).squeeze(1) + rest * bias
-    slopes = _slopes(logits)
-    found = (says @ slopes.unsqueeze(-1)).squeeze(-1) - (slopes @ bias).unsqueeze(-1)
-    return found.masked_fill_(~mask, 0.0)
+    slopes = _slopes(logits, target)
+    gradient = (says @ slopes.unsqueeze(-1)).squeeze(-1) - (slopes @ bias).unsqueeze(-1)
+    return gradient.masked_fill_(~mask, 0.0)
 
 
-def _slopes(logits: Tensor) -> Tensor:
+def _slopes(logits: Tensor, target: Tensor | None) -> Tensor:
     """∂p_y/∂logits, (batch, classes): p_y (1 − p_y) for y, and less its share for each other.
 
     The shares are a softmax over the others and 1 − p_y is a sum of theirs: nothing is taken off a
     probability near one, so that a confident decision's items keep their order.
     """
-    decided, others = split(logits)
-    shares = others.softmax(-1).neg().scatter(-1, decided, 1.0)
-    slopes = shares * lead(logits)[1].unsqueeze(-1)
+    y, others = split(logits, target)
+    shares = others.softmax(-1).neg().scatter(-1, y, 1.0)
+    slopes = shares * lead(logits, target)[1].unsqueeze(-1)
     return slopes[:, -logits.shape[-1] :]  # of the two that one logit stands for, its own

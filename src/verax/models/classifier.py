@@ -26,6 +26,7 @@ from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head, decisions, probabilities
 from verax.models.options import ModelOptions
 from verax.models.trace import Trace
+from verax.progress import Display, shown
 
 _EMBEDDING_PLACE = 11
 
@@ -191,20 +192,27 @@ class AttentionClassifier(nn.Module):
         return logits
 
     def predict(
-        self, texts: Texts, max_tokens: int = MAX_TOKENS, watch: Watch = iter
+        self,
+        texts: Texts,
+        max_tokens: int = MAX_TOKENS,
+        watch: Watch | None = None,
+        *,
+        progress: bool | Display | None = None,
     ) -> pd.DataFrame:
         """Decide on new texts.
 
         Args:
             texts: texts, or lists of tokens; none may be empty.
             max_tokens: padded tokens held at once; it changes no result beyond rounding.
-            watch: passes batches on, for a progress bar.
+            watch: passes batches on; for programs that show progress themselves.
+            progress: show how far it got; None shows it on a terminal and in a notebook.
 
         Returns:
             A row per text: `label`, the class decided for, and `p_<class>` for each class, its
             probability.
         """
-        logits = self.logits(texts, max_tokens, watch)
+        with shown(progress if watch is None else False) as display:
+            logits = self.logits(texts, max_tokens, watch or display.watching("labelling"))
         shares = probabilities(logits).numpy()
         frame = pd.DataFrame(shares, columns=[f"p_{name}" for name in self.classes])
         labels = [self.classes[i] for i in decisions(logits).tolist()]
@@ -214,20 +222,28 @@ class AttentionClassifier(nn.Module):
     def explain(
         self,
         texts: Texts,
-        by: str | Sequence[str] = ("attention", "gradient", "leave-one-out"),
+        by: str | Sequence[str] | None = None,
         *,
+        target: str | int | None = None,
+        importances: Mapping[str, Any] | None = None,
         seed: int = 0,
         max_tokens: int = MAX_TOKENS,
-        watch: Watch = iter,
+        watch: Watch | None = None,
+        progress: bool | Display | None = None,
     ) -> pd.DataFrame:
         """Score every word of each text by one or more importances.
 
         Args:
             texts: texts, or lists of tokens; none may be empty.
-            by: names of importances; `verax.IMPORTANCES` has them.
+            by: names of importances (`verax.IMPORTANCES` has them); attention, gradient and
+                leave-one-out, unless given.
+            target: the class to explain, by name or number; the class decided for, unless given.
+            importances: scores of your own by name: arrays, a tensor, a captum attribution, or a
+                function of (model, trace).
             seed: of the importance `random`.
             max_tokens: padded tokens held at once; it changes no result beyond rounding.
-            watch: passes batches on, for a progress bar.
+            watch: passes batches on; for programs that show progress themselves.
+            progress: show how far it got; None shows it on a terminal and in a notebook.
 
         Returns:
             A row per word: the text's position, its decision and the probability of that, the word,
@@ -235,7 +251,15 @@ class AttentionClassifier(nn.Module):
         """
         from verax.importance.explanation import explain
 
-        return explain(self, texts, by, seed=seed, max_tokens=max_tokens, watch=watch)
+        return explain(
+            *(self, texts, by),
+            target=target,
+            importances=importances,
+            seed=seed,
+            max_tokens=max_tokens,
+            watch=watch,
+            progress=progress,
+        )
 
     def read(self, texts: Texts | Documents | EncodedDocuments) -> EncodedDocuments:
         """Texts as this model's numbers."""
@@ -260,13 +284,14 @@ class AttentionClassifier(nn.Module):
         words = len(encoded.tokens.values) - (2 * len(encoded) if encoded.boundaries else 0)
         return float((encoded.tokens.values == UNK).sum()) / max(words, 1)
 
-    def save(self, folder: str | Path) -> None:
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the model into a folder that `verax.load` reads.
 
         Args:
-            folder: a new or empty folder, or that of a model saved before, which is replaced. It
-                gets `config.json`, `vocabulary.json` and `model.safetensors`.
+            folder: a new or an empty folder. It gets `config.json`, `vocabulary.json` and
+                `model.safetensors`.
+            overwrite: replace the model that the folder holds, if it holds nothing else.
         """
         from verax.models.saving import save
 
-        save(self, folder)
+        save(self, folder, overwrite=overwrite)

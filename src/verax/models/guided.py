@@ -61,7 +61,7 @@ class GuidedClassifier(AttentionClassifier):
         read = self.guide(batch)
         return read.scores, read.weights
 
-    def save(self, folder: str | Path) -> None:
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         raise VeraxError(
             "a guided model cannot be saved, it needs another to tell it where to look: "
             "save its guide, and train it again"

@@ -57,7 +57,12 @@ _PARTIAL, _HIGHEST, _WIDE = 64, 32, 8 * 64
 
 @register_projection("softmax", dense=True, replayable=True)
 def softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax: argmax_p  p·z - Σ p log p, so p_i ∝ exp(z_i); `scores` (..., items) → weights."""
+    """Softmax: argmax_p  p·z - Σ p log p, so p_i ∝ exp(z_i).
+
+    Args:
+        scores: (..., items).
+        mask: (..., items) bool, True where there is an item; all of them, unless given.
+    """
     _check(scores, mask)
     kept = _kept(scores, mask)
     if kept.shape[-1] == 0:
@@ -76,8 +81,12 @@ def softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 def sparsemax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Sparsemax: argmin_p ‖p - z‖², the nearest point of the simplex; low scores get exactly 0.
 
-    `scores` (..., items) → weights (..., items).  Where a score stands exactly at the threshold
-    the map has a kink; the gradient there is the one of an item off the support.
+    Where a score stands exactly at the threshold the map has a kink; the gradient there is the one
+    of an item off the support.
+
+    Args:
+        scores: (..., items).
+        mask: (..., items) bool, True where there is an item; all of them, unless given.
 
     Martins & Astudillo, "From Softmax to Sparsemax", ICML 2016.
     """
@@ -88,8 +97,13 @@ def sparsemax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 def sparsegen(scores: Tensor, mask: Tensor | None = None, *, lam: float = 0.0) -> Tensor:
     """Sparsegen-lin: argmin_p ‖p - z‖² - λ‖p‖² for finite λ < 1, equal to sparsemax(z / (1 - λ)).
 
-    `scores` (..., items) → weights (..., items).  λ = 0 is sparsemax; λ → 1 shares the weight
-    evenly among the items tied for the maximum; λ → -∞ shares it evenly among all items.
+    λ = 0 is sparsemax; λ → 1 shares the weight evenly among the items tied for the maximum;
+    λ → -∞ shares it evenly among all items.
+
+    Args:
+        scores: (..., items).
+        mask: (..., items) bool, True where there is an item; all of them, unless given.
+        lam: λ.
 
     Laha et al., "On Controllable Sparse Alternatives to Softmax", NeurIPS 2018.
     """
@@ -102,9 +116,14 @@ def sparsegen(scores: Tensor, mask: Tensor | None = None, *, lam: float = 0.0) -
 def entmax(scores: Tensor, mask: Tensor | None = None, *, alpha: float = 1.5) -> Tensor:
     """Entmax: argmax_p  p·z + H(p), with the Tsallis entropy H(p) = Σ(p - p^a) / (a (a - 1)).
 
-    `scores` (..., items) → weights (..., items), for finite a = `alpha` ≥ 1.  1 is softmax (there
-    H is Shannon's entropy), 2 is sparsemax; a larger one gives fewer items weight.  Above 2 the
-    slope at the edge of the support is infinite: gradients there are large, but kept finite.
+    Above a = 2 the slope at the edge of the support is infinite: gradients there are large, but
+    kept finite.
+
+    Args:
+        scores: (..., items).
+        mask: (..., items) bool, True where there is an item; all of them, unless given.
+        alpha: a, finite and at least 1. 1 is softmax (there H is Shannon's entropy), 2 is
+            sparsemax; a larger one gives fewer items weight.
 
     Peters, Niculae & Martins, "Sparse Sequence-to-Sequence Models", ACL 2019.
     """
@@ -118,10 +137,14 @@ def entmax(scores: Tensor, mask: Tensor | None = None, *, alpha: float = 1.5) ->
 
 @register_projection("uniform", dense=True, replayable=True)
 def uniform(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """1/n on each of a row's n items, whatever their scores; `scores` (..., items) → weights.
+    """1/n on each of a row's n items, whatever their scores.
 
     Attention that is there and learns nothing: the control of Wiegreffe & Pinter (EMNLP 2019,
     section 3.2).  Weights hang on the scores in the graph, with a gradient of zero.
+
+    Args:
+        scores: (..., items).
+        mask: (..., items) bool, True where there is an item; all of them, unless given.
     """
     _check(scores, mask)
     kept = _kept(scores, mask)
@@ -134,7 +157,15 @@ def uniform(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 def project(
     name: str, scores: Tensor, mask: Tensor | None = None, *, lam: float = 0.0, alpha: float = 1.5
 ) -> Tensor:
-    """The projection called `name`; `lam` and `alpha` go to those that use them."""
+    """The projection called `name` of scores to weights.
+
+    Args:
+        name: softmax, sparsemax, sparsegen, entmax, uniform, or one that is registered.
+        scores: (..., items).
+        mask: (..., items) bool, True where there is an item; all of them, unless given.
+        lam: λ of sparsegen.
+        alpha: a of entmax.
+    """
     projection = PROJECTIONS[name]
     values = {"lam": lam, "alpha": alpha}
     return projection(scores, mask, **{option: values[option] for option in projection.uses})

@@ -24,6 +24,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.options import ENCODERS, PROJECTIONS, ModelOptions
 from verax.options import build
+from verax.results import saved_kind
 from verax.version import __version__
 
 FORMAT = 1
@@ -43,8 +44,8 @@ def make_classifier(
     return kind(options, vocabulary, classes, tokeniser)
 
 
-def save(model: AttentionClassifier, folder: str | Path) -> None:
-    """Write a model; the folder appears, or is replaced, all at once."""
+def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = False) -> None:
+    """Write a model; the folder appears, or with `overwrite` is replaced, all at once."""
     config = {
         "format": FORMAT,
         "verax": __version__,
@@ -66,13 +67,24 @@ def save(model: AttentionClassifier, folder: str | Path) -> None:
         # not by `save_file`, whose temporary file leaves the weights readable by their owner alone
         (target / _WEIGHTS).write_bytes(packed(weights))
 
-    replace_folder(folder, write, owned=is_only_a_model)
+    replace_folder(folder, write, owned=is_only_a_model, overwrite=overwrite)
 
 
 def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
-    """The model saved in `folder`, in eval mode, with the same logits bit for bit."""
+    """The model saved in `folder`, in eval mode, with the same logits bit for bit.
+
+    Args:
+        folder: what `model.save` or `verax train --out` wrote.
+        device: auto, cpu, cuda or cuda:1.
+    """
     path = Path(folder)
     if not is_model_folder(path):
+        kind = saved_kind(path)
+        if kind is not None:
+            raise VeraxError(
+                f"{folder} is a saved {kind}, not a model: give the folder of a model, or look at "
+                f"this one with verax report {folder}"
+            )
         raise VeraxError(f"{folder} is not a saved model: expected a folder that Verax wrote")
     config = _read_json(path / CONFIG)
     if config["format"] != FORMAT:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from verax.drawing.palette import css, shade
 from verax.drawing.rendering import printable
 from verax.errors import VeraxError, nearest
 from verax.exams.judgement.judgement import Judgement
@@ -29,8 +30,6 @@ from verax.studies.summaries import model_summaries
 
 MOST_WORDS = 2_000
 """Words of one text that a notebook shows; the others are counted."""
-MORE, LESS = (70, 150, 240), (230, 97, 0)
-"""Blue for scores above 0, orange below, as on a page: told apart by the colour-blind."""
 
 
 @singledispatch
@@ -205,7 +204,10 @@ def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
 
 _CLASS = "verax-notebook"
 _LINE = "line-height:1.9;max-width:60em;overflow-wrap:anywhere"
-_OTHER = {"text", "word", "position", "label", "probability", "sentence", "id"}
+_OTHER = {
+    *("text", "word", "position", "label", "probability", "sentence", "id"),
+    *("target", "target_probability"),
+}
 
 
 def _is_number(column: pd.Series) -> bool:
@@ -215,9 +217,8 @@ def _is_number(column: pd.Series) -> bool:
 def _warm(word: str, score: float, most: float) -> str:
     if math.isnan(score) or score == 0:
         return element("span", named(printable(word)), {"style": "opacity:.6"})
-    share = min(1.0, abs(score) / most)
-    red, green, blue = (round(255 + share * (end - 255)) for end in (MORE if score > 0 else LESS))
-    style = f"background:rgb({red},{green},{blue});color:#000;border-radius:3px;padding:0 2px"
+    colour = css(shade(score / most))
+    style = f"background:{colour};color:#000;border-radius:3px;padding:0 2px"
     return element("span", named(printable(word)), {"style": style, "title": f"{score:.4g}"})
 
 

@@ -19,6 +19,7 @@ from verax.exams.registry import EXAMS, chosen_exams, divide_options
 from verax.exams.verdict import Verdict
 from verax.models.options import ModelOptions
 from verax.options import SEED, build, check, divide, names
+from verax.progress import is_watched
 from verax.studies.engines.here import HereEngine
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.options import declared
@@ -46,7 +47,7 @@ def run_sweep(
     split: str = "test",
     sample: int | None = None,
     device: str = "auto",
-    progress: bool = False,
+    progress: bool | None = None,
     keep: str | Path | None = None,
     done: Callable[[float, int, Verdict], None] = lambda lam, seed, verdict: None,
     **options: Any,
@@ -60,7 +61,7 @@ def run_sweep(
         exams: agreement, dispersion or both, and others beside them.
         split: the documents examined; `sample` draws some of them, the same for all.
         device: auto, cpu, cuda or cuda:1.
-        progress: show bars.
+        progress: show bars; None shows them where a terminal or a notebook does.
         keep: a folder for the study, in which every point is put as soon as it is done. A later
             call takes it from there, so that an interrupted sweep goes on; `verax.open` opens it.
         done: called with λ, seed and verdict of each point, kept ones too.
@@ -94,9 +95,10 @@ def run_sweep(
     if not isinstance(corpus, Corpus):
         corpus = load_corpus(corpus)
     study = study_over(corpus, lams, seeds, by_exam, split, sample, trained)
+    watched = is_watched() if progress is None else progress
     verdicts: dict[Point, Verdict] = {}
     with _folder(keep) as folder:
-        for cell, verdict in _performed(study, folder, device, progress):
+        for cell, verdict in _performed(study, folder, device, watched):
             point = float(cell.model["lam"]), cell.seed
             verdicts[point] = verdict
             done(*point, verdict)

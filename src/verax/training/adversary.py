@@ -67,7 +67,7 @@ def train_adversary(
     *,
     seed: int = 0,
     device: str = "auto",
-    progress: bool | Display = False,
+    progress: bool | Display | None = None,
     **options: Any,
 ) -> AttentionClassifier:
     """Train a fresh model of the base's kind to decide as the base does and attend elsewhere.

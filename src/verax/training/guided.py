@@ -48,7 +48,7 @@ def train_guided(
     *,
     seed: int = 0,
     device: str = "auto",
-    progress: bool | Display = False,
+    progress: bool | Display | None = None,
     **options: Any,
 ) -> GuidedClassifier:
     """Train a classifier under the attention of another, which stays as it is.

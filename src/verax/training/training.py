@@ -29,7 +29,7 @@ def train(
     *,
     seed: int = 0,
     device: str = "auto",
-    progress: bool | Display = False,
+    progress: bool | Display | None = None,
     keep: str | Path | None = None,
     done: Callable[[Mapping[str, Any]], None] = lambda row: None,
     **options: Unpack[TrainKeywords],
@@ -43,7 +43,8 @@ def train(
         corpus: a corpus with labels, from `verax.load_corpus`.
         seed: of initialisation, dropout and the order of documents.
         device: auto, cpu, cuda or cuda:1.
-        progress: whether to show bars, or a display of your own (see `verax.progress`).
+        progress: whether to show bars, or a display of your own (see `verax.progress`); None shows
+            bars on a terminal and in a notebook.
         keep: with `strength="auto"`, a folder in which each model is put as soon as it is trained;
             a later call with the same settings takes it from there.
         done: with `strength="auto"`, called with the scores of each model.
@@ -74,7 +75,11 @@ def train(
 
 
 def _train(
-    corpus: Corpus, options: Mapping[str, Any], seed: int, device: str, progress: bool | Display
+    corpus: Corpus,
+    options: Mapping[str, Any],
+    seed: int,
+    device: str,
+    progress: bool | Display | None,
 ) -> AttentionClassifier:
     """One model, not yet scored on test."""
     model_values, training_values = divide(options, ModelOptions, TrainingOptions)
@@ -138,7 +143,7 @@ def _train_at_chosen_strength(
             if folder is not None:
                 record = model.record
                 model.record = {**record, "candidate": candidate}
-                model.save(folder)
+                model.save(folder, overwrite=True)
                 model.record = record
         return model, model.read(corpus.validation)
 

@@ -14,7 +14,7 @@ from verax.exams.agreement import judging, summary
 from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
 from verax.exams.exam import Cost, Exam
-from verax.exams.reading import ask, support_measures
+from verax.exams.reading import ask, sum_by_item, support_measures
 from verax.exams.registry import register
 from verax.importance import names_of, score
 from verax.models.classifier import AttentionClassifier
@@ -160,16 +160,3 @@ def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
         others = {DELETION, f"{DELETION}-renormalised"}
         compared += [(name, DELETION) for name in names if name not in others]
     return compared
-
-
-def sum_by_item(scores: Tensor, trace: Trace) -> Tensor:
-    """(batch, tokens) scores of words → (batch, items), each item the sum of its words.
-
-    In a flat model an item is a word, and SOS and EOS are none.
-    """
-    if trace.batch.layout is None:
-        return scores
-    items = torch.arange(trace.mask.shape[1], device=scores.device)
-    belongs = trace.item_of_token.unsqueeze(-1) == items
-    # a product adds up in one order; scattering on a GPU does not
-    return (scores.unsqueeze(1) @ belongs.to(scores.dtype)).squeeze(1)

@@ -14,6 +14,10 @@ def normalised_entropy(p: Tensor, mask: Tensor) -> Tensor:
         mask: (batch, items) bool.
 
     A row with fewer than two items has no normalised entropy: NaN.
+
+    Args:
+        p: (batch, items), each row summing to one over its items.
+        mask: (batch, items) bool, True where there is an item.
     """
     p = p.double().masked_fill(~mask, 0.0)
     entropy = -torch.special.xlogy(p, p).sum(-1)

@@ -17,9 +17,17 @@ from verax.exams.erasure.single_weight import RULES, erase_each, random_item, to
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
 from verax.exams.erasure.through_head import HeadStates
 from verax.exams.exam import Cost, Exam
-from verax.exams.reading import ask, check_affine, check_finite, correct, labels_of
+from verax.exams.reading import (
+    ask,
+    check_affine,
+    check_finite,
+    correct,
+    labels_of,
+    sum_by_item,
+)
 from verax.exams.registry import register
 from verax.importance import attention_gradient, random_draws
+from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import decisions
@@ -109,6 +117,8 @@ class ErasureExam(Exam):
         }
         for name, importance in self.importances.items():
             tensor = ask(name, importance, model, trace)
+            if isinstance(importance, ArrayImportance):  # of words, where items may be sentences
+                tensor = sum_by_item(tensor, trace)
             scores[name] = checked_importance(f"importance {name!r}", tensor, trace.mask)
         return {name: score.unsqueeze(0) for name, score in scores.items()}
 

@@ -67,6 +67,11 @@ def erase(weights: Tensor, removed: Tensor, mask: Tensor) -> Tensor:
         mask: (..., items) bool.
 
     Where nothing is left, all are zero: the context is the zero vector, the logits the bias.
+
+    Args:
+        weights: (..., items).
+        removed: (..., items) bool, True at the items to erase.
+        mask: (..., items) bool, True where there is an attended item.
     """
     for name, tensor in (("removed", removed), ("mask", mask)):
         if tensor.dtype != torch.bool or tensor.shape != weights.shape:

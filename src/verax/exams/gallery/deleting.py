@@ -8,7 +8,7 @@ from torch import Tensor
 from verax.importance import leave_one_out
 from verax.importance.decision import lost
 from verax.importance.deletion.rereading import without_each
-from verax.importance.given import frozen_for_gradients
+from verax.importance.tracing import frozen_for_gradients
 from verax.models.attention import pool
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions

@@ -13,15 +13,17 @@ from verax.errors import VeraxError, nearest
 from verax.importance.decision import lost
 from verax.importance.deletion import local, recurrent, rereading, sentences
 from verax.importance.deletion.items import logits_without_items
-from verax.importance.given import Given, check_level, frozen_for_gradients, once, traced
 from verax.importance.registry import register_importance
+from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, once, traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.guided import GuidedClassifier
 from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.trace import Trace
+from verax.progress import tracked
 
 WEIGHTS = ("projected", "renormalised")
+_WORDS = "leaving words out"
 
 __all__ = ["leave_one_out", "logits_without_items", "logits_without_words"]
 
@@ -30,19 +32,22 @@ __all__ = ["leave_one_out", "logits_without_items", "logits_without_words"]
     "leave-one-out-renormalised",
     "|p − p without it|, the other weights scaled up",
     levels=("items",),
-    takes=("signed", "max_tokens"),
+    takes=("signed", "max_tokens", "target"),
     on="items",
     weights="renormalised",
 )
-@register_importance("leave-one-out", "|p − p without it|", takes=("signed", "max_tokens"))
+@register_importance(
+    "leave-one-out", "|p − p without it|", takes=("signed", "max_tokens", "target")
+)
 def leave_one_out(
     model: AttentionClassifier,
-    given: Given,
+    source: BatchOrTrace,
     on: str = "inputs",
     *,
     weights: str = "projected",
     signed: bool = False,
     max_tokens: int = MAX_TOKENS,
+    target: Tensor | None = None,
 ) -> Tensor:
     """|p_y − p_y without i|, (batch, tokens) or (batch, items) in float64 (Meister et al., eq. 6).
 
@@ -51,30 +56,34 @@ def leave_one_out(
     others' scaled up ("renormalised"): the same for softmax, not for sparse projections. An item
     without weight changes nothing either way. When the last one goes, the bias decides.
 
-    signed      positive where the word speaks for the decision
-    max_tokens  bounds what is held at once
+    signed      positive where the word supports y
+    max_tokens  bounds what is in memory at once
+    target      (batch,) long: the class y of each document; the class decided for, unless given
     """
     check_level(on)
     if weights not in WEIGHTS:
         raise VeraxError(f"weights is {weights!r}: {nearest(weights, WEIGHTS)}")
-    trace = traced(model, given)
+    trace = traced(model, source)
     key = ("leave_one_out", model, on, weights if on == "items" else "")
-    found = once(trace, key, lambda: _lost(model, trace, on, weights, max_tokens))
-    return found if signed else found.abs()
+    whole, without, changes = once(
+        trace, key, lambda: _deleted(model, trace, on, weights, max_tokens)
+    )
+    y = decisions(trace.logits) if target is None else target
+    scores = lost(y, whole, without).masked_fill(~changes, 0.0)
+    return scores if signed else scores.abs()
 
 
 @torch.no_grad()
-def _lost(
+def _deleted(
     model: AttentionClassifier, trace: Trace, on: str, weights: str, max_tokens: int
-) -> Tensor:
-    decided = decisions(trace.logits)
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits with all words or items, and without each, and where that can change something."""
     if on == "inputs" and not _is_item(model):
-        whole, without = _without_words(model, trace, max_tokens)
-        return lost(decided, whole, without).masked_fill(~trace.batch.words, 0.0)
+        return *_without_words(model, trace, max_tokens), trace.batch.words
     with frozen_for_gradients(model):
         whole, without = logits_without_items(model, trace, weights, max_tokens)
-    found = lost(decided, whole.unsqueeze(1).expand_as(without), without)
-    return found.masked_fill(~trace.mask | (trace.weights == 0), 0.0)
+    changes = trace.mask & (trace.weights != 0)
+    return whole.unsqueeze(1).expand_as(without), without, changes
 
 
 def _is_item(model: AttentionClassifier) -> bool:
@@ -101,13 +110,15 @@ def _without_words(
 ) -> tuple[Tensor, Tensor]:
     """Logits with all words, and without each, (batch, tokens, classes) in float64.
 
-    The first are worked out as the second are, wherever that is another way than the model's own.
+    The first are computed as the second are, wherever that is another way than the model's own.
     """
     whole = trace.logits.double().unsqueeze(1).repeat(1, trace.tokens.shape[1], 1)
     without = whole.clone()
+    total = int(trace.batch.words.sum())
     with frozen_for_gradients(model):
         if isinstance(model, HierarchicalClassifier):
-            for tokens, logits in sentences.logits_without_words(model, trace, max_tokens):
+            pieces = sentences.logits_without_words(model, trace, max_tokens)
+            for tokens, logits in tracked(pieces, _WORDS, total, lambda piece: len(piece[0])):
                 without.view(-1, without.shape[-1])[tokens] = logits.double()
             return whole, without
         for way in (local, recurrent):
@@ -116,7 +127,9 @@ def _without_words(
                 break
         else:
             parts = rereading.logits_without_words(model, trace, max_tokens)
-        for rows, places, logits, all_kept in parts:
+        for rows, places, logits, all_kept in tracked(
+            parts, _WORDS, total, lambda part: len(part.rows) * len(part.places)
+        ):
             without[rows.unsqueeze(-1), places] = logits.double()
             whole[rows.unsqueeze(-1), places] = all_kept.double()
     words = trace.batch.words.unsqueeze(-1)  # a group's longest document sets its places

@@ -22,7 +22,7 @@ def logits_without_items(
     scores, mask = trace.scores.double(), trace.mask
     n = max(1, mask.shape[1])
     whole = model.attention.weigh(scores, mask)
-    found = []
+    logits = []
     budget = max(1, SCALARS_PER_TOKEN * max_tokens // (n * n))
     together = max(1, min(n, SCALARS_PER_TOKEN * max_tokens // n))
     for rows in torch.arange(len(trace), device=mask.device).split(budget):
@@ -33,24 +33,24 @@ def logits_without_items(
             each = scores[rows].unsqueeze(1).expand(-1, len(places), -1).reshape(-1, n)
             shared = model.attention.weigh(each, left).view(len(rows), len(places), n)
             parts.append(_say(trace, shared, rows))
-        found.append(torch.cat(parts, dim=1))
+        logits.append(torch.cat(parts, dim=1))
     every = torch.arange(len(trace), device=mask.device)
-    return _say(trace, whole.unsqueeze(1), every).squeeze(1), torch.cat(found)
+    return _say(trace, whole.unsqueeze(1), every).squeeze(1), torch.cat(logits)
 
 
 def _say(trace: Trace, weights: Tensor, rows: Tensor) -> Tensor:
     """(rows, n, items) weights → (rows, n, classes) logits; a row of zeros leaves the bias."""
     if trace.is_affine:
-        return weights @ _said(trace)[rows] + trace.bias.double()
+        return weights @ _contributions(trace)[rows] + trace.bias.double()
     return trace.head((weights @ trace.items[rows].double()).to(trace.items)).double()
 
 
-def _said(trace: Trace) -> Tensor:
+def _contributions(trace: Trace) -> Tensor:
     """W h_i, (batch, items, classes): the bias is added once, to the logits, so that a head which
     hears nothing says the same whatever the weights.
     """
-    said = trace.item_logits.double() - trace.bias.double()
-    return said.masked_fill(~trace.mask.unsqueeze(-1), 0.0)
+    contributions = trace.item_logits.double() - trace.bias.double()
+    return contributions.masked_fill(~trace.mask.unsqueeze(-1), 0.0)
 
 
 def _renormalised(trace: Trace) -> tuple[Tensor, Tensor]:
@@ -63,15 +63,15 @@ def _renormalised(trace: Trace) -> tuple[Tensor, Tensor]:
     rest = _others(weights)
     total = weights.sum(1, keepdim=True)
     if trace.is_affine:
-        parts = weights * _said(trace)
+        parts = weights * _contributions(trace)
         without = torch.where(rest > 0, _others(parts) / rest, 0.0)
         bias = trace.bias.double()
         return (parts.sum(1, keepdim=True) / total).squeeze(1) + bias, without + bias
     parts = weights * trace.items.double()
     contexts = torch.where(rest > 0, _others(parts) / rest, 0.0)
     whole = parts.sum(1, keepdim=True) / total
-    said = trace.head(torch.cat([whole, contexts], dim=1).to(trace.items)).double()
-    return said[:, 0], said[:, 1:]
+    logits = trace.head(torch.cat([whole, contexts], dim=1).to(trace.items)).double()
+    return logits[:, 0], logits[:, 1:]
 
 
 def _others(values: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from verax.importance.budget import rows_within
-from verax.importance.deletion.found import Found
+from verax.importance.deletion.deletions import Deletions
 from verax.importance.deletion.readout import Readout
 from verax.importance.similar_length import LengthGroup, alike
 from verax.models.classifier import AttentionClassifier
@@ -34,8 +34,8 @@ def fits(model: AttentionClassifier) -> bool:
 
 def logits_without_words(
     model: AttentionClassifier, trace: Trace, max_tokens: int
-) -> Iterator[Found]:
-    """See `Found`."""
+) -> Iterator[Deletions]:
+    """See `Deletions`."""
     longest = int(trace.batch.lengths.max())
     most = rows_within(max_tokens, _TOKENS_PER_ROW, longest)
     readout = Readout(model)
@@ -43,7 +43,7 @@ def logits_without_words(
         states = _States(model, group, readout)
         block = max(1, most // len(group.rows))
         for places in group.places.split(block):
-            yield Found(group.rows, places, *_decide(model, group, states, places))
+            yield Deletions(group.rows, places, *_decide(model, group, states, places))
 
 
 class _States:
@@ -100,23 +100,23 @@ def _decide(
     new = {r: states.read(int(places[0]), many, r) for r in _NEIGHBOURS}
     changed = scores.unsqueeze(1).repeat(1, many, 1)
     for r, (score, _) in new.items():
-        there, kept = _beside(changed, start + r)
-        there.copy_(score[:, kept])
+        entries, kept = _beside(changed, start + r)
+        entries.copy_(score[:, kept])
     left = torch.arange(n, device=places.device) != (places - group.first).unsqueeze(-1)
     left = left.repeat(documents, 1)
     weights = model.attention.weigh(changed.view(-1, n), left).view(documents, many, n)
     logits = weights @ says
     idle = before[:, start : start + many] == 0
-    for r, (_, said) in new.items():
+    for r, (_, now_says) in new.items():
         weight, kept = _beside(weights, start + r)
         column = slice(max(0, start + r), max(0, start + r) + weight.shape[1])
-        logits[:, kept] += weight.unsqueeze(-1) * (said[:, kept] - says[:, column])
+        logits[:, kept] += weight.unsqueeze(-1) * (now_says[:, kept] - says[:, column])
         idle[:, kept] &= (weight == 0) & (before[:, column] == 0)
     return torch.where(idle.unsqueeze(-1), whole, logits + bias), whole
 
 
 def _beside(matrix: Tensor, offset: int) -> tuple[Tensor, slice]:
     """The entries [:, p, p + offset] of a matrix that are there, and for which p."""
-    there = matrix.diagonal(offset, 1, 2)
+    entries = matrix.diagonal(offset, 1, 2)
     first = max(0, -offset)
-    return there, slice(first, first + there.shape[-1])
+    return entries, slice(first, first + entries.shape[-1])

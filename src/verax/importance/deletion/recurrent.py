@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from verax.importance.budget import rows_within
-from verax.importance.deletion.found import Found
-from verax.importance.deletion.projecting import decide
+from verax.importance.deletion.deletions import Deletions, decide
 from verax.importance.deletion.readout import Readout
 from verax.importance.recurrence import steps_of
 from verax.importance.similar_length import LengthGroup, alike, turned
@@ -36,8 +35,8 @@ def fits(model: AttentionClassifier) -> bool:
 
 def logits_without_words(
     model: AttentionClassifier, trace: Trace, max_tokens: int
-) -> Iterator[Found]:
-    """See `Found`.
+) -> Iterator[Deletions]:
+    """See `Deletions`.
 
     A row of states stands for some tokens in the budget, and so do the scores and logits that each
     deletion has for every word left.
@@ -51,7 +50,7 @@ def logits_without_words(
 
 def _group(
     model: AttentionClassifier, group: LengthGroup, readout: Readout, most: int
-) -> Iterator[Found]:
+) -> Iterator[Deletions]:
     encoder, n = model.encoder, group.words
     assert isinstance(encoder, Recurrent)
     together = max(1, min(n, most // len(group.rows)))
@@ -70,15 +69,15 @@ def _group(
         later, earlier = ahead.run(block), back.run(turned_block)
         logits = []
         # the reading branched off from goes along as a deletion of nothing, before the others
-        for rows, there in ((slice(1, None), left), (slice(0, 1), every)):
+        for rows, attended in ((slice(1, None), left), (slice(0, 1), every)):
             parts = [v[:, rows] for v in earlier]
             parts = [v.flip(2) if alone else turned(v, group.counts, 2) for v in parts]
             if rows.start:
                 parts = [v.flip(1) if alone else turned(v, group.counts, 1) for v in parts]
             scores = torch.where(after, later[0][:, rows], parts[0])
             says = torch.where(after.unsqueeze(-1), later[1][:, rows], parts[1])
-            logits.append(decide(model, scores, says, there))
-        yield Found(group.rows, deleted + group.first, *logits)
+            logits.append(decide(model, scores, says, attended))
+        yield Deletions(group.rows, deleted + group.first, *logits)
 
 
 class _Direction:
@@ -99,11 +98,11 @@ class _Direction:
         self.readout, self.first, self.n = readout, group.first, group.words
         self.weight = readout.weight[half].contiguous()
         # what a state is read for, but for the part that this direction makes of it
-        told, inputs = readout.features(rest[:, group.columns]), group.embedded
+        features, inputs = readout.features(rest[:, group.columns]), group.embedded
         if back:
-            told = turned(told, group.counts, 1)
+            features = turned(features, group.counts, 1)
             inputs = turned(inputs, group.counts + 2 * group.first, 1)
-        self.rest, inputs = told.transpose(0, 1), inputs.transpose(0, 1)
+        self.rest, inputs = features.transpose(0, 1), inputs.transpose(0, 1)
         longest = max(last - first for first, last in blocks)
         self.steps = steps_of(module, longest + 1, len(group.rows))
         self.reads = self.steps.read(inputs[: self.first + self.n])
@@ -111,12 +110,12 @@ class _Direction:
 
     def _starts(self, firsts: set[int]) -> dict[int, tuple[Tensor, ...]]:
         """The original reading as it stands before each block."""
-        found = {}
+        states = {}
         for t, read in enumerate(self.reads[: self.first + max(firsts)]):
             if t - self.first in firsts:
-                found[t - self.first] = self.steps.snapshot()
+                states[t - self.first] = self.steps.snapshot()
             self.steps.advance(1, read)
-        return {**found, max(firsts): self.steps.snapshot()}
+        return {**states, max(firsts): self.steps.snapshot()}
 
     def run(self, block: Block) -> tuple[Tensor, Tensor]:
         """Scores (documents, 1 + deletions, words) and what is said (…, classes), the first without

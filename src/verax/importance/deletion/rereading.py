@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from verax.importance.deletion.found import Found
+from verax.importance.deletion.deletions import Deletions
 from verax.importance.similar_length import LengthGroup, alike
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
@@ -16,8 +16,8 @@ from verax.models.trace import Trace
 
 def logits_without_words(
     model: AttentionClassifier, trace: Trace, max_tokens: int
-) -> Iterator[Found]:
-    """See `Found`."""
+) -> Iterator[Deletions]:
+    """See `Deletions`."""
     longest = max(1, int(trace.batch.lengths.max()))
     most = max(1, max_tokens // longest)
     for group in alike(model, trace, most):
@@ -25,7 +25,7 @@ def logits_without_words(
         for places in group.places.split(block):
             logits = _read(model, trace, group, places)
             whole = trace.logits[group.rows].unsqueeze(1).expand_as(logits)
-            yield Found(group.rows, places, logits, whole)
+            yield Deletions(group.rows, places, logits, whole)
 
 
 def _read(model: AttentionClassifier, trace: Trace, group: LengthGroup, places: Tensor) -> Tensor:

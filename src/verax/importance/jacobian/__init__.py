@@ -13,9 +13,9 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
-from verax.importance.given import Given, frozen_for_gradients, traced
 from verax.importance.jacobian import backward, local, recurrent
 from verax.importance.jacobian.targets import Piece, Targets
+from verax.importance.tracing import BatchOrTrace, frozen_for_gradients, traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 
@@ -40,7 +40,7 @@ class Influence:
 
 def influence(
     model: AttentionClassifier,
-    given: Given,
+    source: BatchOrTrace,
     *,
     kind: str = "norm",
     positions: int | None = None,
@@ -57,7 +57,7 @@ def influence(
 
     The matrix is held whole, items × tokens of every document; `influences` gives it in pieces.
     """
-    trace = traced(model, given)
+    trace = traced(model, source)
     targets = Targets.of(trace, positions, seed)
     matrix = trace.items.new_zeros(*targets.items.shape, trace.tokens.shape[1])
     for rows, block, part in influences(model, trace, targets, kind, max_tokens, boundaries):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from verax.importance.copies import copies_within, repeated
+from verax.importance.budget import copies_within, repeated
 from verax.importance.jacobian.targets import Piece, Targets
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
@@ -34,8 +34,8 @@ def pieces(
             places = targets.items[:, block].T
             chosen = outputs.new_zeros(copies, len(trace), outputs.shape[1])
             chosen[: len(block)].scatter_(-1, places.unsqueeze(-1), 1.0)
-            found = _back(outputs, embedded, chosen, copies)[: len(block)]
-            yield Piece(rows, block, found.transpose(0, 1))
+            norms = _back(outputs, embedded, chosen, copies)[: len(block)]
+            yield Piece(rows, block, norms.transpose(0, 1))
         return
     for target in wanted:
         places = targets.items[:, target]
@@ -44,17 +44,17 @@ def pieces(
             chosen = outputs.new_zeros(copies, len(trace), *outputs.shape[1:])
             for copy, dimension in enumerate(dimensions.tolist()):
                 chosen[copy, rows, places, dimension] = 1.0
-            found = _back(outputs, embedded, chosen, copies)[: len(dimensions)]
-            total += found.square().sum(0)
+            norms = _back(outputs, embedded, chosen, copies)[: len(dimensions)]
+            total += norms.square().sum(0)
         yield Piece(rows, target.unsqueeze(0), total.sqrt().unsqueeze(1))
 
 
 def _back(outputs: Tensor, embedded: Tensor, chosen: Tensor, copies: int) -> Tensor:
     """‖gradients‖ of what is chosen, (copies, batch, tokens)."""
-    (found,) = torch.autograd.grad(
+    (norms,) = torch.autograd.grad(
         outputs, embedded, chosen.flatten(0, 1), retain_graph=True, allow_unused=False
     )
-    return torch.linalg.vector_norm(found, dim=-1).unflatten(0, (copies, -1))
+    return torch.linalg.vector_norm(norms, dim=-1).unflatten(0, (copies, -1))
 
 
 def _nothing(trace: Trace, wanted: Tensor) -> Tensor:

@@ -54,9 +54,9 @@ def _norms(model: AttentionClassifier, group: LengthGroup, places: Tensor, end: 
     size = encoder.output_size // 2
     states = at(group.states, places)
     units = states / torch.linalg.vector_norm(states, dim=-1, keepdim=True).clamp(min=1e-30)
-    own = {"concat": units[..., 2 * size :], "residual": units}.get(model.options.grounding)
+    word_part = {"concat": units[..., 2 * size :], "residual": units}.get(model.options.grounding)
     total = group.states.new_zeros(*places.shape, group.length)
-    vectors = torch.zeros_like(at(group.embedded, places)) if own is None else own
+    vectors = torch.zeros_like(at(group.embedded, places)) if word_part is None else word_part
     for turned, module in enumerate((encoder.forwards[0], encoder.backwards[0])):
         half = units[..., turned * size : (turned + 1) * size]
         squares, here = _walk(module, group, places, half, bool(turned), end)
@@ -124,11 +124,11 @@ def _walk(
         squares[t, :k] = torch.linalg.vector_norm(vectors, dim=-1)
         if first < k:
             here[first:k] = torch.where(now, vectors[first:k], here[first:k])
-    found = squares.square_().permute(2, 1, 0)
+    norms = squares.square_().permute(2, 1, 0)
     back = order.argsort(dim=1).unsqueeze(-1)
-    found = found.flip(-1) if turned else found
+    norms = norms.flip(-1) if turned else norms
     here = here.transpose(0, 1)
-    return found.gather(1, back.expand_as(found)), here.gather(1, back.expand_as(here))
+    return norms.gather(1, back.expand_as(norms)), here.gather(1, back.expand_as(here))
 
 
 def _steps(many: int, like: Tensor) -> Tensor:

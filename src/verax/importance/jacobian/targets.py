@@ -38,10 +38,10 @@ class Targets:
         )
         # of equal draws the earlier: a stable order is the same on every machine
         drawn = chance.sort(dim=-1, stable=True)[1][:, :positions]
-        there = mask.gather(-1, drawn)
-        items, order = drawn.masked_fill(~there, n).sort(dim=-1)
-        there = there.gather(-1, order)
-        return cls(items.masked_fill(~there, 0), there)
+        exists = mask.gather(-1, drawn)
+        items, order = drawn.masked_fill(~exists, n).sort(dim=-1)
+        exists = exists.gather(-1, order)
+        return cls(items.masked_fill(~exists, 0), exists)
 
 
 class Piece(NamedTuple):

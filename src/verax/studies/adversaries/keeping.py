@@ -71,7 +71,7 @@ class Keeping:
                 return model
         model = make()
         model.record = {**model.record, _KEY: asked}
-        model.save(place)
+        model.save(place, overwrite=True)
         return model
 
     def table(

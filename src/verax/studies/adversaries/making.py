@@ -40,7 +40,7 @@ class Making:
     recipe: Recipe
     max_tokens: int
     device: str
-    progress: bool | Display
+    progress: bool | Display | None
     keeping: Keeping
     begin: Callable[[Model], None]
     _whole: Mapping[str, Any]
@@ -53,7 +53,7 @@ class Making:
         options: Mapping[str, Any],
         recipe: Recipe,
         device: str,
-        progress: bool | Display,
+        progress: bool | Display | None,
         keep: str | Path | None,
         begin: Callable[[Model], None],
     ) -> Making:

@@ -67,7 +67,7 @@ def run_adversaries(
     controls: bool = True,
     split: str = "test",
     device: str = "auto",
-    progress: bool | Display = False,
+    progress: bool | Display | None = None,
     keep: str | Path | None = None,
     begin: Told = lambda row: None,
     done: Told = lambda row: None,
@@ -75,19 +75,25 @@ def run_adversaries(
 ) -> Adversaries:
     """Train adversaries of a model for every λ and seed, and what they are to be read by.
 
-    base      a classifier or the folder of one; without a `corpus` it is the one it was trained on
-    seeds     of adversaries and controls; give others than the base's, or they begin as it did
-    others    models that differ from the base only by seed: the yardstick, how far attention
-              moves without anyone's wishing it
-    retrain   seeds with which to train such models here, as the base was
-    controls  train those, too (see `verax.studies.adversaries.recipes.control`)
-    keep      a folder in which every model is put as soon as it is trained; a later call with the
-              same settings takes it from there, so that an interrupted study goes on
-    begin     told of each model before it is trained: kind, name, lam, seed, and which of how many
-              it is, number and total
-    done      told of each model: kind, name, lam, seed, classes (how many) and its scores on
-              validation
-    options   of `train_adversary`, such as epochs; `vectors` and `max_tokens` reach all models
+    Args:
+        base: a classifier, or the folder of one.
+        corpus: a corpus, or the name or path of one; the base's own, unless given.
+        lams: weights of the divergence of attention.
+        seeds: of adversaries and controls; give others than the base's, or they begin as it did.
+        others: models that differ from the base only by seed: the yardstick, how far attention
+            moves by chance.
+        retrain: seeds with which to train such models here, as the base was.
+        controls: train those, too (see `verax.studies.adversaries.recipes.control`).
+        split: train, validation or test.
+        device: auto, cpu, cuda.
+        progress: show how far it got; None shows it on a terminal and in a notebook.
+        keep: a folder in which every model is put as soon as it is trained; a later call with the
+            same settings takes it from there, so that an interrupted study goes on.
+        begin: called before each model is trained, with its kind, name, lam and seed, and which of
+            how many it is, number and total.
+        done: called after each model, with its kind, name, lam, seed, classes (how many) and its
+            scores on validation.
+        options: of `train_adversary`, such as epochs; `vectors` and `max_tokens` reach all models.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)

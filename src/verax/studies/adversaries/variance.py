@@ -18,7 +18,7 @@ from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import is_model_folder, load
 from verax.options import check
-from verax.progress import Progress
+from verax.progress import shown
 from verax.results import saved_kind
 from verax.studies.adversaries.measuring import measured
 from verax.studies.comparison.entries import Entry, entry_of
@@ -35,7 +35,7 @@ def seed_variance(
     *,
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Every two of these models beside each other, a row for each document.
 
@@ -70,7 +70,7 @@ def seed_variance(
     seeds = seeds_of(entries)
     pairs = list(combinations(range(len(loaded)), 2))
     parts = []
-    with Progress(progress) as display:
+    with shown(progress) as display:
         corpus.splits[split].tokenise(display.watching(f"tokenising {split}"))
         for a, b in display.watching("pairs of models")(pairs):
             found = measured(loaded[b], loaded[a], corpus, [split], max_tokens)

@@ -38,31 +38,31 @@ def compare(
     seed: int = 0,
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
-    progress: bool = False,
+    progress: bool | None = None,
     done: Callable[[str, str, Verdict], None] = lambda group, model, verdict: None,
     exam_options: Mapping[str, Mapping[str, Any]] | None = None,
     **options: Unpack[ExamKeywords],
 ) -> Comparison:
     """Compare models with the first of them, on the same documents.
 
-    Args:
-        models: a mapping from a name to a model or several seeds of it; or a list, in which models
-            that differ in their seed alone are one group (see `grouped`). A model is a classifier,
-            its verdict, or a folder of either. The first is the reference.
-        corpus: what to examine on; without it the one that the models were trained on.
-        exams: which exams; without it all, or those that all verdicts have.
-        split: the documents to examine.
-        sample: how many of them; all without it.
-        seed: of sampling and of the exams. A verdict that was made with another is refused.
-        device: auto, cpu, cuda or cuda:1.
-        max_tokens: padded tokens held at once: memory, never the result.
-        progress: whether to show bars.
-        done: called with group, model and verdict after each model.
-        exam_options: exam → its options.
-        options: options of the exams (`verax.EXAMS[name].options_class` declares them).
+    The first is the reference that every other is compared with. All are examined on the same
+    documents with the same seed; verdicts on other documents are refused.
 
-    Returns:
-        The comparison; `print` shows it, `table()` has its numbers.
+    Args:
+        models: name → a model or several seeds of it; or a list, in which models that differ in
+            nothing but the seed are one (see `grouped`). A model is a classifier, its verdict, or
+            a folder of either.
+        corpus: a corpus, or the name or path of one; the models' own, unless given.
+        exams: names of exams; those that all verdicts have, unless given.
+        split: train, validation or test.
+        sample: examine at most so many documents of the split, drawn by the seed.
+        seed: of all that is drawn.
+        device: where to load saved models: auto, cpu, cuda.
+        max_tokens: bound of the padded tokens in memory at once.
+        progress: show how far it got; None shows it on a terminal and in a notebook.
+        done: called after each model with its group, its name and its verdict.
+        exam_options: exam → its options, for exams of other packages.
+        options: options of exams, as of `examine`.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)

@@ -189,14 +189,22 @@ class Comparison(Result):
     def _models(self, group: str) -> list[Mapping[str, Any]]:
         return list(self.manifest["groups"][group])
 
-    def save(self, folder: str | Path, curves: pd.DataFrame | None = None) -> None:
+    def save(
+        self,
+        folder: str | Path,
+        curves: pd.DataFrame | None = None,
+        *,
+        overwrite: bool = False,
+    ) -> None:
         """Write a Parquet file a table and `manifest.json`, all at once.
 
         Args:
             folder: see `Result.save`.
             curves: what each token of a text says alone, in place of the comparison's own.
+            overwrite: replace an earlier comparison that the folder holds.
         """
-        Result.save(self if curves is None else replace(self, curves=curves), folder)
+        shown = self if curves is None else replace(self, curves=curves)
+        Result.save(shown, folder, overwrite=overwrite)
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         curves = {} if self.curves is None else {_CURVES: self.curves}

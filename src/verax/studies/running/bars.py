@@ -17,6 +17,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Columns
 
+from verax.progress import duration
 from verax.studies.engines.engine import Progressed
 from verax.studies.running.watching import Watcher
 
@@ -140,14 +141,3 @@ class Bars(Watcher):
 def one_line(text: object) -> str:
     """A message on one line."""
     return " ".join(str(text).split())
-
-
-def duration(value: float) -> str:
-    """Seconds in words: seconds, minutes or hours.
-
-    >>> duration(42), duration(600), duration(5400)
-    ('42 s', '10 min', '1.5 h')
-    """
-    if value < 90:
-        return f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"

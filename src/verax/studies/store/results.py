@@ -51,8 +51,10 @@ def open_study(
 ) -> StudyResults:
     """The results of a study, or of a packed one, as they are now.
 
-    `folder` is a path, a URL such as s3://bucket/study, or a path in `filesystem` (of pyarrow or
-    fsspec). `every` takes in cells of the folder that the study does not list any more.
+    Args:
+        folder: a path, a URL such as s3://bucket/study, or a path in `filesystem`.
+        filesystem: of pyarrow or fsspec.
+        every: take in cells of the folder that the study does not list any more.
     """
     where = place(folder, filesystem)
     packed = is_packed(where) or (where.exists(FIRST) and not where.exists(STORE))

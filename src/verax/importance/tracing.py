@@ -1,4 +1,4 @@
-"""What every importance starts from: a model held still, and a trace of what it read."""
+"""What every importance starts from: a frozen model, and a trace of a forward pass."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from verax.errors import VeraxError, nearest
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 
-Given = Batch | Trace
-"""What is explained: a batch, or the trace of one, which saves reading it again."""
+BatchOrTrace = Batch | Trace
+"""What is explained: a batch, or its trace, which saves a forward pass."""
 
 LEVELS = ("inputs", "items")
 T = TypeVar("T")
 
 
-def traced(model: AttentionClassifier, given: Given) -> Trace:
-    """The trace of what is given; a batch is read now."""
-    if isinstance(given, Trace):
-        return given
+def traced(model: AttentionClassifier, source: BatchOrTrace) -> Trace:
+    """The trace of `source`: itself, or that of a forward pass over a batch."""
+    if isinstance(source, Trace):
+        return source
     with frozen_for_gradients(model), torch.no_grad():
-        return model(given)
+        return model(source)
 
 
 def check_level(on: str) -> None:

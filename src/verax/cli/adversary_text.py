@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.terminal import console, table
+from verax.cli.terminal import console, say, table
 from verax.report.opposed import (
     chosen_words,
     number,
@@ -24,16 +24,14 @@ from verax.studies.adversaries.recipes import control_title
 def begin(row: Mapping[str, Any]) -> None:
     """A line before each model that is trained."""
     words = f"training {_name(row)} ({row['number']} of {row['total']})"
-    console().print(words, style="dim", markup=False)
+    say(words, "dim")
 
 
 def done(row: Mapping[str, Any]) -> None:
     """A line for each model."""
     beside = "" if row["name"] == "base" else f", JSD {number(row['jsd'])}, TVD {row['tvd']:.3f}"
-    console().print(
-        f"{_name(row)}: validation {score_name(row['classes'])} {percent(row['f1'])}{beside}",
-        style="dim",
-        markup=False,
+    say(
+        f"{_name(row)}: validation {score_name(row['classes'])} {percent(row['f1'])}{beside}", "dim"
     )
 
 
@@ -42,52 +40,52 @@ def _name(row: Mapping[str, Any]) -> str:
     return name if row["seed"] is None else f"{name}, seed {row['seed']}"
 
 
-def show(found: Adversaries) -> None:
+def show(adversaries: Adversaries) -> None:
     """The base's scores, the curve beside other seeds, what chose λ, the controls."""
-    screen = console()
-    controls = found.controls()
-    score = score_name(len(found.manifest["classes"]))
+    console()
+    controls = adversaries.controls()
+    score = score_name(len(adversaries.manifest["classes"]))
     base = controls.iloc[0]
-    screen.print(
+    say(
         f"\nthe base: {score} {percent(base['f1'])}, accuracy {percent(base['accuracy'])} "
-        f"on {found.split}, {base['n']:,} documents",
-        markup=False,
+        f"on {adversaries.split}, {base['n']:,} documents"
     )
-    points = found.points()
-    _show_curve(found, points, score)
-    if found.one_item:
-        screen.print(one_item_words(found), style="dim", markup=False)
+    points = adversaries.points()
+    _show_curve(adversaries, points, score)
+    if adversaries.one_item:
+        say(one_item_words(adversaries), "dim")
     _show_validation(points, score)
-    for line in [chosen_words(found), *yardstick_words(found)]:
-        screen.print(f"\n{line}", markup=False)
+    for line in [chosen_words(adversaries), *yardstick_words(adversaries)]:
+        say(f"\n{line}")
     if len(controls) > 1:
         _show_controls(controls, score)
-    screen.print(
+    say(
         f"\n95% intervals, {over(points['over'].iloc[0])}, are in adversaries.points() and "
         "points.parquet",
-        style="dim",
-        markup=False,
+        "dim",
     )
 
 
-def _show_curve(found: Adversaries, points: pd.DataFrame, score: str) -> None:
-    yard: dict[Any, Any] = found.yardstick().set_index("measure")["mean"].to_dict()
-    beyond: dict[Any, Any] = found.against_yardstick().set_index("lam")["difference"].to_dict()
+def _show_curve(adversaries: Adversaries, points: pd.DataFrame, score: str) -> None:
+    yard: dict[Any, Any] = adversaries.yardstick().set_index("measure")["mean"].to_dict()
+    beyond: dict[Any, Any] = (
+        adversaries.against_yardstick().set_index("lam")["difference"].to_dict()
+    )
     heads = ["λ", "JSD", "TVD", "same decisions", "accuracy", score]
     rows = []
     for row in points.to_dict(orient="records"):
         cells = [f"{row['lam']:g}{' *' if row['chosen'] else ''}", *_cells(row)]
         rows.append([*cells, number(beyond[row["lam"]], "+")])
-    if found.has_yardstick:
+    if adversaries.has_yardstick:
         heads.append("beyond seeds")
         rows.append(["other seeds", *_cells(yard), ""])
     else:
         rows = [row[:-1] for row in rows]
     screen = console()
-    screen.print(
-        f"\non {found.split}: attention (JSD, at most 0.693) and outputs (TVD) from the base's",
-        style="italic",
-        markup=False,
+    say(
+        f"\non {adversaries.split}: attention (JSD, at most 0.693) and outputs (TVD) from the "
+        "base's",
+        "italic",
     )
     screen.print(table(heads, rows))
 
@@ -101,7 +99,7 @@ def _show_validation(points: pd.DataFrame, score: str) -> None:
         for row in points.filter(regex="^(lam|chosen|validation_.*)$").to_dict(orient="records")
     ]
     screen = console()
-    screen.print("\non validation, which chooses λ (*)", style="italic", markup=False)
+    say("\non validation, which chooses λ (*)", "italic")
     screen.print(table(["λ", "JSD", "TVD", "same decisions", "accuracy", score], rows))
 
 
@@ -121,11 +119,7 @@ def _show_controls(controls: pd.DataFrame, score: str) -> None:
         for row in controls.to_dict(orient="records")
         if not row["note"]
     ]
-    screen.print(
-        "\ncontrols: uniform attention, and models that see each word by itself (mlp)",
-        style="italic",
-        markup=False,
-    )
+    say("\ncontrols: uniform attention, and models that see each word by itself (mlp)", "italic")
     screen.print(table(["", score, "accuracy", "JSD", "TVD"], rows))
     for name, note in controls.loc[controls["note"] != "", ["name", "note"]].to_numpy():
-        screen.print(f"left out: {control_title(str(name))}; {note}", style="dim", markup=False)
+        say(f"left out: {control_title(str(name))}; {note}", "dim")

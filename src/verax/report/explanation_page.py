@@ -1,0 +1,51 @@
+"""An explanation as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from markupsafe import Markup
+
+from verax.importance.explanation import depends_on_target
+from verax.report.notebook import heat
+from verax.report.page import Part, page, write
+
+
+def write_explanation(explanation: pd.DataFrame, names: Sequence[str], path: str | Path) -> None:
+    """Write the words of an explanation in colour, a section for each text.
+
+    Args:
+        explanation: what `model.explain(texts)` returns.
+        names: its importances to show.
+        path: of the file.
+    """
+    parts = []
+    for number, rows in explanation.groupby("text", sort=False, observed=True):
+        # the heading names the decision, so the lines need not
+        lines = [heat(rows.drop(columns="label"), name)._repr_html_() for name in names]
+        title = f"text {number}: {decision(rows)}"
+        parts.append(Part(f"text-{number}", title, Markup("".join(lines)), short=f"text {number}"))
+    about = "Blue words support the class explained, orange ones oppose it."
+    if "target" in explanation:
+        about += f" {unaffected(names)}".rstrip()
+    write(path, page("What each word had to do with the decision", about, parts))
+
+
+def decision(rows: pd.DataFrame) -> str:
+    """What was decided about a text, and which class is explained where it was chosen."""
+    words = f"{rows['label'].iloc[0]} ({rows['probability'].iloc[0]:.1%})"
+    if "target" in rows:
+        target, share = rows["target"].iloc[0], rows["target_probability"].iloc[0]
+        words += f"; explained: {target} ({share:.1%})"
+    return words
+
+
+def unaffected(names: Sequence[str]) -> str:
+    """Which importances are the same whatever class is explained; empty where none is."""
+    same = [name for name in names if not depends_on_target(name)]
+    if not same:
+        return ""
+    do = "does" if len(same) == 1 else "do"
+    return f"{', '.join(same)} {do} not depend on the class explained."

@@ -84,30 +84,30 @@ def _say(path: str, text: str) -> None:
 
 
 def _hold(folder: str, key: str, saying: str, sign: str) -> None:
-    """Claim a cell, say whether it was given, hold it until the sign, and stay."""
-    claim = Store.open(folder).claim(key)
-    _say(saying, "mine" if claim else "taken")
+    """Lock a cell, say whether it was given, hold it until the sign, and stay."""
+    lock = Store.open(folder).lock(key)
+    _say(saying, "mine" if lock else "taken")
     wait_until(Path(sign).exists)
-    if claim:
-        claim.release()
+    if lock:
+        lock.release()
     _say(saying + ".released", "")
     time.sleep(PATIENCE)
 
 
 def _fork(folder: str, key: str, saying: str) -> None:
-    """A child of a process with a claim: it has it once its parent released it, not before."""
+    """A child of a process with a lock: it has it once its parent released it, not before."""
     store = Store.open(folder)
-    claim = store.claim(key)
+    lock = store.lock(key)
     (asking, ask), (telling, tell) = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        before = store.claim(key)
+        before = store.lock(key)
         os.write(ask, b".")
         os.read(telling, 1)
-        after = store.claim(key)
+        after = store.lock(key)
         os._exit(0 if before is None and after is not None else 1)
     os.read(asking, 1)
-    claim.release()
+    lock.release()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.write(tell, b".")
     _, status = os.waitpid(child, 0)

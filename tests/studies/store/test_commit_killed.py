@@ -66,10 +66,10 @@ def stamps(folder: Path, key: str) -> tuple[int, int]:
     return found.st_ino, found.st_mtime_ns
 
 
-def test_two_writers_without_claims_leave_every_cell_whole(
+def test_two_writers_without_locks_leave_every_cell_whole(
     writers: Children, tmp_path: Path
 ) -> None:
-    """Claims keep runners apart; where there are none the first that is complete stays."""
+    """Locks keep runners apart; where there are none the first that is complete stays."""
     store = made_up_store(tmp_path / "study", [])
     both = [writers.start("write", tmp_path / "study", tmp_path / name) for name in "ab"]
     for name in "ab":

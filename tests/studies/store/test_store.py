@@ -41,7 +41,7 @@ def test_cells_are_kept_on_every_filesystem(kind: str, tmp_path: Path) -> None:
         assert again.read(CELL.key, name) == data
     assert json.loads(again.read(CELL.key, "config.json")) == CELL.to_json()
     assert again.manifest(CELL.key)["seconds"] == FACTS["seconds"]
-    assert store.claim(OTHER.key) is not None
+    assert store.lock(OTHER.key) is not None
     store.fail(OTHER.key, {"cell": OTHER.key, "reason": "error", "error": "é"})
     assert again.failures() == {
         OTHER.key: {"cell": OTHER.key, "reason": "error", "error": "é"},
@@ -106,10 +106,10 @@ def test_a_rerun_touches_nothing(tmp_path: Path) -> None:
     before = everything(tmp_path)
     store = made_up_store(tmp_path / "study", [CELL])
     assert everything(tmp_path) == before
-    store.claim(CELL.key)
+    store.lock(CELL.key)
     made_up_store(tmp_path / "study", [CELL], [OTHER])
     changed = {n for n, was in everything(tmp_path).items() if before.get(n) != was}
-    assert changed == {"study/resolved.json", "study/.claims"}
+    assert changed == {"study/resolved.json", f"study/.locks/{CELL.key}"}
 
 
 @pytest.mark.parametrize("kind", ["local path", "fsspec memory", "pyarrow mock"])

@@ -3,7 +3,7 @@
 STUDY/store.json, study.yaml, resolved.json   what is studied
 STUDY/cells/KEY/…                             a finished cell
 STUDY/failed/KEY.json                         why one failed
-STUDY/.claims, .scratch/                      who runs what; folders being filled
+STUDY/.locks/KEY, .scratch/                   who runs what; folders being filled
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
 from verax.studies.store.cells import CELLS, KEY, CellFolders
-from verax.studies.store.claims import Claim, claim
+from verax.studies.store.locks import CellLock, lock_file
 from verax.studies.store.manifests import FORMAT, as_json
 from verax.studies.store.places import SCRATCH, Place, place
 from verax.version import __version__
 
 STORE, STUDY, RESOLVED = "store.json", "study.yaml", "resolved.json"
-FAILED, CLAIMS = "failed", ".claims"
-_ALL = {STORE, STUDY, RESOLVED, CELLS, FAILED, CLAIMS, SCRATCH}
+FAILED, LOCKS = "failed", ".locks"
+_ALL = {STORE, STUDY, RESOLVED, CELLS, FAILED, LOCKS, SCRATCH, ".claims"}  # an older store's locks
 
 
 class Store(CellFolders):
@@ -166,16 +166,15 @@ class Store(CellFolders):
         with self.place.writing():
             self.place.remove(f"{FAILED}/{key}.json")
 
-    def claim(self, key: str) -> Claim | None:
+    def lock(self, key: str) -> CellLock | None:
         """The right to run a cell, or None while somebody else has it.
 
-        It ends with `release` or with this process, however that ends. Other filesystems than this
-        machine's have no such thing: there a claim is always given, two runners may do the same
-        cell twice, and the first that is complete stays.
+        It ends with `release` or with this process. Filesystems other than this machine's have no
+        locks: there two runners may run the same cell, and the first complete one stays.
         """
         if self.place.local is None:
-            return Claim(None, 0)
-        return claim(self.place.local / CLAIMS, key)
+            return CellLock()
+        return lock_file(self.place.local / LOCKS / key)
 
     def _top(self, name: str) -> bytes:
         try:

@@ -28,9 +28,9 @@ from verax.errors import VeraxError
 from verax.models.saving import CONFIG as MODEL_CONFIG
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable, portable_failure, portable_study
+from verax.studies.store.folders import storage_folder
 from verax.studies.store.manifests import CELL, CONFIG, FORMAT, MODEL, VERDICT, table_file
 from verax.studies.store.packed import ALONE, PackedSource, about_packed
-from verax.studies.store.places import place
 from verax.studies.store.sources import CellState
 
 SUMMARY, ADVERSARIES = "summary", "adversaries"
@@ -41,7 +41,7 @@ _EXAMS_BLOCK = re.compile(r"^(exams\s*:.*(?:\n(?:[ \t#-].*)?)*)", re.MULTILINE)
 
 
 def is_format_1(folder: Path) -> bool:
-    about = about_packed(place(folder))
+    about = about_packed(storage_folder(folder))
     return about is not None and about.get("packed") == 1
 
 

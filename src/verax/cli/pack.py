@@ -7,7 +7,7 @@ from typing import Any
 
 from verax.cli.terminal import console, printable, table
 from verax.studies.store import StudyResults, open_study, pack
-from verax.studies.store.places import place
+from verax.studies.store.folders import storage_folder
 
 
 def add(verbs: Any) -> None:
@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> None:
     if given.tables is not None:
         tables = [name.strip() for name in given.tables.split(",") if name.strip()]
     found = pack(given.study, given.out, tables=tables, weights=given.weights, progress=True)
-    sizes = place(given.out).sizes()
+    sizes = storage_folder(given.out).sizes()
     screen = console()
     screen.print(table(["file", "MB"], [[n, f"{s / 1e6:,.2f}"] for n, s in sorted(sizes.items())]))
     show(found, given.out, "packed")

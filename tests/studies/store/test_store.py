@@ -61,7 +61,7 @@ def test_a_complete_cell_is_left_alone_and_a_damaged_one_replaced(
     first = store.manifest(CELL.key)
     store.commit(CELL.key, CELL.to_json(), files_of(CELL), {**FACTS, "device": "other"})
     assert store.manifest(CELL.key) == first
-    store.place.write_bytes(f"cells/{CELL.key}/single_token.parquet", b"short")
+    store.folder.write_bytes(f"cells/{CELL.key}/single_token.parquet", b"short")
     assert not store.complete(CELL.key)
     store.commit(CELL.key, CELL.to_json(), files_of(CELL), {**FACTS, "device": "other"})
     assert store.manifest(CELL.key)["device"] == "other"
@@ -92,7 +92,7 @@ def test_where_folders_cannot_be_renamed_a_cell_appears_with_its_last_file(
         monkeypatch.setattr(Full, "left", left)
         with pytest.raises(VeraxError, match="cannot write /full/study: No space left on device"):
             store.commit(CELL.key, CELL.to_json(), files_of(CELL), FACTS)
-        assert len(store.place.sizes("cells")) == left
+        assert len(store.folder.sizes("cells")) == left
         assert store.keys() == []
         assert not store.complete(CELL.key)
     monkeypatch.setattr(Full, "left", files)
@@ -116,12 +116,12 @@ def test_a_rerun_touches_nothing(tmp_path: Path) -> None:
 def test_every_truncated_or_missing_file_is_noticed_and_named(kind: str, tmp_path: Path) -> None:
     store = made_up_store(*_given(kind, tmp_path), weights=True)
     above = f"cells/{CELL.key}"
-    sizes = store.place.sizes(above)
+    sizes = store.folder.sizes(above)
     assert len(sizes) == 11
     for name, size in sizes.items():
-        whole = store.place.read_bytes(f"{above}/{name}")
+        whole = store.folder.read_bytes(f"{above}/{name}")
         for left in (size - 1, size // 2, 0):
-            store.place.write_bytes(f"{above}/{name}", whole[:left])
+            store.folder.write_bytes(f"{above}/{name}", whole[:left])
             assert not store.complete(CELL.key)
             wrong = store.verify()[CELL.key]
             if name == "manifest.json":
@@ -130,7 +130,7 @@ def test_every_truncated_or_missing_file_is_noticed_and_named(kind: str, tmp_pat
                 assert wrong == f"{name} has {left:,} of {size:,} bytes"
                 with pytest.raises(VeraxError, match=rf"cell {CELL.key} .*{name}.*again"):
                     store.read(CELL.key, name)
-        store.place.remove(f"{above}/{name}")
+        store.folder.remove(f"{above}/{name}")
         assert not store.complete(CELL.key)
         if name != "manifest.json":
             assert store.verify() == {CELL.key: f"{name} is missing"}
@@ -138,7 +138,7 @@ def test_every_truncated_or_missing_file_is_noticed_and_named(kind: str, tmp_pat
             assert store.verify() == {CELL.key: "manifest.json is missing"}
         else:
             assert store.keys() == []
-        store.place.write_bytes(f"{above}/{name}", whole)
+        store.folder.write_bytes(f"{above}/{name}", whole)
         assert store.verify() == {}
 
 

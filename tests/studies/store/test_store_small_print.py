@@ -13,7 +13,7 @@ from made_up_store import FACTS, files_of, labelled, made_up_cell, made_up_store
 
 from verax.errors import VeraxError
 from verax.studies.store import Store, pack, unpack
-from verax.studies.store.places import Place
+from verax.studies.store.folders import StorageFolder
 from verax.studies.store.rows import arrow_rows, frame_of
 from verax.studies.store.shapes import Union, empty_of, restored, shape_of
 
@@ -26,10 +26,10 @@ def test_a_cell_half_removed_elsewhere_is_none(
     store = made_up_store(f"/{tmp_path.name}/study", [cell], filesystem=fsspec.filesystem("memory"))
     assert store.keys() == [cell.key]
 
-    def fail(place: Place, name: str) -> None:
+    def fail(folder: StorageFolder, name: str) -> None:
         raise OSError("the line is dead")
 
-    monkeypatch.setattr(Place, "remove_folder", fail)
+    monkeypatch.setattr(StorageFolder, "remove_folder", fail)
     with pytest.raises(VeraxError, match="the line is dead"):
         store.discard(cell.key)
     assert store.keys() == []

@@ -11,7 +11,7 @@ from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import cores, gpus
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
-from verax.studies.store.places import place
+from verax.studies.store.folders import storage_folder
 from verax.studies.store.sources import DAMAGED, DONE, FAILED
 from verax.studies.store.store import STORE, Store
 
@@ -42,7 +42,7 @@ def _found(
     study: Study, folder: str | Path, filesystem: Any
 ) -> tuple[dict[str, str], dict[str, float]]:
     Store.refuse_other(folder, study.name, filesystem)  # what a run would refuse
-    where = place(folder, filesystem)
+    where = storage_folder(folder, filesystem)
     if not where.exists(STORE):
         return {}, {}
     store = Store.open(where)

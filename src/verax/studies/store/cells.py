@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from verax.studies.store.folders import SCRATCH, StorageFolder, sync_folder, write_and_sync
 from verax.studies.store.manifests import (
     CELL,
     CONFIG,
@@ -27,7 +28,6 @@ from verax.studies.store.manifests import (
     make_manifest,
     read_manifest,
 )
-from verax.studies.store.places import SCRATCH, Place, settle, write_through
 from verax.studies.store.rows import arrow_rows, cell_row, parquet_bytes
 
 CELLS = "cells"
@@ -39,23 +39,23 @@ _TRIES = 3
 
 
 class CellFolders:
-    """Folders of cells below a place. Nothing is remembered: others may write at any time."""
+    """Folders of cells. Nothing is cached: others may write at any time."""
 
-    def __init__(self, where: Place) -> None:
-        self.place = where
+    def __init__(self, where: StorageFolder) -> None:
+        self.folder = where
 
     def keys(self) -> list[str]:
         """The cells whose folders are there, whole or damaged."""
-        if self.place.is_local:
-            return [name for name in self.place.names(CELLS) if KEY.fullmatch(name)]
-        found = (name.split("/") for name in self.place.sizes(CELLS))
+        if self.folder.is_local:
+            return [name for name in self.folder.names(CELLS) if KEY.fullmatch(name)]
+        found = (name.split("/") for name in self.folder.sizes(CELLS))
         return sorted(
             {p[0] for p in found if len(p) == 2 and p[1] == MANIFEST and KEY.fullmatch(p[0])}
         )
 
     def complete(self, key: str) -> bool:
         """Whether a cell is there with every file in its full length."""
-        return self._damage(key, self.place.sizes(f"{CELLS}/{key}"), contents=False) is None
+        return self._damage(key, self.folder.sizes(f"{CELLS}/{key}"), contents=False) is None
 
     def verify(
         self, keys: Iterable[str] | None = None, contents: bool | None = None
@@ -67,9 +67,9 @@ class CellFolders:
         """
         there = self.keys()
         wanted = there if keys is None else sorted(set(keys) & set(there))
-        contents = self.place.is_local if contents is None else contents
+        contents = self.folder.is_local if contents is None else contents
         sizes: dict[str, dict[str, int]] = {key: {} for key in wanted}
-        for name, size in self.place.sizes(CELLS).items():
+        for name, size in self.folder.sizes(CELLS).items():
             key, _, rest = name.partition("/")
             if key in sizes:
                 sizes[key][rest] = size
@@ -82,7 +82,7 @@ class CellFolders:
         try:
             return read_manifest(self._bytes(key, MANIFEST), key)
         except DamageError as error:
-            raise anew(key, self.place.shown, str(error)) from None
+            raise anew(key, self.folder.shown, str(error)) from None
 
     def read(self, key: str, name: str, manifest: Mapping[str, Any] | None = None) -> bytes:
         """A file of a finished cell, if it is what was written; an error that names it if not."""
@@ -90,7 +90,7 @@ class CellFolders:
         try:
             return checked(manifest, name, self._bytes(key, name))
         except DamageError as error:
-            raise anew(key, self.place.shown, str(error)) from None
+            raise anew(key, self.folder.shown, str(error)) from None
 
     def commit(
         self,
@@ -110,10 +110,10 @@ class CellFolders:
         row = parquet_bytes(arrow_rows([cell_row(key, cell_json, facts)]))
         whole = {CONFIG: as_json(cell_json), CELL: row, **files}
         whole[MANIFEST] = as_json(make_manifest(key, whole, facts, left_out))
-        with self.place.writing():
+        with self.folder.writing():
             if self.complete(key):
                 pass
-            elif self.place.is_local:
+            elif self.folder.is_local:
                 self._commit_by_rename(key, whole)
             else:
                 self._commit_by_manifest(key, whole)
@@ -127,61 +127,61 @@ class CellFolders:
         for _ in range(_TRIES):
             self.discard(key)
             for name, data in files.items():
-                self.place.write_bytes(f"{CELLS}/{key}/{name}", data)
+                self.folder.write_bytes(f"{CELLS}/{key}/{name}", data)
             if not self.verify([key], contents=True):
                 return
 
     def _commit_by_rename(self, key: str, files: Mapping[str, bytes]) -> None:
-        assert self.place.local is not None
+        assert self.folder.local is not None
         scratch = f"{SCRATCH}/{key}-{uuid.uuid4().hex}"
-        filling, cells = self.place.local / scratch, self.place.local / CELLS
+        filling, cells = self.folder.local / scratch, self.folder.local / CELLS
         cells.mkdir(exist_ok=True)
         try:
             for name, data in files.items():
                 (filling / name).parent.mkdir(parents=True, exist_ok=True)
-                write_through(filling / name, data)
+                write_and_sync(filling / name, data)
             for folder in {(filling / name).parent for name in files}:
-                settle(folder)
+                sync_folder(folder)
             while not self.complete(key):
                 self.discard(key)
                 try:
                     os.rename(filling, cells / key)
-                    settle(cells)
+                    sync_folder(cells)
                     return
                 except OSError as error:  # another runner was first: look at what it left
                     if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                         raise
         finally:
-            self.place.remove_folder(scratch)
+            self.folder.remove_folder(scratch)
 
     def discard(self, key: str) -> None:
         """Take a damaged cell away, as a whole."""
         folder = f"{CELLS}/{key}"
-        with self.place.writing():
-            if self.place.local is None:
-                self.place.remove(f"{folder}/{MANIFEST}")
-                self.place.remove_folder(folder)
-            elif self.place.exists(folder):
+        with self.folder.writing():
+            if self.folder.local is None:
+                self.folder.remove(f"{folder}/{MANIFEST}")
+                self.folder.remove_folder(folder)
+            elif self.folder.exists(folder):
                 away = f"{SCRATCH}/{key}-{uuid.uuid4().hex}"
-                (self.place.local / SCRATCH).mkdir(exist_ok=True)
+                (self.folder.local / SCRATCH).mkdir(exist_ok=True)
                 try:
-                    os.rename(self.place.local / folder, self.place.local / away)
+                    os.rename(self.folder.local / folder, self.folder.local / away)
                 except FileNotFoundError:  # somebody else did
                     return
-                self.place.remove_folder(away)
+                self.folder.remove_folder(away)
 
     def sweep(self, key: str) -> None:
         """Remove what killed runners left of a cell; only while it is claimed."""
-        for name in self.place.names(SCRATCH):
+        for name in self.folder.names(SCRATCH):
             if name.startswith(f"{key}-"):
                 folder = f"{SCRATCH}/{name}"
-                self.place.remove_folder(folder)
-                self.place.remove(folder)
+                self.folder.remove_folder(folder)
+                self.folder.remove(folder)
 
     def _bytes(self, key: str, name: str) -> bytes:
         try:
-            with self.place.reading(f"{CELLS}/{key}/{name}"):
-                return self.place.read_bytes(f"{CELLS}/{key}/{name}")
+            with self.folder.reading(f"{CELLS}/{key}/{name}"):
+                return self.folder.read_bytes(f"{CELLS}/{key}/{name}")
         except FileNotFoundError:
             raise DamageError(f"{name} is missing") from None
 

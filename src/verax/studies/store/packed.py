@@ -23,8 +23,8 @@ from pyarrow import parquet
 
 from verax.errors import VeraxError
 from verax.studies.store.cells import KEY
+from verax.studies.store.folders import StorageFolder, storage_folder
 from verax.studies.store.manifests import FORMAT, MODEL, is_inside
-from verax.studies.store.places import Place, place
 from verax.studies.store.shapes import empty_of, restored
 from verax.studies.store.sources import CellState
 
@@ -43,27 +43,27 @@ def file_of(table: str) -> str:
     return table if table in ALONE else INSTANCES
 
 
-def is_packed(where: Place) -> bool:
+def is_packed(where: StorageFolder) -> bool:
     """Whether a folder holds a packed study."""
     return about_packed(where) is not None
 
 
 def is_only_packed(folder: Path) -> bool:
     """Whether it holds nothing else, so that it may be replaced."""
-    return {p.name for p in folder.iterdir()} <= set(FILES) and is_packed(place(folder))
+    return {p.name for p in folder.iterdir()} <= set(FILES) and is_packed(storage_folder(folder))
 
 
 class PackedSource:
     """A packed study, read without unpacking it."""
 
-    def __init__(self, where: Place) -> None:
+    def __init__(self, where: StorageFolder) -> None:
         about = about_packed(where)
         if about is None:
             raise VeraxError(
                 f"{where.shown} is not a packed study, or its {FIRST} is damaged: expected a "
                 "folder that verax pack wrote"
             )
-        self.shown, self._place = where.shown, where
+        self.shown, self._folder = where.shown, where
         self.store: Mapping[str, Any] = about.get("store", {})
         self._refuse_format(about.get("packed"))
         self.format = int(self.store["format"])
@@ -152,7 +152,7 @@ class PackedSource:
         return {name: base64.b64decode(text) for name, text in self._others[key].items()}
 
     def model(self, key: str) -> dict[str, bytes]:
-        if not self._place.exists(f"{MODELS}.parquet"):
+        if not self._folder.exists(f"{MODELS}.parquet"):
             return {}
         with self._reading(f"{MODELS}.parquet") as file:
             for group in range(file.num_row_groups):
@@ -169,19 +169,19 @@ class PackedSource:
             raise VeraxError(f"{self.shown} names a file {name!r} outside of its cell: {_TRUST}")
 
     def _reading(self, name: str) -> _Opened:
-        return _Opened(self._place, name)
+        return _Opened(self._folder, name)
 
 
 class _Opened:
     """A Parquet file of a packed study; what cannot be read is an error that names it."""
 
-    def __init__(self, where: Place, name: str) -> None:
-        self._place, self._name = where, name
+    def __init__(self, where: StorageFolder, name: str) -> None:
+        self._folder, self._name = where, name
 
     def __enter__(self) -> Any:
         try:
             self._file = parquet.ParquetFile(
-                self._place.open(self._name), page_checksum_verification=True
+                self._folder.open(self._name), page_checksum_verification=True
             )
         except (OSError, pa.ArrowException) as error:
             raise self.damaged() from error
@@ -194,7 +194,7 @@ class _Opened:
 
     def damaged(self) -> VeraxError:
         return VeraxError(
-            f"{self._name} of {self._place.shown} is missing or damaged: pack the study again, or "
+            f"{self._name} of {self._folder.shown} is missing or damaged: pack the study again, or "
             "get another copy"
         )
 
@@ -236,7 +236,7 @@ class Rows:
         return self._kept[1].slice(start - int(self._starts[first]), number)
 
 
-def about_packed(where: Place) -> dict[str, Any] | None:
+def about_packed(where: StorageFolder) -> dict[str, Any] | None:
     """What a packed study says of itself; None where a folder holds none."""
     if not where.exists(FIRST):
         return None

@@ -16,6 +16,7 @@ from verax.errors import VeraxError, VeraxErrors, nearest
 from verax.files import refuse_foreign, replace_folder
 from verax.progress import Progress
 from verax.studies.grid.portable import portable_study
+from verax.studies.store.folders import storage_folder
 from verax.studies.store.manifests import (
     CELL,
     CONFIG,
@@ -36,7 +37,6 @@ from verax.studies.store.packed import (
     is_only_packed,
     is_packed,
 )
-from verax.studies.store.places import place
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.rows import arrow_rows, cell_row
 from verax.studies.store.shapes import Union, shape_of
@@ -68,7 +68,7 @@ def pack(
         raise VeraxError(f"cannot pack into {out}: give a folder of this machine, and copy it")
     out = Path(out)
     refuse_foreign(out, is_only_packed)
-    where = place(folder, filesystem)
+    where = storage_folder(folder, filesystem)
     if is_packed(where):
         raise VeraxError(f"{where.shown} is packed already: give the folder of a study")
     store = Store.open(where)

@@ -25,9 +25,9 @@ from verax.studies.adversaries.adversaries import Adversaries
 from verax.studies.adversaries.stored import stored_adversaries
 from verax.studies.adversaries.summary import EXAM as ADVERSARIES
 from verax.studies.grid.cell import Cell
+from verax.studies.store.folders import StorageFolder, storage_folder
 from verax.studies.store.manifests import MODEL
 from verax.studies.store.packed import FIRST, PackedSource, is_packed
-from verax.studies.store.places import Place, place
 from verax.studies.store.rows import equal, fact_columns, frame_of, repeated, unlabelled
 from verax.studies.store.sources import (
     DAMAGED,
@@ -47,14 +47,14 @@ _FOLLOWS = {"fingerprint"}
 
 
 def open_study(
-    folder: str | os.PathLike[str] | Place, filesystem: Any = None, *, every: bool = False
+    folder: str | os.PathLike[str] | StorageFolder, filesystem: Any = None, *, every: bool = False
 ) -> StudyResults:
     """The results of a study, or of a packed one, as they are now.
 
     `folder` is a path, a URL such as s3://bucket/study, or a path in `filesystem` (of pyarrow or
     fsspec). `every` takes in cells of the folder that the study does not list any more.
     """
-    where = place(folder, filesystem)
+    where = storage_folder(folder, filesystem)
     packed = is_packed(where) or (where.exists(FIRST) and not where.exists(STORE))
     source: Source = PackedSource(where) if packed else StoreSource(Store.open(where))
     return StudyResults(source, every)

@@ -81,7 +81,7 @@ class StoreSource:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.shown, self.format = store.place.shown, store.format
+        self.shown, self.format = store.folder.shown, store.format
         self.resolved = store.resolved()
         self._manifests: dict[str, Any] = {}
         self.states = self._states()
@@ -133,7 +133,7 @@ class StoreSource:
         """A table's columns, of which no row is read."""
         file = table_file(name)
         try:
-            with self._store.place.open(f"{CELLS}/{key}/{file}") as opened:
+            with self._store.folder.open(f"{CELLS}/{key}/{file}") as opened:
                 return parquet.read_schema(opened)
         except (OSError, pa.ArrowException):
             raise anew(key, self.shown, f"{file} is not Parquet") from None

@@ -16,9 +16,9 @@ from typing import Any
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
 from verax.studies.store.cells import CELLS, KEY, CellFolders
+from verax.studies.store.folders import SCRATCH, StorageFolder, storage_folder
 from verax.studies.store.locks import CellLock, lock_file
 from verax.studies.store.manifests import FORMAT, as_json
-from verax.studies.store.places import SCRATCH, Place, place
 from verax.version import __version__
 
 STORE, STUDY, RESOLVED = "store.json", "study.yaml", "resolved.json"
@@ -29,12 +29,12 @@ _ALL = {STORE, STUDY, RESOLVED, CELLS, FAILED, LOCKS, SCRATCH, ".claims"}  # an 
 class Store(CellFolders):
     """A study's folder, opened."""
 
-    def __init__(self, where: Place, about: Mapping[str, Any]) -> None:
+    def __init__(self, where: StorageFolder, about: Mapping[str, Any]) -> None:
         super().__init__(where)
         self.about = about
 
     def __repr__(self) -> str:
-        return f"Store({self.name} in {self.place.shown})"
+        return f"Store({self.name} in {self.folder.shown})"
 
     @property
     def name(self) -> str:
@@ -45,9 +45,9 @@ class Store(CellFolders):
         return int(self.about["format"])
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str] | Place, filesystem: Any = None) -> Store:
+    def open(cls, folder: str | os.PathLike[str] | StorageFolder, filesystem: Any = None) -> Store:
         """The store in a folder; an error where there is none that this Verax reads."""
-        where = place(folder, filesystem)
+        where = storage_folder(folder, filesystem)
         try:
             with where.reading(STORE):
                 about = json.loads(where.read_bytes(STORE))
@@ -77,7 +77,7 @@ class Store(CellFolders):
     @classmethod
     def create(
         cls,
-        folder: str | os.PathLike[str] | Place,
+        folder: str | os.PathLike[str] | StorageFolder,
         study_name: str,
         text: str,
         resolved: Mapping[str, Any],
@@ -87,7 +87,7 @@ class Store(CellFolders):
 
         `text` is the study as it was given. What is there already as it should be is not written.
         """
-        where = place(folder, filesystem)
+        where = storage_folder(folder, filesystem)
         cls.refuse_other(where, study_name)
         if not where.exists(STORE):
             about = {"format": FORMAT, "verax": __version__, "name": study_name}
@@ -102,10 +102,10 @@ class Store(CellFolders):
 
     @classmethod
     def refuse_other(
-        cls, folder: str | os.PathLike[str] | Place, study_name: str, filesystem: Any = None
+        cls, folder: str | os.PathLike[str] | StorageFolder, study_name: str, filesystem: Any = None
     ) -> None:
         """Raise where `create` would: the folder holds something else than this study."""
-        where = place(folder, filesystem)
+        where = storage_folder(folder, filesystem)
         if where.local is not None:
             refuse_foreign(where.local, lambda _: _is_ours(where))
         elif not _is_ours(where):
@@ -132,7 +132,7 @@ class Store(CellFolders):
             if isinstance(error, VeraxError):
                 raise
         raise VeraxError(
-            f"{RESOLVED} of {self.place.shown} cannot be read: run the study again, its cells are "
+            f"{RESOLVED} of {self.folder.shown} cannot be read: run the study again, its cells are "
             "kept"
         )
 
@@ -141,18 +141,18 @@ class Store(CellFolders):
 
     def fail(self, key: str, record: Mapping[str, Any]) -> None:
         """Remember why a cell failed."""
-        with self.place.writing():
-            self.place.write_bytes(f"{FAILED}/{key}.json", as_json(record) + b"\n")
+        with self.folder.writing():
+            self.folder.write_bytes(f"{FAILED}/{key}.json", as_json(record) + b"\n")
 
     def failures(self) -> dict[str, dict[str, Any]]:
         """Why cells failed that are not there; what cannot be read is a failure to be retried."""
-        named = [n.removesuffix(".json") for n in self.place.names(FAILED) if n.endswith(".json")]
+        named = [n.removesuffix(".json") for n in self.folder.names(FAILED) if n.endswith(".json")]
         there = set(self.keys()) if named else set()
         found = {}
         for key in named:
             if KEY.fullmatch(key) and key not in there:
                 try:
-                    record = json.loads(self.place.read_bytes(f"{FAILED}/{key}.json"))
+                    record = json.loads(self.folder.read_bytes(f"{FAILED}/{key}.json"))
                 except FileNotFoundError:  # forgiven by another runner
                     continue
                 except ValueError:
@@ -163,8 +163,8 @@ class Store(CellFolders):
 
     def forgive(self, key: str) -> None:
         """Forget that a cell failed."""
-        with self.place.writing():
-            self.place.remove(f"{FAILED}/{key}.json")
+        with self.folder.writing():
+            self.folder.remove(f"{FAILED}/{key}.json")
 
     def lock(self, key: str) -> CellLock | None:
         """The right to run a cell, or None while somebody else has it.
@@ -172,21 +172,21 @@ class Store(CellFolders):
         It ends with `release` or with this process. Filesystems other than this machine's have no
         locks: there two runners may run the same cell, and the first complete one stays.
         """
-        if self.place.local is None:
+        if self.folder.local is None:
             return CellLock()
-        return lock_file(self.place.local / LOCKS / key)
+        return lock_file(self.folder.local / LOCKS / key)
 
     def _top(self, name: str) -> bytes:
         try:
-            with self.place.reading(name):
-                return self.place.read_bytes(name)
+            with self.folder.reading(name):
+                return self.folder.read_bytes(name)
         except FileNotFoundError:
             raise VeraxError(
-                f"{name} of {self.place.shown} is missing: run the study again, its cells are kept"
+                f"{name} of {self.folder.shown} is missing: run the study again, its cells are kept"
             ) from None
 
 
-def _is_ours(where: Place) -> bool:
+def _is_ours(where: StorageFolder) -> bool:
     """A store, or one that a runner was killed in while it made it."""
     names = set(where.names())
     return STORE in names or names <= _ALL

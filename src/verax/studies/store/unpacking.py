@@ -11,9 +11,9 @@ from typing import Any
 from verax.errors import VeraxError
 from verax.files import replace_folder
 from verax.progress import Progress
+from verax.studies.store.folders import SCRATCH, StorageFolder, storage_folder
 from verax.studies.store.manifests import MODEL, VERDICT, as_json, table_file
 from verax.studies.store.packed import PackedSource, is_packed
-from verax.studies.store.places import SCRATCH, Place, place
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.rows import parquet_bytes
 from verax.studies.store.sources import DONE
@@ -32,7 +32,7 @@ def unpack(
     `filesystem` is where the packed study is. `out` is a new or an empty folder, or a URL; on this
     machine it is there all at once.
     """
-    where, target = place(packed, filesystem), place(out)
+    where, target = storage_folder(packed, filesystem), storage_folder(out)
     if where.exists(STORE) and not is_packed(where):
         raise VeraxError(f"{where.shown} is not packed: it can be opened and run as it is")
     source = PackedSource(where)
@@ -41,7 +41,7 @@ def unpack(
         if target.local is not None:
             replace_folder(
                 target.local,
-                lambda folder: _fill(place(folder), source, watch),
+                lambda folder: _fill(storage_folder(folder), source, watch),
                 owned=lambda folder: False,
             )
         elif target.names():
@@ -54,7 +54,7 @@ def unpack(
 
 
 def _fill(
-    where: Place, source: PackedSource, watch: Callable[[Iterable[Any]], Iterable[Any]]
+    where: StorageFolder, source: PackedSource, watch: Callable[[Iterable[Any]], Iterable[Any]]
 ) -> None:
     with where.writing():
         where.write_bytes(STORE, as_json(source.store) + b"\n")  # who made it is not who unpacks it

@@ -67,7 +67,7 @@ def migrate(folder: Path, dry_run: bool = False) -> list[str]:
 
 
 def _replace(path: Path, study: Migrated) -> None:
-    packing = Packing(study, study, None, weights=True)
+    packing = Packing(study, None, weights=True)
     with Progress(False) as display:
         replace_folder(path, lambda target: packing.write(target, display), owned=is_only_packed)
 

@@ -111,7 +111,7 @@ def test_an_object_that_is_no_filesystem_is_refused() -> None:
 
 
 def test_a_store_needs_no_optional_package() -> None:
-    """A machine without duckdb, ray, pydantic and s3fs imports the store and opens local folders."""
+    """Without duckdb, ray, pydantic and s3fs the store imports and opens local folders."""
     program = """
 import sys
 class Without:

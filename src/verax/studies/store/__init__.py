@@ -2,10 +2,9 @@
 
 from verax.studies.store.folders import StorageFolder, storage_folder
 from verax.studies.store.locks import CellLock
-from verax.studies.store.packing import pack
+from verax.studies.store.packing import pack, unpack
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
-from verax.studies.store.unpacking import unpack
 
 __all__ = [
     "CellLock",

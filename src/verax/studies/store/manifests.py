@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -111,7 +111,7 @@ def is_inside(name: str) -> bool:
     return plain and (len(parts) == 1 or (len(parts) == 2 and parts[0] == MODEL))
 
 
-def tables_in(files: Mapping[str, Any]) -> list[str]:
+def tables_in(files: Iterable[str]) -> list[str]:
     """The names of the tables among a cell's files."""
     names = (PurePosixPath(name) for name in files)
     return sorted(n.stem for n in names if n.suffix == _TABLE and str(n) != CELL)

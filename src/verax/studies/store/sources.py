@@ -81,7 +81,7 @@ class StoreSource:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.shown, self.format = store.folder.shown, store.format
+        self.shown, self.format, self.about = store.folder.shown, store.format, store.about
         self.resolved = store.resolved()
         self._manifests: dict[str, Any] = {}
         self.states = self._states()
@@ -115,6 +115,10 @@ class StoreSource:
             else:
                 states[key] = CellState(MISSING, config)
         return states
+
+    def text(self) -> str:
+        """The study as it was given."""
+        return self._store.text()
 
     def file(self, key: str, name: str) -> bytes:
         return self._store.read(key, name, self._manifests[key])

@@ -19,7 +19,7 @@ from commands import (
 )
 from two_nodes import TwoNodes
 
-CELL = "ray::Seat"
+CELL = "ray::RayWorker"
 """How Ray calls a process that runs cells."""
 
 

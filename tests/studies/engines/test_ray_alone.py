@@ -89,7 +89,7 @@ def test_ctrl_c_is_for_the_driver_and_its_death_the_end_of_its_cells() -> None:
         assert started.says("interrupted")
         assert started.says("going on")
 
-        def seats() -> list[int]:
+        def workers() -> list[int]:
             return [
                 pid for pid in members(started.session) if title(pid).startswith("ray::RayWorker")
             ]

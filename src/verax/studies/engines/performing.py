@@ -119,7 +119,7 @@ def _run(
 ) -> Finished | Failed:
     cell = job.cell
     _refuse_other_data(cell, corpus)
-    display = Reporting(lambda *told: report(Progressed(cell.key, *told)))
+    display = Reporting(lambda *progress: report(Progressed(cell.key, *progress)))
     clocks = [time.monotonic()]
     model = _model(job, corpus, device, display, budget)
     clocks.append(time.monotonic())

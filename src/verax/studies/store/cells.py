@@ -48,9 +48,9 @@ class CellFolders:
         """The cells whose folders are there, whole or damaged."""
         if self.folder.is_local:
             return [name for name in self.folder.names(CELLS) if KEY.fullmatch(name)]
-        found = (name.split("/") for name in self.folder.sizes(CELLS))
+        paths = (name.split("/") for name in self.folder.sizes(CELLS))
         return sorted(
-            {p[0] for p in found if len(p) == 2 and p[1] == MANIFEST and KEY.fullmatch(p[0])}
+            {p[0] for p in paths if len(p) == 2 and p[1] == MANIFEST and KEY.fullmatch(p[0])}
         )
 
     def complete(self, key: str) -> bool:
@@ -65,8 +65,8 @@ class CellFolders:
         `contents` compares checksums too; without it that is done on this machine only, elsewhere
         files have their right lengths.
         """
-        there = self.keys()
-        wanted = there if keys is None else sorted(set(keys) & set(there))
+        stored = self.keys()
+        wanted = stored if keys is None else sorted(set(keys) & set(stored))
         contents = self.folder.is_local if contents is None else contents
         sizes: dict[str, dict[str, int]] = {key: {} for key in wanted}
         for name, size in self.folder.sizes(CELLS).items():
@@ -74,8 +74,8 @@ class CellFolders:
             if key in sizes:
                 sizes[key][rest] = size
         with ThreadPoolExecutor(8) as pool:
-            found = pool.map(lambda key: self._damage(key, sizes[key], contents), wanted)
-            return {k: wrong for k, wrong in zip(wanted, found, strict=True) if wrong is not None}
+            problems = pool.map(lambda key: self._damage(key, sizes[key], contents), wanted)
+            return {k: p for k, p in zip(wanted, problems, strict=True) if p is not None}
 
     def manifest(self, key: str) -> dict[str, Any]:
         """Facts of a cell, and its files with sizes and checksums."""

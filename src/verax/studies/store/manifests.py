@@ -52,22 +52,22 @@ def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def read_manifest(data: bytes, key: str) -> dict[str, Any]:
     """The manifest of this cell, or `DamageError`."""
     try:
-        found = json.loads(data)
+        manifest = json.loads(data)
     except ValueError:
         raise DamageError(f"{MANIFEST} is not JSON") from None
-    if not isinstance(found, dict) or not isinstance(found.get("files"), dict):
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
         raise DamageError(f"{MANIFEST} lists no files")
-    if found.get("cell") != key:
+    if manifest.get("cell") != key:
         raise DamageError(f"{MANIFEST} is of another cell")
-    for name, entry in found["files"].items():
+    for name, entry in manifest["files"].items():
         if not is_inside(name):
             raise DamageError(f"{MANIFEST} names a file outside of the cell's folder")
         if not isinstance(entry, dict) or not isinstance(entry.get("size"), int):
             raise DamageError(f"{MANIFEST} does not tell the size of {name}")
     for name in (CONFIG, CELL):
-        if name not in found["files"]:
+        if name not in manifest["files"]:
             raise DamageError(f"{MANIFEST} does not list {name}")
-    return found
+    return manifest
 
 
 def damage(
@@ -76,15 +76,15 @@ def damage(
     read: Callable[[str], bytes] | None = None,
 ) -> str | None:
     """What is wrong with a cell's files in words; with `read`, their contents are looked at too."""
-    found = []
+    problems = []
     for name, entry in manifest["files"].items():
         if name not in sizes:
-            found.append(f"{name} is missing")
+            problems.append(f"{name} is missing")
         elif sizes[name] != entry["size"]:
-            found.append(f"{name} has {sizes[name]:,} of {entry['size']:,} bytes")
+            problems.append(f"{name} has {sizes[name]:,} of {entry['size']:,} bytes")
         elif read is not None and checksum(read(name)) != entry.get("sha256"):
-            found.append(f"{name} has other contents than were written")
-    return "; ".join(found) or None
+            problems.append(f"{name} has other contents than were written")
+    return "; ".join(problems) or None
 
 
 def checked(manifest: Mapping[str, Any], name: str, data: bytes) -> bytes:

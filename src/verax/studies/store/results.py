@@ -49,10 +49,15 @@ _FOLLOWS = {"fingerprint"}
 def open_study(
     folder: str | os.PathLike[str] | StorageFolder, filesystem: Any = None, *, every: bool = False
 ) -> StudyResults:
-    """The results of a study, or of a packed one, as they are now.
+    """Open the results of a study, packed or not, as they are now.
 
-    `folder` is a path, a URL such as s3://bucket/study, or a path in `filesystem` (of pyarrow or
-    fsspec). `every` takes in cells of the folder that the study does not list any more.
+    Args:
+        folder: a path, a URL such as s3://bucket/study, or a path in `filesystem`.
+        filesystem: an object of fsspec or of pyarrow.fs.
+        every: also take cells of the folder that the study does not list any more.
+
+    Returns:
+        Its cells, tables, verdicts and models.
     """
     where = storage_folder(folder, filesystem)
     packed = is_packed(where) or (where.exists(FIRST) and not where.exists(STORE))
@@ -71,12 +76,12 @@ class StudyResults(Shown):
         """Cells of the folder that are not of the study as it was last run."""
 
     def __repr__(self) -> str:
-        said = [f"{number:,} {status}" for status, number in self.counts.items()]
+        parts = [f"{number:,} {status}" for status, number in self.counts.items()]
         if self.others:
-            said.append(f"{self.others:,} of other seeds or options left out")
+            parts.append(f"{self.others:,} of other seeds or options left out")
         if self.left_out:
-            said.append(f"packed without {len(self.left_out)} tables")
-        return f"StudyResults({self.name}: {', '.join(said) or 'no cells'})"
+            parts.append(f"packed without {len(self.left_out)} tables")
+        return f"StudyResults({self.name}: {', '.join(parts) or 'no cells'})"
 
     @property
     def name(self) -> str:
@@ -84,8 +89,8 @@ class StudyResults(Shown):
 
     @property
     def question(self) -> str | None:
-        found = self._source.resolved.get("question")
-        return None if found is None else str(found)
+        question = self._source.resolved.get("question")
+        return None if question is None else str(question)
 
     @property
     def format(self) -> int:
@@ -115,13 +120,13 @@ class StudyResults(Shown):
     def cells(self) -> pd.DataFrame:
         """A row a cell: cell, status, its configuration, seconds, verax, device, …, error."""
         states = self._states.values()
-        found = self._configuration.copy()
-        if found.empty:
+        cells = self._configuration.copy()
+        if cells.empty:
             return pd.DataFrame(columns=["cell", "status"])
-        found.insert(1, "status", [state.status for state in states])
+        cells.insert(1, "status", [state.status for state in states])
         facts = frame_of([{"seconds": None, **fact_columns(s.facts)} for s in states])
         errors = frame_of([{"error": _error(state)} for state in states])
-        return pd.concat([found, facts, errors], axis=1)
+        return pd.concat([cells, facts, errors], axis=1)
 
     @property
     def failures(self) -> pd.DataFrame:
@@ -129,10 +134,14 @@ class StudyResults(Shown):
         failed = [key for key, state in self._states.items() if state.status == FAILED]
         if not failed:
             return pd.DataFrame(columns=["cell", *ALWAYS, "reason", "error", "traceback"])
-        own = self._configuration.set_index("cell").loc[failed, self._varying()].reset_index()
+        configuration = (
+            self._configuration.set_index("cell").loc[failed, self._varying()].reset_index()
+        )
         records = [dict(self._states[key].failure or {}) for key in failed]
-        told = frame_of([{k: v for k, v in r.items() if k not in own} for r in records])
-        return pd.concat([own, told], axis=1)
+        reasons = frame_of(
+            [{k: v for k, v in r.items() if k not in configuration} for r in records]
+        )
+        return pd.concat([configuration, reasons], axis=1)
 
     @property
     def tables(self) -> list[str]:
@@ -166,20 +175,20 @@ class StudyResults(Shown):
         added = self._added(columns)
         parts = [(key, unlabelled(t)) for key, t in self._source.tables(name, self.done)]
         try:
-            whole = pa.concat_tables([t for _, t in parts], promote_options="permissive")
+            table = pa.concat_tables([t for _, t in parts], promote_options="permissive")
         except pa.ArrowException as error:
             raise VeraxError(
                 f"table {name!r} has columns of different kinds in different cells: read them one "
                 "by one, with verdict(key)"
             ) from error
-        found: pd.DataFrame = whole.unify_dictionaries().to_pandas(ignore_metadata=True)
+        frame: pd.DataFrame = table.unify_dictionaries().to_pandas(ignore_metadata=True)
         rows = np.repeat(np.arange(len(parts)), [len(table) for _, table in parts])
         configuration = self._configuration.set_index("cell").loc[[key for key, _ in parts]]
         configuration.insert(0, "cell", configuration.index.astype("str"))
-        for place_, column in enumerate(["cell", *added]):
-            shown = f"cell_{column}" if column in found else column
-            found.insert(place_, shown, repeated(configuration[column], rows))
-        return found
+        for position, column in enumerate(["cell", *added]):
+            shown = f"cell_{column}" if column in frame else column
+            frame.insert(position, shown, repeated(configuration[column], rows))
+        return frame
 
     def _warn_of_damage(self) -> None:
         damaged = self.counts.get(DAMAGED, 0)
@@ -228,13 +237,13 @@ class StudyResults(Shown):
                 )
             several = isinstance(wanted, Collection) and not isinstance(wanted, str)
             values = list(wanted) if several else [wanted]
-            there = self._configuration[column]
+            column_values = self._configuration[column]
             for value in values:
-                if not equal(there, value).any():
-                    known = ", ".join(str(v) for v in there.drop_duplicates())
+                if not equal(column_values, value).any():
+                    known = ", ".join(str(v) for v in column_values.drop_duplicates())
                     raise VeraxError(f"no cell has {column} {value!r}: there are {known}")
-            own = [equal(chosen[column], value) for value in values]
-            chosen = chosen[np.logical_or.reduce(own)] if own else chosen[:0]
+            matches = [equal(chosen[column], value) for value in values]
+            chosen = chosen[np.logical_or.reduce(matches)] if matches else chosen[:0]
         wanted_keys = set(chosen["cell"])
         return [key for key in self.done if key in wanted_keys]
 
@@ -257,8 +266,10 @@ class StudyResults(Shown):
 
     def differing(self, keys: Sequence[str]) -> list[str]:
         """The columns of the configuration in which these cells differ."""
-        own = self._configuration.set_index("cell").loc[list(keys)]
-        return [str(name) for name in own if own[name].nunique(dropna=False) > 1]
+        configuration = self._configuration.set_index("cell").loc[list(keys)]
+        return [
+            str(name) for name in configuration if configuration[name].nunique(dropna=False) > 1
+        ]
 
     def model(self, key: str, device: str = "auto") -> AttentionClassifier:
         """A cell's trained model, where weights were kept."""

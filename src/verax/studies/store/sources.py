@@ -88,20 +88,20 @@ class StoreSource:
 
     def _states(self) -> dict[str, CellState]:
         store, configs = self._store, dict(self.resolved["cells"])
-        there, failures = set(store.keys()), store.failures()
-        wrong = store.verify(there, contents=False)
-        whole = sorted(there - set(wrong))
+        stored, failures = set(store.keys()), store.failures()
+        wrong = store.verify(stored, contents=False)
+        undamaged = sorted(stored - set(wrong))
         with ThreadPoolExecutor(8) as pool:
-            self._manifests = dict(zip(whole, pool.map(store.manifest, whole), strict=True))
-        for key in whole:
+            self._manifests = dict(zip(undamaged, pool.map(store.manifest, undamaged), strict=True))
+        for key in undamaged:
             if key not in configs:
-                with suppress(VeraxError):  # what is of no study need not be whole
+                with suppress(VeraxError):  # a cell of no study may be damaged
                     configs[key] = json.loads(self.file(key, CONFIG))
         states = {}
         for key, config in configs.items():
             if key in wrong:
                 states[key] = CellState(DAMAGED, config, wrong=wrong[key])
-            elif key in there:
+            elif key in stored:
                 manifest = self._manifests[key]
                 states[key] = CellState(
                     DONE,

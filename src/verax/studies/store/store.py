@@ -51,7 +51,7 @@ class Store(CellFolders):
         try:
             with where.reading(STORE):
                 about = json.loads(where.read_bytes(STORE))
-            found = about["format"]
+            version = about["format"]
             named, maker = str(about["name"]), about["verax"]
         except FileNotFoundError:
             raise VeraxError(
@@ -64,12 +64,12 @@ class Store(CellFolders):
                 f"{STORE} of {where.shown} cannot be read: delete it and run the study again, "
                 "its cells are kept"
             ) from error
-        if found != FORMAT:
-            newer = isinstance(found, int) and found > FORMAT
+        if version != FORMAT:
+            newer = isinstance(version, int) and version > FORMAT
             older = "run it anew in another folder, or pack it with that Verax and migrate the pack"
             todo = "update Verax" if newer else older
             raise VeraxError(
-                f"{where.shown} has format {found!r} (of Verax {maker}), this Verax reads "
+                f"{where.shown} has format {version!r} (of Verax {maker}), this Verax reads "
                 f"{FORMAT}: {todo}"
             )
         return cls(where, {**about, "name": named})
@@ -112,9 +112,9 @@ class Store(CellFolders):
             raise VeraxError(
                 f"cannot write {where.shown}: it holds other files, give a new or an empty folder"
             )
-        if where.exists(STORE) and (found := cls.open(where).name) != study_name:
+        if where.exists(STORE) and (name := cls.open(where).name) != study_name:
             raise VeraxError(
-                f"{where.shown} holds study {found!r}, this one is {study_name!r}: give "
+                f"{where.shown} holds study {name!r}, this one is {study_name!r}: give "
                 "another folder"
             )
 
@@ -125,9 +125,9 @@ class Store(CellFolders):
     def resolved(self) -> dict[str, Any]:
         """The study with every default spelt out, and its cells by key."""
         try:
-            found = json.loads(self._top(RESOLVED))
-            if isinstance(found["cells"], dict):
-                return dict(found)
+            resolved = json.loads(self._top(RESOLVED))
+            if isinstance(resolved["cells"], dict):
+                return dict(resolved)
         except (ValueError, KeyError, TypeError) as error:
             if isinstance(error, VeraxError):
                 raise
@@ -145,12 +145,12 @@ class Store(CellFolders):
             self.folder.write_bytes(f"{FAILED}/{key}.json", as_json(record) + b"\n")
 
     def failures(self) -> dict[str, dict[str, Any]]:
-        """Why cells failed that are not there; what cannot be read is a failure to be retried."""
-        named = [n.removesuffix(".json") for n in self.folder.names(FAILED) if n.endswith(".json")]
-        there = set(self.keys()) if named else set()
-        found = {}
-        for key in named:
-            if KEY.fullmatch(key) and key not in there:
+        """Records of failed cells; one that cannot be read is a failure to retry."""
+        keys = [n.removesuffix(".json") for n in self.folder.names(FAILED) if n.endswith(".json")]
+        stored = set(self.keys()) if keys else set()
+        failures = {}
+        for key in keys:
+            if KEY.fullmatch(key) and key not in stored:
                 try:
                     record = json.loads(self.folder.read_bytes(f"{FAILED}/{key}.json"))
                 except FileNotFoundError:  # forgiven by another runner
@@ -158,8 +158,8 @@ class Store(CellFolders):
                 except ValueError:
                     record = None
                 unread = {"cell": key, "reason": "error", "error": "its record cannot be read"}
-                found[key] = record if isinstance(record, dict) else unread
-        return found
+                failures[key] = record if isinstance(record, dict) else unread
+        return failures
 
     def forgive(self, key: str) -> None:
         """Forget that a cell failed."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -133,12 +133,6 @@ class PackedSource:
                 number, shape = counts[key][table]
                 self._rows[key, table] = starts[file_of(table)], number, shape
                 starts[file_of(table)] += number
-
-    def tables(self, name: str, keys: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        for key in keys:
-            if (key, name) in self._rows:
-                yield key, self.table(key, name)
-        self._last_read.pop(name, None)
 
     def table(self, key: str, name: str) -> pa.Table:
         """A table of a cell."""

@@ -35,7 +35,6 @@ from verax.studies.store.sources import (
     FAILED,
     MISSING,
     CellState,
-    Source,
     StoreSource,
 )
 from verax.studies.store.store import STORE, Store
@@ -61,14 +60,13 @@ def open_study(
     """
     where = storage_folder(folder, filesystem)
     packed = is_packed(where) or (where.exists(FIRST) and not where.exists(STORE))
-    source: Source = PackedSource(where) if packed else StoreSource(Store.open(where))
-    return StudyResults(source, every)
+    return StudyResults(PackedSource(where) if packed else StoreSource(Store.open(where)), every)
 
 
 class StudyResults(Shown):
     """A study's cells, tables, verdicts and models. Damaged cells have none; a rerun makes them."""
 
-    def __init__(self, source: Source, every: bool = False) -> None:
+    def __init__(self, source: StoreSource | PackedSource, every: bool = False) -> None:
         self._source = source
         listed = source.resolved["cells"]
         self._states = {k: s for k, s in source.states.items() if every or k in listed}
@@ -114,7 +112,9 @@ class StudyResults(Shown):
 
     @cached_property
     def _configuration(self) -> pd.DataFrame:
-        return frame_of([{"cell": k, **_columns(s)} for k, s in self._states.items()])
+        return frame_of(
+            [{"cell": k, **Cell.from_json(s.config).columns()} for k, s in self._states.items()]
+        )
 
     @property
     def cells(self) -> pd.DataFrame:
@@ -173,17 +173,18 @@ class StudyResults(Shown):
             self._refuse_table(name)
         self._warn_of_damage()
         added = self._added(columns)
-        parts = [(key, unlabelled(t)) for key, t in self._source.tables(name, self.done)]
+        keys = [key for key in self.done if name in self._states[key].tables]
+        parts = [unlabelled(self._source.table(key, name)) for key in keys]
         try:
-            table = pa.concat_tables([t for _, t in parts], promote_options="permissive")
+            table = pa.concat_tables(parts, promote_options="permissive")
         except pa.ArrowException as error:
             raise VeraxError(
                 f"table {name!r} has columns of different kinds in different cells: read them one "
                 "by one, with verdict(key)"
             ) from error
         frame: pd.DataFrame = table.unify_dictionaries().to_pandas(ignore_metadata=True)
-        rows = np.repeat(np.arange(len(parts)), [len(table) for _, table in parts])
-        configuration = self._configuration.set_index("cell").loc[[key for key, _ in parts]]
+        rows = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        configuration = self._configuration.set_index("cell").loc[keys]
         configuration.insert(0, "cell", configuration.index.astype("str"))
         for position, column in enumerate(["cell", *added]):
             shown = f"cell_{column}" if column in frame else column
@@ -288,10 +289,10 @@ class StudyResults(Shown):
             return load(folder, device=device)
 
     def _frame(self, key: str, name: str) -> pd.DataFrame:
-        for _, table in self._source.tables(name, [key]):
-            frame: pd.DataFrame = table.to_pandas()
-            return frame.drop(columns="cell")
-        raise VeraxError(f"cell {key} of {self._source.shown} has no table {name!r}")
+        if name not in self._states[key].tables:
+            raise VeraxError(f"cell {key} of {self._source.shown} has no table {name!r}")
+        frame: pd.DataFrame = self._source.table(key, name).to_pandas()
+        return frame.drop(columns="cell")
 
     def _done(self, key: str) -> CellState:
         state = self._states.get(key)
@@ -325,10 +326,6 @@ class StudyResults(Shown):
             if name not in known:
                 raise VeraxError(f"unknown column {name!r}: {nearest(name, known)}")
         return wanted
-
-
-def _columns(state: CellState) -> dict[str, Any]:
-    return Cell.from_json(state.config).columns()
 
 
 def _error(state: CellState) -> str | None:

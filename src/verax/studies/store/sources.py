@@ -1,13 +1,13 @@
-"""Where results are read from: what a store and a packed study have in common."""
+"""A store as a source of results; `verax.studies.store.packed` has that of packed studies."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -30,13 +30,13 @@ DONE, FAILED, MISSING, DAMAGED = "done", "failed", "missing", "damaged"
 
 @dataclass(frozen=True)
 class CellState:
-    """What is known of one cell.
+    """The state of one cell.
 
-    facts    of its manifest, where it is done
-    tables   those it has
-    wrong    what is damaged, in words
-    failure  its record, where it failed
-    left_out tables it had before it was packed without them, and `model`
+    facts     of its manifest, where it is done
+    tables    their names
+    wrong     what is damaged, in words
+    failure   its record, where it failed
+    left_out  tables it had before it was packed without them, and `model`
     """
 
     status: str
@@ -48,36 +48,11 @@ class CellState:
     left_out: Sequence[str] = ()
 
 
-class Source(Protocol):
-    """A study's results as they were when it was opened."""
-
-    @property
-    def shown(self) -> str: ...
-
-    @property
-    def format(self) -> int: ...
-
-    @property
-    def resolved(self) -> Mapping[str, Any]: ...
-
-    @property
-    def states(self) -> Mapping[str, CellState]:
-        """By key: the study's cells in its own order, then others that are there."""
-        ...
-
-    def tables(self, name: str, keys: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        """A table of each of these cells that has it, with its `cell` column."""
-        ...
-
-    def verdict(self, key: str) -> Mapping[str, Any]: ...
-
-    def model(self, key: str) -> dict[str, bytes]:
-        """The files of a cell's model; none where weights were not kept."""
-        ...
-
-
 class StoreSource:
-    """A store, read file by file; what is read is compared with its checksum."""
+    """A store, read file by file, each compared with its checksum.
+
+    `states` has the study's cells in its own order, then others of the folder.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -141,11 +116,6 @@ class StoreSource:
                 return parquet.read_schema(opened)
         except (OSError, pa.ArrowException):
             raise anew(key, self.shown, f"{file} is not Parquet") from None
-
-    def tables(self, name: str, keys: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        for key in keys:
-            if name in self.states[key].tables:
-                yield key, self.table(key, name)
 
     def verdict(self, key: str) -> Mapping[str, Any]:
         if VERDICT not in self._manifests[key]["files"]:

@@ -1,4 +1,4 @@
-"""What adversaries came to: the curve, what was chosen, the yardstick, the controls."""
+"""The result of training adversaries: the curve, the chosen λ, the yardstick, the controls."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Adversaries(Result):
         return pd.DataFrame(rows)
 
     def chosen(self) -> Chosen:
-        """The λ picked on validation; test documents have no say (see `choose`)."""
+        """The λ picked on validation; test documents are not used (see `choose`)."""
         base = self._scored(CONTROL, "validation", BASE).intervals
         curve = []
         for lam in self.lams:

@@ -20,7 +20,7 @@ def stored_adversaries(
     about: Mapping[str, Any],
     max_tokens: int,
 ) -> Adversaries:
-    """Adversaries with the manifest they were made with, told by their cell.
+    """Adversaries of a cell, with the manifest that `run_adversaries` would give them.
 
     Args:
         instances: the cell's table of them.

@@ -60,7 +60,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """Why a cell came to nothing. One that was LOST is worth another try as it is.
+    """Why a cell gave no result. One that was LOST is worth another try.
 
     `halved` is whether it was tried with half the tokens at once already.
     """

@@ -19,9 +19,9 @@ from verax.version import __version__
 
 
 def surroundings(device: str) -> dict[str, Any]:
-    """Versions, device and commit: of this process, whatever the cell.
+    """Versions, device and commit of this process.
 
-    Results travel, so that nothing here names a machine: no host, no user, no kernel, no folder.
+    Results are published, so that nothing here names a machine: no host, user, kernel or folder.
     """
     where = torch.device(device)
     on_gpu = where.type == "cuda"

@@ -35,7 +35,7 @@ def running(environment: Mapping[str, str] | None = None) -> bool:
 
 @dataclass(frozen=True)
 class MPS:
-    """A service of our own, apart from any other on this machine.
+    """A service for this process alone.
 
     `environment` is what its clients need; `stop` ends it, as does the end of this process.
     """

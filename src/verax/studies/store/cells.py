@@ -1,7 +1,7 @@
-"""The cells of a store: a folder each, there when it is complete and not before.
+"""The cells of a store: a folder each, which appears when it is complete and not before.
 
-On this machine a folder is filled elsewhere and then takes its name. On other filesystems, which
-cannot rename folders, the manifest is written last: a folder without one is no cell.
+On this machine a folder is written elsewhere and then renamed. Other filesystems cannot rename
+folders: there the manifest is written last, and a folder without one is no cell.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from verax.studies.store.manifests import (
     CONFIG,
     MANIFEST,
     DamageError,
-    anew,
     as_json,
     checked,
     damage,
+    damaged_cell,
     is_inside,
     make_manifest,
     read_manifest,
@@ -35,7 +35,7 @@ KEY = re.compile(r"[0-9a-f]{16}")
 
 
 _TRIES = 3
-"""Of writing a cell where nothing keeps two runners apart; a later run notices what is wrong."""
+"""Of writing a cell where filesystems have no locks; a later run notices what is wrong."""
 
 
 class CellFolders:
@@ -45,7 +45,7 @@ class CellFolders:
         self.folder = where
 
     def keys(self) -> list[str]:
-        """The cells whose folders are there, whole or damaged."""
+        """Keys of the cells that have a folder, complete or damaged."""
         if self.folder.is_local:
             return [name for name in self.folder.names(CELLS) if KEY.fullmatch(name)]
         paths = (name.split("/") for name in self.folder.sizes(CELLS))
@@ -54,16 +54,17 @@ class CellFolders:
         )
 
     def complete(self, key: str) -> bool:
-        """Whether a cell is there with every file in its full length."""
+        """Whether a cell has every file in its full length."""
         return self._damage(key, self.folder.sizes(f"{CELLS}/{key}"), contents=False) is None
 
     def verify(
         self, keys: Iterable[str] | None = None, contents: bool | None = None
     ) -> dict[str, str]:
-        """Damaged cells, of these or of all there are, and in words what is wrong with them.
+        """Damaged cells by key, and what is wrong with each.
 
-        `contents` compares checksums too; without it that is done on this machine only, elsewhere
-        files have their right lengths.
+        Args:
+            keys: the cells to look at, by default all.
+            contents: compare checksums, not only lengths; by default on this machine only.
         """
         stored = self.keys()
         wanted = stored if keys is None else sorted(set(keys) & set(stored))
@@ -78,19 +79,19 @@ class CellFolders:
             return {k: p for k, p in zip(wanted, problems, strict=True) if p is not None}
 
     def manifest(self, key: str) -> dict[str, Any]:
-        """Facts of a cell, and its files with sizes and checksums."""
+        """A cell's facts, and its files with sizes and checksums."""
         try:
             return read_manifest(self._bytes(key, MANIFEST), key)
         except DamageError as error:
-            raise anew(key, self.folder.shown, str(error)) from None
+            raise damaged_cell(key, self.folder.shown, str(error)) from None
 
     def read(self, key: str, name: str, manifest: Mapping[str, Any] | None = None) -> bytes:
-        """A file of a finished cell, if it is what was written; an error that names it if not."""
+        """The contents of a finished cell's file; an error that names it if it was changed."""
         manifest = self.manifest(key) if manifest is None else manifest
         try:
             return checked(manifest, name, self._bytes(key, name))
         except DamageError as error:
-            raise anew(key, self.folder.shown, str(error)) from None
+            raise damaged_cell(key, self.folder.shown, str(error)) from None
 
     def commit(
         self,
@@ -102,7 +103,7 @@ class CellFolders:
     ) -> None:
         """Put a finished cell into the store, all at once.
 
-        One that is there and complete stays as it is, whoever made it; a damaged one is replaced.
+        A complete one stays as it is, whoever made it; a damaged one is replaced.
         """
         for name in files:
             if not is_inside(name) or name in (CONFIG, MANIFEST, CELL):
@@ -120,7 +121,7 @@ class CellFolders:
         self._committed(key)
 
     def _committed(self, key: str) -> None:
-        """A cell is there: for those who keep more than cells."""
+        """Called once a cell is in the store."""
 
     def _commit_by_manifest(self, key: str, files: Mapping[str, bytes]) -> None:
         """File by file, the manifest last; again if another runner wrote in between."""
@@ -155,7 +156,7 @@ class CellFolders:
             self.folder.remove_folder(scratch)
 
     def discard(self, key: str) -> None:
-        """Take a damaged cell away, as a whole."""
+        """Remove a damaged cell, all at once."""
         folder = f"{CELLS}/{key}"
         with self.folder.writing():
             if self.folder.local is None:
@@ -171,7 +172,7 @@ class CellFolders:
                 self.folder.remove_folder(away)
 
     def sweep(self, key: str) -> None:
-        """Remove what killed runners left of a cell; only while it is claimed."""
+        """Remove what killed runners left of a cell; only while it is locked."""
         for name in self.folder.names(SCRATCH):
             if name.startswith(f"{key}-"):
                 folder = f"{SCRATCH}/{name}"

@@ -1,4 +1,4 @@
-"""What a finished cell's folder holds, and whether it is all there."""
+"""The manifest of a finished cell: its facts, and the size and checksum of each file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from verax.errors import VeraxError
 
 FORMAT = 2
-"""Of stores. A reader takes its own and says what to do about others.
+"""Of stores. A reader takes this one, and an error says what to do about others.
 
 Format 1 called exams, options and numbers by other names, and kept paths of the machine.
 """
 
 CONFIG, MANIFEST, CELL, VERDICT = "config.json", "manifest.json", "cell.parquet", "verdict.json"
 MODEL = "model"
-_OWN = ("format", "cell", "files", "left_out")
+_NOT_FACTS = ("format", "cell", "files", "left_out")
 _TABLE = ".parquet"
 
 
@@ -27,8 +27,7 @@ class DamageError(Exception):
 
 
 def as_json(values: Any) -> bytes:
-    """JSON to be read by people too. It ends with its last bracket, so that cutting any of it off
-    leaves something that is no JSON."""
+    """Indented JSON. It ends with its last bracket, so that no truncated part of it is JSON."""
     return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -46,7 +45,7 @@ def make_manifest(
 
 def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """A manifest without what depends on the bytes of files."""
-    return {name: value for name, value in manifest.items() if name not in _OWN}
+    return {name: value for name, value in manifest.items() if name not in _NOT_FACTS}
 
 
 def read_manifest(data: bytes, key: str) -> dict[str, Any]:
@@ -75,7 +74,7 @@ def damage(
     sizes: Mapping[str, int],
     read: Callable[[str], bytes] | None = None,
 ) -> str | None:
-    """What is wrong with a cell's files in words; with `read`, their contents are looked at too."""
+    """What is wrong with a cell's files, or None; with `read`, checksums are compared too."""
     problems = []
     for name, entry in manifest["files"].items():
         if name not in sizes:
@@ -88,7 +87,7 @@ def damage(
 
 
 def checked(manifest: Mapping[str, Any], name: str, data: bytes) -> bytes:
-    """What a file holds, if it is what was written; or `DamageError`."""
+    """The contents of a file if they are what was written; else `DamageError`."""
     entry = manifest["files"][name]
     wrong = damage({"files": {name: entry}}, {name: len(data)}, lambda _: data)
     if wrong is not None:
@@ -121,6 +120,6 @@ def table_file(table: str) -> str:
     return f"{table}{_TABLE}"
 
 
-def anew(key: str, shown: str, wrong: str) -> VeraxError:
+def damaged_cell(key: str, shown: str, wrong: str) -> VeraxError:
     """An error for the user about a damaged cell."""
     return VeraxError(f"cell {key} of {shown} is damaged ({wrong}): run the study again")

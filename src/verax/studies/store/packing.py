@@ -23,8 +23,8 @@ from verax.studies.store.manifests import (
     CONFIG,
     MODEL,
     VERDICT,
-    anew,
     as_json,
+    damaged_cell,
     table_file,
     tables_in,
 )
@@ -167,7 +167,7 @@ class Packing:
         self._cells = {key: source.states[key] for key in source.resolved["cells"]}
         damaged = {k: str(s.wrong) for k, s in self._cells.items() if s.status == DAMAGED}
         if damaged:
-            raise VeraxErrors(str(anew(key, source.shown, w)) for key, w in damaged.items())
+            raise VeraxErrors(str(damaged_cell(key, source.shown, w)) for key, w in damaged.items())
         self.done = [key for key, state in self._cells.items() if state.status == DONE]
         if not self.done:
             raise VeraxError(f"{source.shown} has no finished cell: run the study, then pack it")
@@ -220,7 +220,7 @@ class Packing:
     def _refuse_other_cells(self, table: pa.Table, key: str, name: str) -> None:
         cells = table.column("cell").unique().to_pylist() if "cell" in table.schema.names else []
         if cells != ([key] if len(table) else []):
-            raise anew(key, self._source.shown, f"{table_file(name)} is of other cells")
+            raise damaged_cell(key, self._source.shown, f"{table_file(name)} is of other cells")
 
     def _write_models(self, path: Path, display: Progress) -> None:
         kinds = {"cell": pa.string(), "file": pa.string(), "bytes": pa.large_binary()}

@@ -18,7 +18,7 @@ from verax.studies.store.manifests import (
     CONFIG,
     MODEL,
     VERDICT,
-    anew,
+    damaged_cell,
     facts_of,
     table_file,
     tables_in,
@@ -106,7 +106,7 @@ class StoreSource:
         try:
             return parquet.ParquetFile(pa.BufferReader(data)).read()
         except pa.ArrowException:
-            raise anew(key, self.shown, f"{table_file(name)} is not Parquet") from None
+            raise damaged_cell(key, self.shown, f"{table_file(name)} is not Parquet") from None
 
     def schema(self, key: str, name: str) -> pa.Schema:
         """A table's columns, of which no row is read."""
@@ -115,11 +115,11 @@ class StoreSource:
             with self._store.folder.open(f"{CELLS}/{key}/{file}") as opened:
                 return parquet.read_schema(opened)
         except (OSError, pa.ArrowException):
-            raise anew(key, self.shown, f"{file} is not Parquet") from None
+            raise damaged_cell(key, self.shown, f"{file} is not Parquet") from None
 
     def verdict(self, key: str) -> Mapping[str, Any]:
         if VERDICT not in self._manifests[key]["files"]:
-            raise anew(key, self.shown, f"{VERDICT} is missing")
+            raise damaged_cell(key, self.shown, f"{VERDICT} is missing")
         return dict(json.loads(self.file(key, VERDICT)))
 
     def model(self, key: str) -> dict[str, bytes]:

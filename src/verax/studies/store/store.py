@@ -1,4 +1,4 @@
-"""The store of a study: its cells, what is studied, what failed, and who runs what.
+"""The store of a study: its cells, its definition, failures and locks.
 
 STUDY/store.json, study.yaml, resolved.json   what is studied
 STUDY/cells/KEY/…                             a finished cell
@@ -140,7 +140,7 @@ class Store(CellFolders):
         self.forgive(key)
 
     def fail(self, key: str, record: Mapping[str, Any]) -> None:
-        """Remember why a cell failed."""
+        """Record why a cell failed."""
         with self.folder.writing():
             self.folder.write_bytes(f"{FAILED}/{key}.json", as_json(record) + b"\n")
 
@@ -162,7 +162,7 @@ class Store(CellFolders):
         return failures
 
     def forgive(self, key: str) -> None:
-        """Forget that a cell failed."""
+        """Remove the record of a failure."""
         with self.folder.writing():
             self.folder.remove(f"{FAILED}/{key}.json")
 
@@ -187,6 +187,6 @@ class Store(CellFolders):
 
 
 def _is_ours(where: StorageFolder) -> bool:
-    """A store, or one that a runner was killed in while it made it."""
+    """Whether a folder is a store, or one whose runner was killed while it made it."""
     names = set(where.names())
     return STORE in names or names <= _ALL

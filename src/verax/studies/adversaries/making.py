@@ -111,7 +111,7 @@ class Making:
     def _ordinary(self, model: Model, name: str, recipe: Recipe) -> AttentionClassifier:
         def make() -> AttentionClassifier:
             self.begin(model)
-            return train(self.corpus, seed=model.seed, **{**self._training, **recipe})
+            return train(self.corpus, **{"seed": model.seed, **self._training, **recipe})
 
         return self.keeping.model(name, {"seed": model.seed, **_settings(recipe)}, make)
 

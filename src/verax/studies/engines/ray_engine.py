@@ -134,6 +134,9 @@ class RayEngine:
                 self._ray.shutdown()
             raise
         self._workers = _Workers(cluster)
+        self._most = 0
+        """Workers that ever fitted: a cell lost with its node may be submitted at once, and Ray
+        lets it wait until another worker ends."""
         self._pickled: dict[str, Any] = {}
         self._actor = self._ray.remote(RayWorker).options(
             num_cpus=self._share.cpus,
@@ -173,7 +176,8 @@ class RayEngine:
         return words
 
     def submit(self, job: Job, corpus: Corpus) -> None:
-        if not self.free:
+        self._most = max(self._most, self.workers)
+        if not self._end.alive or len(self._workers.running) >= self._most:
             raise RuntimeError("no worker is free: wait for one")
         name = corpus_name(corpus)
         if name not in self._pickled:

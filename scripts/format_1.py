@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +27,10 @@ from verax.errors import VeraxError
 from verax.models.saving import CONFIG as MODEL_CONFIG
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable, portable_failure, portable_study
+from verax.studies.store.folders import storage_folder
 from verax.studies.store.manifests import CELL, CONFIG, FORMAT, MODEL, VERDICT, table_file
-from verax.studies.store.packed import ALONE, PackedSource, about_packed
-from verax.studies.store.places import place
-from verax.studies.store.sources import CellState
+from verax.studies.store.packed import PackedSource, about_packed
+from verax.studies.store.sources import CellState, StoreSource
 
 SUMMARY, ADVERSARIES = "summary", "adversaries"
 VERDICT_FORMAT = 2
@@ -41,7 +40,7 @@ _EXAMS_BLOCK = re.compile(r"^(exams\s*:.*(?:\n(?:[ \t#-].*)?)*)", re.MULTILINE)
 
 
 def is_format_1(folder: Path) -> bool:
-    about = about_packed(place(folder))
+    about = about_packed(storage_folder(folder))
     return about is not None and about.get("packed") == 1
 
 
@@ -53,12 +52,12 @@ class Format1(PackedSource):
             raise VeraxError(f"{self.shown} is not of format 1")
 
 
-class Migrated:
+class Migrated(StoreSource):
     """The same study as a store of the present format would give it to `Packing`."""
 
     def __init__(self, source: Format1) -> None:
         self._source = source
-        self.shown = source.shown
+        self.shown, self.about = source.shown, {**source.store, "format": FORMAT}
         try:
             configs = {key: migrated_config(s.config) for key, s in source.states.items()}
             self.keys = {key: Cell.from_json(c).key for key, c in configs.items()}
@@ -75,14 +74,6 @@ class Migrated:
         except UnknownLabelError as error:
             raise VeraxError(f"{self.shown}: {error}") from None
 
-    @property
-    def name(self) -> str:
-        return str(self._source.store["name"])
-
-    @property
-    def about(self) -> dict[str, Any]:
-        return {**self._source.store, "format": FORMAT}
-
     def text(self) -> str:
         return self._study
 
@@ -98,7 +89,7 @@ class Migrated:
     def table(self, key: str, name: str) -> pa.Table:
         """A table of a cell, by their new names."""
         old = _old_table(name, self._source.states[self._old[key]].tables)
-        table = self._source.table(self._old[key], old, self._rows[old])
+        table = self._source.table(self._old[key], old)
         try:
             if name == SUMMARY:
                 table = with_ids(table)
@@ -109,23 +100,17 @@ class Migrated:
         except UnknownLabelError as error:
             raise VeraxError(f"{self.shown}: {error}") from None
 
-    @cached_property
-    def _rows(self) -> _OpenFiles:
-        return _OpenFiles(self._source)
-
     def files(self, key: str) -> list[str]:
         old = self._old[key]
         names = [CONFIG, CELL, *(table_file(name) for name in self.states[key].tables)]
-        if self._source.verdict_text(old) is not None:
-            names.append(VERDICT)
-        names += self._source.others(old)
+        names += self._source.files(old)
         return [*names, *(f"{MODEL}/{name}" for name in self._source.model(old))]
 
     def file(self, key: str, name: str) -> bytes:
         old = self._old[key]
         if name != VERDICT:
-            return self._source.others(old)[name]
-        verdict = migrated_verdict(json.loads(self._source.verdict_text(old) or "{}"))
+            return self._source.files(old)[name]
+        verdict = migrated_verdict(self._source.verdict(old))
         return (json.dumps(verdict, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
     def model(self, key: str) -> dict[str, bytes]:
@@ -164,20 +149,6 @@ class Migrated:
         hardware = {n: v for n, v in old.get("hardware", {}).items() if n != "address"}
         cells = {self.keys[key]: configs[key] for key in old["cells"]}
         return {**old, "hardware": hardware, "cells": cells}
-
-
-class _OpenFiles:
-    """Rows of the files of a packed study, each opened once and kept open."""
-
-    def __init__(self, source: Format1) -> None:
-        self._source = source
-        self._opened: dict[str, Any] = {}
-
-    def __getitem__(self, table: str) -> Any:
-        file = table if table in ALONE else "instances"
-        if file not in self._opened:
-            self._opened[file] = self._source.rows(table).__enter__()
-        return self._opened[file]
 
 
 def migrated_config(config: Mapping[str, Any]) -> dict[str, Any]:

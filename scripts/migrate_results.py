@@ -30,9 +30,9 @@ from verax.errors import VeraxError
 from verax.files import replace_folder
 from verax.papers.points import POINTS
 from verax.progress import Progress
+from verax.studies.store.folders import storage_folder
 from verax.studies.store.packed import FIRST, is_only_packed
 from verax.studies.store.packing import Packing
-from verax.studies.store.places import place
 
 KEYS = "cell_keys.csv"
 
@@ -42,7 +42,7 @@ def migrate(folder: Path, dry_run: bool = False) -> list[str]:
     studies = [path.parent for path in sorted(folder.rglob(FIRST))]
     old = [path for path in studies if is_format_1(path)]
     # all is read, and every label looked up, before the first file is written
-    migrated = {path: Migrated(Format1(place(path))) for path in old}
+    migrated = {path: Migrated(Format1(storage_folder(path))) for path in old}
     for study in migrated.values():
         study.check()
     keys = _known_keys(folder)
@@ -67,7 +67,7 @@ def migrate(folder: Path, dry_run: bool = False) -> list[str]:
 
 
 def _replace(path: Path, study: Migrated) -> None:
-    packing = Packing(study, study, None, weights=True)
+    packing = Packing(study, None, weights=True)
     with Progress(False) as display:
         replace_folder(path, lambda target: packing.write(target, display), owned=is_only_packed)
 

@@ -79,5 +79,5 @@ def stamp(path: str | Path | None) -> list[int] | None:
     """Size and time of a file, so that another under its name is not taken for it."""
     if path is None or not Path(path).expanduser().is_file():
         return None
-    found = Path(path).expanduser().stat()
-    return [found.st_size, found.st_mtime_ns]
+    status = Path(path).expanduser().stat()
+    return [status.st_size, status.st_mtime_ns]

@@ -170,5 +170,5 @@ def pack_old(
         patch.setattr(packing, "PACKED", 1)
         patch.setattr(packing, "portable_study", lambda text: text)
         with Progress(False) as display:
-            packing.Packing(study, study, None, weights=False).write(folder, display)
+            packing.Packing(study, None, weights=False).write(folder, display)
     return folder

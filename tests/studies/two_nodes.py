@@ -60,7 +60,7 @@ class TwoNodes:
         kill_session(self._sessions.pop())
 
     def processes(self, name: str) -> list[int]:
-        """The processes of all nodes whose title starts with a name, such as `ray::Seat`."""
+        """The processes of all nodes whose title starts with a name, such as `ray::RayWorker`."""
         there = [pid for session in self._sessions for pid in members(session)]
         return [pid for pid in there if title(pid).startswith(name)]
 

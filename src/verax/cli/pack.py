@@ -8,7 +8,7 @@ from typing import Any
 from verax.cli.parsing import listed
 from verax.cli.terminal import console, printable, say, table
 from verax.studies.store import StudyResults, open_study, pack, unpack
-from verax.studies.store.places import place
+from verax.studies.store.folders import storage_folder
 
 
 def add(verbs: Any) -> None:
@@ -41,7 +41,7 @@ def add(verbs: Any) -> None:
 def run(given: argparse.Namespace) -> None:
     tables = None if given.tables is None else listed("--tables", given.tables)
     results = pack(given.study, given.out, tables=tables, weights=given.weights, progress=True)
-    sizes = place(given.out).sizes()
+    sizes = storage_folder(given.out).sizes()
     screen = console()
     screen.print(table(["file", "MB"], [[n, f"{s / 1e6:,.2f}"] for n, s in sorted(sizes.items())]))
     show(results, given.out, "packed")

@@ -40,13 +40,13 @@ class Sweep(Result):
         With several seeds sd and interval are over seeds (`over` says so), with one over documents.
         """
         instances = self.instances
-        found = over_seeds(instances, ["measure", "lam"], reason="reason")
-        found.insert(2, "over", "seeds" if instances["seed"].nunique() > 1 else "documents")
+        points = over_seeds(instances, ["measure", "lam"], reason="reason")
+        points.insert(2, "over", "seeds" if instances["seed"].nunique() > 1 else "documents")
         if instances["seed"].nunique() == 1:
             groups = instances.groupby(["measure", "lam"], sort=False, observed=True)["value"]
-            alone = pd.DataFrame([asdict(describe(values)) for _, values in groups])
-            found[["sd", "low", "high"]] = alone[["sd", "low", "high"]].to_numpy()
-        return found
+            over_documents = pd.DataFrame([asdict(describe(values)) for _, values in groups])
+            points[["sd", "low", "high"]] = over_documents[["sd", "low", "high"]].to_numpy()
+        return points
 
     def correlations(self) -> pd.DataFrame:
         """A row per measure: how it moves with λ, larger λ being sparser attention.
@@ -61,10 +61,10 @@ class Sweep(Result):
         means = means.pivot(index="lam", columns="measure", values="mean")
         rows = []
         for measure in dict.fromkeys(self.instances["measure"]):
-            own = self.instances[self.instances["measure"] == measure]
+            instances = self.instances[self.instances["measure"] == measure]
             by_lam = correlations(means.index, means[measure])
             by_support = correlations(means[SUPPORT_SHARE], means[measure])
-            pooled = correlations(own["lam"], own["value"])
+            pooled = correlations(instances["lam"], instances["value"])
             rows.append(
                 {
                     "measure": measure,
@@ -93,16 +93,16 @@ class Sweep(Result):
         n, excluded            documents, and those without a value at either
         """
         if lam not in set(self.instances["lam"]):
-            there = ", ".join(f"{value:g}" for value in sorted(set(self.instances["lam"])))
-            raise VeraxError(f"no λ of {lam:g} in this sweep: it has {there}")
+            known = ", ".join(f"{value:g}" for value in sorted(set(self.instances["lam"])))
+            raise VeraxError(f"no λ of {lam:g} in this sweep: it has {known}")
         rows = []
-        for measure, own in self.instances.groupby("measure", sort=False, observed=True):
-            values = own.pivot_table(index="id", columns="lam", values="value", dropna=False)
+        for measure, instances in self.instances.groupby("measure", sort=False, observed=True):
+            values = instances.pivot_table(index="id", columns="lam", values="value", dropna=False)
             base = values[lam] if lam in values else values.iloc[:, 0] * float("nan")
             others = [other for other in map(float, values.columns) if other != lam]
-            found = [paired(values[other], base, test) for other in others]
-            corrected = holm([result.p for result in found])
-            for other, result, p in zip(others, found, corrected, strict=True):
+            results = [paired(values[other], base, test) for other in others]
+            corrected = holm([result.p for result in results])
+            for other, result, p in zip(others, results, corrected, strict=True):
                 row = {"measure": measure, "lam": other, **asdict(result), "holm": float(p)}
                 rows.append(row)
         return pd.DataFrame(rows)
@@ -137,19 +137,19 @@ class Sweep(Result):
         cells = results.cells.set_index("cell").loc[keys]
         points = zip(cells["lam"], cells["seed"], keys, strict=True)
         verdicts = {(float(lam), int(seed)): results.verdict(key) for lam, seed, key in points}
-        found = sweep_of(verdicts)
+        sweep = sweep_of(verdicts)
         about = next(iter(verdicts.values())).manifest
         model = {**about["model"]["options"], **about["model"].get("training", {})}
         corpus = {name: value for name, value in about["corpus"].items() if name != "fingerprint"}
         manifest = {
-            **found.manifest,
+            **sweep.manifest,
             "split": about["split"],
             "sample": None if about["sampled_from"] == about["documents"] else about["documents"],
             "exams": about["exams"],
             "corpus": corpus,
             "options": {n: model[n] for n in sorted(model) if n not in ("projection", *_POINT)},
         }
-        return cls(found.instances, manifest)
+        return cls(sweep.instances, manifest)
 
 
 def load_sweep(folder: str | Path) -> Sweep:

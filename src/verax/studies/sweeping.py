@@ -85,13 +85,13 @@ def run_sweep(
             raise VeraxError(f"option {name!r} is what a sweep sets: leave it out")
     known = names(ModelOptions, TrainingOptions)
     examined = divide_options(exams, {n: v for n, v in options.items() if n not in known}, known)
-    given = {n: v for n, v in options.items() if n in known}
-    trained, also_trained = divide(given, ModelOptions, TrainingOptions)
+    training = {n: v for n, v in options.items() if n in known}
+    trained, also_trained = divide(training, ModelOptions, TrainingOptions)
     # in the kinds that options take: a number of NumPy's is as good, and no JSON
     trained = _checked(ModelOptions, trained) | _checked(TrainingOptions, also_trained)
-    by_exam = {name: _checked(EXAMS[name].options_class, own) for name, own in examined.items()}
-    for name, own in by_exam.items():  # refuse what cannot be done before a model is trained
-        EXAMS[name](build(EXAMS[name].options_class, own), 0, {})
+    by_exam = {name: _checked(EXAMS[name].options_class, v) for name, v in examined.items()}
+    for name, values in by_exam.items():  # refuse what cannot be done before a model is trained
+        EXAMS[name](build(EXAMS[name].options_class, values), 0, {})
     if not isinstance(corpus, Corpus):
         corpus = load_corpus(corpus)
     study = study_over(corpus, lams, seeds, by_exam, split, sample, trained)
@@ -102,12 +102,12 @@ def run_sweep(
             point = float(cell.model["lam"]), cell.seed
             verdicts[point] = verdict
             done(*point, verdict)
-    found = sweep_of(verdicts)
-    manifest = {**found.manifest, "split": split, "sample": sample, "exams": exams}
+    sweep = sweep_of(verdicts)
+    manifest = {**sweep.manifest, "split": split, "sample": sample, "exams": exams}
     manifest["corpus"] = {k: v for k, v in corpus.config.items() if v is not None}
-    asked = {name: own for name, own in by_exam.items() if own}
-    manifest["options"] = {**dict(sorted(trained.items())), **asked}
-    return Sweep(found.instances, manifest)
+    with_options = {name: values for name, values in by_exam.items() if values}
+    manifest["options"] = {**dict(sorted(trained.items())), **with_options}
+    return Sweep(sweep.instances, manifest)
 
 
 def study_over(
@@ -133,14 +133,14 @@ def study_over(
     name = str(corpus.config.get("corpus") or corpus.name)
     reading = {**declared(CorpusOptions), **declared(Planted)}
     read = {n: v for n, v in corpus.config.items() if n in reading and v is not None}
-    asked = {n: value for n, value in options.items() if n != "max_tokens"}
+    models = {n: value for n, value in options.items() if n != "max_tokens"}
     source = {
         "name": NAME,
         "question": QUESTION,
         "corpora": {name: read},
-        "models": {**asked, "projection": {SPARSEGEN: {"lam": list(dict.fromkeys(lams))}}},
+        "models": {**models, "projection": {SPARSEGEN: {"lam": list(dict.fromkeys(lams))}}},
         "seeds": list(dict.fromkeys(seeds)),
-        "exams": {exam: dict(own) for exam, own in exams.items()},
+        "exams": {exam: dict(exam_options) for exam, exam_options in exams.items()},
         "split": split,
         "sample": sample,
         "hardware": {"max_tokens": options.get("max_tokens")},
@@ -179,10 +179,10 @@ def _folder(keep: str | Path | None) -> Iterator[str | Path]:
 def _several(name: str, values: Any) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise VeraxError(f"{name} is {values!r}: give a list of numbers, such as [0, 1]")
-    found = list(values)
-    if not found:
+    listed = list(values)
+    if not listed:
         raise VeraxError(f"nothing to sweep: {name} is empty, give at least one")
-    return found
+    return listed
 
 
 def _checked(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from two_nodes import kill_session
 
 import verax
 from verax.studies.engines.engine import Engine, Job
-from verax.studies.engines.on_ray import RayEngine
+from verax.studies.engines.ray_engine import RayEngine
 from verax.studies.grid.hardware import Hardware
 
 
@@ -25,9 +25,10 @@ class Driver:
 
     def __init__(self, address: str | None) -> None:
         here = Path(__file__)
+        paths = [str(here.parent), str(here.parents[1]), os.environ.get("PYTHONPATH", "")]
         self.process = subprocess.Popen(
             [sys.executable, str(here), *([address] if address else [])],
-            env={**os.environ, "PYTHONPATH": f"{here.parent}{os.pathsep}{here.parents[1]}"},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             start_new_session=True,
             stdout=subprocess.PIPE,
             text=True,

@@ -87,8 +87,8 @@ def test_a_worker_keeps_two_corpora_and_is_sent_a_third_again() -> None:
     corpora = [verax.load_corpus("planted", documents=120, seed=seed) for seed in (1, 2, 3)]
     engine = LocalEngine(Hardware(workers=1, device="cpu"))
     packed: list[str] = []
-    pack = engine._pack
-    engine._pack = lambda name, corpus: packed.append(name) or pack(name, corpus)  # type: ignore
+    pack = engine._pickle
+    engine._pickle = lambda name, corpus: packed.append(name) or pack(name, corpus)  # type: ignore
     try:
         for turn in (0, 1, 0, 1, 2, 1, 0):
             corpus = corpora[turn]

@@ -173,7 +173,7 @@ def test_cells_that_share_a_gpu_leave_a_core_to_the_runner(
     cores: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, "cores", lambda: cores)
-    assert local._how_many(Hardware(), 1, with_mps=True) == expected
-    assert local._how_many(Hardware(), 1, with_mps=False) == 1
-    assert local._how_many(Hardware(cells_per_gpu=3), 1, with_mps=True) == 3
-    assert local._how_many(Hardware(cells_per_gpu=3, workers=2), 1, with_mps=True) == 2
+    assert local._number_of_workers(Hardware(), 1, with_mps=True) == expected
+    assert local._number_of_workers(Hardware(), 1, with_mps=False) == 1
+    assert local._number_of_workers(Hardware(cells_per_gpu=3), 1, with_mps=True) == 3
+    assert local._number_of_workers(Hardware(cells_per_gpu=3, workers=2), 1, with_mps=True) == 2

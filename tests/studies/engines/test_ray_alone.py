@@ -21,8 +21,8 @@ from two_nodes import members, ray, title
 import verax
 from verax.studies.engines import ray_cluster
 from verax.studies.engines.engine import ERROR, LOST, OUT_OF_MEMORY, Job
-from verax.studies.engines.on_ray import RayEngine, failure
 from verax.studies.engines.ray_cluster import Node, Share, share
+from verax.studies.engines.ray_engine import RayEngine, failure
 from verax.studies.grid.hardware import Hardware
 
 
@@ -89,12 +89,14 @@ def test_ctrl_c_is_for_the_driver_and_its_death_the_end_of_its_cells() -> None:
         assert started.says("interrupted")
         assert started.says("going on")
 
-        def seats() -> list[int]:
-            return [pid for pid in members(started.session) if title(pid).startswith("ray::Seat")]
+        def workers() -> list[int]:
+            return [
+                pid for pid in members(started.session) if title(pid).startswith("ray::RayWorker")
+            ]
 
-        assert len(seats()) == 1
+        assert len(workers()) == 1
         started.process.kill()
-        assert soon(lambda: not seats(), 60)
+        assert soon(lambda: not workers(), 60)
 
 
 def test_no_cluster_at_the_address_is_told_at_once() -> None:

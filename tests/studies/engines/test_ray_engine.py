@@ -7,8 +7,20 @@ import re
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from commands import (
+    CELLS,
+    assert_same_tables,
+    assert_whole,
+    done,
+    ended,
+    stamps,
+    start,
+    until,
+    written,
+)
 from made_up_cells import cell
 from ray_driver import driver
 from running import LIMIT, failed, finished, lasting, run, settle, soon
@@ -16,10 +28,10 @@ from two_nodes import TwoNodes, ray
 
 import verax
 from verax.exams.examine import EXAMS
-from verax.studies.engines import on_ray, ray_cluster
+from verax.studies.engines import ray_cluster, ray_engine
 from verax.studies.engines.engine import DIVERGED, LOST, Engine, Event, Job, Progressed
-from verax.studies.engines.local import LocalEngine
-from verax.studies.engines.on_ray import RayEngine
+from verax.studies.engines.performing import perform
+from verax.studies.engines.ray_engine import RayEngine
 from verax.studies.grid.hardware import Hardware
 
 
@@ -54,7 +66,7 @@ def all_of(engine: Engine, jobs: list[Job], corpus: verax.Corpus) -> dict[str, E
 
 def long_cell(corpus: verax.Corpus, seed: int) -> Job:
     """One that takes some seconds."""
-    return Job(cell(corpus, seed=seed, epochs=150, patience=None))
+    return Job(cell(corpus, seed=seed, epochs=60, patience=None))
 
 
 def endless(corpus: verax.Corpus, *seeds: int) -> list[Job]:
@@ -73,11 +85,11 @@ def under_way(engine: RayEngine, *jobs: Job) -> None:
                 missing.discard(event.key)
 
 
-def test_cells_are_what_the_local_engine_makes_of_them_on_both_nodes(
+def test_cells_are_what_this_process_makes_of_them_on_both_nodes(
     cluster: TwoNodes, small: verax.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With more at once than there is room for: the third waits until another seat is given up."""
-    monkeypatch.setattr(on_ray, "_IDLE", 0.5)
+    monkeypatch.setattr(ray_engine, "_IDLE", 0.5)
     jobs = [
         Job(cell(small, seed=0, encoder="conv")),
         Job(cell(small, seed=1, exams=tuple(EXAMS), sample=12), weights=True),
@@ -92,12 +104,7 @@ def test_cells_are_what_the_local_engine_makes_of_them_on_both_nodes(
         assert ours(cluster)
     finally:
         engine.stop()
-    local = LocalEngine(Hardware(device="cpu", workers=2))
-    try:
-        expected = all_of(local, jobs, small)
-    finally:
-        local.stop()
-
+    expected = {job.cell.key: perform(job, small, device="cpu") for job in jobs}
     *good, bad = (job.cell.key for job in jobs)
     for key in good:
         assert lasting(found[key]) == lasting(expected[key])
@@ -141,7 +148,7 @@ def test_cells_of_a_killed_node_are_lost_and_come_out_the_same_on_the_other(
     finally:
         cluster.add_node()
     assert soon(lambda: engine.workers == 2)
-    assert lasting(outcome) == lasting(run(engine, jobs[there], small))
+    assert lasting(outcome) == lasting(perform(jobs[there], small, device="cpu"))
 
 
 def test_a_killed_worker_loses_its_cell_alone_and_stopping_leaves_nothing(
@@ -150,19 +157,16 @@ def test_a_killed_worker_loses_its_cell_alone_and_stopping_leaves_nothing(
     jobs = endless(small, 0, 1)
     for job in jobs:
         engine.submit(job, small)
-    with pytest.raises(RuntimeError, match="no seat is free"):
+    with pytest.raises(RuntimeError, match="no worker is free"):
         engine.submit(jobs[0], small)
     under_way(engine, *jobs)
-    workers = cluster.processes("ray::Seat")
+    workers = cluster.processes("ray::RayWorker")
     assert len(workers) == 2
     os.kill(workers[0], signal.SIGKILL)
     lost = failed(settle(engine)[0])
     assert lost.reason == LOST
     [other] = [job for job in jobs if job.cell.key != lost.key]
     assert engine.free == 1
-    [board] = cluster.processes("ray::Board")
-    os.kill(board, signal.SIGKILL)
-    assert soon(lambda: cluster.processes("ray::Board") not in ([], [board]), LIMIT)
     under_way(engine, other)
 
     began = time.monotonic()
@@ -197,7 +201,7 @@ def test_a_connection_that_was_there_is_used_and_kept(cluster: TwoNodes) -> None
         with pytest.raises(verax.VeraxError, match="is connected to Ray at"):
             RayEngine(Hardware(engine="ray", address="192.0.2.7:6379"))
         engine = RayEngine(Hardware(engine="ray"))
-        assert soon(lambda: len(ours(cluster)) == 1, LIMIT)
+        assert engine.describe().startswith(f"Ray at {cluster.address}: 2 nodes")
         engine.stop()
         assert soon(lambda: not ours(cluster))
         assert ray.is_initialized()
@@ -208,11 +212,39 @@ def test_a_connection_that_was_there_is_used_and_kept(cluster: TwoNodes) -> None
 def test_a_driver_killed_leaves_the_cluster_with_nothing_on_it(cluster: TwoNodes) -> None:
     with driver(cluster.address) as started:
         assert started.says("running")
-        assert len(cluster.processes("ray::Seat")) == 1
+        assert len(cluster.processes("ray::RayWorker")) == 1
         started.process.kill()
         assert soon(lambda: not ours(cluster), LIMIT)
 
 
+def test_a_study_whose_runner_and_then_a_node_are_killed(
+    cluster: TwoNodes, undisturbed: Path, tmp_path: Path
+) -> None:
+    study, out = written(tmp_path), tmp_path / "out"
+    on_it = ("--engine", "ray", "--address", cluster.address)
+    runner = start(study, out, *on_it)
+    until(lambda: done(out) >= 1, "a cell is done")
+    runner.kill()
+    runner.communicate()
+    assert_whole(out)
+    kept = stamps(out)
+    until(lambda: not ours(cluster), "nothing of it runs on the cluster", 60)
+
+    runner = start(study, out, *on_it)
+    before = done(out)
+    until(lambda: done(out) > before, "one more is done")
+    assert runner.poll() is None, "the study was over before a node was killed"
+    cluster.kill_node()
+    try:
+        text, _ = ended(runner)
+        assert f"{CELLS} of {CELLS} cells are done" in text
+        assert kept.items() <= stamps(out).items()
+        until(lambda: not ours(cluster), "nothing of it runs on the cluster", 60)
+    finally:
+        cluster.add_node()
+    assert_same_tables(out, undisturbed)
+
+
 def ours(cluster: TwoNodes) -> list[int]:
     """What an engine has on the cluster."""
-    return [*cluster.processes("ray::Seat"), *cluster.processes("ray::Board")]
+    return cluster.processes("ray::RayWorker")

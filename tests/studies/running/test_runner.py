@@ -188,7 +188,7 @@ def test_what_another_runner_has_is_waited_for(study: Study, tmp_path: Path, clo
     folder = tmp_path / "s"
     store = Store.create(folder, study.name, study.text, study.resolved())
     theirs, also_theirs = study.cells[0], study.cells[1]
-    claims = [store.claim(c.key) for c in (theirs, also_theirs)]
+    claims = [store.lock(c.key) for c in (theirs, also_theirs)]
     assert all(claims)
     slept: list[float] = []
 
@@ -233,7 +233,7 @@ def test_an_exception_leaves_no_claim_and_no_worker(study: Study, tmp_path: Path
     assert engine.stopped
     store = Store.open(tmp_path / "s")
     for cell in study.cells:
-        claim = store.claim(cell.key)
+        claim = store.lock(cell.key)
         assert claim is not None
         claim.release()
     assert run(study, tmp_path / "s", EngineByHand()).done == 4
@@ -302,7 +302,7 @@ def test_a_damaged_cell_that_another_runner_is_at_is_waited_for(
     hurt = study.cells[1]
     (folder / "cells" / hurt.key / "table.parquet").write_bytes(b"")
     store = Store.open(folder)
-    claim = store.claim(hurt.key)
+    claim = store.lock(hurt.key)
     assert claim is not None
 
     def sleep(seconds: float) -> None:

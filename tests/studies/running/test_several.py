@@ -158,7 +158,7 @@ def test_no_cell_of_any_study_is_begun_after_the_budget(
     assert sum(each.done for each in ran) == 4
     assert sum(each.left for each in ran) == 2
     assert all(each.done + each.left == 3 for each in ran)
-    assert not list(tmp_path.glob("*/claims/*"))
+    assert not list(tmp_path.glob("*/cells/*lock*"))
     rest = run_several(pairs)
     assert [each.finished for each in rest] == [3, 3]
     assert sum(each.kept for each in rest) == 4

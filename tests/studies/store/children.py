@@ -5,6 +5,7 @@ They speak by files: a process writes what it has to say, and waits for a file a
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -84,48 +85,72 @@ def _say(path: str, text: str) -> None:
 
 
 def _hold(folder: str, key: str, saying: str, sign: str) -> None:
-    """Claim a cell, say whether it was given, hold it until the sign, and stay."""
-    claim = Store.open(folder).claim(key)
-    _say(saying, "mine" if claim else "taken")
+    """Lock a cell, say whether it was given, hold it until the sign, and stay."""
+    lock = Store.open(folder).lock(key)
+    _say(saying, "mine" if lock else "taken")
     wait_until(Path(sign).exists)
-    if claim:
-        claim.release()
+    if lock:
+        lock.release()
     _say(saying + ".released", "")
     time.sleep(PATIENCE)
 
 
 def _fork(folder: str, key: str, saying: str) -> None:
-    """A child of a process with a claim: it has it once its parent released it, not before."""
+    """A child of a process with a lock: it has it once its parent released it, not before."""
     store = Store.open(folder)
-    claim = store.claim(key)
+    lock = store.lock(key)
     (asking, ask), (telling, tell) = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        before = store.claim(key)
+        before = store.lock(key)
         os.write(ask, b".")
         os.read(telling, 1)
-        after = store.claim(key)
+        after = store.lock(key)
         os._exit(0 if before is None and after is not None else 1)
     os.read(asking, 1)
-    claim.release()
+    lock.release()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.write(tell, b".")
     _, status = os.waitpid(child, 0)
     _say(saying, str(os.waitstatus_to_exitcode(status)))
 
 
-def _write(folder: str, saying: str) -> None:
-    """Commit cells one after the other, each failed before, until it is killed."""
+def _write(folder: str, saying: str, last: str = "-1") -> None:
+    """Commit cells one after the other, each failed before, until it is killed.
+
+    With `last`, by itself: after so many steps, which are half a file, a file, and a name.
+    """
+    steps, write_and_sync = itertools.count(), folders.write_and_sync
+
+    def with_steps(function: Any) -> Any:
+        def stepping(first: Any, *rest: Any) -> Any:
+            if function is write_and_sync:
+                first.write_bytes(rest[0][: len(rest[0]) // 2])
+                step()
+            result = function(first, *rest)
+            step()
+            return result
+
+        return stepping
+
+    def step() -> None:
+        if next(steps) == int(last):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    if last != "-1":
+        cells.write_and_sync = with_steps(write_and_sync)
+        cells.sync_folder = with_steps(folders.sync_folder)
+        folders.write_and_sync, folders.sync_folder = cells.write_and_sync, cells.sync_folder
+        os.rename, os.replace = with_steps(os.rename), with_steps(os.replace)
     store = Store.open(folder)
-    _say(saying, "ready")
+    if last == "-1":
+        _say(saying, "ready")
     for seed in range(100_000):
         cell = made_up_cell(seed=seed)
         if store.complete(cell.key):
             continue
         store.fail(cell.key, {"cell": cell.key, "reason": "error", "error": "not yet"})
-        more = {f"more_{n}.json": bytes(20_000) for n in range(8)}
-        files = files_of(cell, weights=True) | more
-        store.commit(cell.key, cell.to_json(), files, FACTS)
+        store.commit(cell.key, cell.to_json(), files_of(cell, weights=True), FACTS)
 
 
 TASKS = {"hold": _hold, "fork": _fork, "write": _write}
@@ -133,7 +158,7 @@ TASKS = {"hold": _hold, "fork": _fork, "write": _write}
 if __name__ == "__main__":
     from made_up_store import FACTS, files_of, made_up_cell
 
-    from verax.studies.store import Store
+    from verax.studies.store import Store, cells, folders
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead need nobody to look after them
     for line in sys.stdin:

@@ -96,7 +96,7 @@ def made_up_store(
 
 
 def everything(folder: Path) -> dict[str, tuple[int, int]]:
-    """Every file with its inode and time; `.claims` must not be opened, let alone closed."""
+    """Every file with its inode and time."""
     found = (path for path in folder.rglob("*") if path.is_file())
     return {str(p.relative_to(folder)): (p.stat().st_ino, p.stat().st_mtime_ns) for p in found}
 

@@ -66,8 +66,8 @@ def test_packing_and_unpacking_give_back_every_file(study: Path, tmp_path: Path)
 
 
 def found_in(store: Store) -> Path:
-    assert store.place.local is not None
-    return store.place.local
+    assert store.folder.local is not None
+    return store.folder.local
 
 
 def test_the_same_store_gives_the_same_bytes_also_by_a_detour(study: Path, tmp_path: Path) -> None:

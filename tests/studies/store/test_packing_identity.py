@@ -83,5 +83,5 @@ def test_packing_loses_nothing(given: list[dict[str, pd.DataFrame]]) -> None:
                 assert pq.read_schema(again / file).equals(
                     pq.read_schema(study / file), check_metadata=True
                 )
-                ((_, direct),) = opened._source.tables(name, [cell.key])
+                direct = opened._source.table(cell.key, name)
                 pd.testing.assert_frame_equal(direct.to_pandas(), expected)

@@ -41,7 +41,7 @@ def test_cells_are_kept_on_every_filesystem(kind: str, tmp_path: Path) -> None:
         assert again.read(CELL.key, name) == data
     assert json.loads(again.read(CELL.key, "config.json")) == CELL.to_json()
     assert again.manifest(CELL.key)["seconds"] == FACTS["seconds"]
-    assert store.claim(OTHER.key) is not None
+    assert store.lock(OTHER.key) is not None
     store.fail(OTHER.key, {"cell": OTHER.key, "reason": "error", "error": "é"})
     assert again.failures() == {
         OTHER.key: {"cell": OTHER.key, "reason": "error", "error": "é"},
@@ -61,7 +61,7 @@ def test_a_complete_cell_is_left_alone_and_a_damaged_one_replaced(
     first = store.manifest(CELL.key)
     store.commit(CELL.key, CELL.to_json(), files_of(CELL), {**FACTS, "device": "other"})
     assert store.manifest(CELL.key) == first
-    store.place.write_bytes(f"cells/{CELL.key}/single_token.parquet", b"short")
+    store.folder.write_bytes(f"cells/{CELL.key}/single_token.parquet", b"short")
     assert not store.complete(CELL.key)
     store.commit(CELL.key, CELL.to_json(), files_of(CELL), {**FACTS, "device": "other"})
     assert store.manifest(CELL.key)["device"] == "other"
@@ -92,7 +92,7 @@ def test_where_folders_cannot_be_renamed_a_cell_appears_with_its_last_file(
         monkeypatch.setattr(Full, "left", left)
         with pytest.raises(VeraxError, match="cannot write /full/study: No space left on device"):
             store.commit(CELL.key, CELL.to_json(), files_of(CELL), FACTS)
-        assert len(store.place.sizes("cells")) == left
+        assert len(store.folder.sizes("cells")) == left
         assert store.keys() == []
         assert not store.complete(CELL.key)
     monkeypatch.setattr(Full, "left", files)
@@ -106,22 +106,22 @@ def test_a_rerun_touches_nothing(tmp_path: Path) -> None:
     before = everything(tmp_path)
     store = made_up_store(tmp_path / "study", [CELL])
     assert everything(tmp_path) == before
-    store.claim(CELL.key)
+    store.lock(CELL.key)
     made_up_store(tmp_path / "study", [CELL], [OTHER])
     changed = {n for n, was in everything(tmp_path).items() if before.get(n) != was}
-    assert changed == {"study/resolved.json", "study/.claims"}
+    assert changed == {"study/resolved.json", f"study/.locks/{CELL.key}"}
 
 
 @pytest.mark.parametrize("kind", ["local path", "fsspec memory", "pyarrow mock"])
 def test_every_truncated_or_missing_file_is_noticed_and_named(kind: str, tmp_path: Path) -> None:
     store = made_up_store(*_given(kind, tmp_path), weights=True)
     above = f"cells/{CELL.key}"
-    sizes = store.place.sizes(above)
+    sizes = store.folder.sizes(above)
     assert len(sizes) == 11
     for name, size in sizes.items():
-        whole = store.place.read_bytes(f"{above}/{name}")
+        whole = store.folder.read_bytes(f"{above}/{name}")
         for left in (size - 1, size // 2, 0):
-            store.place.write_bytes(f"{above}/{name}", whole[:left])
+            store.folder.write_bytes(f"{above}/{name}", whole[:left])
             assert not store.complete(CELL.key)
             wrong = store.verify()[CELL.key]
             if name == "manifest.json":
@@ -130,7 +130,7 @@ def test_every_truncated_or_missing_file_is_noticed_and_named(kind: str, tmp_pat
                 assert wrong == f"{name} has {left:,} of {size:,} bytes"
                 with pytest.raises(VeraxError, match=rf"cell {CELL.key} .*{name}.*again"):
                     store.read(CELL.key, name)
-        store.place.remove(f"{above}/{name}")
+        store.folder.remove(f"{above}/{name}")
         assert not store.complete(CELL.key)
         if name != "manifest.json":
             assert store.verify() == {CELL.key: f"{name} is missing"}
@@ -138,7 +138,7 @@ def test_every_truncated_or_missing_file_is_noticed_and_named(kind: str, tmp_pat
             assert store.verify() == {CELL.key: "manifest.json is missing"}
         else:
             assert store.keys() == []
-        store.place.write_bytes(f"{above}/{name}", whole)
+        store.folder.write_bytes(f"{above}/{name}", whole)
         assert store.verify() == {}
 
 

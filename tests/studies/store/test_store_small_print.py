@@ -13,9 +13,9 @@ from made_up_store import FACTS, files_of, labelled, made_up_cell, made_up_store
 
 from verax.errors import VeraxError
 from verax.studies.store import Store, pack, unpack
-from verax.studies.store.places import Place
+from verax.studies.store.folders import StorageFolder
 from verax.studies.store.rows import arrow_rows, frame_of
-from verax.studies.store.shapes import Union, empty_of, restored, shape_of
+from verax.studies.store.shapes import StoredColumns, restored, shape_of
 
 
 def test_a_cell_half_removed_elsewhere_is_none(
@@ -26,10 +26,10 @@ def test_a_cell_half_removed_elsewhere_is_none(
     store = made_up_store(f"/{tmp_path.name}/study", [cell], filesystem=fsspec.filesystem("memory"))
     assert store.keys() == [cell.key]
 
-    def fail(place: Place, name: str) -> None:
+    def fail(folder: StorageFolder, name: str) -> None:
         raise OSError("the line is dead")
 
-    monkeypatch.setattr(Place, "remove_folder", fail)
+    monkeypatch.setattr(StorageFolder, "remove_folder", fail)
     with pytest.raises(VeraxError, match="the line is dead"):
         store.discard(cell.key)
     assert store.keys() == []
@@ -95,9 +95,8 @@ def test_columns_of_one_name_and_several_types_take_nobodys_name() -> None:
         pa.table({"cell": ["k"], "draw": ["one"]}),
         pa.table({"cell": ["k"], "draw_int64": [0.5]}),
     ]
-    union = Union(["cell"], (table.schema for table in tables))
-    assert len(set(union.schema.names)) == len(union.schema.names) == 4
+    columns = StoredColumns(["cell"], (table.schema for table in tables))
+    assert len(set(columns.schema.names)) == len(columns.schema.names) == 4
     for table in tables:
-        stored = union.encoded([union.rows(table, {"cell": "k"})])
-        columns = union.columns(table.schema)
-        assert restored(stored, empty_of(shape_of(table)), columns, "k").equals(table)
+        rows = columns.together([columns.rows(table, {"cell": "k"})])
+        assert restored(rows, shape_of(table), columns.of(table.schema), "k").equals(table)

@@ -1,4 +1,4 @@
-"""What adversaries came to: the curve, what was chosen, the yardstick, the controls."""
+"""The result of training adversaries: the curve, the chosen λ, the yardstick, the controls."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ class Adversaries(Result):
         return pd.DataFrame(rows)
 
     def chosen(self) -> Chosen:
-        """The λ picked on validation; test documents have no say (see `choose`)."""
+        """The λ picked on validation; test documents are not used (see `choose`)."""
         base = self._scored(CONTROL, "validation", BASE).intervals
         curve = []
         for lam in self.lams:
-            found = self._scored(ADVERSARY, "validation", lam=lam).intervals
-            curve.append({"lam": lam, **{name: found[name][0] for name in MEASURES}})
+            intervals = self._scored(ADVERSARY, "validation", lam=lam).intervals
+            curve.append({"lam": lam, **{name: intervals[name][0] for name in MEASURES}})
         return choose(curve, base["f1"][0], base["accuracy"][0])
 
     def yardstick(self) -> pd.DataFrame:
@@ -107,14 +107,14 @@ class Adversaries(Result):
         models, n        how many, and documents of each, for JSD those of several items; without a
                          model all else is NaN
         """
-        found = self._scored(SEED, self.split)
+        scores = self._scored(SEED, self.split)
         rows = [
             {
                 "measure": name,
-                **dict(zip(("mean", "low", "high"), found.intervals[name], strict=True)),
-                "over": {"seeds": "models"}.get(found.over, found.over),
-                "models": found.seeds,
-                "n": found.jsd_n if name == "jsd" else found.n,
+                **dict(zip(("mean", "low", "high"), scores.intervals[name], strict=True)),
+                "over": {"seeds": "models"}.get(scores.over, scores.over),
+                "models": scores.seeds,
+                "n": scores.jsd_n if name == "jsd" else scores.n,
             }
             for name in MEASURES
         ]
@@ -125,8 +125,8 @@ class Adversaries(Result):
         labels = self._only(CONTROL, self.split, BASE)[0]["label"]
         classes = len(self.manifest["classes"])
         rows = [
-            {"seed": model.seed, **scored([own], labels, classes).row()}
-            for (model, split), own in self._models.items()
+            {"seed": model.seed, **scored([documents], labels, classes).row()}
+            for (model, split), documents in self._models.items()
             if (model.kind, split) == (SEED, self.split)
         ]
         return pd.DataFrame(rows)
@@ -145,15 +145,15 @@ class Adversaries(Result):
         other = self._mean_jsd(SEED)
         rows = []
         for lam in self.lams:
-            own = self._mean_jsd(ADVERSARY, lam)
-            told = other.reindex(own.index)
-            there = told.notna() & own.notna()
-            beyond = proportion(int((own > told)[there].sum()), int(there.sum()))
+            jsd = self._mean_jsd(ADVERSARY, lam)
+            other_jsd = other.reindex(jsd.index)
+            both = other_jsd.notna() & jsd.notna()
+            beyond = proportion(int((jsd > other_jsd)[both].sum()), int(both.sum()))
             shares = dict(zip(("beyond", "beyond_low", "beyond_high"), beyond, strict=True))
-            rows.append({"lam": lam, **asdict(paired(own, told, test)), **shares})
-        found = pd.DataFrame(rows)
-        found.insert(5, "holm", holm(found["p"]))
-        return found
+            rows.append({"lam": lam, **asdict(paired(jsd, other_jsd, test)), **shares})
+        table = pd.DataFrame(rows)
+        table.insert(5, "holm", holm(table["p"]))
+        return table
 
     def by_weight(self) -> pd.DataFrame:
         """JSD where the base attends sharply, and where it does not (the papers' figures).
@@ -166,7 +166,7 @@ class Adversaries(Result):
         n               documents, without those of one item
         """
         base = self._only(CONTROL, self.split, BASE)[0]
-        place = np.clip(np.digitize(base["max_weight"], BINS) - 1, 0, len(BINS) - 2)
+        bins = np.clip(np.digitize(base["max_weight"], BINS) - 1, 0, len(BINS) - 2)
         sides: list[tuple[str, float, pd.Series]] = [
             (ADVERSARY, lam, self._mean_jsd(ADVERSARY, lam)) for lam in self.lams
         ]
@@ -175,11 +175,11 @@ class Adversaries(Result):
         rows = []
         for kind, lam, values in sides:
             jsd = values.reindex(base.index).to_numpy(dtype=np.float64)
-            there = ~np.isnan(jsd)
+            known = ~np.isnan(jsd)
             for number, name in enumerate(self.manifest["classes"]):
                 for bin_number, edges in enumerate(pairwise(BINS)):
                     decided = (base["decision"] == number).to_numpy()
-                    inside = jsd[there & decided & (place == bin_number)]
+                    inside = jsd[known & decided & (bins == bin_number)]
                     ends = dict(zip(("jsd", "low", "high"), mean(inside), strict=True))
                     at = dict(zip(("from", "below"), edges, strict=True))
                     row = {"kind": kind, "lam": lam, "decision": name, **at, **ends}
@@ -218,12 +218,14 @@ class Adversaries(Result):
     @cached_property
     def _models(self) -> dict[tuple[Model, str], pd.DataFrame]:
         """Documents of each model and split, without the JSD of those of one item."""
-        found = by_model(self.instances)
-        base = {split: own for (m, split), own in found.items() if m[:2] == (CONTROL, BASE)}
-        for (_, split), own in found.items():
-            if "jsd" in own:
-                own["jsd"] = jsd_of_several(own["jsd"], base[split]["items"])
-        return found
+        models = by_model(self.instances)
+        base = {
+            split: documents for (m, split), documents in models.items() if m[:2] == (CONTROL, BASE)
+        }
+        for (_, split), documents in models.items():
+            if "jsd" in documents:
+                documents["jsd"] = jsd_of_several(documents["jsd"], base[split]["items"])
+        return models
 
     def _only(
         self, kind: str, split: str, name: str | None = None, lam: float | None = None
@@ -247,7 +249,7 @@ class Adversaries(Result):
         models = self._only(kind, self.split, lam=lam)
         if not models:
             return pd.Series(dtype="float64")
-        return pd.concat([own["jsd"] for own in models], axis=1).mean(axis=1)
+        return pd.concat([documents["jsd"] for documents in models], axis=1).mean(axis=1)
 
 
 def load_adversaries(folder: str | Path) -> Adversaries:

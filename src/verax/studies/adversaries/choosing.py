@@ -61,8 +61,8 @@ def choose(curve: Sequence[Mapping[str, float]], base_f1: float, base_accuracy: 
     listed = within or rising
     scores = [_or_least(row["jsd"]) if within else short(row) for row in listed]
     picked = listed[next(n for n, score in enumerate(scores) if score >= max(scores) - _TIE)]
-    own = {name: picked[name] for name in ("lam", "jsd", "f1", "accuracy", "same")}
-    return Chosen(within=bool(within), base_f1=base_f1, base_accuracy=base_accuracy, **own)
+    values = {name: picked[name] for name in ("lam", "jsd", "f1", "accuracy", "same")}
+    return Chosen(within=bool(within), base_f1=base_f1, base_accuracy=base_accuracy, **values)
 
 
 def _or_least(value: float) -> float:

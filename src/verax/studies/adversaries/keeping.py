@@ -30,12 +30,12 @@ _DELETE = "delete it, and what was in it is made again"
 class Keeping:
     """A folder for what is trained; None keeps nothing.
 
-    told  what all of it depends on: the base, the corpus, the version
+    shared  what all of it depends on: the base, the corpus, the version
     """
 
     folder: Path | None
     device: str
-    told: Mapping[str, Any]
+    shared: Mapping[str, Any]
 
     def refuse_unfit(self) -> None:
         """An error where something could not be kept: to ask before the work, not after it."""
@@ -56,56 +56,56 @@ class Keeping:
             ) from error
 
     def model(
-        self, name: str, asked: Mapping[str, Any], make: Callable[[], AttentionClassifier]
+        self, name: str, settings: Mapping[str, Any], make: Callable[[], AttentionClassifier]
     ) -> AttentionClassifier:
         """The model kept under this name if it is the one asked for, else one made and kept."""
         if self.folder is None:
             return make()
-        place, asked = self.folder / name, {**self.told, **asked}
-        if place.exists() and any(place.iterdir()):
+        folder, settings = self.folder / name, {**self.shared, **settings}
+        if folder.exists() and any(folder.iterdir()):
             try:
-                model = load(place, device=self.device)
+                model = load(folder, device=self.device)
             except VeraxError as error:
-                raise VeraxError(f"{place} is damaged ({error}): {_DELETE}") from error
-            if model.record.get(_KEY) == asked:
+                raise VeraxError(f"{folder} is damaged ({error}): {_DELETE}") from error
+            if model.record.get(_KEY) == settings:
                 return model
         model = make()
-        model.record = {**model.record, _KEY: asked}
-        model.save(place, overwrite=True)
+        model.record = {**model.record, _KEY: settings}
+        model.save(folder, overwrite=True)
         return model
 
     def table(
-        self, name: str, asked: Mapping[str, Any], make: Callable[[], pd.DataFrame]
+        self, name: str, settings: Mapping[str, Any], make: Callable[[], pd.DataFrame]
     ) -> pd.DataFrame:
         """The same for what was measured of a model that cannot be kept itself."""
         if self.folder is None:
             return make()
-        place, asked = self.folder / name, {**self.told, **asked}
-        if place.exists() and any(place.iterdir()):
+        folder, settings = self.folder / name, {**self.shared, **settings}
+        if folder.exists() and any(folder.iterdir()):
             try:
-                if json.loads((place / _ASKED).read_text(encoding="utf-8")) == asked:
-                    return pd.read_parquet(place / _TABLE)
+                if json.loads((folder / _ASKED).read_text(encoding="utf-8")) == settings:
+                    return pd.read_parquet(folder / _TABLE)
             except (OSError, ValueError) as error:
-                raise VeraxError(f"{place} is damaged ({error}): {_DELETE}") from error
+                raise VeraxError(f"{folder} is damaged ({error}): {_DELETE}") from error
         made = make()
 
         def write(target: Path) -> None:
             made.to_parquet(target / _TABLE, index=False, compression="zstd")
-            text = json.dumps(asked, indent=2, ensure_ascii=False, allow_nan=False)
+            text = json.dumps(settings, indent=2, ensure_ascii=False, allow_nan=False)
             write_text(target / _ASKED, text + "\n")
 
-        replace_folder(place, write, owned=_is_only_a_table)
+        replace_folder(folder, write, owned=_is_only_a_table)
         return made
 
 
 def digest(model: AttentionClassifier) -> str:
     """A hash of all that a model's answers depend on."""
-    told = (asdict(model.options), model.classes, model.tokeniser, list(model.vocabulary.words))
-    found = hashlib.sha256(repr(told).encode("utf-8", "surrogatepass"))
+    settings = (asdict(model.options), model.classes, model.tokeniser, list(model.vocabulary.words))
+    hashed = hashlib.sha256(repr(settings).encode("utf-8", "surrogatepass"))
     for name, value in sorted(model.state_dict().items()):
-        found.update(name.encode())
-        found.update(value.detach().cpu().contiguous().numpy().tobytes())
-    return found.hexdigest()[:16]
+        hashed.update(name.encode())
+        hashed.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return hashed.hexdigest()[:16]
 
 
 def _is_only_a_table(folder: Path) -> bool:
@@ -114,16 +114,16 @@ def _is_only_a_table(folder: Path) -> bool:
 
 def _refuse_others(folder: Path) -> None:
     """A folder of something else is not one to put models into; what is hidden is left alone."""
-    for place in sorted(folder.iterdir()):
-        if place.name.startswith("."):
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
             continue
-        there = {path.name for path in place.iterdir()} if place.is_dir() else {""}
-        whole = next((files for files in _KEPT if there <= files), None)
+        names = {file.name for file in path.iterdir()} if path.is_dir() else {""}
+        whole = next((files for files in _KEPT if names <= files), None)
         if whole is None:
             raise VeraxError(
-                f"cannot keep models in {folder}: it holds other files ({place.name}), give a new "
+                f"cannot keep models in {folder}: it holds other files ({path.name}), give a new "
                 "or an empty folder"
             )
-        if there and there != whole:
-            lacks = ", ".join(sorted(whole - there))
-            raise VeraxError(f"{place} is damaged (it lacks {lacks}): {_DELETE}")
+        if names and names != whole:
+            lacks = ", ".join(sorted(whole - names))
+            raise VeraxError(f"{path} is damaged (it lacks {lacks}): {_DELETE}")

@@ -29,9 +29,9 @@ NAMES = {ADVERSARY: "adversary", SEED: "retrained"}
 class Making:
     """Trains what is not yet kept.
 
-    options  of the adversaries: what is given, checked, in the kinds that options take
+    options  of the adversaries, checked, in the types that options have
     recipe   of the base; empty where nothing is trained like it
-    begin    told of a model before it is trained
+    begin    called with a model before it is trained
     """
 
     base: AttentionClassifier
@@ -59,12 +59,16 @@ class Making:
     ) -> Making:
         model_options, settings = as_inherited(base, options)
         whole = {**asdict(model_options), **asdict(settings)}
-        told = {"base": digest(base), "corpus": corpus.fingerprint, "verax": __version__}
-        keeping = Keeping(None if keep is None else Path(keep), device, told)
+        shared = {"base": digest(base), "corpus": corpus.fingerprint, "verax": __version__}
+        keeping = Keeping(None if keep is None else Path(keep), device, shared)
         keeping.refuse_unfit()
         checked = {name: whole[name] for name in options}
         budget = int(whole["max_tokens"])
         return cls(base, corpus, checked, recipe, budget, device, progress, keeping, begin, whole)
+
+    @property
+    def _training(self) -> dict[str, Any]:
+        return {"device": self.device, "progress": self.progress}
 
     def measure(self, model: AttentionClassifier, splits: Sequence[str]) -> pd.DataFrame:
         return measured(model, self.base, self.corpus, splits, self.max_tokens)
@@ -72,12 +76,12 @@ class Making:
     def adversary(self, lam: float, seed: int) -> AttentionClassifier:
         def make() -> AttentionClassifier:
             self.begin(Model(ADVERSARY, NAMES[ADVERSARY], lam, seed))
-            told: dict[str, Any] = {"seed": seed, "device": self.device, "progress": self.progress}
-            return train_adversary(self.base, self.corpus, lam, **told, **self.options)
+            how = {**self._training, **self.options}
+            return train_adversary(self.base, self.corpus, lam, seed=seed, **how)
 
-        asked = {"adversary": lam, "seed": seed, **_asked(self._whole)}
+        settings = {"adversary": lam, "seed": seed, **_settings(self._whole)}
         name = f"lam{repr(lam).removesuffix('.0')}-seed{seed}"
-        return self.keeping.model(name, asked, make)
+        return self.keeping.model(name, settings, make)
 
     def again(self, seed: int) -> AttentionClassifier:
         """The base's recipe with another seed."""
@@ -97,29 +101,25 @@ class Making:
 
         def make() -> pd.DataFrame:
             self.begin(Model(CONTROL, name, None, seed))
-            told: dict[str, Any] = {"seed": seed, "device": self.device, "progress": self.progress}
-            return self.measure(train_guided(guide, self.corpus, **told, **recipe), splits)
+            how = {**self._training, **recipe}
+            return self.measure(train_guided(guide, self.corpus, seed=seed, **how), splits)
 
-        asked = {"guide": digest(guide), "seed": seed, "splits": list(splits), **_asked(recipe)}
-        return self.keeping.table(f"{_plain(name)}-seed{seed}", asked, make)
+        settings = {"guide": digest(guide), "seed": seed, "splits": list(splits)}
+        settings |= _settings(recipe)
+        return self.keeping.table(f"{_plain(name)}-seed{seed}", settings, make)
 
     def _ordinary(self, model: Model, name: str, recipe: Recipe) -> AttentionClassifier:
         def make() -> AttentionClassifier:
             self.begin(model)
-            told: dict[str, Any] = {
-                "seed": model.seed,
-                "device": self.device,
-                "progress": self.progress,
-            }
-            return train(self.corpus, **told, **recipe)
+            return train(self.corpus, **{"seed": model.seed, **self._training, **recipe})
 
-        return self.keeping.model(name, {"seed": model.seed, **_asked(recipe)}, make)
+        return self.keeping.model(name, {"seed": model.seed, **_settings(recipe)}, make)
 
 
-def _asked(recipe: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """Options as they are kept: without what changes no result, and with the file of vectors."""
-    told = {name: value for name, value in sorted(recipe.items()) if name != "max_tokens"}
-    return {"options": told, "vectors": stamp(recipe["vectors"])}
+    options = {name: value for name, value in sorted(recipe.items()) if name != "max_tokens"}
+    return {"options": options, "vectors": stamp(recipe["vectors"])}
 
 
 def _plain(name: str) -> str:

@@ -46,19 +46,19 @@ def measured(
                 f"corpus {corpus.name!r} has no documents in {split}: choose another split"
             )
         with full_precision():
-            found = divergences(model, base, documents, max_tokens)
-        if not found["id"].is_unique:
-            found["id"] = np.arange(len(found))
-        found.insert(0, "split", split)
-        parts.append(found)
+            values = divergences(model, base, documents, max_tokens)
+        if not values["id"].is_unique:
+            values["id"] = np.arange(len(values))
+        values.insert(0, "split", split)
+        parts.append(values)
     return pd.concat(parts, ignore_index=True)
 
 
-def tidied(model: Model, found: pd.DataFrame) -> pd.DataFrame:
+def tidied(model: Model, documents: pd.DataFrame) -> pd.DataFrame:
     """A row per document and measure: beside the base, or of the base and the documents."""
     is_base = model[:2] == (CONTROL, BASE)
-    values = found[_OF_BASE if is_base else _BESIDE].astype("float64")
-    values[["split", "id"]] = found[["split", "id"]]
+    values = documents[_OF_BASE if is_base else _BESIDE].astype("float64")
+    values[["split", "id"]] = documents[["split", "id"]]
     tidy = values.melt(["split", "id"], var_name="measure", value_name="value")
     lam = np.nan if model.lam is None else model.lam
     tidy = tidy.assign(kind=model.kind, name=model.name, lam=lam, seed=model.seed)
@@ -68,20 +68,20 @@ def tidied(model: Model, found: pd.DataFrame) -> pd.DataFrame:
 
 def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """One table of all models, names as categories in the order in which they come."""
-    found = pd.concat(list(parts), ignore_index=True)
+    table = pd.concat(list(parts), ignore_index=True)
     for name in ("kind", "name", "split", "measure"):
-        words = found[name].astype("object")
-        found[name] = pd.Categorical(words, list(dict.fromkeys(words)))
-    return found
+        words = table[name].astype("object")
+        table[name] = pd.Categorical(words, list(dict.fromkeys(words)))
+    return table
 
 
 def by_model(instances: pd.DataFrame) -> dict[tuple[Model, str], pd.DataFrame]:
     """(model, split) → its documents by id, a column a measure."""
     labels = ["kind", "name", "lam", "seed", "split"]
-    found = {}
+    models = {}
     key: Any
     for key, rows in instances.groupby(labels, sort=False, observed=True, dropna=False):
         kind, name, lam, seed, split = key
         model = Model(kind, name, None if pd.isna(lam) else lam, None if pd.isna(seed) else seed)
-        found[model, split] = rows.pivot(index="id", columns="measure", values="value")
-    return found
+        models[model, split] = rows.pivot(index="id", columns="measure", values="value")
+    return models

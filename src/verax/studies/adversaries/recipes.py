@@ -37,14 +37,14 @@ SHARED = ("vectors", "max_tokens")
 """Options that reach every model: where a file is and how much is held, not what is trained."""
 
 
-def recipe_of(base: AttentionClassifier, given: Mapping[str, Any]) -> Recipe:
+def recipe_of(base: AttentionClassifier, changed: Mapping[str, Any]) -> Recipe:
     """The options with which the base was trained, but for those given that all models share."""
     if not base.record.get("training"):
         raise VeraxError(
             "the base does not say how it was trained, so that nothing can be trained like it: "
             "leave out retrain and controls"
         )
-    shared = {name: value for name, value in given.items() if name in SHARED}
+    shared = {name: value for name, value in changed.items() if name in SHARED}
     options, settings = inherit(base, shared, {}, ())
     return {**asdict(options), **asdict(settings)}
 
@@ -60,12 +60,12 @@ def control(name: str, recipe: Recipe) -> Recipe:
     """
     if name == UNIFORM:
         return {**recipe, "projection": "uniform"}
-    found = {**recipe, **UNENCODED, "sentence_encoder": "same"}
+    options = {**recipe, **UNENCODED, "sentence_encoder": "same"}
     if name == MLP_UNIFORM:
-        found["projection"] = "uniform"
+        options["projection"] = "uniform"
     if name in (BY_BASE, BY_ADVERSARY):
-        found = {n: v for n, v in found.items() if n not in SET_BY_GUIDE}
-    return found
+        options = {n: v for n, v in options.items() if n not in SET_BY_GUIDE}
+    return options
 
 
 def left_out(base: AttentionClassifier) -> dict[str, str]:

@@ -37,7 +37,7 @@ from verax.studies.adversaries.recipes import (
 )
 from verax.studies.adversaries.scores import MEASURES, jsd_of_several, score
 from verax.studies.adversaries.variance import (
-    Given,
+    ModelLike,
     corpus_of,
     loaded_model,
     model_entry,
@@ -53,47 +53,48 @@ from verax.version import __version__
 LAMS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Weights between means over documents, in nats; those of another code do not carry over."""
 
-Told = Callable[[Mapping[str, Any]], None]
+Callback = Callable[[Mapping[str, Any]], None]
 
 
 def run_adversaries(
-    base: Given,
+    base: ModelLike,
     corpus: Corpus | str | Path | None = None,
     lams: Iterable[float] = LAMS,
     seeds: Iterable[int] = (1,),
     *,
-    others: Sequence[Given] = (),
+    others: Sequence[ModelLike] = (),
     retrain: Iterable[int] = (),
     controls: bool = True,
     split: str = "test",
     device: str = "auto",
     progress: bool | Display | None = None,
     keep: str | Path | None = None,
-    begin: Told = lambda row: None,
-    done: Told = lambda row: None,
+    begin: Callback = lambda row: None,
+    done: Callback = lambda row: None,
     **options: Any,
 ) -> Adversaries:
     """Train adversaries of a model for every λ and seed, and what they are to be read by.
 
     Args:
-        base: a classifier, or the folder of one.
+        base: a classifier, or the folder of a saved one.
         corpus: a corpus, or the name or path of one; the base's own, unless given.
         lams: weights of the divergence of attention.
-        seeds: of adversaries and controls; give others than the base's, or they begin as it did.
-        others: models that differ from the base only by seed: the yardstick, how far attention
-            moves by chance.
+        seeds: of adversaries and controls. Give others than the base's, or they begin as it did.
+        others: models that differ from the base only by seed. They are the yardstick: how far
+            attention moves between two seeds.
         retrain: seeds with which to train such models here, as the base was.
-        controls: train those, too (see `verax.studies.adversaries.recipes.control`).
+        controls: train the controls too (see `verax.studies.adversaries.recipes.control`).
         split: train, validation or test.
-        device: auto, cpu, cuda.
+        device: auto, cpu, cuda or cuda:1.
         progress: show how far it got; None shows it on a terminal and in a notebook.
-        keep: a folder in which every model is put as soon as it is trained; a later call with the
-            same settings takes it from there, so that an interrupted study goes on.
-        begin: called before each model is trained, with its kind, name, lam and seed, and which of
-            how many it is, number and total.
-        done: called after each model, with its kind, name, lam, seed, classes (how many) and its
-            scores on validation.
+        keep: a folder in which every model is saved as soon as it is trained. A later call with
+            the same settings loads it from there, so that an interrupted study goes on.
+        begin: called with each model before it is trained: kind, name, lam, seed, number, total.
+        done: called with each model: kind, name, lam, seed, number of classes, validation scores.
         options: of `train_adversary`, such as epochs; `vectors` and `max_tokens` reach all models.
+
+    Returns:
+        The adversaries, with the yardstick and the controls.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -111,7 +112,7 @@ def run_adversaries(
     divide(options, ModelOptions, TrainingOptions)  # refuse what none knows
     beside = several_models("others", others)
     entries = [model_entry(base, "the base")]
-    entries += [model_entry(given, f"model {n}") for n, given in enumerate(beside, start=1)]
+    entries += [model_entry(other, f"model {n}") for n, other in enumerate(beside, start=1)]
     refuse_more_than_seeds(entries)
     their_seeds = seeds_of(entries, taken=again)[1:]
     _refuse_seen(again, entries[0].seed, [entry.seed for entry in entries[1:]])
@@ -135,9 +136,9 @@ def run_adversaries(
             corpus.splits[name].tokenise(display.watching(f"tokenising {name}"))
     parts: list[pd.DataFrame] = []
 
-    def note(model: Model, found: pd.DataFrame) -> None:
-        parts.append(tidied(model, found))
-        scores = _on_validation(found, len(corpus.classes))
+    def note(model: Model, documents: pd.DataFrame) -> None:
+        parts.append(tidied(model, documents))
+        scores = _on_validation(documents, len(corpus.classes))
         done({**model._asdict(), "classes": len(corpus.classes), **scores})
 
     note(Model(CONTROL, BASE, None, entries[0].seed), making.measure(base, splits))
@@ -147,8 +148,8 @@ def run_adversaries(
             model = making.adversary(lam, seed)
             note(Model(ADVERSARY, NAMES[ADVERSARY], lam, seed), making.measure(model, splits))
             adversaries[lam, seed] = model.to("cpu")  # until one of them may be a guide
-    for given, seed in zip(beside, their_seeds, strict=True):
-        model = loaded_model(given, device)
+    for other, seed in zip(beside, their_seeds, strict=True):
+        model = loaded_model(other, device)
         note(Model(ANOTHER_SEED, "given", None, seed), making.measure(model, splits))
     for seed in again:
         model = making.again(seed)
@@ -181,38 +182,38 @@ def run_adversaries(
         for seed in seeds:
             if name in (BY_BASE, BY_ADVERSARY):
                 guide = base if name == BY_BASE else adversaries[chosen, seed]
-                found = making.guided(name, guide, seed, splits)
+                documents = making.guided(name, guide, seed, splits)
             else:
-                found = making.measure(making.control(name, seed), splits)
-            note(Model(CONTROL, name, None, seed), found)
+                documents = making.measure(making.control(name, seed), splits)
+            note(Model(CONTROL, name, None, seed), documents)
     return Adversaries(joined(parts), manifest)
 
 
-def _on_validation(found: pd.DataFrame, classes: int) -> dict[str, float]:
-    own = found[found["split"] == "validation"].set_index("id")
-    own["jsd"] = jsd_of_several(own["jsd"], own["items"])
-    scores = score(own, own["label"], classes)
+def _on_validation(documents: pd.DataFrame, classes: int) -> dict[str, float]:
+    validation = documents[documents["split"] == "validation"].set_index("id")
+    validation["jsd"] = jsd_of_several(validation["jsd"], validation["items"])
+    scores = score(validation, validation["label"], classes)
     return {name: scores[name][0] for name in MEASURES}
 
 
 def _several(name: str, values: Any, empty: bool = False) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise VeraxError(f"{name} is {values!r}: give a list of numbers, such as [0, 1]")
-    found = list(values)
-    if not found and not empty:
+    listed = list(values)
+    if not listed and not empty:
         raise VeraxError(f"{name} is empty: give at least one")
-    return found
+    return listed
 
 
 def _seeds(name: str, values: Any, empty: bool = False) -> list[int]:
-    found = [int(check(name, seed, int, SEED)) for seed in _several(name, values, empty)]
-    return list(dict.fromkeys(found))
+    checked = [int(check(name, seed, int, SEED)) for seed in _several(name, values, empty)]
+    return list(dict.fromkeys(checked))
 
 
-def _refuse_seen(again: Sequence[int], own: int | None, others: Sequence[int | None]) -> None:
+def _refuse_seen(again: Sequence[int], base_seed: int | None, others: Sequence[int | None]) -> None:
     """The base again would be the base, and a seed that is given need not be trained."""
     for seed in again:
-        if seed == own:
+        if seed == base_seed:
             raise VeraxError(
                 f"cannot retrain with seed {seed}: it is the base's, and would give the base again"
             )
@@ -239,8 +240,8 @@ def _refuse_another_corpus(base: AttentionClassifier, corpus: Corpus) -> None:
     """An error that names what would make it the base's own, if anything does."""
     refuse_other_corpus(base, corpus)
     config = dict(base.record.get("corpus") or {})
-    own = config.pop("fingerprint", None)
-    if own is None or own == corpus.fingerprint:
+    fingerprint = config.pop("fingerprint", None)
+    if fingerprint is None or fingerprint == corpus.fingerprint:
         return
     start = (
         f"corpus {corpus.name!r} is not what the base was trained on (its texts or labels differ)"
@@ -248,9 +249,9 @@ def _refuse_another_corpus(base: AttentionClassifier, corpus: Corpus) -> None:
     name = config.pop("corpus", corpus.config.get("corpus"))
     here = {key: corpus.config.get(key) for key in {**config, **corpus.config} if key != "corpus"}
     other = {key: config.get(key) for key, value in here.items() if config.get(key) != value}
-    told = ", ".join(f"{key} {'none' if v is None else v}" for key, v in other.items())
+    options = ", ".join(f"{key} {'none' if v is None else v}" for key, v in other.items())
     if other or name != corpus.config.get("corpus"):
-        as_then = f"{name!r} with {told}" if told else repr(name)
+        as_then = f"{name!r} with {options}" if options else repr(name)
         raise VeraxError(
             f"{start}: leave out corpus (--corpus), or give {as_then}, as the base had it"
         )

@@ -38,11 +38,11 @@ class Scores:
 
     def row(self) -> dict[str, Any]:
         """over, seeds, n, jsd_n, and for each measure `jsd`, `jsd_low`, `jsd_high`."""
-        found: dict[str, Any] = {"over": self.over, "seeds": self.seeds}
-        found |= {"n": self.n, "jsd_n": self.jsd_n}
+        row: dict[str, Any] = {"over": self.over, "seeds": self.seeds}
+        row |= {"n": self.n, "jsd_n": self.jsd_n}
         for name, ends in self.intervals.items():
-            found |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
-        return found
+            row |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+        return row
 
 
 def scored(models: Sequence[pd.DataFrame], labels: pd.Series, classes: int) -> Scores:
@@ -51,44 +51,44 @@ def scored(models: Sequence[pd.DataFrame], labels: pd.Series, classes: int) -> S
     Over seeds an interval is Student's, from each model's own number, and NaN where these are all
     the same. All measures lie between 0 and 1, and no interval goes beyond.
     """
-    each = [score(own, labels, classes) for own in models]
+    each = [score(documents, labels, classes) for documents in models]
     n = len(models[0]) if models else 0
     jsd_n = int(models[0]["jsd"].notna().sum()) if n and "jsd" in models[0] else 0
     if len(each) < 2:
         nothing = dict.fromkeys(MEASURES, (math.nan, math.nan, math.nan))
         only = each[0] if each else nothing
         return Scores(DOCUMENTS if each else "", len(each), n, jsd_n, only)
-    found = {}
+    intervals = {}
     for measure in MEASURES:
-        values = np.array([own[measure][0] for own in each])
-        told = describe(values)
+        values = np.array([scores[measure][0] for scores in each])
+        described = describe(values)
         alike = is_constant(values)  # tells nothing of what another seed would give
-        ends = (math.nan, math.nan) if alike else (told.low, told.high)
-        found[measure] = within_one((told.mean, *ends))
-    return Scores(SEEDS, len(each), n, jsd_n, found)
+        ends = (math.nan, math.nan) if alike else (described.low, described.high)
+        intervals[measure] = within_one((described.mean, *ends))
+    return Scores(SEEDS, len(each), n, jsd_n, intervals)
 
 
-def score(own: pd.DataFrame, labels: pd.Series, classes: int) -> dict[str, Interval]:
+def score(documents: pd.DataFrame, labels: pd.Series, classes: int) -> dict[str, Interval]:
     """Every measure of one model with its interval over documents; NaN for one it has not.
 
     Student's of a mean, Wilson's of a share of documents, F1's by the delta method. A document
     without a JSD (see `jsd_of_several`) is left out of it, and of nothing else.
     """
-    found = {}
+    intervals = {}
     for measure in MEASURES:
         column = _COLUMNS.get(measure, measure)
-        if column not in own:
-            found[measure] = (math.nan, math.nan, math.nan)
+        if column not in documents:
+            intervals[measure] = (math.nan, math.nan, math.nan)
             continue
-        values = own[column].to_numpy(dtype=np.float64)
+        values = documents[column].to_numpy(dtype=np.float64)
         if measure == "f1":
-            true = labels.loc[own.index].to_numpy(dtype=np.float64)
-            found[measure] = within_one(f1(true, values, classes).interval)
+            true = labels.loc[documents.index].to_numpy(dtype=np.float64)
+            intervals[measure] = within_one(f1(true, values, classes).interval)
         elif measure in ("same", "accuracy"):
-            found[measure] = mean_share(values)
+            intervals[measure] = mean_share(values)
         else:
-            found[measure] = within_one(mean(present(values)[0]))
-    return found
+            intervals[measure] = within_one(mean(present(values)[0]))
+    return intervals
 
 
 def jsd_of_several(jsd: pd.Series, items: pd.Series) -> pd.Series:

@@ -20,7 +20,7 @@ def stored_adversaries(
     about: Mapping[str, Any],
     max_tokens: int,
 ) -> Adversaries:
-    """Adversaries with the manifest they were made with, told by their cell.
+    """Adversaries of a cell, with the manifest that `run_adversaries` would give them.
 
     Args:
         instances: the cell's table of them.
@@ -28,8 +28,8 @@ def stored_adversaries(
         about: the manifest of its verdict.
         max_tokens: the budget it was run with.
     """
-    asked, model = cell["adversaries"], about["model"]
-    options = {name: value for name, value in asked.items() if name not in _ASKED}
+    settings, model = cell["adversaries"], about["model"]
+    options = {name: value for name, value in settings.items() if name not in _ASKED}
     options["max_tokens"] = max_tokens
     if cell.get("vectors") is not None:
         options["vectors"] = cell["training"]["vectors"]
@@ -37,12 +37,12 @@ def stored_adversaries(
     manifest = {
         "format": FORMAT,
         "verax": about["verax"],
-        "lams": list(asked["lams"]),
-        "seeds": list(asked["seeds"]),
+        "lams": list(settings["lams"]),
+        "seeds": list(settings["seeds"]),
         "others": [],
-        "retrain": list(asked["retrain"]),
-        "controls": asked["controls"],
-        "left_out": left_out_of(hierarchical) if asked["controls"] else {},
+        "retrain": list(settings["retrain"]),
+        "controls": settings["controls"],
+        "left_out": left_out_of(hierarchical) if settings["controls"] else {},
         "split": cell["split"],
         "classes": list(about["classes"]),
         "tolerance": TOLERANCE,

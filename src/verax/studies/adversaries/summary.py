@@ -30,7 +30,7 @@ from verax.studies.adversaries.scores import MEASURES
 EXAM = NAME
 
 
-def summarise(found: Adversaries) -> pd.DataFrame:
+def summarise(adversaries: Adversaries) -> pd.DataFrame:
     """Every number that was asked for, as `verax.exams.Verdict.summary` has those of exams.
 
     adversaries           λ by jsd, tvd, same, accuracy, f1, and these on validation
@@ -41,44 +41,44 @@ def summarise(found: Adversaries) -> pd.DataFrame:
     Shares are in percent. n is documents, for JSD those of several items; with two or more seeds
     intervals are over these.
     """
-    rows = [*_curve(found), *_chosen(found)]
-    if found.has_yardstick:
-        rows += _yardstick(found)
-    if found.manifest.get("controls"):
-        for row in _rows(found.controls()):
-            rows += _cells(found, CONTROLS.id, row["name"], row, ("accuracy", "f1"))
+    rows = [*_curve(adversaries), *_chosen(adversaries)]
+    if adversaries.has_yardstick:
+        rows += _yardstick(adversaries)
+    if adversaries.manifest.get("controls"):
+        for row in _rows(adversaries.controls()):
+            rows += _cells(adversaries, CONTROLS.id, row["name"], row, ("accuracy", "f1"))
     return summary_frame(EXAM, rows)
 
 
-def _curve(found: Adversaries) -> Iterator[Cell]:
-    n, several = _documents(found, "validation")
-    for row in _rows(found.points()):
+def _curve(adversaries: Adversaries) -> Iterator[Cell]:
+    n, several = _documents(adversaries, "validation")
+    for row in _rows(adversaries.points()):
         name = lambda_row(row["lam"])
-        yield from _cells(found, CURVE.id, name, row, MEASURES)
+        yield from _cells(adversaries, CURVE.id, name, row, MEASURES)
         beside = {measure: row[f"validation_{measure}"] for measure in MEASURES}
         beside |= {"n": n, "jsd_n": several}
-        yield from _cells(found, CURVE.id, name, beside, MEASURES, validation=True)
+        yield from _cells(adversaries, CURVE.id, name, beside, MEASURES, validation=True)
 
 
-def _chosen(found: Adversaries) -> Iterator[Cell]:
-    chosen, n = found.chosen(), _documents(found, "validation")[0]
+def _chosen(adversaries: Adversaries) -> Iterator[Cell]:
+    chosen, n = adversaries.chosen(), _documents(adversaries, "validation")[0]
     yield number_cell(CHOSEN.id, CHOSEN_ROW, "lambda", _alone(chosen.lam), n)
     yield number_cell(CHOSEN.id, CHOSEN_ROW, "within", _alone(float(chosen.within)), n)
 
 
-def _yardstick(found: Adversaries) -> Iterator[Cell]:
-    for row in _rows(found.other_seeds()):
-        yield from _cells(found, SEEDS.id, seed_row(row["seed"]), row, MEASURES)
+def _yardstick(adversaries: Adversaries) -> Iterator[Cell]:
+    for row in _rows(adversaries.other_seeds()):
+        yield from _cells(adversaries, SEEDS.id, seed_row(row["seed"]), row, MEASURES)
     mean: dict[str, Any] = {}
-    for told in _rows(found.yardstick()):
-        name = told["measure"]
-        mean |= {name: told["mean"], f"{name}_low": told["low"], f"{name}_high": told["high"]}
-        mean["jsd_n" if name == "jsd" else "n"] = told["n"]
-    yield from _cells(found, SEEDS.id, MEAN, mean, MEASURES)
+    for row in _rows(adversaries.yardstick()):
+        name = row["measure"]
+        mean |= {name: row["mean"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
+        mean["jsd_n" if name == "jsd" else "n"] = row["n"]
+    yield from _cells(adversaries, SEEDS.id, MEAN, mean, MEASURES)
 
 
 def _cells(
-    found: Adversaries,
+    adversaries: Adversaries,
     table: str,
     name: str,
     row: Mapping[str, Any],
@@ -86,7 +86,7 @@ def _cells(
     validation: bool = False,
 ) -> Iterator[Cell]:
     for measure in measures:
-        column = score_column(measure, len(found.manifest["classes"]))
+        column = score_column(measure, len(adversaries.manifest["classes"]))
         column = on_validation(column) if validation else column
         ends = tuple(row.get(f"{measure}_{end}", np.nan) for end in ("low", "high"))
         cell = number_cell if measure in ("jsd", "tvd") else percent_cell
@@ -98,9 +98,9 @@ def _rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     return ({str(name): value for name, value in row.items()} for row in table.to_dict("records"))
 
 
-def _documents(found: Adversaries, split: str) -> tuple[int, int]:
+def _documents(adversaries: Adversaries, split: str) -> tuple[int, int]:
     """Documents of a split, and those of several items."""
-    rows = found.instances
+    rows = adversaries.instances
     items = rows.loc[(rows["split"] == split) & (rows["measure"] == "items"), "value"]
     return len(items), int((items > 1).sum())
 

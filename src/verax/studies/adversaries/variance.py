@@ -25,11 +25,12 @@ from verax.studies.comparison.entries import Entry, entry_of
 from verax.studies.comparison.grouping import made_after, settings_of
 from verax.training.preparing import refuse_other_corpus
 
-Given = AttentionClassifier | str | Path
+ModelLike = AttentionClassifier | str | Path
+"""A model, or the folder of a saved one."""
 
 
 def seed_variance(
-    models: Sequence[Given],
+    models: Sequence[ModelLike],
     corpus: Corpus | str | Path | None = None,
     split: str = "test",
     *,
@@ -37,7 +38,19 @@ def seed_variance(
     max_tokens: int = MAX_TOKENS,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Every two of these models beside each other, a row for each document.
+    """Compare every two of these models, document by document.
+
+    Args:
+        models: two or more, or folders of saved ones, which differ in nothing but the seed. A
+            strength of grounding that was chosen on validation is a result, and may differ.
+        corpus: by default the one that they were trained on.
+        split: the documents on which models are compared.
+        device: auto, cpu, cuda or cuda:1.
+        max_tokens: padded tokens held at once.
+        progress: show bars.
+
+    Returns:
+        A row for each pair of models and document.
 
     first, second      the seeds of the two; one that is not known is a number that no other has
     id, label, items   of the document
@@ -45,10 +58,6 @@ def seed_variance(
     tvd, same          total variation distance of the two outputs; whether decisions are the same
     decision, correct  of the second
     max_weight         the first's largest
-
-    Models, or folders of saved ones, must differ in nothing but the seed. A strength of grounding
-    that was chosen on validation is a result, and may differ. Without a `corpus` it is the one
-    they were trained on.
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -62,9 +71,9 @@ def seed_variance(
     listed = several_models("models", models)
     if len(listed) < 2:
         raise VeraxError("fewer than two models: seed variance is between two or more")
-    entries = [model_entry(given, f"model {n}") for n, given in enumerate(listed, start=1)]
+    entries = [model_entry(model, f"model {n}") for n, model in enumerate(listed, start=1)]
     refuse_more_than_seeds(entries)
-    loaded = [loaded_model(given, device) for given in listed]
+    loaded = [loaded_model(model, device) for model in listed]
     corpus = corpus_of(loaded[0], corpus, "the first model")
     refuse_other_corpus(loaded[0], corpus)
     seeds = seeds_of(entries)
@@ -73,23 +82,23 @@ def seed_variance(
     with shown(progress) as display:
         corpus.splits[split].tokenise(display.watching(f"tokenising {split}"))
         for a, b in display.watching("pairs of models")(pairs):
-            found = measured(loaded[b], loaded[a], corpus, [split], max_tokens)
-            found = found.drop(columns="split")
-            found.insert(0, "first", seeds[a])
-            found.insert(1, "second", seeds[b])
-            parts.append(found)
+            differences = measured(loaded[b], loaded[a], corpus, [split], max_tokens)
+            differences = differences.drop(columns="split")
+            differences.insert(0, "first", seeds[a])
+            differences.insert(1, "second", seeds[b])
+            parts.append(differences)
     return pd.concat(parts, ignore_index=True)
 
 
 def refuse_more_than_seeds(entries: Sequence[Entry]) -> None:
     """An error that names what differs besides the seed, or that nothing does."""
     first = entries[0]
-    told = _told(first)
+    settings = _settings(first)
     for entry in entries[1:]:
-        other = _told(entry)
-        names = [n for n in {**told, **other} if told.get(n) != other.get(n)]
+        other = _settings(entry)
+        names = [n for n in {**settings, **other} if settings.get(n) != other.get(n)]
         if names:
-            shown = ", ".join(f"{n} ({told.get(n)}, {other.get(n)})" for n in names)
+            shown = ", ".join(f"{n} ({settings.get(n)}, {other.get(n)})" for n in names)
             raise VeraxError(
                 f"{first.name} and {entry.name} differ in more than the seed: {shown}; "
                 "give models that were trained alike"
@@ -102,7 +111,7 @@ def refuse_more_than_seeds(entries: Sequence[Entry]) -> None:
             )
 
 
-def _told(entry: Entry) -> dict[str, Any]:
+def _settings(entry: Entry) -> dict[str, Any]:
     """All that makes a model what it is, but for its seed."""
     corpus = entry.record.get("corpus") or {}
     return {
@@ -120,31 +129,31 @@ def seeds_of(entries: Sequence[Entry], taken: Collection[int] = ()) -> list[int]
     return [next(free) if seed is None else seed for seed in known]
 
 
-def several_models(name: str, given: Any) -> list[Given]:
+def several_models(name: str, models: Any) -> list[ModelLike]:
     """A list of models; one alone is a mistake that a string would hide."""
-    if isinstance(given, (str, Path, AttentionClassifier)):
+    if isinstance(models, (str, Path, AttentionClassifier)):
         raise VeraxError(f"{name} is one model: give a list of models, or of folders of them")
-    return list(given)
+    return list(models)
 
 
-def model_entry(given: Given, name: str) -> Entry:
+def model_entry(model: ModelLike, name: str) -> Entry:
     """What is known of a model before it is loaded; in memory it is called by this name."""
-    if isinstance(given, (str, Path)) and not _is_one(Path(given)):
-        raise VeraxError(f"{given} is not a saved model: expected a folder that train wrote")
-    entry = entry_of(given, 0)
+    if isinstance(model, (str, Path)) and not _is_one(Path(model)):
+        raise VeraxError(f"{model} is not a saved model: expected a folder that train wrote")
+    entry = entry_of(model, 0)
     if entry.verdict is not None:
         raise VeraxError(f"{entry.name} is a verdict: give models, or folders of saved ones")
-    return replace(entry, name=name) if isinstance(given, AttentionClassifier) else entry
+    return replace(entry, name=name) if isinstance(model, AttentionClassifier) else entry
 
 
 def _is_one(folder: Path) -> bool:
     return is_model_folder(folder) or saved_kind(folder) == Verdict.kind
 
 
-def loaded_model(given: Given, device: str) -> AttentionClassifier:
-    return given if isinstance(given, AttentionClassifier) else load(given, device=device)
+def loaded_model(model: ModelLike, device: str) -> AttentionClassifier:
+    return model if isinstance(model, AttentionClassifier) else load(model, device=device)
 
 
-def corpus_of(model: AttentionClassifier, given: Corpus | str | Path | None, who: str) -> Corpus:
+def corpus_of(model: AttentionClassifier, corpus: Corpus | str | Path | None, who: str) -> Corpus:
     """The corpus given, by name read as the model reads, or the one it was trained on."""
-    return given if isinstance(given, Corpus) else load_as_read_by(model, given, who)
+    return corpus if isinstance(corpus, Corpus) else load_as_read_by(model, corpus, who)

@@ -1,7 +1,8 @@
-"""What an engine is: it takes jobs, and says what becomes of them."""
+"""What an engine is: it takes jobs, and returns events on what becomes of them."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -11,6 +12,15 @@ from verax.studies.grid.cell import Cell
 
 OUT_OF_MEMORY, DIVERGED, LOST, ERROR = "out of memory", "diverged", "lost", "error"
 """Why a cell failed: LOST when its worker went away, DIVERGED when the loss was not finite."""
+
+REPLACED = (LOST, OUT_OF_MEMORY, ERROR)
+"""After one of these a worker is replaced: on a GPU, an error may persist."""
+
+KEPT_CORPORA = 2
+"""Corpora that a worker keeps at most."""
+
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+"""Environment variables by which libraries choose a number of threads as they are loaded."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """Why a cell came to nothing. One that was LOST is worth another try as it is.
+    """Why a cell gave no result. One that was LOST is worth another try.
 
     `halved` is whether it was tried with half the tokens at once already.
     """
@@ -68,10 +78,10 @@ Event = Progressed | Finished | Failed
 class Engine(Protocol):
     """Runs cells side by side.
 
-    `submit` may be called while `free` is above zero. `wait` returns as soon as there is something
-    to tell, or after `timeout` seconds with nothing. Every job submitted is told of exactly once
-    by a `Finished` or a `Failed`, whatever happens to its worker. `stop` ends everything at once,
-    finished or not, and leaves no process behind; it may be called twice.
+    `submit` may be called while `free` is above zero. `wait` returns events as soon as there are
+    some, or after `timeout` seconds none. Every job ends in exactly one `Finished` or `Failed`,
+    whatever happens to its worker. `stop` ends everything at once, finished or not, and leaves no
+    process behind; it may be called twice.
     """
 
     @property
@@ -89,3 +99,24 @@ class Engine(Protocol):
     def wait(self, timeout: float) -> list[Event]: ...
 
     def stop(self) -> None: ...
+
+
+def corpus_name(corpus: Corpus) -> str:
+    """The name of a corpus among workers: ids and names are not in its fingerprint."""
+    return f"{corpus.fingerprint} {sorted(corpus.config.items())!r}"
+
+
+def pickled_corpus(corpus: Corpus) -> bytes:
+    """A corpus for workers, tokenised here so that none of them has to."""
+    for documents in corpus.splits.values():
+        documents.tokenise(iter)
+    return pickle.dumps(corpus, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> count(1, "worker"), count(2, "worker")
+    ('1 worker', '2 workers')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -19,9 +19,9 @@ from verax.version import __version__
 
 
 def surroundings(device: str) -> dict[str, Any]:
-    """Versions, device and commit: of this process, whatever the cell.
+    """Versions, device and commit of this process.
 
-    Results travel, so that nothing here names a machine: no host, no user, no kernel, no folder.
+    Results are published, so that nothing here names a machine: no host, user, kernel or folder.
     """
     where = torch.device(device)
     on_gpu = where.type == "cuda"
@@ -57,10 +57,10 @@ def _commit(package: Path) -> str | None:
     environment = {n: v for n, v in os.environ.items() if not n.startswith("GIT_")}
 
     def ask(*words: str) -> str:
-        asked = subprocess.run(
+        result = subprocess.run(
             [*git, *words], capture_output=True, text=True, timeout=20, check=True, env=environment
         )
-        return asked.stdout.strip()
+        return result.stdout.strip()
 
     try:
         # a package installed below somebody's checkout is no part of it

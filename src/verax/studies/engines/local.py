@@ -10,10 +10,19 @@ import weakref
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.studies.engines import mps
-from verax.studies.engines.engine import Event, Failed, Job, Progressed
-from verax.studies.engines.handing import CORPORA, REPLACED, count, name_of, packed
+from verax.studies.engines.engine import (
+    KEPT_CORPORA,
+    REPLACED,
+    Event,
+    Failed,
+    Job,
+    Progressed,
+    corpus_name,
+    count,
+    pickled_corpus,
+)
 from verax.studies.engines.machine import cores, gpu_name, gpus
-from verax.studies.engines.process import Told, WorkerProcess, end
+from verax.studies.engines.process import EventQueue, WorkerProcess, end
 from verax.studies.grid.hardware import Hardware
 
 MOST_ON_A_GPU = 12
@@ -27,20 +36,20 @@ class LocalEngine:
         self._hardware = hardware = hardware or Hardware()
         self._gpus = gpus(hardware.device)
         self._service: mps.MPS | None = None
-        self._complaint = ""
+        self._mps_error = ""
         self._mps = bool(self._gpus) and mps.running()
         if self._gpus and hardware.mps and not self._mps:
             try:
                 self._service = mps.MPS.start()
                 self._mps = True
             except VeraxError as error:
-                self._complaint = str(error)
-        self.workers = _how_many(hardware, len(self._gpus), self._mps)
+                self._mps_error = str(error)
+        self.workers = _number_of_workers(hardware, len(self._gpus), self._mps)
         self._idle: list[WorkerProcess] = []
         self._busy: list[WorkerProcess] = []
-        self._told: Told = queue.SimpleQueue()
-        self._packed: dict[str, bytes] = {}
-        # also when nobody calls `stop`; what is called must not hold the engine itself
+        self._events: EventQueue = queue.SimpleQueue()
+        self._pickled: dict[str, bytes] = {}
+        # also when nobody calls `stop`; the callback must not refer to the engine itself
         self._end = weakref.finalize(
             self, _stop, os.getpid(), self._idle, self._busy, self._service
         )
@@ -67,25 +76,25 @@ class LocalEngine:
             words += ", MPS on"
         elif each > 1:
             words += ", without MPS, where several are slower than one: start it with --mps"
-        return f"{words}; {self._complaint}" if self._complaint else words
+        return f"{words}; {self._mps_error}" if self._mps_error else words
 
     def submit(self, job: Job, corpus: Corpus) -> None:
         if not self.free:
             raise RuntimeError("no worker is free: wait for one")
-        name = name_of(corpus)
+        name = corpus_name(corpus)
         worker = self._worker_for(name)
-        given = b"" if name in worker.holds else self._pack(name, corpus)
-        worker.begin(job, name, given, self._told)
+        data = b"" if name in worker.corpora else self._pickle(name, corpus)
+        worker.begin(job, name, data, self._events)
         self._busy.append(worker)
 
     def wait(self, timeout: float) -> list[Event]:
         events: list[Event] = []
         try:
-            worker, event = self._told.get(timeout=max(0.0, timeout))
+            worker, event = self._events.get(timeout=max(0.0, timeout))
             while self._end.alive:
                 self._settle(worker, event)
                 events.append(event)
-                worker, event = self._told.get_nowait()
+                worker, event = self._events.get_nowait()
         except queue.Empty:
             pass
         return events
@@ -94,26 +103,25 @@ class LocalEngine:
         self._end()
 
     def _worker_for(self, corpus: str) -> WorkerProcess:
-        """An idle worker, best one that holds the corpus; a new one where none is idle."""
+        """An idle worker, preferably one that has the corpus; a new one where none is idle."""
         dead = [worker for worker in self._idle if not worker.alive]
         for worker in dead:
             self._idle.remove(worker)
         end(dead)
-        for worker in sorted(self._idle, key=lambda worker: corpus not in worker.holds):
+        for worker in sorted(self._idle, key=lambda worker: corpus not in worker.corpora):
             self._idle.remove(worker)
             return worker
-        taken = [worker.device for worker in self._busy]
-        device = min(self._gpus or ["cpu"], key=taken.count)
-        given = self._service.environment if self._service else {}
-        return WorkerProcess(device, self._hardware.threads, given)
+        busy = [worker.device for worker in self._busy]
+        device = min(self._gpus or ["cpu"], key=busy.count)
+        environment = self._service.environment if self._service else {}
+        return WorkerProcess(device, self._hardware.threads, environment)
 
-    def _pack(self, name: str, corpus: Corpus) -> bytes:
-        """A corpus on its way to workers, tokenised here so that none of them has to."""
-        if name not in self._packed:
-            self._packed[name] = packed(corpus)
-            for oldest in list(self._packed)[:-CORPORA]:
-                del self._packed[oldest]
-        return self._packed[name]
+    def _pickle(self, name: str, corpus: Corpus) -> bytes:
+        if name not in self._pickled:
+            self._pickled[name] = pickled_corpus(corpus)
+            for oldest in list(self._pickled)[:-KEPT_CORPORA]:
+                del self._pickled[oldest]
+        return self._pickled[name]
 
     def _settle(self, worker: WorkerProcess, event: Event) -> None:
         if isinstance(event, Progressed):
@@ -125,7 +133,7 @@ class LocalEngine:
             self._idle.append(worker)
 
 
-def _how_many(hardware: Hardware, gpus: int, with_mps: bool) -> int:
+def _number_of_workers(hardware: Hardware, gpus: int, with_mps: bool) -> int:
     if not gpus:
         return hardware.workers or max(1, cores() // hardware.threads)
     each = hardware.cells_per_gpu
@@ -140,7 +148,7 @@ def _how_many(hardware: Hardware, gpus: int, with_mps: bool) -> int:
 def _stop(
     pid: int, idle: list[WorkerProcess], busy: list[WorkerProcess], service: mps.MPS | None
 ) -> None:
-    if os.getpid() != pid:  # a fork of ours that ends: the workers are not its own
+    if os.getpid() != pid:  # a fork that ends: the workers belong to its parent
         return
     workers = [*idle, *busy]
     idle.clear()

@@ -22,10 +22,10 @@ CGROUP = Path("/sys/fs/cgroup")
 def cores() -> int:
     """Cores this process may use: by its affinity, and by the quota of a container."""
     if hasattr(os, "sched_getaffinity"):
-        there = len(os.sched_getaffinity(0))
+        available = len(os.sched_getaffinity(0))
     else:
-        there = os.cpu_count() or 1
-    return max(1, min(there, _quota(CGROUP) or there))
+        available = os.cpu_count() or 1
+    return max(1, min(available, _quota(CGROUP) or available))
 
 
 def gpus(device: str) -> list[str]:
@@ -36,20 +36,20 @@ def gpus(device: str) -> list[str]:
     if device not in ("auto", "cuda"):
         where = resolve_device(device)
         return [] if where.type == "cpu" else [f"cuda:{where.index or 0}"]
-    found = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
-    if device == "cuda" and not found:
+    devices = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    if device == "cuda" and not devices:
         raise VeraxError("device 'cuda' is not there: use --device cpu or auto")
-    return found
+    return devices
 
 
 def gpu_name() -> str | None:
     """What the GPUs are called, if all are called the same."""
     command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     try:
-        asked = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    names = {line.strip() for line in asked.stdout.splitlines() if line.strip()}
+    names = {line.strip() for line in answer.stdout.splitlines() if line.strip()}
     return names.pop() if len(names) == 1 else None
 
 

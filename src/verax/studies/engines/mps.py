@@ -20,7 +20,7 @@ _KEEPER = f'trap "" INT TERM HUP; cat >/dev/null; echo quit | {CONTROL}; rm -rf 
 def running(environment: Mapping[str, str] | None = None) -> bool:
     """Whether MPS runs, as processes with this environment (by default ours) would find it."""
     try:
-        asked = subprocess.run(
+        answer = subprocess.run(
             [CONTROL],
             input="get_server_list\n",
             capture_output=True,
@@ -30,12 +30,12 @@ def running(environment: Mapping[str, str] | None = None) -> bool:
         )
     except (OSError, subprocess.SubprocessError):
         return False
-    return asked.returncode == 0 and "Cannot find" not in asked.stdout + asked.stderr
+    return answer.returncode == 0 and "Cannot find" not in answer.stdout + answer.stderr
 
 
 @dataclass(frozen=True)
 class MPS:
-    """A service of our own, apart from any other on this machine.
+    """A service for this process alone.
 
     `environment` is what its clients need; `stop` ends it, as does the end of this process.
     """
@@ -48,12 +48,12 @@ class MPS:
         """Start the service; an error in one line where that cannot be."""
         # its sockets are in there, and the path of a socket has 107 bytes at most
         folder = tempfile.mkdtemp(prefix="verax-mps-")
-        given = {
+        folders = {
             "CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe",
             "CUDA_MPS_LOG_DIRECTORY": f"{folder}/log",
         }
-        environment = {**os.environ, **given}
-        for path in given.values():
+        environment = {**os.environ, **folders}
+        for path in folders.values():
             os.mkdir(path)
         # first what ends the service, then the service: there is no moment without
         keeper = subprocess.Popen(
@@ -63,7 +63,7 @@ class MPS:
             stderr=subprocess.DEVNULL,
             env=environment,
         )
-        service = cls(given, keeper)
+        service = cls(folders, keeper)
         try:
             subprocess.run(
                 [CONTROL, "-d"],

@@ -1,4 +1,4 @@
-"""Running one cell, wherever it is: a model trained, examined, and all of it as files."""
+"""Running one cell: train its model, examine it, and return all results as files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from verax.studies.engines.facts import surroundings
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable
 from verax.studies.grid.vectors import content
-from verax.studies.store.manifests import MODEL, VERDICT
+from verax.studies.store.manifests import MODEL, VERDICT, as_json
 from verax.training.loop import Diverged
 from verax.training.training import train
 
@@ -70,7 +70,7 @@ def perform(
     device: str,
     report: Callable[[Progressed], None] = lambda progressed: None,
 ) -> Finished | Failed:
-    """Run a cell, and never raise: what went wrong is told.
+    """Run a cell; returns `Failed` instead of raising.
 
     When memory runs out it is run once more from the start with half the micro-batch budget,
     which changes results by rounding at most.
@@ -119,7 +119,7 @@ def _run(
 ) -> Finished | Failed:
     cell = job.cell
     _refuse_other_data(cell, corpus)
-    display = Reporting(lambda *told: report(Progressed(cell.key, *told)))
+    display = Reporting(lambda *progress: report(Progressed(cell.key, *progress)))
     clocks = [time.monotonic()]
     model = _model(job, corpus, device, display, budget)
     clocks.append(time.monotonic())
@@ -135,11 +135,11 @@ def _run(
         exam_options=cell.exams,
     )
     clocks.append(time.monotonic())
-    opposed = _adversaries(job, model, corpus, device, report, budget)
-    if opposed is not None:
+    adversaries = _adversaries(job, model, corpus, device, report, budget)
+    if adversaries is not None:
         clocks.append(time.monotonic())
     with display.busy("writing"):
-        files = _files(cell.key, model, verdict, opposed, job.weights)
+        files = _files(cell.key, model, verdict, adversaries, job.weights)
     took = (round(b - a, 3) for a, b in itertools.pairwise(clocks))
     facts = {
         **surroundings(device),
@@ -209,25 +209,25 @@ def _adversaries(
 
 
 def _refuse_other_data(cell: Cell, corpus: Corpus) -> None:
-    """A cell is kept under what its corpus and vectors held: results of others are not its own."""
-    again = "run the study again, so that its cells are found anew"
+    """Raise if corpus or vectors are not those that the cell's key stands for."""
+    again = "run the study again, so that its cells are listed anew"
     if corpus.fingerprint != cell.fingerprint:
         raise VeraxError(
             f"corpus {corpus.name!r} is not the cell's (its texts or labels differ): {again}"
         )
     path = str(cell.training.get("vectors"))
-    if cell.vectors is not None and _held(path, tuple(stamp(path) or ())) != cell.vectors:
+    if cell.vectors is not None and _content(path, tuple(stamp(path) or ())) != cell.vectors:
         raise VeraxError(f"{path} does not hold the cell's word vectors any more: {again}")
 
 
 @functools.lru_cache(maxsize=4)
-def _held(path: str, stamp: tuple[int, ...]) -> str:
-    """What a file holds, looked at again when its size or time has changed."""
+def _content(path: str, stamp: tuple[int, ...]) -> str:
+    """The hash of a file, computed again when its size or time has changed."""
     return content(path)
 
 
 def failure(key: str, error: BaseException) -> Failed:
-    """An exception as what became of a cell."""
+    """The failure of a cell, from an exception."""
     text = str(error).strip()
     if not isinstance(error, VeraxError):
         first = text.splitlines()[0] if text else ""
@@ -260,15 +260,17 @@ def _files(
     key: str,
     model: AttentionClassifier,
     verdict: Verdict,
-    opposed: Adversaries | None,
+    adversaries: Adversaries | None,
     weights: bool,
 ) -> dict[str, bytes]:
     tables = {"summary": verdict.summary(), "history": model.history, **verdict.tables}
-    if opposed is not None:
-        tables["summary"] = pd.concat([tables["summary"], summarise(opposed)], ignore_index=True)
-        tables[ADVERSARIES] = opposed.instances
+    if adversaries is not None:
+        tables["summary"] = pd.concat(
+            [tables["summary"], summarise(adversaries)], ignore_index=True
+        )
+        tables[ADVERSARIES] = adversaries.instances
     files = {f"{name}.parquet": parquet(table, key) for name, table in tables.items()}
-    files[VERDICT] = _json(portable(verdict.manifest))
+    files[VERDICT] = as_json(portable(verdict.manifest)) + b"\n"
     if weights:
         with tempfile.TemporaryDirectory(prefix="verax-") as scratch:
             folder = Path(scratch) / MODEL
@@ -276,13 +278,8 @@ def _files(
             for path in sorted(folder.iterdir()):
                 files[f"{MODEL}/{path.name}"] = path.read_bytes()
         about = f"{MODEL}/{MODEL_CONFIG}"
-        files[about] = _json(portable(json.loads(files[about])))
+        files[about] = as_json(portable(json.loads(files[about]))) + b"\n"
     return files
-
-
-def _json(values: Any) -> bytes:
-    text = json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False)
-    return (text + "\n").encode()
 
 
 def parquet(table: pd.DataFrame, key: str) -> bytes:

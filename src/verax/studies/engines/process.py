@@ -1,4 +1,4 @@
-"""A worker as its parent sees it: a process, a socket to it, and what it holds."""
+"""A worker as its parent sees it: a process, a socket to it, and the corpora it has."""
 
 from __future__ import annotations
 
@@ -15,35 +15,43 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
-from verax.studies.engines.engine import LOST, Event, Failed, Job, Progressed
-from verax.studies.engines.handing import CORPORA, THREADS
+from verax.studies.engines.engine import (
+    KEPT_CORPORA,
+    LOST,
+    THREADS,
+    Event,
+    Failed,
+    Job,
+    Progressed,
+)
 from verax.studies.engines.worker import CODE, Order
 
-_LAST_WORDS = 16_384
+_LAST_OUTPUT = 16_384
+"""Bytes of a lost worker's output that are kept."""
 
-Told = queue.SimpleQueue[tuple["WorkerProcess", Event]]
+EventQueue = queue.SimpleQueue[tuple["WorkerProcess", Event]]
 
 
 class WorkerProcess:
     """Starts a worker on a device; `begin` gives it a cell.
 
-    What comes of it is put into a queue by a thread, so that a corpus on its way out or a result
-    on its way in holds up nobody; a message that breaks off is a worker lost.
+    A thread puts its events into a queue, so that sending a corpus or receiving a result blocks
+    nobody. A message that breaks off means that the worker is lost.
     """
 
     def __init__(self, device: str, threads: int, environment: Mapping[str, str]) -> None:
         self.device = device
-        self.holds: list[str] = []
+        self.corpora: list[str] = []
         ours, theirs = socket.socketpair()
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (closed in the end)
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed in the end)
         with theirs, _without_interrupts():
-            given = [str(theirs.fileno()), str(os.getpid()), device, str(threads)]
+            arguments = [str(theirs.fileno()), str(os.getpid()), device, str(threads)]
             self.process = subprocess.Popen(
-                [_interpreter(), "-P", "-c", CODE, *given, *map(str, sys.path)],
+                [_interpreter(), "-P", "-c", CODE, *arguments, *map(str, sys.path)],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                stdout=self._said,
-                stderr=self._said,
+                stdout=self._output,
+                stderr=self._output,
                 env={**os.environ, **environment, **dict.fromkeys(THREADS, str(threads))},
             )
         self._connection = Connection(ours.detach())
@@ -53,32 +61,33 @@ class WorkerProcess:
     def alive(self) -> bool:
         return self.process.poll() is None
 
-    def begin(self, job: Job, name: str, corpus: bytes, told: Told) -> None:
-        """Run a cell of the corpus of that name, which is sent unless it is there already."""
-        new = name not in self.holds
-        self.holds = [*(held for held in self.holds if held != name), name][-CORPORA:]
-        order = Order(job, name, tuple(self.holds))
+    def begin(self, job: Job, name: str, corpus: bytes, events: EventQueue) -> None:
+        """Run a cell of the corpus of that name, which is sent unless the worker has it."""
+        new = name not in self.corpora
+        others = [other for other in self.corpora if other != name]
+        self.corpora = [*others, name][-KEPT_CORPORA:]
+        order = Order(job, name, tuple(self.corpora))
         self._thread = threading.Thread(
-            target=self._attend, args=(order, corpus if new else None, told), daemon=True
+            target=self._attend, args=(order, corpus if new else None, events), daemon=True
         )
         self._thread.start()
 
-    def _attend(self, order: Order, corpus: bytes | None, told: Told) -> None:
+    def _attend(self, order: Order, corpus: bytes | None, events: EventQueue) -> None:
         try:
             self._connection.send(order)
             if corpus is not None:
                 self._connection.send_bytes(corpus)
             while True:
                 event: Event = self._connection.recv()
-                told.put((self, event))
+                events.put((self, event))
                 if not isinstance(event, Progressed):
                     return
         except (EOFError, OSError):
             why, words = self._how_it_ended()
-            told.put((self, Failed(order.job.cell.key, LOST, why, words)))
+            events.put((self, Failed(order.job.cell.key, LOST, why, words)))
 
     def _how_it_ended(self) -> tuple[str, str]:
-        """In one line, and the last of what it wrote: a crash says where there."""
+        """The reason in one line, and the end of its output, where a crash shows its place."""
         try:
             code = self.process.wait(5)
         except subprocess.TimeoutExpired:
@@ -90,8 +99,8 @@ class WorkerProcess:
             why = f"its worker was ended by {_signal(-code)}"
         else:
             why = f"its worker ended with exit code {code}"
-        start = max(0, os.fstat(self._said.fileno()).st_size - _LAST_WORDS)
-        words = os.pread(self._said.fileno(), _LAST_WORDS, start).decode(errors="replace")
+        start = max(0, os.fstat(self._output.fileno()).st_size - _LAST_OUTPUT)
+        words = os.pread(self._output.fileno(), _LAST_OUTPUT, start).decode(errors="replace")
         # a crash also lists every compiled module there is
         lines = [ln for ln in words.splitlines() if not ln.startswith("Extension modules:")]
         return why, "\n".join(lines)
@@ -101,7 +110,7 @@ class WorkerProcess:
         if self._thread is not None:
             self._thread.join(5)
         self._connection.close()
-        self._said.close()
+        self._output.close()
 
 
 def end(workers: Iterable[WorkerProcess]) -> None:

@@ -1,4 +1,4 @@
-"""A Ray cluster as the engine sees it: joined or started here, and the room it has for cells."""
+"""Joining or starting a Ray cluster, and how many cells fit on it."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ _PATIENCE = 30.0
 
 _FINEST = 10_000
 """The smallest part of a GPU that Ray gives out, as one of so many."""
+
+_START = "start one with `ray start --head`, or leave out the address"
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Share:
 
 
 def import_ray() -> Any:
-    """Ray, told to keep to itself."""
+    """Import Ray with usage statistics off."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
@@ -87,66 +89,68 @@ def import_ray() -> Any:
 def join(hardware: Hardware) -> Cluster:
     """Connect to the cluster at the address, or start one here where none is given.
 
-    A process that is connected already stays so. Verax must be installed on every node of a
-    cluster, in the same version; one started here takes it from where it is.
+    A process that is connected already stays so. Every node of a cluster needs the same version of
+    Verax; a cluster started here imports it from where it is.
     """
     ray, address = import_ray(), hardware.address
     if ray.is_initialized():
-        there = ray.get_runtime_context().gcs_address
-        if address not in (None, "auto", there):
+        current = ray.get_runtime_context().gcs_address
+        if address not in (None, "auto", current):
             raise VeraxError(
-                f"this process is connected to Ray at {there} already, not at {address}: "
+                f"this process is connected to Ray at {current} already, not at {address}: "
                 "disconnect it (ray.shutdown()), or leave out the address"
             )
         return _cluster(ours=False)
     if address is not None:
-        _ask(address)
+        _check_address(address)
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        with _own_handler():
-            if address is None:
-                _start(hardware)
+        with _same_sigterm_handler():
+            if address is not None:
+                ray.init(address=address, **quiet)
             else:
-                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+                with _verax_on_path():
+                    ray.init(
+                        address="local",  # else Ray would join any cluster that it finds
+                        num_cpus=max(cores(), (hardware.workers or 1) * hardware.threads),
+                        num_gpus=0 if hardware.device == "cpu" else None,
+                        include_dashboard=False,
+                        **quiet,
+                    )
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         doing = "cannot start Ray here" if address is None else f"cannot join Ray at {address}"
         raise VeraxError(f"{doing}: {_first_line(error)}") from error
-    cluster = _cluster(ours=True)
-    if address is not None:
-        try:
+    try:
+        if address is not None:
             _check_versions()
-        except BaseException:
-            ray.shutdown()
-            raise
-    return cluster
+    except BaseException:
+        ray.shutdown()
+        raise
+    return _cluster(ours=True)
 
 
 def nodes() -> list[Node]:
-    """The nodes that are alive, with all that they have."""
-    return [
-        Node(
-            node["NodeID"],
-            node["Resources"].get("CPU", 0.0),
-            node["Resources"].get("GPU", 0.0),
-        )
-        for node in import_ray().nodes()
-        if node["Alive"]
-    ]
+    """The nodes that are alive, with all their CPUs and GPUs."""
+    alive = (node for node in import_ray().nodes() if node["Alive"])
+    resources = ((node["NodeID"], node["Resources"]) for node in alive)
+    return [Node(name, has.get("CPU", 0.0), has.get("GPU", 0.0)) for name, has in resources]
 
 
-def share(hardware: Hardware, there: Iterable[Node]) -> Share:
+def share(hardware: Hardware, nodes: Iterable[Node]) -> Share:
     """What each cell takes of the cluster; an error where no node has as much."""
-    there, device = list(there), hardware.device
+    nodes, device = list(nodes), hardware.device
+    with_gpu = [node for node in nodes if node.gpus >= 1]
     if device not in ("auto", "cpu", "cuda"):
         raise VeraxError(f"device {device!r}: Ray picks the GPU itself, use auto, cpu or cuda")
-    if device == "cuda" and not any(node.gpus >= 1 for node in there):
+    if device == "cuda" and not with_gpu:
         raise VeraxError("device 'cuda' is not there: no node has a GPU, use device cpu or auto")
     part = 0.0
-    if device != "cpu" and any(node.gpus >= 1 for node in there):
+    if device != "cpu" and with_gpu:
         # rounded down: seven times 0.1429 would be more than a GPU
         part = max(1, _FINEST // (hardware.cells_per_gpu or 1)) / _FINEST
     cell = Share(hardware.threads, part)
-    if not cell.fits(there):
-        most = int(max((node.cpus for node in there if node.gpus >= 1 or not part), default=0))
+    if not cell.fits(nodes):
+        most = int(max((node.cpus for node in (with_gpu if part else nodes)), default=0))
         raise VeraxError(
             f"no node has the {hardware.threads} CPUs that a cell takes, the largest has {most}: "
             "set threads lower"
@@ -154,37 +158,23 @@ def share(hardware: Hardware, there: Iterable[Node]) -> Share:
     return cell
 
 
-def _start(hardware: Hardware) -> None:
-    needed = (hardware.workers or 1) * hardware.threads
-    with _verax_on_path():
-        import_ray().init(
-            address="local",  # else Ray would join any cluster that it finds
-            num_cpus=max(cores(), needed),
-            num_gpus=0 if hardware.device == "cpu" else None,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-        )
-
-
 @contextmanager
 def _verax_on_path() -> Iterator[None]:
-    """Processes started now import the Verax that runs here, however it was found."""
+    """Let processes started now import the Verax that runs here, however it was found."""
     before = os.environ.get("PYTHONPATH")
-    here = str(Path(verax.__file__).parent.parent)
-    os.environ["PYTHONPATH"] = os.pathsep.join([here, before] if before else [here])
+    package = str(Path(verax.__file__).parent.parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join([package, before] if before else [package])
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
+        os.environ.pop("PYTHONPATH")
+        if before is not None:
             os.environ["PYTHONPATH"] = before
 
 
 @contextmanager
-def _own_handler() -> Iterator[None]:
-    """Ray sets a handler for SIGTERM: one that was there is put back."""
+def _same_sigterm_handler() -> Iterator[None]:
+    """Put a handler for SIGTERM back: Ray sets its own."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -193,8 +183,8 @@ def _own_handler() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _ask(address: str) -> None:
-    """An error soon if no cluster answers at an address: Ray would try on, and then give up us."""
+def _check_address(address: str) -> None:
+    """Raise soon if no cluster answers: Ray would try for minutes, and then end this process."""
     if address != "auto":
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal() or "/" in host:
@@ -206,65 +196,58 @@ def _ask(address: str) -> None:
             socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
         except (OSError, OverflowError) as error:
             raise VeraxError(
-                f"no Ray cluster at {address} ({_first_line(error)}): start one with "
-                "`ray start --head`, or leave out the address"
+                f"no Ray cluster at {address} ({_first_line(error)}): {_START}"
             ) from error
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     try:
-        asked = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
+        check = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
     except subprocess.TimeoutExpired as error:
         raise VeraxError(
             f"what is at {address} does not answer as a Ray cluster: give the address that "
             "`ray start --head` prints"
         ) from error
-    if asked.returncode:
-        said = asked.stderr.strip().splitlines() or ["it does not say why"]
-        reason = said[-1].removeprefix("ray.exceptions.")
+    if check.returncode:
+        lines = check.stderr.strip().splitlines() or ["Ray gives no reason"]
+        reason = lines[-1].removeprefix("ray.exceptions.")
+        if "could not find" in reason.lower():
+            raise VeraxError(f"no Ray cluster found here: {_START}")
         if "AuthenticationError" in reason:
             reason = "it wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to its own"
-        elif "could not find" in reason.lower():
-            raise VeraxError(
-                "no Ray cluster found here: start one with `ray start --head`, or leave out the "
-                "address"
-            )
         raise VeraxError(f"cannot join Ray at {address}: {reason}")
 
 
 def _cluster(ours: bool) -> Cluster:
-    here = import_ray().get_runtime_context()
-    return Cluster(here.gcs_address, here.get_job_id(), ours)
+    context = import_ray().get_runtime_context()
+    return Cluster(context.gcs_address, context.get_job_id(), ours)
 
 
 def _check_versions() -> None:
-    """An error if a node has no Verax, or another one than is here."""
+    """Raise if a node has no Verax, or another version than this one."""
     ray = import_ray()
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     def installed() -> str | None:
         # sent as code rather than by name, as Verax may not be there; reads no more than it must
-        found = find_spec("verax")
-        if found is None or found.origin is None:
+        spec = find_spec("verax")
+        if spec is None or spec.origin is None:
             return None
-        return str(runpy.run_path(str(Path(found.origin).with_name("version.py")))["__version__"])
+        return str(runpy.run_path(str(Path(spec.origin).with_name("version.py")))["__version__"])
 
-    ask = ray.remote(num_cpus=0, max_retries=0)(installed)
-    asked = {
-        ask.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=True)).remote()
-        for node in nodes()
-    }
+    task = ray.remote(num_cpus=0, max_retries=0)(installed)
+    on_nodes = [NodeAffinitySchedulingStrategy(node.id, soft=True) for node in nodes()]
+    results = [task.options(scheduling_strategy=strategy).remote() for strategy in on_nodes]
     until = time.monotonic() + _PATIENCE
-    for reference in asked:
+    for result in results:
         try:
-            there = ray.get(reference, timeout=max(0.0, until - time.monotonic()))
+            version = ray.get(result, timeout=max(0.0, until - time.monotonic()))
         except ray.exceptions.RayError:
-            continue  # a node that is lost or slow now: its cells will tell
-        if there != __version__:
-            what = "no Verax" if there is None else f"Verax {there}"
+            continue  # a node that is lost or slow now: its cells will show
+        if version != __version__:
+            what = "no Verax" if version is None else f"Verax {version}"
             raise VeraxError(
                 f"a node of the Ray cluster has {what}: install Verax {__version__} on every node"
             )
 
 
 def _first_line(error: BaseException) -> str:
-    said = str(error).strip()
-    return said.splitlines()[0] if said else type(error).__name__
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

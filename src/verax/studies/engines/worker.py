@@ -29,18 +29,18 @@ CODE = (
 
 
 class Order(NamedTuple):
-    """What a worker is sent; the corpus follows where `corpus` is none that it holds.
+    """A message to a worker; the corpus follows unless the worker has it.
 
-    `holds` are the corpora to be kept, that of the job among them.
+    `keep` are the corpora to keep, that of the job among them.
     """
 
     job: Job
     corpus: str
-    holds: Sequence[str]
+    keep: Sequence[str]
 
 
 def work(descriptor: str, parent: str, device: str, threads: str) -> None:
-    """Take orders from a socket until it is closed; tell how far each got and what became of it."""
+    """Run orders from a socket until it is closed; send progress and outcome of each."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle
     faulthandler.enable()
     threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
@@ -53,7 +53,7 @@ def work(descriptor: str, parent: str, device: str, threads: str) -> None:
     while True:
         try:
             order: Order = connection.recv()
-            corpora = {name: corpora[name] for name in order.holds if name in corpora}
+            corpora = {name: corpora[name] for name in order.keep if name in corpora}
             if order.corpus not in corpora:
                 corpora[order.corpus] = connection.recv()
         except (EOFError, OSError):
@@ -65,7 +65,7 @@ def work(descriptor: str, parent: str, device: str, threads: str) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process soon after its parent, even one that had no time to say so."""
+    """End this process soon after its parent, even one that was killed."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

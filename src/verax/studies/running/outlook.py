@@ -13,8 +13,8 @@ from verax.studies.engines.machine import cores
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.study import Study
+from verax.studies.store.folders import storage_folder
 from verax.studies.store.manifests import CONFIG
-from verax.studies.store.places import place
 from verax.studies.store.sources import DAMAGED, DONE, FAILED
 from verax.studies.store.store import STORE, Store
 
@@ -45,7 +45,7 @@ def _stored(
     study: Study, folder: str | Path, filesystem: Any
 ) -> tuple[dict[str, str], list[tuple[Cell, float]]]:
     Store.refuse_other(folder, study.name, filesystem)  # what a run would refuse
-    where = place(folder, filesystem)
+    where = storage_folder(folder, filesystem)
     if not where.exists(STORE):
         return {}, []
     store = Store.open(where)

@@ -160,7 +160,7 @@ def _tokenise(corpora: Mapping[str, Corpus], progress: bool | Display) -> None:
 def make_engine(hardware: Hardware) -> Engine:
     """The engine that the hardware options name; none of its workers has started."""
     if hardware.engine == "ray":
-        from verax.studies.engines.on_ray import RayEngine
+        from verax.studies.engines.ray_engine import RayEngine
 
         return RayEngine(hardware)
     return LocalEngine(hardware)

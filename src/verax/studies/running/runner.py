@@ -31,7 +31,7 @@ from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable_failure
 from verax.studies.grid.study import Study
 from verax.studies.running.watching import Ran, Watcher
-from verax.studies.store.claims import Claim
+from verax.studies.store.locks import CellLock
 from verax.studies.store.manifests import CONFIG, MODEL
 from verax.studies.store.store import Store
 from verax.version import __version__
@@ -61,7 +61,7 @@ class Runner:
         self.deadline = None if budget is None else time.monotonic() + budget
         self.retry_failed = retry_failed
         self.ran = Ran(len(study.cells))
-        self.claims: dict[str, Claim] = {}
+        self.claims: dict[str, CellLock] = {}
         self.in_flight: dict[str, Cell] = {}
         self.tries: Counter[str] = Counter()
         self.began: dict[str, float] = {}
@@ -90,7 +90,7 @@ class Runner:
         return [c for key, c in wanted.items() if key not in kept and key not in self.ran.failed]
 
     def _remove_damaged(self, key: str) -> None:
-        claim = self.store.claim(key)
+        claim = self.store.lock(key)
         if claim is None:  # another runner is at it
             return
         with claim:
@@ -126,7 +126,7 @@ class Runner:
 
     def _begin(self, engine: Engine, cell: Cell) -> bool:
         """Begin a cell, unless another has done it; False while another runner has it."""
-        claim = self.store.claim(cell.key)
+        claim = self.store.lock(cell.key)
         if claim is None:
             return False
         self.claims[cell.key] = claim

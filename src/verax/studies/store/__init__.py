@@ -1,19 +1,18 @@
 """Where cells are kept once they are done, on any filesystem."""
 
-from verax.studies.store.claims import Claim
-from verax.studies.store.packing import pack
-from verax.studies.store.places import Place, place
+from verax.studies.store.folders import StorageFolder, storage_folder
+from verax.studies.store.locks import CellLock
+from verax.studies.store.packing import pack, unpack
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
-from verax.studies.store.unpacking import unpack
 
 __all__ = [
-    "Claim",
-    "Place",
+    "CellLock",
+    "StorageFolder",
     "Store",
     "StudyResults",
     "open_study",
     "pack",
-    "place",
+    "storage_folder",
     "unpack",
 ]

@@ -1,7 +1,7 @@
-"""The cells of a store: a folder each, there when it is complete and not before.
+"""The cells of a store: a folder each, which appears when it is complete and not before.
 
-On this machine a folder is filled elsewhere and then takes its name. On other filesystems, which
-cannot rename folders, the manifest is written last: a folder without one is no cell.
+On this machine a folder is written elsewhere and then renamed. Other filesystems cannot rename
+folders: there the manifest is written last, and a folder without one is no cell.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from verax.studies.store.folders import SCRATCH, StorageFolder, sync_folder, write_and_sync
 from verax.studies.store.manifests import (
     CELL,
     CONFIG,
     MANIFEST,
     DamageError,
-    anew,
     as_json,
     checked,
     damage,
+    damaged_cell,
     is_inside,
     make_manifest,
     read_manifest,
 )
-from verax.studies.store.places import SCRATCH, Place, settle, write_through
 from verax.studies.store.rows import arrow_rows, cell_row, parquet_bytes
 
 CELLS = "cells"
@@ -35,62 +35,63 @@ KEY = re.compile(r"[0-9a-f]{16}")
 
 
 _TRIES = 3
-"""Of writing a cell where nothing keeps two runners apart; a later run notices what is wrong."""
+"""Of writing a cell where filesystems have no locks; a later run notices what is wrong."""
 
 
 class CellFolders:
-    """Folders of cells below a place. Nothing is remembered: others may write at any time."""
+    """Folders of cells. Nothing is cached: others may write at any time."""
 
-    def __init__(self, where: Place) -> None:
-        self.place = where
+    def __init__(self, where: StorageFolder) -> None:
+        self.folder = where
 
     def keys(self) -> list[str]:
-        """The cells whose folders are there, whole or damaged."""
-        if self.place.is_local:
-            return [name for name in self.place.names(CELLS) if KEY.fullmatch(name)]
-        found = (name.split("/") for name in self.place.sizes(CELLS))
+        """Keys of the cells that have a folder, complete or damaged."""
+        if self.folder.is_local:
+            return [name for name in self.folder.names(CELLS) if KEY.fullmatch(name)]
+        paths = (name.split("/") for name in self.folder.sizes(CELLS))
         return sorted(
-            {p[0] for p in found if len(p) == 2 and p[1] == MANIFEST and KEY.fullmatch(p[0])}
+            {p[0] for p in paths if len(p) == 2 and p[1] == MANIFEST and KEY.fullmatch(p[0])}
         )
 
     def complete(self, key: str) -> bool:
-        """Whether a cell is there with every file in its full length."""
-        return self._damage(key, self.place.sizes(f"{CELLS}/{key}"), contents=False) is None
+        """Whether a cell has every file in its full length."""
+        return self._damage(key, self.folder.sizes(f"{CELLS}/{key}"), contents=False) is None
 
     def verify(
         self, keys: Iterable[str] | None = None, contents: bool | None = None
     ) -> dict[str, str]:
-        """Damaged cells, of these or of all there are, and in words what is wrong with them.
+        """Damaged cells by key, and what is wrong with each.
 
-        `contents` compares checksums too; without it that is done on this machine only, elsewhere
-        files have their right lengths.
+        Args:
+            keys: the cells to look at, by default all.
+            contents: compare checksums, not only lengths; by default on this machine only.
         """
-        there = self.keys()
-        wanted = there if keys is None else sorted(set(keys) & set(there))
-        contents = self.place.is_local if contents is None else contents
+        stored = self.keys()
+        wanted = stored if keys is None else sorted(set(keys) & set(stored))
+        contents = self.folder.is_local if contents is None else contents
         sizes: dict[str, dict[str, int]] = {key: {} for key in wanted}
-        for name, size in self.place.sizes(CELLS).items():
+        for name, size in self.folder.sizes(CELLS).items():
             key, _, rest = name.partition("/")
             if key in sizes:
                 sizes[key][rest] = size
         with ThreadPoolExecutor(8) as pool:
-            found = pool.map(lambda key: self._damage(key, sizes[key], contents), wanted)
-            return {k: wrong for k, wrong in zip(wanted, found, strict=True) if wrong is not None}
+            problems = pool.map(lambda key: self._damage(key, sizes[key], contents), wanted)
+            return {k: p for k, p in zip(wanted, problems, strict=True) if p is not None}
 
     def manifest(self, key: str) -> dict[str, Any]:
-        """Facts of a cell, and its files with sizes and checksums."""
+        """A cell's facts, and its files with sizes and checksums."""
         try:
             return read_manifest(self._bytes(key, MANIFEST), key)
         except DamageError as error:
-            raise anew(key, self.place.shown, str(error)) from None
+            raise damaged_cell(key, self.folder.shown, str(error)) from None
 
     def read(self, key: str, name: str, manifest: Mapping[str, Any] | None = None) -> bytes:
-        """A file of a finished cell, if it is what was written; an error that names it if not."""
+        """The contents of a finished cell's file; an error that names it if it was changed."""
         manifest = self.manifest(key) if manifest is None else manifest
         try:
             return checked(manifest, name, self._bytes(key, name))
         except DamageError as error:
-            raise anew(key, self.place.shown, str(error)) from None
+            raise damaged_cell(key, self.folder.shown, str(error)) from None
 
     def commit(
         self,
@@ -102,7 +103,7 @@ class CellFolders:
     ) -> None:
         """Put a finished cell into the store, all at once.
 
-        One that is there and complete stays as it is, whoever made it; a damaged one is replaced.
+        A complete one stays as it is, whoever made it; a damaged one is replaced.
         """
         for name in files:
             if not is_inside(name) or name in (CONFIG, MANIFEST, CELL):
@@ -110,78 +111,78 @@ class CellFolders:
         row = parquet_bytes(arrow_rows([cell_row(key, cell_json, facts)]))
         whole = {CONFIG: as_json(cell_json), CELL: row, **files}
         whole[MANIFEST] = as_json(make_manifest(key, whole, facts, left_out))
-        with self.place.writing():
+        with self.folder.writing():
             if self.complete(key):
                 pass
-            elif self.place.is_local:
+            elif self.folder.is_local:
                 self._commit_by_rename(key, whole)
             else:
                 self._commit_by_manifest(key, whole)
         self._committed(key)
 
     def _committed(self, key: str) -> None:
-        """A cell is there: for those who keep more than cells."""
+        """Called once a cell is in the store."""
 
     def _commit_by_manifest(self, key: str, files: Mapping[str, bytes]) -> None:
         """File by file, the manifest last; again if another runner wrote in between."""
         for _ in range(_TRIES):
             self.discard(key)
             for name, data in files.items():
-                self.place.write_bytes(f"{CELLS}/{key}/{name}", data)
+                self.folder.write_bytes(f"{CELLS}/{key}/{name}", data)
             if not self.verify([key], contents=True):
                 return
 
     def _commit_by_rename(self, key: str, files: Mapping[str, bytes]) -> None:
-        assert self.place.local is not None
+        assert self.folder.local is not None
         scratch = f"{SCRATCH}/{key}-{uuid.uuid4().hex}"
-        filling, cells = self.place.local / scratch, self.place.local / CELLS
+        filling, cells = self.folder.local / scratch, self.folder.local / CELLS
         cells.mkdir(exist_ok=True)
         try:
             for name, data in files.items():
                 (filling / name).parent.mkdir(parents=True, exist_ok=True)
-                write_through(filling / name, data)
+                write_and_sync(filling / name, data)
             for folder in {(filling / name).parent for name in files}:
-                settle(folder)
+                sync_folder(folder)
             while not self.complete(key):
                 self.discard(key)
                 try:
                     os.rename(filling, cells / key)
-                    settle(cells)
+                    sync_folder(cells)
                     return
                 except OSError as error:  # another runner was first: look at what it left
                     if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                         raise
         finally:
-            self.place.remove_folder(scratch)
+            self.folder.remove_folder(scratch)
 
     def discard(self, key: str) -> None:
-        """Take a damaged cell away, as a whole."""
+        """Remove a damaged cell, all at once."""
         folder = f"{CELLS}/{key}"
-        with self.place.writing():
-            if self.place.local is None:
-                self.place.remove(f"{folder}/{MANIFEST}")
-                self.place.remove_folder(folder)
-            elif self.place.exists(folder):
+        with self.folder.writing():
+            if self.folder.local is None:
+                self.folder.remove(f"{folder}/{MANIFEST}")
+                self.folder.remove_folder(folder)
+            elif self.folder.exists(folder):
                 away = f"{SCRATCH}/{key}-{uuid.uuid4().hex}"
-                (self.place.local / SCRATCH).mkdir(exist_ok=True)
+                (self.folder.local / SCRATCH).mkdir(exist_ok=True)
                 try:
-                    os.rename(self.place.local / folder, self.place.local / away)
+                    os.rename(self.folder.local / folder, self.folder.local / away)
                 except FileNotFoundError:  # somebody else did
                     return
-                self.place.remove_folder(away)
+                self.folder.remove_folder(away)
 
     def sweep(self, key: str) -> None:
-        """Remove what killed runners left of a cell; only while it is claimed."""
-        for name in self.place.names(SCRATCH):
+        """Remove what killed runners left of a cell; only while it is locked."""
+        for name in self.folder.names(SCRATCH):
             if name.startswith(f"{key}-"):
                 folder = f"{SCRATCH}/{name}"
-                self.place.remove_folder(folder)
-                self.place.remove(folder)
+                self.folder.remove_folder(folder)
+                self.folder.remove(folder)
 
     def _bytes(self, key: str, name: str) -> bytes:
         try:
-            with self.place.reading(f"{CELLS}/{key}/{name}"):
-                return self.place.read_bytes(f"{CELLS}/{key}/{name}")
+            with self.folder.reading(f"{CELLS}/{key}/{name}"):
+                return self.folder.read_bytes(f"{CELLS}/{key}/{name}")
         except FileNotFoundError:
             raise DamageError(f"{name} is missing") from None
 

@@ -1,24 +1,24 @@
-"""What a finished cell's folder holds, and whether it is all there."""
+"""The manifest of a finished cell: its facts, and the size and checksum of each file."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from verax.errors import VeraxError
 
 FORMAT = 2
-"""Of stores. A reader takes its own and says what to do about others.
+"""Of stores. A reader takes this one, and an error says what to do about others.
 
 Format 1 called exams, options and numbers by other names, and kept paths of the machine.
 """
 
 CONFIG, MANIFEST, CELL, VERDICT = "config.json", "manifest.json", "cell.parquet", "verdict.json"
 MODEL = "model"
-_OWN = ("format", "cell", "files", "left_out")
+_NOT_FACTS = ("format", "cell", "files", "left_out")
 _TABLE = ".parquet"
 
 
@@ -27,8 +27,7 @@ class DamageError(Exception):
 
 
 def as_json(values: Any) -> bytes:
-    """JSON to be read by people too. It ends with its last bracket, so that cutting any of it off
-    leaves something that is no JSON."""
+    """Indented JSON. It ends with its last bracket, so that no truncated part of it is JSON."""
     return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -46,28 +45,28 @@ def make_manifest(
 
 def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """A manifest without what depends on the bytes of files."""
-    return {name: value for name, value in manifest.items() if name not in _OWN}
+    return {name: value for name, value in manifest.items() if name not in _NOT_FACTS}
 
 
 def read_manifest(data: bytes, key: str) -> dict[str, Any]:
     """The manifest of this cell, or `DamageError`."""
     try:
-        found = json.loads(data)
+        manifest = json.loads(data)
     except ValueError:
         raise DamageError(f"{MANIFEST} is not JSON") from None
-    if not isinstance(found, dict) or not isinstance(found.get("files"), dict):
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
         raise DamageError(f"{MANIFEST} lists no files")
-    if found.get("cell") != key:
+    if manifest.get("cell") != key:
         raise DamageError(f"{MANIFEST} is of another cell")
-    for name, entry in found["files"].items():
+    for name, entry in manifest["files"].items():
         if not is_inside(name):
             raise DamageError(f"{MANIFEST} names a file outside of the cell's folder")
         if not isinstance(entry, dict) or not isinstance(entry.get("size"), int):
             raise DamageError(f"{MANIFEST} does not tell the size of {name}")
     for name in (CONFIG, CELL):
-        if name not in found["files"]:
+        if name not in manifest["files"]:
             raise DamageError(f"{MANIFEST} does not list {name}")
-    return found
+    return manifest
 
 
 def damage(
@@ -75,20 +74,20 @@ def damage(
     sizes: Mapping[str, int],
     read: Callable[[str], bytes] | None = None,
 ) -> str | None:
-    """What is wrong with a cell's files in words; with `read`, their contents are looked at too."""
-    found = []
+    """What is wrong with a cell's files, or None; with `read`, checksums are compared too."""
+    problems = []
     for name, entry in manifest["files"].items():
         if name not in sizes:
-            found.append(f"{name} is missing")
+            problems.append(f"{name} is missing")
         elif sizes[name] != entry["size"]:
-            found.append(f"{name} has {sizes[name]:,} of {entry['size']:,} bytes")
+            problems.append(f"{name} has {sizes[name]:,} of {entry['size']:,} bytes")
         elif read is not None and checksum(read(name)) != entry.get("sha256"):
-            found.append(f"{name} has other contents than were written")
-    return "; ".join(found) or None
+            problems.append(f"{name} has other contents than were written")
+    return "; ".join(problems) or None
 
 
 def checked(manifest: Mapping[str, Any], name: str, data: bytes) -> bytes:
-    """What a file holds, if it is what was written; or `DamageError`."""
+    """The contents of a file if they are what was written; else `DamageError`."""
     entry = manifest["files"][name]
     wrong = damage({"files": {name: entry}}, {name: len(data)}, lambda _: data)
     if wrong is not None:
@@ -111,7 +110,7 @@ def is_inside(name: str) -> bool:
     return plain and (len(parts) == 1 or (len(parts) == 2 and parts[0] == MODEL))
 
 
-def tables_in(files: Mapping[str, Any]) -> list[str]:
+def tables_in(files: Iterable[str]) -> list[str]:
     """The names of the tables among a cell's files."""
     names = (PurePosixPath(name) for name in files)
     return sorted(n.stem for n in names if n.suffix == _TABLE and str(n) != CELL)
@@ -121,6 +120,6 @@ def table_file(table: str) -> str:
     return f"{table}{_TABLE}"
 
 
-def anew(key: str, shown: str, wrong: str) -> VeraxError:
+def damaged_cell(key: str, shown: str, wrong: str) -> VeraxError:
     """An error for the user about a damaged cell."""
     return VeraxError(f"cell {key} of {shown} is damaged ({wrong}): run the study again")

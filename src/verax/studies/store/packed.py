@@ -5,15 +5,16 @@
     instances.parquet  all other tables, `table` saying which
     models.parquet     cell, file and its bytes, where weights were packed
 
-Rows stand table by table, in each by the order of cells. `cells.parquet` says how many rows each
-has of which shape (`verax.studies.store.shapes`), and has the study itself in its metadata.
+Rows stand table by table, in each by the order of cells. `cells.parquet` has the number of rows
+and the shape (`verax.studies.store.shapes`) of each, and the study itself in its metadata.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,53 +24,69 @@ from pyarrow import parquet
 
 from verax.errors import VeraxError
 from verax.studies.store.cells import KEY
-from verax.studies.store.manifests import FORMAT, MODEL, is_inside
-from verax.studies.store.places import Place, place
-from verax.studies.store.shapes import empty_of, restored
+from verax.studies.store.folders import StorageFolder, storage_folder
+from verax.studies.store.manifests import FORMAT, MODEL, VERDICT, is_inside
+from verax.studies.store.shapes import restored
 from verax.studies.store.sources import CellState
 
 PACKED = 2
 """The format of packed studies; scripts/migrate_results.py makes it of format 1."""
 CELLS, INSTANCES, MODELS = "cells", "instances", "models"
-ALONE = ("summary", "history")
-"""Tables that have a file of their own."""
+SINGLE = ("summary", "history")
+"""Tables that have a file to themselves."""
 FIRST = f"{CELLS}.parquet"
-FILES = [f"{name}.parquet" for name in (CELLS, *ALONE, INSTANCES, MODELS)]
+FILES = [f"{name}.parquet" for name in (CELLS, *SINGLE, INSTANCES, MODELS)]
 ABOUT = b"verax.study"
 _TRUST = "it was not made by verax pack, or was changed since"
 
 
 def file_of(table: str) -> str:
-    return table if table in ALONE else INSTANCES
+    """The file of a packed study that holds a table, without its suffix."""
+    return table if table in SINGLE else INSTANCES
 
 
-def is_packed(where: Place) -> bool:
+def is_packed(folder: StorageFolder) -> bool:
     """Whether a folder holds a packed study."""
-    return about_packed(where) is not None
+    return about_packed(folder) is not None
 
 
 def is_only_packed(folder: Path) -> bool:
     """Whether it holds nothing else, so that it may be replaced."""
-    return {p.name for p in folder.iterdir()} <= set(FILES) and is_packed(place(folder))
+    names = {path.name for path in folder.iterdir()}
+    return names <= set(FILES) and is_packed(storage_folder(folder))
+
+
+def about_packed(folder: StorageFolder) -> dict[str, Any] | None:
+    """The metadata of a packed study; None where a folder holds none."""
+    if not folder.exists(FIRST):
+        return None
+    try:
+        with folder.open(FIRST) as file:
+            about = (parquet.read_schema(file).metadata or {}).get(ABOUT)
+        return None if about is None else dict(json.loads(about))
+    except (OSError, ValueError, pa.ArrowException):
+        return None
 
 
 class PackedSource:
     """A packed study, read without unpacking it."""
 
-    def __init__(self, where: Place) -> None:
-        about = about_packed(where)
+    def __init__(self, folder: StorageFolder) -> None:
+        about = about_packed(folder)
         if about is None:
             raise VeraxError(
-                f"{where.shown} is not a packed study, or its {FIRST} is damaged: expected a "
+                f"{folder.shown} is not a packed study, or its {FIRST} is damaged: expected a "
                 "folder that verax pack wrote"
             )
-        self.shown, self._place = where.shown, where
+        self.shown, self._folder = folder.shown, folder
         self.store: Mapping[str, Any] = about.get("store", {})
         self._refuse_format(about.get("packed"))
         self.format = int(self.store["format"])
         self.study: str = about["study"]
         self.resolved: Mapping[str, Any] = about["resolved"]
         self._shapes = [(base64.b64decode(s["shape"]), s["columns"]) for s in about["shapes"]]
+        self._group_starts: dict[str, np.ndarray] = {}
+        self._last_read: dict[str, tuple[Any, pa.Table]] = {}
         self._read_cells()
 
     def _refuse_format(self, packed: Any) -> None:
@@ -84,165 +101,104 @@ class PackedSource:
         )
 
     def _read_cells(self) -> None:
-        names = ["cell", "status", "config", "manifest", "verdict", "failure", "tables"]
-        with self._reading(FIRST) as file:
-            rows = file.read(columns=[*names, "left_out", "others"]).to_pylist()
+        as_json = ["config", "manifest", "failure", "tables", "left_out", "others"]
+        with self._open(FIRST) as file:
+            rows = file.read(columns=["cell", "status", "verdict", *as_json]).to_pylist()
         self.states: dict[str, CellState] = {}
-        self._verdicts: dict[str, str | None] = {}
-        self._others: dict[str, Mapping[str, str]] = {}
-        self._where: dict[str, dict[str, tuple[int, int, int]]] = {}
+        self._files: dict[str, dict[str, bytes]] = {}
         counts: dict[str, dict[str, tuple[int, int]]] = {}
         for row in rows:
-            key = row["cell"]
+            key, read = row["cell"], {name: json.loads(row[name]) for name in as_json if row[name]}
             if not KEY.fullmatch(key):
                 raise VeraxError(f"{self.shown} names a cell {key!r}, which is no key: {_TRUST}")
-            counts[key] = {t: (n, s) for t, (n, s) in json.loads(row["tables"] or "{}").items()}
-            self._verdicts[key] = row["verdict"]
-            self._others[key] = json.loads(row["others"] or "{}")
-            for name in (*counts[key], *self._others[key]):
+            counts[key] = read.get("tables", {})
+            others = read.get("others", {})
+            for name in (*counts[key], *others):
                 self._refuse_outside(name)
+            verdict = {} if row["verdict"] is None else {VERDICT: row["verdict"].encode()}
+            decoded = {name: base64.b64decode(text) for name, text in others.items()}
+            self._files[key] = verdict | decoded
             self.states[key] = CellState(
                 row["status"],
-                json.loads(row["config"]),
-                json.loads(row["manifest"] or "{}"),
+                read["config"],
+                read.get("manifest", {}),
                 sorted(counts[key]),
-                failure=None if row["failure"] is None else json.loads(row["failure"]),
-                left_out=json.loads(row["left_out"] or "[]"),
+                failure=read.get("failure"),
+                left_out=read.get("left_out", []),
             )
-        starts = dict.fromkeys((*ALONE, INSTANCES), 0)
-        for table in sorted({t for found in counts.values() for t in found}):
-            for key, found in counts.items():
-                if table in found:
-                    number, shape = found[table]
-                    start = starts[file_of(table)]
-                    starts[file_of(table)] += number
-                    self._where.setdefault(key, {})[table] = (start, number, shape)
+        self._rows: dict[tuple[str, str], tuple[int, int, int]] = {}
+        starts = dict.fromkeys((*SINGLE, INSTANCES), 0)
+        for table in sorted({name for tables in counts.values() for name in tables}):
+            for key in (key for key in counts if table in counts[key]):
+                number, shape = counts[key][table]
+                self._rows[key, table] = starts[file_of(table)], number, shape
+                starts[file_of(table)] += number
 
-    def tables(self, name: str, keys: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        with self.rows(name) as rows:
-            for key in keys:
-                if name in self._where.get(key, {}):
-                    yield key, self.table(key, name, rows)
-
-    def rows(self, table: str) -> Rows:
-        """The file that holds a table, to read rows of."""
-        return Rows(self._reading(f"{file_of(table)}.parquet"))
-
-    def table(self, key: str, name: str, rows: Rows) -> pa.Table:
-        start, number, shape = self._where[key][name]
+    def table(self, key: str, name: str) -> pa.Table:
+        """A table of a cell."""
+        start, number, shape = self._rows[key, name]
         data, columns = self._shapes[shape]
-        labels = {"cell": key} if name in ALONE else {"cell": key, "table": name}
-        stored = rows.read(start, number, sorted({*labels, *columns.values()}))
+        labels = {"cell": key} if name in SINGLE else {"cell": key, "table": name}
+        rows = self._read(name, start, number, sorted({*labels, *columns.values()}))
         for label, value in labels.items():
-            if number and stored.column(label).unique().to_pylist() != [value]:
+            if number and rows.column(label).unique().to_pylist() != [value]:
                 raise VeraxError(
                     f"{file_of(name)}.parquet of {self.shown} does not belong to its {FIRST}: "
                     "pack the study again, or get another copy"
                 )
-        return restored(stored, empty_of(data), columns, key)
+        return restored(rows, data, columns, key)
 
     def verdict(self, key: str) -> Mapping[str, Any]:
-        return dict(json.loads(self.verdict_text(key) or "{}"))
+        return dict(json.loads(self._files[key].get(VERDICT, b"{}")))
 
-    def verdict_text(self, key: str) -> str | None:
-        return self._verdicts[key]
-
-    def others(self, key: str) -> dict[str, bytes]:
-        """Files that are neither tables, nor the verdict's, nor the model's."""
-        return {name: base64.b64decode(text) for name, text in self._others[key].items()}
+    def files(self, key: str) -> dict[str, bytes]:
+        """Files of a cell that are neither tables nor of its model."""
+        return dict(self._files[key])
 
     def model(self, key: str) -> dict[str, bytes]:
-        if not self._place.exists(f"{MODELS}.parquet"):
+        if not self._folder.exists(f"{MODELS}.parquet"):
             return {}
-        with self._reading(f"{MODELS}.parquet") as file:
+        with self._open(f"{MODELS}.parquet") as file:
             for group in range(file.num_row_groups):
                 # a group is a cell, and its weights are much to read
                 if file.read_row_group(group, columns=["cell"]).column(0)[0].as_py() == key:
-                    found = file.read_row_group(group, columns=["file", "bytes"]).to_pylist()
-                    for row in found:
+                    rows = file.read_row_group(group, columns=["file", "bytes"]).to_pylist()
+                    for row in rows:
                         self._refuse_outside(f"{MODEL}/{row['file']}")
-                    return {row["file"]: row["bytes"] for row in found}
+                    return {row["file"]: row["bytes"] for row in rows}
         return {}
 
     def _refuse_outside(self, name: str) -> None:
         if not is_inside(name):
             raise VeraxError(f"{self.shown} names a file {name!r} outside of its cell: {_TRUST}")
 
-    def _reading(self, name: str) -> _Opened:
-        return _Opened(self._place, name)
-
-
-class _Opened:
-    """A Parquet file of a packed study; what cannot be read is an error that names it."""
-
-    def __init__(self, where: Place, name: str) -> None:
-        self._place, self._name = where, name
-
-    def __enter__(self) -> Any:
+    @contextmanager
+    def _open(self, name: str) -> Iterator[parquet.ParquetFile]:
+        """A Parquet file of the study; if it cannot be read, the error names it."""
         try:
-            self._file = parquet.ParquetFile(
-                self._place.open(self._name), page_checksum_verification=True
-            )
+            with self._folder.open(name) as stream:
+                yield parquet.ParquetFile(stream, page_checksum_verification=True)
         except (OSError, pa.ArrowException) as error:
-            raise self.damaged() from error
-        return self._file
+            raise VeraxError(
+                f"{name} of {self.shown} is missing or damaged: pack the study again, or get "
+                "another copy"
+            ) from error
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._file.close(force=True)
-        if isinstance(error, (OSError, pa.ArrowException)):
-            raise self.damaged() from error
-
-    def damaged(self) -> VeraxError:
-        return VeraxError(
-            f"{self._name} of {self._place.shown} is missing or damaged: pack the study again, or "
-            "get another copy"
-        )
-
-
-class Rows:
-    """Rows of a Parquet file by number, the last row group kept: its next rows are often asked."""
-
-    def __init__(self, opening: _Opened) -> None:
-        self._opening = opening
-
-    def __enter__(self) -> Rows:
-        self._file = self._opening.__enter__()
-        about = self._file.metadata
-        sizes = [about.row_group(n).num_rows for n in range(about.num_row_groups)]
-        self._starts = np.cumsum([0, *sizes])
-        self._kept: tuple[Any, pa.Table] | None = None
-        return self
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._kept = None
-        self._opening.__exit__(kind, error, trace)
-
-    def read(self, start: int, number: int, columns: list[str]) -> pa.Table:
-        try:
-            return self._read(start, number, columns)
-        except (OSError, pa.ArrowException, KeyError) as error:
-            raise self._opening.damaged() from error
-
-    def _read(self, start: int, number: int, columns: list[str]) -> pa.Table:
-        if start + number > self._starts[-1]:
-            raise OSError("rows are missing")
-        first = int(np.searchsorted(self._starts, start, side="right")) - 1
-        last = int(np.searchsorted(self._starts, start + number, side="left"))
-        if number == 0:
-            return self._file.schema_arrow.empty_table().select(columns)
+    def _read(self, table: str, start: int, number: int, columns: list[str]) -> pa.Table:
+        """Rows of a table. Its last row groups stay in memory: the next cell is often in them."""
+        name = f"{file_of(table)}.parquet"
+        if name not in self._group_starts:
+            with self._open(name) as file:
+                sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
+            self._group_starts[name] = np.cumsum([0, *sizes])
+        starts = self._group_starts[name]
+        first = int(np.searchsorted(starts, start, side="right")) - 1
+        last = int(np.searchsorted(starts, start + number, side="left"))
         wanted = (first, last, columns)
-        if self._kept is None or self._kept[0] != wanted:
-            self._kept = (wanted, self._file.read_row_groups(range(first, last), columns=columns))
-        return self._kept[1].slice(start - int(self._starts[first]), number)
-
-
-def about_packed(where: Place) -> dict[str, Any] | None:
-    """What a packed study says of itself; None where a folder holds none."""
-    if not where.exists(FIRST):
-        return None
-    try:
-        with where.open(FIRST) as file:
-            found = (parquet.read_schema(file).metadata or {}).get(ABOUT)
-        return None if found is None else dict(json.loads(found))
-    except (OSError, ValueError, pa.ArrowException):
-        return None
+        if table not in self._last_read or self._last_read[table][0] != wanted:
+            with self._open(name) as file:
+                if start + number > starts[-1]:
+                    raise OSError("rows are missing")
+                groups = file.read_row_groups(range(first, last), columns=columns)
+            self._last_read[table] = wanted, groups
+        return self._last_read[table][1].slice(start - int(starts[first]), number)

@@ -1,13 +1,14 @@
-"""`pack`: a store as a few Parquet files, which is what travels."""
+"""`pack`: a store as a few Parquet files, which is what travels. `unpack`: a store again."""
 
 from __future__ import annotations
 
 import base64
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -16,37 +17,37 @@ from verax.errors import VeraxError, VeraxErrors, nearest
 from verax.files import refuse_foreign, replace_folder
 from verax.progress import Progress
 from verax.studies.grid.portable import portable_study
+from verax.studies.store.folders import SCRATCH, StorageFolder, storage_folder
 from verax.studies.store.manifests import (
     CELL,
     CONFIG,
     MODEL,
     VERDICT,
-    anew,
+    as_json,
+    damaged_cell,
     table_file,
     tables_in,
 )
 from verax.studies.store.packed import (
     ABOUT,
-    ALONE,
     CELLS,
     INSTANCES,
     MODELS,
     PACKED,
+    SINGLE,
+    PackedSource,
     file_of,
     is_only_packed,
     is_packed,
 )
-from verax.studies.store.places import place
 from verax.studies.store.results import StudyResults, open_study
-from verax.studies.store.rows import arrow_rows, cell_row
-from verax.studies.store.shapes import Union, shape_of
-from verax.studies.store.sources import DAMAGED, DONE, CellState, StoreSource
-from verax.studies.store.store import Store
+from verax.studies.store.rows import arrow_rows, cell_row, parquet_bytes
+from verax.studies.store.shapes import StoredColumns, shape_of
+from verax.studies.store.sources import DAMAGED, DONE, StoreSource
+from verax.studies.store.store import STORE, Store
 
 GROUP = 1 << 16
-"""Rows a row group has, give or take a cell's table: enough to be small, few enough to be held."""
-
-Watch = Callable[[Iterable[Any]], Iterable[Any]]
+"""Rows of a row group, give or take a cell's table: enough to compress, few enough for memory."""
 
 
 def pack(
@@ -58,74 +59,99 @@ def pack(
     filesystem: Any = None,
     progress: bool = False,
 ) -> StudyResults:
-    """Write a study as a few Parquet files into `out`, a folder of this machine, all at once.
+    """Write a study as a few Parquet files. The same store gives the same bytes.
 
-    `tables` names those to be packed: all, unless some are named; which were left out is kept with
-    the rest. `weights` packs models too. `filesystem` is where the study is. The same store gives
-    the same bytes.
+    Args:
+        folder: the study's folder: a path, a URL, or a path in `filesystem`.
+        out: a folder of this machine; it is written all at once.
+        tables: names of tables to pack, by default all. The pack records which were left out.
+        weights: whether to pack models too.
+        filesystem: an object of fsspec or of pyarrow.fs.
+        progress: whether to show a bar.
+
+    Returns:
+        The packed study, opened.
     """
     if "://" in os.fspath(out):
         raise VeraxError(f"cannot pack into {out}: give a folder of this machine, and copy it")
     out = Path(out)
     refuse_foreign(out, is_only_packed)
-    where = place(folder, filesystem)
+    where = storage_folder(folder, filesystem)
     if is_packed(where):
         raise VeraxError(f"{where.shown} is packed already: give the folder of a study")
-    store = Store.open(where)
-    packing = Packing(store, StoreSource(store), tables, weights)
+    packing = Packing(StoreSource(Store.open(where)), tables, weights)
     _refuse_to_lose(out, packing)
     with Progress(progress) as display:
         replace_folder(out, lambda target: packing.write(target, display), owned=is_only_packed)
     return open_study(out)
 
 
-class Named(Protocol):
-    """A study as it was given."""
+def unpack(
+    packed: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    filesystem: Any = None,
+    progress: bool = False,
+) -> StudyResults:
+    """Make a store of a packed study: same tables, facts and failures, every cell complete.
 
-    @property
-    def name(self) -> str: ...
+    Args:
+        packed: the packed study: a path, a URL, or a path in `filesystem`.
+        out: a new or an empty folder, or a URL. On this machine it is written all at once.
+        filesystem: an object of fsspec or of pyarrow.fs.
+        progress: whether to show a bar.
 
-    @property
-    def about(self) -> Mapping[str, Any]: ...
+    Returns:
+        The study, opened.
+    """
+    where, target = storage_folder(packed, filesystem), storage_folder(out)
+    if where.exists(STORE) and not is_packed(where):
+        raise VeraxError(f"{where.shown} is not packed: it can be opened and run as it is")
+    source = PackedSource(where)
+    with Progress(progress) as display:
+        if target.local is not None:
+            replace_folder(
+                target.local,
+                lambda folder: _fill(storage_folder(folder), source, display),
+                owned=lambda folder: False,
+            )
+        elif target.names():
+            raise VeraxError(
+                f"cannot write {target.shown}: it holds other files, give a new or an empty folder"
+            )
+        else:
+            _fill(target, source, display)
+    return open_study(target)
 
-    def text(self) -> str: ...
 
-
-class Unpacked(Protocol):
-    """Cells to be packed: what is known of each, its tables and its other files."""
-
-    @property
-    def shown(self) -> str: ...
-
-    @property
-    def resolved(self) -> Mapping[str, Any]: ...
-
-    @property
-    def states(self) -> Mapping[str, CellState]: ...
-
-    def schema(self, key: str, name: str) -> pa.Schema: ...
-
-    def table(self, key: str, name: str) -> pa.Table: ...
-
-    def files(self, key: str) -> list[str]: ...
-
-    def file(self, key: str, name: str) -> bytes: ...
-
-    def model(self, key: str) -> dict[str, bytes]: ...
+def _fill(folder: StorageFolder, source: PackedSource, display: Progress) -> None:
+    with folder.writing():  # the maker of the store, not the one who unpacks it
+        folder.write_bytes(STORE, as_json(source.store) + b"\n")
+    store = Store.create(folder, str(source.store["name"]), source.study, source.resolved)
+    for key, state in display.watching("unpacking cells")(source.states.items()):
+        if state.failure is not None:
+            store.fail(key, state.failure)
+        if state.status == DONE:
+            files = {table_file(n): parquet_bytes(source.table(key, n)) for n in state.tables}
+            files |= source.files(key)
+            files |= {f"{MODEL}/{name}": data for name, data in source.model(key).items()}
+            store.commit(key, state.config, files, state.facts, state.left_out)
+    if folder.local is not None:
+        shutil.rmtree(folder.local / SCRATCH, ignore_errors=True)
 
 
 def _refuse_to_lose(out: Path, packing: Packing) -> None:
-    """A pack may be the only copy: it is replaced by what has all of it, and by nothing else."""
+    """A pack may be the only copy: it is replaced by one that has all of it, and by no other."""
     if not out.exists() or not any(out.iterdir()):
         return
-    there = open_study(out)
-    lost = sorted(set(there.tables) - set(packing.tables))
+    old = open_study(out)
+    lost = sorted(set(old.tables) - set(packing.tables))
     if (out / f"{MODELS}.parquet").exists() and not packing.has_models:
         lost.append("weights")
-    if there.name != packing.name:
-        lost = [f"study {there.name!r}"]
-    elif set(there.done) - set(packing.done):
-        lost = [f"{len(set(there.done) - set(packing.done)):,} cells that {packing.name!r} has not"]
+    if old.name != packing.name:
+        lost = [f"study {old.name!r}"]
+    elif fewer := set(old.done) - set(packing.done):
+        lost = [f"{len(fewer):,} cells that {packing.name!r} has not"]
     if lost:
         raise VeraxError(
             f"cannot pack into {out}: it holds {', '.join(lost)}, which would be lost; give "
@@ -136,145 +162,125 @@ def _refuse_to_lose(out: Path, packing: Packing) -> None:
 class Packing:
     """One study on its way into files, a row group at a time."""
 
-    def __init__(
-        self, store: Named, source: Unpacked, tables: Sequence[str] | None, weights: bool
-    ) -> None:
-        self._store, self._source, self._weights = store, source, weights
-        listed = {key: source.states[key] for key in source.resolved["cells"]}
-        wrong = {key: s.wrong for key, s in listed.items() if s.status == DAMAGED}
-        if wrong:
-            raise VeraxErrors(str(anew(key, source.shown, str(w))) for key, w in wrong.items())
-        self._cells = listed
-        self._done = [key for key, state in listed.items() if state.status == DONE]
-        if not self._done:
+    def __init__(self, source: StoreSource, tables: Sequence[str] | None, weights: bool) -> None:
+        self._source, self._weights = source, weights
+        self._cells = {key: source.states[key] for key in source.resolved["cells"]}
+        damaged = {k: str(s.wrong) for k, s in self._cells.items() if s.status == DAMAGED}
+        if damaged:
+            raise VeraxErrors(str(damaged_cell(key, source.shown, w)) for key, w in damaged.items())
+        self.done = [key for key, state in self._cells.items() if state.status == DONE]
+        if not self.done:
             raise VeraxError(f"{source.shown} has no finished cell: run the study, then pack it")
-        there = sorted({table for key in self._done for table in listed[key].tables})
+        known = sorted({table for key in self.done for table in self._cells[key].tables})
         for name in tables or ():
-            if name not in there:
-                raise VeraxError(f"unknown table {name!r}: {nearest(name, there)}")
+            if name not in known:
+                raise VeraxError(f"unknown table {name!r}: {nearest(name, known)}")
         if tables is not None and not tables:
-            raise VeraxError(f"no table to pack: choose from {', '.join(there)}")
-        self._tables = [name for name in there if tables is None or name in tables]
+            raise VeraxError(f"no table to pack: choose from {', '.join(known)}")
+        self.tables = [name for name in known if tables is None or name in tables]
+        self.name = str(source.about["name"])
         self._shapes: dict[tuple[bytes, str], int] = {}
-        self._rows: dict[str, dict[str, tuple[int, int]]] = {key: {} for key in self._done}
-
-    @property
-    def name(self) -> str:
-        return self._store.name
-
-    @property
-    def done(self) -> list[str]:
-        return self._done
-
-    @property
-    def tables(self) -> list[str]:
-        return self._tables
+        self._rows: dict[str, dict[str, tuple[int, int]]] = {key: {} for key in self.done}
 
     @property
     def has_models(self) -> bool:
-        return self._weights and any(self._model_files(key) for key in self._done)
+        return self._weights and any(self._has_model(key) for key in self.done)
 
     def write(self, target: Path, display: Progress) -> None:
-        for file in (*ALONE, INSTANCES):
-            names = [name for name in self._tables if file_of(name) == file]
+        for file in (*SINGLE, INSTANCES):
+            names = [name for name in self.tables if file_of(name) == file]
             if names:
                 self._write_tables(target / f"{file}.parquet", file, names, display)
         if self.has_models:
-            self._write_models(target / f"{MODELS}.parquet", display.watching("packing models"))
+            self._write_models(target / f"{MODELS}.parquet", display)
         self._write_cells(target / f"{CELLS}.parquet")
 
     def _write_tables(self, path: Path, file: str, names: list[str], display: Progress) -> None:
-        own = [(name, key) for name in names for key in self._done if self._has(key, name)]
-        union = Union(
-            ["cell", "table"] if file == INSTANCES else ["cell"],
-            (self._source.schema(key, name) for name, key in own),
-        )
-        with _writer(path, union.schema) as writer:
-            waiting: list[pa.Table] = []
+        parts = [(n, key) for n in names for key in self.done if n in self._cells[key].tables]
+        labels = ["cell", "table"] if file == INSTANCES else ["cell"]
+        columns = StoredColumns(labels, (self._source.schema(key, name) for name, key in parts))
+        with _writer(path, columns.schema) as writer:
+            group: list[pa.Table] = []
             last = names[0]
-            for name, key in display.watching(f"packing {file}")(own):
+            for name, key in display.watching(f"packing {file}")(parts):
                 table = self._source.table(key, name)
-                self._note(key, name, table, union)
-                rows = union.rows(table, {"cell": key, "table": name})
-                full = sum(map(len, waiting)) + len(rows) > GROUP
-                if waiting and (full or name != last):
-                    _write_group(writer, union, waiting)
-                    waiting = []
-                waiting.append(rows)
+                self._refuse_other_cells(table, key, name)
+                shape = (shape_of(table), json.dumps(columns.of(table.schema)))
+                number = self._shapes.setdefault(shape, len(self._shapes))
+                self._rows[key][name] = (len(table), number)
+                values = {"cell": key, "table": name}
+                rows = columns.rows(table, {label: values[label] for label in labels})
+                if group and (name != last or sum(map(len, group)) + len(rows) > GROUP):
+                    _write_group(writer, columns.together(group))
+                    group = []
+                group.append(rows)
                 last = name
-            _write_group(writer, union, waiting)
+            _write_group(writer, columns.together(group))
 
-    def _note(self, key: str, name: str, table: pa.Table, union: Union) -> None:
-        """Keep how many rows a table has, and of which shape."""
-        labels = table.column("cell").unique().to_pylist() if "cell" in table.schema.names else []
-        if labels != ([key] if len(table) else []):
-            raise anew(key, self._source.shown, f"{table_file(name)} is of other cells")
-        shape = (shape_of(table), json.dumps(union.columns(table.schema)))
-        number = self._shapes.setdefault(shape, len(self._shapes))
-        self._rows[key][name] = (len(table), number)
+    def _refuse_other_cells(self, table: pa.Table, key: str, name: str) -> None:
+        cells = table.column("cell").unique().to_pylist() if "cell" in table.schema.names else []
+        if cells != ([key] if len(table) else []):
+            raise damaged_cell(key, self._source.shown, f"{table_file(name)} is of other cells")
 
-    def _write_models(self, path: Path, watch: Watch) -> None:
-        schema = pa.schema(
-            [("cell", pa.string()), ("file", pa.string()), ("bytes", pa.large_binary())]
-        )
-        light = ["cell", "file"]  # weights are as they are: nothing to look up, or to compare
+    def _write_models(self, path: Path, display: Progress) -> None:
+        kinds = {"cell": pa.string(), "file": pa.string(), "bytes": pa.large_binary()}
+        schema = pa.schema(list(kinds.items()))
+        light = ["cell", "file"]  # weights do not repeat, and nobody compares them
         with _writer(path, schema, use_dictionary=light, write_statistics=light) as writer:
-            for key in watch(self._done):
+            for key in display.watching("packing models")(self.done):
                 files = sorted(self._source.model(key).items())
-                rows = [{"cell": key, "file": n, "bytes": data} for n, data in files]
-                if rows:
+                if files:
+                    rows = [{"cell": key, "file": name, "bytes": data} for name, data in files]
                     writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
     def _write_cells(self, path: Path) -> None:
-        flat = [cell_row(key, s.config, s.facts) for key, s in self._cells.items()]
-        states = pa.array([state.status for state in self._cells.values()], pa.string())
-        table = arrow_rows(flat).add_column(1, "status", states)
-        kept = [self._kept(key) for key in self._cells]
+        table = arrow_rows([cell_row(key, s.config, s.facts) for key, s in self._cells.items()])
+        status = pa.array([state.status for state in self._cells.values()], pa.string())
+        table = table.add_column(1, "status", status)
+        texts = [self._texts(key) for key in self._cells]
         for name in ("config", "manifest", "verdict", "failure", "tables", "left_out", "others"):
-            column = pa.array([row.get(name) for row in kept], pa.string())
+            column = pa.array([text.get(name) for text in texts], pa.string())
             table = table.append_column(name, column)
-        shapes = [
-            {"shape": base64.b64encode(shape).decode(), "columns": json.loads(columns)}
-            for shape, columns in self._shapes
-        ]
         about = {
             "packed": PACKED,
-            "store": self._store.about,
-            "study": portable_study(self._store.text()),
+            "store": self._source.about,
+            "study": portable_study(self._source.text()),
             "resolved": self._source.resolved,
-            "shapes": shapes,
+            "shapes": [
+                {"shape": base64.b64encode(shape).decode(), "columns": json.loads(columns)}
+                for shape, columns in self._shapes
+            ],
         }
-        with _writer(path, table.schema.with_metadata({ABOUT: json.dumps(about)})) as writer:
-            writer.write_table(table.replace_schema_metadata({ABOUT: json.dumps(about)}))
+        table = table.replace_schema_metadata({ABOUT: json.dumps(about)})
+        with _writer(path, table.schema) as writer:
+            writer.write_table(table)
 
-    def _kept(self, key: str) -> dict[str, str]:
-        """What of a cell is no table, as text."""
-        state = self._cells[key]
-        row = {"config": json.dumps(state.config, ensure_ascii=False)}
+    def _texts(self, key: str) -> dict[str, str]:
+        """A cell's columns of `cells.parquet` that are JSON."""
+        state, source = self._cells[key], self._source
+        texts = {"config": json.dumps(state.config, ensure_ascii=False)}
         if state.failure is not None:
-            row["failure"] = json.dumps(state.failure, ensure_ascii=False)
+            texts["failure"] = json.dumps(state.failure, ensure_ascii=False)
         if state.status != DONE:
-            return row
-        dropped = set(state.tables) - set(self._tables)
-        if self._model_files(key) and not self._weights:
+            return texts
+        dropped = set(state.tables) - set(self.tables) | set(state.left_out)
+        if self._has_model(key) and not self._weights:
             dropped.add(MODEL)
-        row["manifest"] = json.dumps(state.facts, ensure_ascii=False)
-        row["left_out"] = json.dumps(sorted(dropped | set(state.left_out)))
-        row["tables"] = json.dumps(self._rows[key])
-        tables = {table_file(name) for name in tables_in(dict.fromkeys(self._source.files(key)))}
-        others = {}
-        for name in self._source.files(key):
-            if name == VERDICT:
-                row["verdict"] = self._source.file(key, name).decode()
-            elif name not in (CONFIG, CELL) and name not in tables and not _of_model(name):
-                others[name] = base64.b64encode(self._source.file(key, name)).decode()
-        return row | ({"others": json.dumps(others)} if others else {})
+        texts["manifest"] = json.dumps(state.facts, ensure_ascii=False)
+        texts["left_out"] = json.dumps(sorted(dropped))
+        texts["tables"] = json.dumps(self._rows[key])
+        names = source.files(key)
+        elsewhere = {CONFIG, CELL, *map(table_file, tables_in(names))}
+        files = {n: source.file(key, n) for n in names if n not in elsewhere and not _of_model(n)}
+        if VERDICT in files:
+            texts["verdict"] = files.pop(VERDICT).decode()
+        if files:
+            others = {name: base64.b64encode(data).decode() for name, data in files.items()}
+            texts["others"] = json.dumps(others)
+        return texts
 
-    def _has(self, key: str, table: str) -> bool:
-        return table in self._cells[key].tables
-
-    def _model_files(self, key: str) -> list[str]:
-        return [name for name in self._source.files(key) if _of_model(name)]
+    def _has_model(self, key: str) -> bool:
+        return any(map(_of_model, self._source.files(key)))
 
 
 def _writer(path: Path, schema: pa.Schema, **settings: Any) -> parquet.ParquetWriter:
@@ -283,10 +289,8 @@ def _writer(path: Path, schema: pa.Schema, **settings: Any) -> parquet.ParquetWr
     )
 
 
-def _write_group(writer: parquet.ParquetWriter, union: Union, waiting: Sequence[pa.Table]) -> None:
-    if waiting:
-        whole = union.encoded(waiting)
-        writer.write_table(whole, row_group_size=max(1, len(whole)))
+def _write_group(writer: parquet.ParquetWriter, rows: pa.Table) -> None:
+    writer.write_table(rows, row_group_size=max(1, len(rows)))
 
 
 def _of_model(name: str) -> bool:

@@ -25,9 +25,9 @@ from verax.studies.adversaries.adversaries import Adversaries
 from verax.studies.adversaries.stored import stored_adversaries
 from verax.studies.adversaries.summary import EXAM as ADVERSARIES
 from verax.studies.grid.cell import Cell
+from verax.studies.store.folders import StorageFolder, storage_folder
 from verax.studies.store.manifests import MODEL
 from verax.studies.store.packed import FIRST, PackedSource, is_packed
-from verax.studies.store.places import Place, place
 from verax.studies.store.rows import equal, fact_columns, frame_of, repeated, unlabelled
 from verax.studies.store.sources import (
     DAMAGED,
@@ -35,7 +35,6 @@ from verax.studies.store.sources import (
     FAILED,
     MISSING,
     CellState,
-    Source,
     StoreSource,
 )
 from verax.studies.store.store import STORE, Store
@@ -47,25 +46,27 @@ _FOLLOWS = {"fingerprint"}
 
 
 def open_study(
-    folder: str | os.PathLike[str] | Place, filesystem: Any = None, *, every: bool = False
+    folder: str | os.PathLike[str] | StorageFolder, filesystem: Any = None, *, every: bool = False
 ) -> StudyResults:
-    """The results of a study, or of a packed one, as they are now.
+    """Open the results of a study, packed or not, as they are now.
 
     Args:
         folder: a path, a URL such as s3://bucket/study, or a path in `filesystem`.
-        filesystem: of pyarrow or fsspec.
-        every: take in cells of the folder that the study does not list any more.
+        filesystem: an object of fsspec or of pyarrow.fs.
+        every: also take cells of the folder that the study does not list any more.
+
+    Returns:
+        Its cells, tables, verdicts and models.
     """
-    where = place(folder, filesystem)
+    where = storage_folder(folder, filesystem)
     packed = is_packed(where) or (where.exists(FIRST) and not where.exists(STORE))
-    source: Source = PackedSource(where) if packed else StoreSource(Store.open(where))
-    return StudyResults(source, every)
+    return StudyResults(PackedSource(where) if packed else StoreSource(Store.open(where)), every)
 
 
 class StudyResults(Shown):
     """A study's cells, tables, verdicts and models. Damaged cells have none; a rerun makes them."""
 
-    def __init__(self, source: Source, every: bool = False) -> None:
+    def __init__(self, source: StoreSource | PackedSource, every: bool = False) -> None:
         self._source = source
         listed = source.resolved["cells"]
         self._states = {k: s for k, s in source.states.items() if every or k in listed}
@@ -73,12 +74,12 @@ class StudyResults(Shown):
         """Cells of the folder that are not of the study as it was last run."""
 
     def __repr__(self) -> str:
-        said = [f"{number:,} {status}" for status, number in self.counts.items()]
+        parts = [f"{number:,} {status}" for status, number in self.counts.items()]
         if self.others:
-            said.append(f"{self.others:,} of other seeds or options left out")
+            parts.append(f"{self.others:,} of other seeds or options left out")
         if self.left_out:
-            said.append(f"packed without {len(self.left_out)} tables")
-        return f"StudyResults({self.name}: {', '.join(said) or 'no cells'})"
+            parts.append(f"packed without {len(self.left_out)} tables")
+        return f"StudyResults({self.name}: {', '.join(parts) or 'no cells'})"
 
     @property
     def name(self) -> str:
@@ -86,8 +87,8 @@ class StudyResults(Shown):
 
     @property
     def question(self) -> str | None:
-        found = self._source.resolved.get("question")
-        return None if found is None else str(found)
+        question = self._source.resolved.get("question")
+        return None if question is None else str(question)
 
     @property
     def format(self) -> int:
@@ -111,19 +112,21 @@ class StudyResults(Shown):
 
     @cached_property
     def _configuration(self) -> pd.DataFrame:
-        return frame_of([{"cell": k, **_columns(s)} for k, s in self._states.items()])
+        return frame_of(
+            [{"cell": k, **Cell.from_json(s.config).columns()} for k, s in self._states.items()]
+        )
 
     @property
     def cells(self) -> pd.DataFrame:
         """A row a cell: cell, status, its configuration, seconds, verax, device, …, error."""
         states = self._states.values()
-        found = self._configuration.copy()
-        if found.empty:
+        cells = self._configuration.copy()
+        if cells.empty:
             return pd.DataFrame(columns=["cell", "status"])
-        found.insert(1, "status", [state.status for state in states])
+        cells.insert(1, "status", [state.status for state in states])
         facts = frame_of([{"seconds": None, **fact_columns(s.facts)} for s in states])
         errors = frame_of([{"error": _error(state)} for state in states])
-        return pd.concat([found, facts, errors], axis=1)
+        return pd.concat([cells, facts, errors], axis=1)
 
     @property
     def failures(self) -> pd.DataFrame:
@@ -131,10 +134,14 @@ class StudyResults(Shown):
         failed = [key for key, state in self._states.items() if state.status == FAILED]
         if not failed:
             return pd.DataFrame(columns=["cell", *ALWAYS, "reason", "error", "traceback"])
-        own = self._configuration.set_index("cell").loc[failed, self._varying()].reset_index()
+        configuration = (
+            self._configuration.set_index("cell").loc[failed, self._varying()].reset_index()
+        )
         records = [dict(self._states[key].failure or {}) for key in failed]
-        told = frame_of([{k: v for k, v in r.items() if k not in own} for r in records])
-        return pd.concat([own, told], axis=1)
+        reasons = frame_of(
+            [{k: v for k, v in r.items() if k not in configuration} for r in records]
+        )
+        return pd.concat([configuration, reasons], axis=1)
 
     @property
     def tables(self) -> list[str]:
@@ -166,22 +173,23 @@ class StudyResults(Shown):
             self._refuse_table(name)
         self._warn_of_damage()
         added = self._added(columns)
-        parts = [(key, unlabelled(t)) for key, t in self._source.tables(name, self.done)]
+        keys = [key for key in self.done if name in self._states[key].tables]
+        parts = [unlabelled(self._source.table(key, name)) for key in keys]
         try:
-            whole = pa.concat_tables([t for _, t in parts], promote_options="permissive")
+            table = pa.concat_tables(parts, promote_options="permissive")
         except pa.ArrowException as error:
             raise VeraxError(
                 f"table {name!r} has columns of different kinds in different cells: read them one "
                 "by one, with verdict(key)"
             ) from error
-        found: pd.DataFrame = whole.unify_dictionaries().to_pandas(ignore_metadata=True)
-        rows = np.repeat(np.arange(len(parts)), [len(table) for _, table in parts])
-        configuration = self._configuration.set_index("cell").loc[[key for key, _ in parts]]
+        frame: pd.DataFrame = table.unify_dictionaries().to_pandas(ignore_metadata=True)
+        rows = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        configuration = self._configuration.set_index("cell").loc[keys]
         configuration.insert(0, "cell", configuration.index.astype("str"))
-        for place_, column in enumerate(["cell", *added]):
-            shown = f"cell_{column}" if column in found else column
-            found.insert(place_, shown, repeated(configuration[column], rows))
-        return found
+        for position, column in enumerate(["cell", *added]):
+            shown = f"cell_{column}" if column in frame else column
+            frame.insert(position, shown, repeated(configuration[column], rows))
+        return frame
 
     def _warn_of_damage(self) -> None:
         damaged = self.counts.get(DAMAGED, 0)
@@ -230,13 +238,13 @@ class StudyResults(Shown):
                 )
             several = isinstance(wanted, Collection) and not isinstance(wanted, str)
             values = list(wanted) if several else [wanted]
-            there = self._configuration[column]
+            column_values = self._configuration[column]
             for value in values:
-                if not equal(there, value).any():
-                    known = ", ".join(str(v) for v in there.drop_duplicates())
+                if not equal(column_values, value).any():
+                    known = ", ".join(str(v) for v in column_values.drop_duplicates())
                     raise VeraxError(f"no cell has {column} {value!r}: there are {known}")
-            own = [equal(chosen[column], value) for value in values]
-            chosen = chosen[np.logical_or.reduce(own)] if own else chosen[:0]
+            matches = [equal(chosen[column], value) for value in values]
+            chosen = chosen[np.logical_or.reduce(matches)] if matches else chosen[:0]
         wanted_keys = set(chosen["cell"])
         return [key for key in self.done if key in wanted_keys]
 
@@ -259,8 +267,10 @@ class StudyResults(Shown):
 
     def differing(self, keys: Sequence[str]) -> list[str]:
         """The columns of the configuration in which these cells differ."""
-        own = self._configuration.set_index("cell").loc[list(keys)]
-        return [str(name) for name in own if own[name].nunique(dropna=False) > 1]
+        configuration = self._configuration.set_index("cell").loc[list(keys)]
+        return [
+            str(name) for name in configuration if configuration[name].nunique(dropna=False) > 1
+        ]
 
     def model(self, key: str, device: str = "auto") -> AttentionClassifier:
         """A cell's trained model, where weights were kept."""
@@ -279,10 +289,10 @@ class StudyResults(Shown):
             return load(folder, device=device)
 
     def _frame(self, key: str, name: str) -> pd.DataFrame:
-        for _, table in self._source.tables(name, [key]):
-            frame: pd.DataFrame = table.to_pandas()
-            return frame.drop(columns="cell")
-        raise VeraxError(f"cell {key} of {self._source.shown} has no table {name!r}")
+        if name not in self._states[key].tables:
+            raise VeraxError(f"cell {key} of {self._source.shown} has no table {name!r}")
+        frame: pd.DataFrame = self._source.table(key, name).to_pandas()
+        return frame.drop(columns="cell")
 
     def _done(self, key: str) -> CellState:
         state = self._states.get(key)
@@ -316,10 +326,6 @@ class StudyResults(Shown):
             if name not in known:
                 raise VeraxError(f"unknown column {name!r}: {nearest(name, known)}")
         return wanted
-
-
-def _columns(state: CellState) -> dict[str, Any]:
-    return Cell.from_json(state.config).columns()
 
 
 def _error(state: CellState) -> str | None:

@@ -96,5 +96,5 @@ def repeated(values: pd.Series, rows: np.ndarray) -> Any:
 def equal(column: pd.Series, value: Any) -> np.ndarray:
     """Where a column has a value; None and NaN are where it has none."""
     missing = value is None or value != value
-    found = column.isna() if missing else (column == value).fillna(False)
-    return found.to_numpy(dtype=bool)
+    matches = column.isna() if missing else (column == value).fillna(False)
+    return matches.to_numpy(dtype=bool)

@@ -1,13 +1,13 @@
-"""Where results are read from: what a store and a packed study have in common."""
+"""A store as a source of results; `verax.studies.store.packed` has that of packed studies."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -18,7 +18,7 @@ from verax.studies.store.manifests import (
     CONFIG,
     MODEL,
     VERDICT,
-    anew,
+    damaged_cell,
     facts_of,
     table_file,
     tables_in,
@@ -30,13 +30,13 @@ DONE, FAILED, MISSING, DAMAGED = "done", "failed", "missing", "damaged"
 
 @dataclass(frozen=True)
 class CellState:
-    """What is known of one cell.
+    """The state of one cell.
 
-    facts    of its manifest, where it is done
-    tables   those it has
-    wrong    what is damaged, in words
-    failure  its record, where it failed
-    left_out tables it had before it was packed without them, and `model`
+    facts     of its manifest, where it is done
+    tables    their names
+    wrong     what is damaged, in words
+    failure   its record, where it failed
+    left_out  tables it had before it was packed without them, and `model`
     """
 
     status: str
@@ -48,60 +48,35 @@ class CellState:
     left_out: Sequence[str] = ()
 
 
-class Source(Protocol):
-    """A study's results as they were when it was opened."""
-
-    @property
-    def shown(self) -> str: ...
-
-    @property
-    def format(self) -> int: ...
-
-    @property
-    def resolved(self) -> Mapping[str, Any]: ...
-
-    @property
-    def states(self) -> Mapping[str, CellState]:
-        """By key: the study's cells in its own order, then others that are there."""
-        ...
-
-    def tables(self, name: str, keys: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        """A table of each of these cells that has it, with its `cell` column."""
-        ...
-
-    def verdict(self, key: str) -> Mapping[str, Any]: ...
-
-    def model(self, key: str) -> dict[str, bytes]:
-        """The files of a cell's model; none where weights were not kept."""
-        ...
-
-
 class StoreSource:
-    """A store, read file by file; what is read is compared with its checksum."""
+    """A store, read file by file, each compared with its checksum.
+
+    `states` has the study's cells in its own order, then others of the folder.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.shown, self.format = store.place.shown, store.format
+        self.shown, self.format, self.about = store.folder.shown, store.format, store.about
         self.resolved = store.resolved()
         self._manifests: dict[str, Any] = {}
         self.states = self._states()
 
     def _states(self) -> dict[str, CellState]:
         store, configs = self._store, dict(self.resolved["cells"])
-        there, failures = set(store.keys()), store.failures()
-        wrong = store.verify(there, contents=False)
-        whole = sorted(there - set(wrong))
+        stored, failures = set(store.keys()), store.failures()
+        wrong = store.verify(stored, contents=False)
+        undamaged = sorted(stored - set(wrong))
         with ThreadPoolExecutor(8) as pool:
-            self._manifests = dict(zip(whole, pool.map(store.manifest, whole), strict=True))
-        for key in whole:
+            self._manifests = dict(zip(undamaged, pool.map(store.manifest, undamaged), strict=True))
+        for key in undamaged:
             if key not in configs:
-                with suppress(VeraxError):  # what is of no study need not be whole
+                with suppress(VeraxError):  # a cell of no study may be damaged
                     configs[key] = json.loads(self.file(key, CONFIG))
         states = {}
         for key, config in configs.items():
             if key in wrong:
                 states[key] = CellState(DAMAGED, config, wrong=wrong[key])
-            elif key in there:
+            elif key in stored:
                 manifest = self._manifests[key]
                 states[key] = CellState(
                     DONE,
@@ -116,6 +91,10 @@ class StoreSource:
                 states[key] = CellState(MISSING, config)
         return states
 
+    def text(self) -> str:
+        """The study as it was given."""
+        return self._store.text()
+
     def file(self, key: str, name: str) -> bytes:
         return self._store.read(key, name, self._manifests[key])
 
@@ -127,25 +106,20 @@ class StoreSource:
         try:
             return parquet.ParquetFile(pa.BufferReader(data)).read()
         except pa.ArrowException:
-            raise anew(key, self.shown, f"{table_file(name)} is not Parquet") from None
+            raise damaged_cell(key, self.shown, f"{table_file(name)} is not Parquet") from None
 
     def schema(self, key: str, name: str) -> pa.Schema:
         """A table's columns, of which no row is read."""
         file = table_file(name)
         try:
-            with self._store.place.open(f"{CELLS}/{key}/{file}") as opened:
+            with self._store.folder.open(f"{CELLS}/{key}/{file}") as opened:
                 return parquet.read_schema(opened)
         except (OSError, pa.ArrowException):
-            raise anew(key, self.shown, f"{file} is not Parquet") from None
-
-    def tables(self, name: str, keys: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        for key in keys:
-            if name in self.states[key].tables:
-                yield key, self.table(key, name)
+            raise damaged_cell(key, self.shown, f"{file} is not Parquet") from None
 
     def verdict(self, key: str) -> Mapping[str, Any]:
         if VERDICT not in self._manifests[key]["files"]:
-            raise anew(key, self.shown, f"{VERDICT} is missing")
+            raise damaged_cell(key, self.shown, f"{VERDICT} is missing")
         return dict(json.loads(self.file(key, VERDICT)))
 
     def model(self, key: str) -> dict[str, bytes]:

@@ -1,9 +1,9 @@
-"""The store of a study: its cells, what is studied, what failed, and who runs what.
+"""The store of a study: its cells, its definition, failures and locks.
 
 STUDY/store.json, study.yaml, resolved.json   what is studied
 STUDY/cells/KEY/…                             a finished cell
 STUDY/failed/KEY.json                         why one failed
-STUDY/.claims, .scratch/                      who runs what; folders being filled
+STUDY/.locks/KEY, .scratch/                   who runs what; folders being filled
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
 from verax.studies.store.cells import CELLS, KEY, CellFolders
-from verax.studies.store.claims import Claim, claim
+from verax.studies.store.folders import SCRATCH, StorageFolder, storage_folder
+from verax.studies.store.locks import CellLock, lock_file
 from verax.studies.store.manifests import FORMAT, as_json
-from verax.studies.store.places import SCRATCH, Place, place
 from verax.version import __version__
 
 STORE, STUDY, RESOLVED = "store.json", "study.yaml", "resolved.json"
-FAILED, CLAIMS = "failed", ".claims"
-_ALL = {STORE, STUDY, RESOLVED, CELLS, FAILED, CLAIMS, SCRATCH}
+FAILED, LOCKS = "failed", ".locks"
+_ALL = {STORE, STUDY, RESOLVED, CELLS, FAILED, LOCKS, SCRATCH, ".claims"}  # an older store's locks
 
 
 class Store(CellFolders):
     """A study's folder, opened."""
 
-    def __init__(self, where: Place, about: Mapping[str, Any]) -> None:
+    def __init__(self, where: StorageFolder, about: Mapping[str, Any]) -> None:
         super().__init__(where)
         self.about = about
 
     def __repr__(self) -> str:
-        return f"Store({self.name} in {self.place.shown})"
+        return f"Store({self.name} in {self.folder.shown})"
 
     @property
     def name(self) -> str:
@@ -45,13 +45,13 @@ class Store(CellFolders):
         return int(self.about["format"])
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str] | Place, filesystem: Any = None) -> Store:
+    def open(cls, folder: str | os.PathLike[str] | StorageFolder, filesystem: Any = None) -> Store:
         """The store in a folder; an error where there is none that this Verax reads."""
-        where = place(folder, filesystem)
+        where = storage_folder(folder, filesystem)
         try:
             with where.reading(STORE):
                 about = json.loads(where.read_bytes(STORE))
-            found = about["format"]
+            version = about["format"]
             named, maker = str(about["name"]), about["verax"]
         except FileNotFoundError:
             raise VeraxError(
@@ -64,12 +64,12 @@ class Store(CellFolders):
                 f"{STORE} of {where.shown} cannot be read: delete it and run the study again, "
                 "its cells are kept"
             ) from error
-        if found != FORMAT:
-            newer = isinstance(found, int) and found > FORMAT
+        if version != FORMAT:
+            newer = isinstance(version, int) and version > FORMAT
             older = "run it anew in another folder, or pack it with that Verax and migrate the pack"
             todo = "update Verax" if newer else older
             raise VeraxError(
-                f"{where.shown} has format {found!r} (of Verax {maker}), this Verax reads "
+                f"{where.shown} has format {version!r} (of Verax {maker}), this Verax reads "
                 f"{FORMAT}: {todo}"
             )
         return cls(where, {**about, "name": named})
@@ -77,7 +77,7 @@ class Store(CellFolders):
     @classmethod
     def create(
         cls,
-        folder: str | os.PathLike[str] | Place,
+        folder: str | os.PathLike[str] | StorageFolder,
         study_name: str,
         text: str,
         resolved: Mapping[str, Any],
@@ -87,7 +87,7 @@ class Store(CellFolders):
 
         `text` is the study as it was given. What is there already as it should be is not written.
         """
-        where = place(folder, filesystem)
+        where = storage_folder(folder, filesystem)
         cls.refuse_other(where, study_name)
         if not where.exists(STORE):
             about = {"format": FORMAT, "verax": __version__, "name": study_name}
@@ -102,19 +102,19 @@ class Store(CellFolders):
 
     @classmethod
     def refuse_other(
-        cls, folder: str | os.PathLike[str] | Place, study_name: str, filesystem: Any = None
+        cls, folder: str | os.PathLike[str] | StorageFolder, study_name: str, filesystem: Any = None
     ) -> None:
         """Raise where `create` would: the folder holds something else than this study."""
-        where = place(folder, filesystem)
+        where = storage_folder(folder, filesystem)
         if where.local is not None:
             refuse_foreign(where.local, lambda _: _is_ours(where))
         elif not _is_ours(where):
             raise VeraxError(
                 f"cannot write {where.shown}: it holds other files, give a new or an empty folder"
             )
-        if where.exists(STORE) and (found := cls.open(where).name) != study_name:
+        if where.exists(STORE) and (name := cls.open(where).name) != study_name:
             raise VeraxError(
-                f"{where.shown} holds study {found!r}, this one is {study_name!r}: give "
+                f"{where.shown} holds study {name!r}, this one is {study_name!r}: give "
                 "another folder"
             )
 
@@ -125,14 +125,14 @@ class Store(CellFolders):
     def resolved(self) -> dict[str, Any]:
         """The study with every default spelt out, and its cells by key."""
         try:
-            found = json.loads(self._top(RESOLVED))
-            if isinstance(found["cells"], dict):
-                return dict(found)
+            resolved = json.loads(self._top(RESOLVED))
+            if isinstance(resolved["cells"], dict):
+                return dict(resolved)
         except (ValueError, KeyError, TypeError) as error:
             if isinstance(error, VeraxError):
                 raise
         raise VeraxError(
-            f"{RESOLVED} of {self.place.shown} cannot be read: run the study again, its cells are "
+            f"{RESOLVED} of {self.folder.shown} cannot be read: run the study again, its cells are "
             "kept"
         )
 
@@ -140,54 +140,53 @@ class Store(CellFolders):
         self.forgive(key)
 
     def fail(self, key: str, record: Mapping[str, Any]) -> None:
-        """Remember why a cell failed."""
-        with self.place.writing():
-            self.place.write_bytes(f"{FAILED}/{key}.json", as_json(record) + b"\n")
+        """Record why a cell failed."""
+        with self.folder.writing():
+            self.folder.write_bytes(f"{FAILED}/{key}.json", as_json(record) + b"\n")
 
     def failures(self) -> dict[str, dict[str, Any]]:
-        """Why cells failed that are not there; what cannot be read is a failure to be retried."""
-        named = [n.removesuffix(".json") for n in self.place.names(FAILED) if n.endswith(".json")]
-        there = set(self.keys()) if named else set()
-        found = {}
-        for key in named:
-            if KEY.fullmatch(key) and key not in there:
+        """Records of failed cells; one that cannot be read is a failure to retry."""
+        keys = [n.removesuffix(".json") for n in self.folder.names(FAILED) if n.endswith(".json")]
+        stored = set(self.keys()) if keys else set()
+        failures = {}
+        for key in keys:
+            if KEY.fullmatch(key) and key not in stored:
                 try:
-                    record = json.loads(self.place.read_bytes(f"{FAILED}/{key}.json"))
+                    record = json.loads(self.folder.read_bytes(f"{FAILED}/{key}.json"))
                 except FileNotFoundError:  # forgiven by another runner
                     continue
                 except ValueError:
                     record = None
                 unread = {"cell": key, "reason": "error", "error": "its record cannot be read"}
-                found[key] = record if isinstance(record, dict) else unread
-        return found
+                failures[key] = record if isinstance(record, dict) else unread
+        return failures
 
     def forgive(self, key: str) -> None:
-        """Forget that a cell failed."""
-        with self.place.writing():
-            self.place.remove(f"{FAILED}/{key}.json")
+        """Remove the record of a failure."""
+        with self.folder.writing():
+            self.folder.remove(f"{FAILED}/{key}.json")
 
-    def claim(self, key: str) -> Claim | None:
+    def lock(self, key: str) -> CellLock | None:
         """The right to run a cell, or None while somebody else has it.
 
-        It ends with `release` or with this process, however that ends. Other filesystems than this
-        machine's have no such thing: there a claim is always given, two runners may do the same
-        cell twice, and the first that is complete stays.
+        It ends with `release` or with this process. Filesystems other than this machine's have no
+        locks: there two runners may run the same cell, and the first complete one stays.
         """
-        if self.place.local is None:
-            return Claim(None, 0)
-        return claim(self.place.local / CLAIMS, key)
+        if self.folder.local is None:
+            return CellLock()
+        return lock_file(self.folder.local / LOCKS / key)
 
     def _top(self, name: str) -> bytes:
         try:
-            with self.place.reading(name):
-                return self.place.read_bytes(name)
+            with self.folder.reading(name):
+                return self.folder.read_bytes(name)
         except FileNotFoundError:
             raise VeraxError(
-                f"{name} of {self.place.shown} is missing: run the study again, its cells are kept"
+                f"{name} of {self.folder.shown} is missing: run the study again, its cells are kept"
             ) from None
 
 
-def _is_ours(where: Place) -> bool:
-    """A store, or one that a runner was killed in while it made it."""
+def _is_ours(where: StorageFolder) -> bool:
+    """Whether a folder is a store, or one whose runner was killed while it made it."""
     names = set(where.names())
     return STORE in names or names <= _ALL

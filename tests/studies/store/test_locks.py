@@ -24,7 +24,7 @@ def runners() -> Iterator[Children]:
 
 
 def hold(runners: Children, folder: Path, key: str, name: str) -> tuple[int, str]:
-    """A runner that claims a cell, and whether it was given."""
+    """A runner that locks a cell, and whether it was given."""
     saying = folder.parent / name
     process = runners.start("hold", folder, key, saying, folder.parent / f"{name}.sign")
     return process, said(saying)
@@ -36,28 +36,28 @@ def test_processes_exclude_each_other_and_a_killed_one_holds_nothing(
     store = made_up_store(tmp_path / "study", [])
     first, answer = hold(runners, tmp_path / "study", KEY, "first")
     assert answer == "mine"
-    assert store.claim(KEY) is None
-    other = store.claim(OTHER)
+    assert store.lock(KEY) is None
+    other = store.lock(OTHER)
     assert other is not None
     assert hold(runners, tmp_path / "study", OTHER, "second")[1] == "taken"
     runners.kill(first)
-    claim = store.claim(KEY)
-    assert claim is not None
-    claim.release()
+    lock = store.lock(KEY)
+    assert lock is not None
+    lock.release()
     other.release()
 
 
 def test_what_is_released_is_anyones(runners: Children, tmp_path: Path) -> None:
     store = made_up_store(tmp_path / "study", [])
     assert hold(runners, tmp_path / "study", KEY, "first")[1] == "mine"
-    assert store.claim(KEY) is None
+    assert store.lock(KEY) is None
     (tmp_path / "first.sign").touch()
     said(tmp_path / "first.released")
-    claim = store.claim(KEY)
-    assert claim is not None
-    with claim:
+    lock = store.lock(KEY)
+    assert lock is not None
+    with lock:
         assert hold(runners, tmp_path / "study", KEY, "second")[1] == "taken"
-    claim.release()
+    lock.release()
     assert hold(runners, tmp_path / "study", KEY, "third")[1] == "mine"
 
 
@@ -66,14 +66,14 @@ def test_a_process_excludes_itself_however_it_reaches_the_folder(
 ) -> None:
     store = made_up_store(tmp_path / "study", [])
     (tmp_path / "link").symlink_to("study")
-    claim = store.claim(KEY)
-    assert claim is not None
-    assert store.claim(KEY) is None
-    assert Store.open(tmp_path / "link").claim(KEY) is None
-    assert Store.open(os.path.relpath(tmp_path / "study")).claim(KEY) is None
+    lock = store.lock(KEY)
+    assert lock is not None
+    assert store.lock(KEY) is None
+    assert Store.open(tmp_path / "link").lock(KEY) is None
+    assert Store.open(os.path.relpath(tmp_path / "study")).lock(KEY) is None
     # asking did not lose what was held: others see it, too
     assert hold(runners, tmp_path / "study", KEY, "first")[1] == "taken"
-    claim.release()
+    lock.release()
 
 
 def test_of_many_threads_one_has_it(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_of_many_threads_one_has_it(tmp_path: Path) -> None:
 
     def ask() -> None:
         barrier.wait()
-        found.append(Store.open(tmp_path).claim(KEY))
+        found.append(Store.open(tmp_path).lock(KEY))
 
     threads = [threading.Thread(target=ask) for _ in range(16)]
     for thread in threads:
@@ -90,15 +90,15 @@ def test_of_many_threads_one_has_it(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(found) == 16
-    assert sum(claim is not None for claim in found) == 1
+    assert sum(lock is not None for lock in found) == 1
 
 
-def test_a_second_claim_is_not_lost_when_the_first_is_released(
+def test_a_second_lock_is_not_lost_when_the_first_is_released(
     runners: Children, tmp_path: Path
 ) -> None:
     """Closing the file would lose both."""
     store = made_up_store(tmp_path / "study", [])
-    first, second = store.claim(KEY), store.claim(OTHER)
+    first, second = store.lock(KEY), store.lock(OTHER)
     assert first is not None
     assert second is not None
     first.release()
@@ -106,25 +106,25 @@ def test_a_second_claim_is_not_lost_when_the_first_is_released(
     second.release()
 
 
-def test_a_folder_made_anew_has_claims_of_its_own(tmp_path: Path) -> None:
-    old = made_up_store(tmp_path / "study", []).claim(KEY)
+def test_a_folder_made_anew_has_locks_of_its_own(tmp_path: Path) -> None:
+    old = made_up_store(tmp_path / "study", []).lock(KEY)
     shutil.rmtree(tmp_path / "study")
     store = made_up_store(tmp_path / "study", [])
-    new = store.claim(KEY)
+    new = store.lock(KEY)
     assert new is not None
     assert old is not None
     old.release()
-    assert store.claim(KEY) is None
+    assert store.lock(KEY) is None
     new.release()
 
 
-def test_a_forked_child_has_none_of_its_parents_claims(runners: Children, tmp_path: Path) -> None:
+def test_a_forked_child_has_none_of_its_parents_locks(runners: Children, tmp_path: Path) -> None:
     made_up_store(tmp_path / "study", [])
     runners.start("fork", tmp_path / "study", KEY, tmp_path / "answer")
     assert said(tmp_path / "answer") == "0"
 
 
-def test_reading_a_store_claims_nothing(tmp_path: Path) -> None:
+def test_reading_a_store_locks_nothing(tmp_path: Path) -> None:
     made_up_store(tmp_path, [])
     Store.open(tmp_path).keys()
-    assert not (tmp_path / ".claims").exists()
+    assert not (tmp_path / ".locks").exists()

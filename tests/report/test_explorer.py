@@ -1,4 +1,4 @@
-"""The stand in a browser: what it shows is what the model would say."""
+"""The document explorer in a browser: what it shows is what the model would say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import standing
-from standing import BIAS, WORDS, after, decoded, erased, flipped, held, one_model, shown
+from made_up_documents import BIAS, WORDS, after, decoded, erased, flipped, held, one_model, shown
 
 Open = Callable[..., Any]
 
@@ -32,10 +32,10 @@ def test_probabilities_are_the_models_own_whatever_is_erased(
             page.click(f"[data-item='{item}']")
         wanted = after(weights, logits, BIAS, gone)
         np.testing.assert_allclose(shown(page), wanted, atol=1e-9)
-        assert page.inner_text("[data-class='1'] .stand-number") == f"{wanted[1]:.4f}"
-        assert int(page.get_attribute(".stand-decision", "data-decision")) == wanted.argmax()
+        assert page.inner_text("[data-class='1'] .explorer-number") == f"{wanted[1]:.4f}"
+        assert int(page.get_attribute(".explorer-decision", "data-decision")) == wanted.argmax()
         assert flipped(page) == (wanted.argmax() != small["decision"])
-        mass = float(page.get_attribute(".stand-mass", "data-mass"))
+        mass = float(page.get_attribute(".explorer-mass", "data-mass"))
         assert mass == pytest.approx(weights[list(gone)].sum(), abs=1e-9)
         page.click("[data-act=reset]")
         assert erased(page) == []
@@ -91,7 +91,7 @@ def test_the_adversary_brings_its_own_weights_and_orders(
     weights, logits = held(small, small["adversary"]["weights"])
     page.click("[data-adversary]")
     assert page.get_attribute("[data-adversary]", "aria-pressed") == "true"
-    said = page.inner_text(".stand-said")
+    said = page.inner_text(".explorer-said")
     assert all(word in said for word in ("0.6012", "0.05", "decision is the same", "Certified"))
     np.testing.assert_allclose(shown(page), after(weights, logits, BIAS, []), atol=1e-9)
     page.click("[data-item='2']")
@@ -131,7 +131,7 @@ def test_a_decision_that_only_the_bias_can_change_and_one_that_nothing_can(
     never = standing.document(2, ["b"] * 3, weights, np.tile([1.0, 0.0], (3, 1)), bias)
     page = open_page(standing.page({"models": [standing.model([stubborn, never], bias)]}))
     page.click("[data-order=minimal]")
-    assert "everything" in page.inner_text(".stand-progress")
+    assert "everything" in page.inner_text(".explorer-progress")
     page.click("[data-act=step]")
     page.click("[data-act=step]")
     assert not flipped(page)
@@ -140,21 +140,21 @@ def test_a_decision_that_only_the_bias_can_change_and_one_that_nothing_can(
     np.testing.assert_allclose(shown(page), standing.softmax(bias), atol=1e-12)
     page.click("[data-document='2']")
     page.click("[data-order=minimal]")
-    assert page.inner_text(".stand-progress") == "No erasure changes this decision."
+    assert page.inner_text(".explorer-progress") == "No erasure changes this decision."
 
 
 def test_what_is_computed_is_labelled_with_the_true_deletion_beside_it(
     open_page: Open, small: dict[str, Any]
 ) -> None:
     page = open_page(standing.page(one_model(small)))
-    label = page.inner_text(".stand-label")
+    label = page.inner_text(".explorer-label")
     assert label.startswith("computed in this page")
     assert label.endswith("the text is not read again")
     weights, logits = held(small)
     page.click("[data-item='4']")
     here = after(weights, logits, BIAS, [4]) - after(weights, logits, BIAS, [])
     truly = decoded(small["deleted"])[4]
-    numbers = re.findall(r"[+−]\d\.\d{4}", page.inner_text(".stand-truth"))
+    numbers = re.findall(r"[+−]\d\.\d{4}", page.inner_text(".explorer-truth"))
     assert [float(n.replace("−", "-")) for n in numbers] == pytest.approx(
         [here[small["decision"]], truly], abs=5.1e-5
     )
@@ -163,7 +163,7 @@ def test_what_is_computed_is_labelled_with_the_true_deletion_beside_it(
         page.click(f"[data-item='{item}']")
     deleted = decoded(small["deleted"])
     strongest = sorted((4, 5, 1, 3), key=lambda i: -abs(deleted[i]))
-    told = page.inner_text(".stand-truth")
+    told = page.inner_text(".explorer-truth")
     here = after(weights, logits, BIAS, (4, 5, 1, 3)) - after(weights, logits, BIAS, [])
     numbers = re.findall(r"[+−]\d\.\d{4}", told)
     assert [float(n.replace("−", "-")) for n in numbers] == pytest.approx(
@@ -219,17 +219,17 @@ def test_an_adversary_that_decides_otherwise_is_said_to(open_page: Open, classes
     page = open_page(standing.page({"models": [unsure(classes)]}))
     page.click("[data-adversary]")
     assert flipped(page)
-    assert page.inner_text(".stand-decision") == "⇄ kind 1, another than the model’s"
-    said = page.inner_text(".stand-said")
+    assert page.inner_text(".explorer-decision") == "⇄ kind 1, another than the model’s"
+    said = page.inner_text(".explorer-said")
     assert "Probability of kind 0 kept within ε = 0.05; the decision is another: kind 1" in said
     assert "Certified: no attention that keeps this probability within ε diverges more." in said
     for order in ("attention", "gradient", "minimal"):
         page.click(f"[data-order={order}]")
         already = "With nothing erased the decision is another already."
-        assert page.inner_text(".stand-progress") == already
+        assert page.inner_text(".explorer-progress") == already
         assert page.get_attribute("[data-act=flip]", "aria-disabled") == "true"
         page.eval_on_selector("[data-act=flip]", "b => b.click()")
         assert erased(page) == []
     page.click("[data-adversary]")
     assert not flipped(page)
-    assert page.inner_text(".stand-said") == ""
+    assert page.inner_text(".explorer-said") == ""

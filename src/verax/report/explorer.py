@@ -36,7 +36,7 @@ TABLES = ("gallery_documents", "gallery_items", "gallery_tokens")
 _UNSAFE = re.compile("[<>&\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
-def stand_data(verdicts: Mapping[str, Verdict]) -> str:
+def explorer_data(verdicts: Mapping[str, Verdict]) -> str:
     """The galleries of some verdicts by the models' names: JSON that is safe in a script element.
 
     All models list their documents in one order: those that more of them show first, then by the

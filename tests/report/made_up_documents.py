@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import verax
-from verax.report.page import explorer_script
+from verax.report.page import colours, explorer_script
 from verax.report.explorer import packed
 
 WORDS = ["a", "gorgeous", ",", "witty", "film", "that", "never", "quite", "forgives"]
@@ -25,6 +25,7 @@ HEATS = {
     "alone": "the probability each item would give alone",
 }
 LABELS = {"alone": "probability alone"}
+SIDES = {"gradient": ["against it", "for the decision"]}
 ASSETS = Path(verax.__file__).parent / "report" / "assets"
 
 HOSTILE = [
@@ -149,7 +150,7 @@ def model(
         "attended": attended,
         "bias": bias.tolist(),
         "heats": {
-            name: {"label": LABELS.get(name, name), "signed": name == "gradient", "about": about}
+            name: {"label": LABELS.get(name, name), "about": about, "sides": SIDES.get(name)}
             for name, about in HEATS.items()
         },
         "documents": documents,
@@ -188,7 +189,7 @@ def page(data: dict[str, Any]) -> str:
         .replace(">", "\\u003e")
         .replace("&", "\\u0026")
     )
-    css = (ASSETS / "explorer.css").read_text(encoding="utf-8")
+    css = colours() + (ASSETS / "explorer.css").read_text(encoding="utf-8")
     script = explorer_script()
     rules = (
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import standing
+import made_up_documents
 from made_up_documents import BIAS, WORDS, after, decoded, erased, flipped, held, one_model, shown
 
 Open = Callable[..., Any]
@@ -17,13 +17,13 @@ Open = Callable[..., Any]
 
 @pytest.fixture
 def small() -> dict[str, Any]:
-    return standing.small_document()
+    return made_up_documents.small_document()
 
 
 def test_probabilities_are_the_models_own_whatever_is_erased(
     open_page: Open, small: dict[str, Any]
 ) -> None:
-    page = open_page(standing.page(one_model(small)))
+    page = open_page(made_up_documents.page(one_model(small)))
     weights, logits = held(small)
     np.testing.assert_allclose(shown(page), small["probabilities"], atol=1e-6)
     everything = range(len(WORDS))
@@ -44,7 +44,7 @@ def test_probabilities_are_the_models_own_whatever_is_erased(
 def test_the_smallest_set_flips_the_decision_and_one_word_fewer_does_not(
     open_page: Open, small: dict[str, Any]
 ) -> None:
-    page = open_page(standing.page(one_model(small)))
+    page = open_page(made_up_documents.page(one_model(small)))
     least = small["orders"]["minimal"]
     page.click("[data-order=minimal]")
     page.click("[data-act=flip]")
@@ -64,7 +64,7 @@ def test_the_smallest_set_flips_the_decision_and_one_word_fewer_does_not(
 def test_an_order_is_followed_until_the_decision_first_differs(
     open_page: Open, small: dict[str, Any], order: str
 ) -> None:
-    page = open_page(standing.page(one_model(small)))
+    page = open_page(made_up_documents.page(one_model(small)))
     weights, logits = held(small)
     items = small["orders"][order]
     prefixes = (items[:k] for k in range(1, len(items) + 1))
@@ -87,7 +87,7 @@ def test_an_order_is_followed_until_the_decision_first_differs(
 def test_the_adversary_brings_its_own_weights_and_orders(
     open_page: Open, small: dict[str, Any]
 ) -> None:
-    page = open_page(standing.page(one_model(small)))
+    page = open_page(made_up_documents.page(one_model(small)))
     weights, logits = held(small, small["adversary"]["weights"])
     page.click("[data-adversary]")
     assert page.get_attribute("[data-adversary]", "aria-pressed") == "true"
@@ -105,7 +105,7 @@ def test_the_adversary_brings_its_own_weights_and_orders(
     page.click("[data-order=minimal]")
     assert not flipped(page)
     page.click("[data-act=flip]")
-    least = standing.smallest_set(weights, logits, BIAS, small["decision"])
+    least = made_up_documents.smallest_set(weights, logits, BIAS, small["decision"])
     assert least is not None
     assert flipped(page)
     assert len(erased(page)) == len(least)
@@ -117,7 +117,7 @@ def slopes(weights: np.ndarray, logits: np.ndarray, held: int) -> np.ndarray:
     """∂p/∂α_i of the decided class by central differences, α free: its sum need not stay one."""
 
     def probability(free: np.ndarray) -> float:
-        return float(standing.softmax(free @ (logits - BIAS) + BIAS)[held])
+        return float(made_up_documents.softmax(free @ (logits - BIAS) + BIAS)[held])
 
     steps = 1e-6 * np.eye(len(weights))
     return np.array([probability(weights + s) - probability(weights - s) for s in steps]) / 2e-6
@@ -127,9 +127,9 @@ def test_a_decision_that_only_the_bias_can_change_and_one_that_nothing_can(
     open_page: Open,
 ) -> None:
     weights, bias = np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.0])
-    stubborn = standing.document(1, ["a"] * 3, weights, np.tile([0.0, 1.0], (3, 1)), bias)
-    never = standing.document(2, ["b"] * 3, weights, np.tile([1.0, 0.0], (3, 1)), bias)
-    page = open_page(standing.page({"models": [standing.model([stubborn, never], bias)]}))
+    stubborn = made_up_documents.document(1, ["a"] * 3, weights, np.tile([0.0, 1.0], (3, 1)), bias)
+    never = made_up_documents.document(2, ["b"] * 3, weights, np.tile([1.0, 0.0], (3, 1)), bias)
+    page = open_page(made_up_documents.page({"models": [made_up_documents.model([stubborn, never], bias)]}))
     page.click("[data-order=minimal]")
     assert "everything" in page.inner_text(".explorer-progress")
     page.click("[data-act=step]")
@@ -137,7 +137,7 @@ def test_a_decision_that_only_the_bias_can_change_and_one_that_nothing_can(
     assert not flipped(page)
     page.click("[data-act=step]")
     assert flipped(page)
-    np.testing.assert_allclose(shown(page), standing.softmax(bias), atol=1e-12)
+    np.testing.assert_allclose(shown(page), made_up_documents.softmax(bias), atol=1e-12)
     page.click("[data-document='2']")
     page.click("[data-order=minimal]")
     assert page.inner_text(".explorer-progress") == "No erasure changes this decision."
@@ -146,7 +146,7 @@ def test_a_decision_that_only_the_bias_can_change_and_one_that_nothing_can(
 def test_what_is_computed_is_labelled_with_the_true_deletion_beside_it(
     open_page: Open, small: dict[str, Any]
 ) -> None:
-    page = open_page(standing.page(one_model(small)))
+    page = open_page(made_up_documents.page(one_model(small)))
     label = page.inner_text(".explorer-label")
     assert label.startswith("computed in this page")
     assert label.endswith("the text is not read again")
@@ -176,7 +176,7 @@ def test_what_is_computed_is_labelled_with_the_true_deletion_beside_it(
 def test_pairs_of_words_all_agree_with_the_closed_form(
     open_page: Open, small: dict[str, Any]
 ) -> None:
-    page = open_page(standing.page(one_model(small)))
+    page = open_page(made_up_documents.page(one_model(small)))
     weights, logits = held(small)
     pairs = list(itertools.combinations(range(len(WORDS)), 2))
     found = page.evaluate(
@@ -207,16 +207,16 @@ def unsure(classes: int) -> dict[str, Any]:
     logits[2, 0] = 1
     weights, other = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
     bias = np.zeros(classes)
-    about = standing.document(1, ["so", "la", "ti"], weights, logits, bias, adversary=other)
+    about = made_up_documents.document(1, ["so", "la", "ti"], weights, logits, bias, adversary=other)
     moved = after(other, logits, bias, [])
     assert abs(moved[0] - about["probabilities"][0]) < 0.05
     assert (about["decision"], moved.argmax()) == (0, 1)
-    return standing.model([about], bias, classes=[f"kind {c}" for c in range(classes)])
+    return made_up_documents.model([about], bias, classes=[f"kind {c}" for c in range(classes)])
 
 
 @pytest.mark.parametrize("classes", [2, 20])
 def test_an_adversary_that_decides_otherwise_is_said_to(open_page: Open, classes: int) -> None:
-    page = open_page(standing.page({"models": [unsure(classes)]}))
+    page = open_page(made_up_documents.page({"models": [unsure(classes)]}))
     page.click("[data-adversary]")
     assert flipped(page)
     assert page.inner_text(".explorer-decision") == "⇄ kind 1, another than the model’s"

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import standing
+import made_up_documents
 from made_up_documents import BIAS, CLASSES, WORDS, after, erased, flipped, held, one_model, shown
 
 Open = Callable[..., Any]
 
 
 def test_the_keyboard_alone_erases_the_smallest_set(open_page: Open) -> None:
-    small = standing.small_document()
-    page = open_page(standing.page(one_model(small)))
+    small = made_up_documents.small_document()
+    page = open_page(made_up_documents.page(one_model(small)))
 
     def tab_to(selector: str) -> None:
         for _ in range(40):
@@ -49,8 +49,8 @@ def test_the_keyboard_alone_erases_the_smallest_set(open_page: Open) -> None:
 
 
 def test_arrows_move_between_lines_and_documents(open_page: Open) -> None:
-    documents = [standing.drawn_document(k, WORDS * 12, BIAS, k, minimal=[0]) for k in (5, 6, 7)]
-    page = open_page(standing.page(one_model(*documents)), viewport={"width": 375, "height": 700})
+    documents = [made_up_documents.drawn_document(k, WORDS * 12, BIAS, k, minimal=[0]) for k in (5, 6, 7)]
+    page = open_page(made_up_documents.page(one_model(*documents)), viewport={"width": 375, "height": 700})
     page.focus("[data-item='2']")
     page.keyboard.press("ArrowDown")
     below = page.evaluate("document.activeElement.dataset.item")
@@ -69,12 +69,12 @@ def test_arrows_move_between_lines_and_documents(open_page: Open) -> None:
 
 
 def test_hostile_texts_show_as_text_and_run_nothing(open_page: Open) -> None:
-    hostile = [t + "\ud800" if t == "__proto__" else t for t in standing.HOSTILE]
-    about = standing.drawn_document(1, hostile, BIAS, 1, minimal=[0])
-    model = standing.model([about], BIAS, classes=standing.HOSTILE[:3], name=standing.HOSTILE[3])
+    hostile = [t + "\ud800" if t == "__proto__" else t for t in made_up_documents.HOSTILE]
+    about = made_up_documents.drawn_document(1, hostile, BIAS, 1, minimal=[0])
+    model = made_up_documents.model([about], BIAS, classes=made_up_documents.HOSTILE[:3], name=made_up_documents.HOSTILE[3])
     for heat in model["heats"].values():
-        heat["about"] = heat["label"] = standing.HOSTILE[2]
-    page = open_page(standing.page({"models": [model, {**model, "name": standing.HOSTILE[1]}]}))
+        heat["about"] = heat["label"] = made_up_documents.HOSTILE[2]
+    page = open_page(made_up_documents.page({"models": [model, {**model, "name": made_up_documents.HOSTILE[1]}]}))
     page.click("[data-item='0']")
     page.click("[data-act=flip]")
     for heat in ("gradient", "alone"):
@@ -105,7 +105,7 @@ UNSEEN = "\u00ad\u061c\u180e\u200b\u2060\u2063\u2065\u2067\u206a\u2800\u3164\ufe
 
 
 def test_letters_that_show_nothing_or_turn_the_text_are_written_out(open_page: Open) -> None:
-    page = open_page(standing.page(one_model(standing.drawn_document(1, [*UNSEEN, "a"], BIAS, 1))))
+    page = open_page(made_up_documents.page(one_model(made_up_documents.drawn_document(1, [*UNSEEN, "a"], BIAS, 1))))
     texts = page.locator(".explorer-word").all_inner_texts()
     assert texts == [*(f"\\u{ord(letter):04x}" for letter in UNSEEN), "a"]
 
@@ -117,8 +117,8 @@ def test_on_a_phone_what_is_computed_stays_labelled_and_the_flip_is_scrolled_to(
     logits = np.tile([0.0, 0.1, 0.0], (600, 1))
     logits[:, 0] = 0.101
     logits[520, 1] = 9
-    about = standing.document(1, words, np.full(600, 1 / 600), logits, BIAS, minimal=[520])
-    page = open_page(standing.page(one_model(about)), viewport={"width": 390, "height": 780})
+    about = made_up_documents.document(1, words, np.full(600, 1 / 600), logits, BIAS, minimal=[520])
+    page = open_page(made_up_documents.page(one_model(about)), viewport={"width": 390, "height": 780})
     seen = """(place) => {
         const box = place.getBoundingClientRect();
         const at = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
@@ -138,7 +138,7 @@ def test_on_a_phone_what_is_computed_stays_labelled_and_the_flip_is_scrolled_to(
 def test_2000_words_are_erased_within_100_ms_a_click(open_page: Open) -> None:
     words = [f"word{k}" for k in range(2000)]
     page = open_page(
-        standing.page(one_model(standing.drawn_document(1, words, BIAS, 1, minimal=[0])))
+        made_up_documents.page(one_model(made_up_documents.drawn_document(1, words, BIAS, 1, minimal=[0])))
     )
     times = page.evaluate(
         """() => [3, 700, 1999, 40, 1500, 3, 1000].map((item) => {
@@ -163,9 +163,9 @@ def test_2000_words_are_erased_within_100_ms_a_click(open_page: Open) -> None:
 
 
 def test_sentences_are_erased_whole(open_page: Open) -> None:
-    about = standing.drawn_document(4, WORDS, BIAS, 4, items=[[0, 3], [3, 5], [6, 9]])
-    model = standing.model([about], BIAS, classes=CLASSES, attended="sentences")
-    page = open_page(standing.page({"models": [model]}))
+    about = made_up_documents.drawn_document(4, WORDS, BIAS, 4, items=[[0, 3], [3, 5], [6, 9]])
+    model = made_up_documents.model([about], BIAS, classes=CLASSES, attended="sentences")
+    page = open_page(made_up_documents.page({"models": [model]}))
     texts = page.eval_on_selector_all(".explorer-word", "words => words.map(w => w.textContent)")
     assert texts == ["a gorgeous ,", "witty film", "never quite forgives"]
     assert page.inner_text(".explorer-unread") == "that"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from verax.drawing.palette import MARKS, OPPOSES, SUPPORTS, css
 from verax.drawing.rendering import VARIABLES
 from verax.errors import VeraxError
 from verax.files import write_text
@@ -65,7 +66,7 @@ def page(title: str, about: str, parts: Sequence[Part], explorer: bool = False) 
         title=title,
         about=about,
         parts=parts,
-        style=Markup("\n".join([_chart_colours(), *map(asset, styles)])),
+        style=Markup("\n".join([colours(), *map(asset, styles)])),
         scripts=[Markup(script) for script in scripts],
         policy=policy,
         version=__version__,
@@ -99,14 +100,15 @@ def asset(name: str) -> str:
     return source
 
 
-def _chart_colours() -> str:
-    """CSS variables of the colours, by theme: the system's, unless the reader has chosen."""
+def colours() -> str:
+    """CSS variables of all colours with a meaning, by theme: the system's, or the reader's choice."""
     light, dark = (
-        "".join(f"{name}:{colour};" for name, colour in VARIABLES[theme].items())
+        "".join(f"{name}:{colour};" for name, colour in (VARIABLES[theme] | MARKS[theme]).items())
         for theme in ("light", "dark")
     )
+    heat = f"--supports:{css(SUPPORTS)};--opposes:{css(OPPOSES)};"
     return (
-        f":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"
+        f":root{{{heat}{light}}}\n:root[data-theme=dark]{{{dark}}}\n"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}"
     )
 

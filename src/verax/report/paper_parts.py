@@ -182,7 +182,7 @@ def _measured(row: dict[Any, Any]) -> list[str]:
     if not math.isnan(row["sd"]):
         value += f" ± {numeral(row['sd'], like=row['value'])}"
     if not pd.isna(row["beyond"]) and row["beyond"]:
-        value = fill("paper", "bold", value=value)
+        value = fill("elements", "bold", value=value)
     ends = [numeral(row[end], like=row["value"]) for end in ("low", "high")]
     within = "" if math.isnan(row["low"]) else " to ".join(ends)
     return [published, value, within, str(row["seeds"])]

@@ -16,6 +16,7 @@ from verax.exams.verdict import Verdict
 from verax.opening import Opened, open_path
 from verax.papers import Checked
 from verax.report.adversary_parts import adversary_parts
+from verax.report.class_scores import class_part
 from verax.report.comparison_parts import comparison_parts
 from verax.report.page import Part, page, write
 from verax.report.paper_parts import paper_parts
@@ -161,7 +162,7 @@ def _can_draw() -> bool:
 def _verdicts_page(verdicts: Mapping[str, Verdict], title: str | None) -> str:
     models = [verdict.model_summary(name) for name, verdict in verdicts.items()]
     charts, note = draw(verdicts)
-    parts = _exam_parts(models, charts, note)
+    parts = [*_exam_parts(models, charts, note), *class_part(verdicts)]
     galleries = {name: v for name, v in verdicts.items() if GALLERY in v.tables}
     if galleries:
         from verax.report.explorer import explorer_data

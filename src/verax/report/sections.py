@@ -29,6 +29,8 @@ CARDS = 6
 DECISIONS = "decisions"
 """Stands for an exam where accuracy is shown beside what exams say."""
 ABOUT = "What was examined"
+_COLUMN = 560
+"""Pixels of the widest drawing that is seen whole in one of two columns (see page.css)."""
 _WIDTH, _HEIGHT = (re.compile(rf'<svg[^>]* {side}="([\d.]+)"') for side in ("width", "height"))
 _SIGNS = {
     FOR: {"style": "for", "sign": "✓", "words": "speaks for it"},
@@ -142,16 +144,17 @@ def figures(charts: Sequence[Chart]) -> Markup:
     """Charts with how to read them and buttons to save them; nothing where there are none."""
     if not charts:
         return Markup()
-    drawings: list[tuple[Chart, Markup, str]] = []
+    drawings: list[tuple[Chart, Markup, float]] = []
     heights: list[float] = []
     for chart in charts:
         svg = chart.svg()
         width, height = _WIDTH.search(svg), _HEIGHT.search(svg)
-        drawings.append((chart, Markup(svg), f"{float(width[1]):g}" if width else ""))
-        heights += [float(height[1])] if height else []
+        drawings.append((chart, Markup(svg), float(width[1]) if width else 0.0))
+        if height and drawings[-1][-1] <= _COLUMN:
+            heights.append(float(height[1]))
     # two columns of an odd number alike leave a hole: the last takes the width of both
-    alike = len(drawings) % 2 == 1 and max(heights, default=1) < 1.4 * min(heights, default=1)
-    return fill("elements", "figures", drawings=drawings, alike=alike)
+    alike = len(heights) % 2 == 1 and max(heights) < 1.4 * min(heights)
+    return fill("elements", "figures", drawings=drawings, alike=alike, column=_COLUMN)
 
 
 def cards(rows: Sequence[Judged]) -> Markup:

@@ -110,7 +110,7 @@ function heated(heat, document, classes) {
   const { weights, logits, gradient, deleted, decision } = document;
   if (heat === "attention") return weights;
   if (heat === "gradient") return gradient;
-  if (heat === "leave-one-out") return deleted.map(Math.abs);
+  if (heat === "leave-one-out") return deleted.map((change) => -change); // above 0 it supports the decision
   const alone = (_, i) => softmax(logits.subarray(i * classes, (i + 1) * classes))[decision];
   return Float64Array.from(weights, alone);
 }

@@ -190,11 +190,12 @@ class Explorer {
     const top = this.heat === "alone" ? 1 : Math.max(...held());
     for (const reading of this.readings) reading.paint(this.heat, top);
     for (const b of this.heatButtons.children) press(b, b.dataset.heat === this.heat);
-    const { signed: both, about } = this.model.heats[this.heat];
+    const { sides, about } = this.model.heats[this.heat];
     const beyond = this.heat === "attention" && this.readings.some((reading) => largest(reading.used.attention.weights) > top);
-    const ramp = make("span", { class: both ? "explorer-ramp explorer-two" : "explorer-ramp", "aria-hidden": "true" });
+    const ramp = make("span", { class: sides ? "explorer-ramp explorer-two" : "explorer-ramp", "aria-hidden": "true" });
     const end = short(top) + (beyond ? " and more" : "");
-    this.legend.replaceChildren(both ? short(-top) : "0", ramp, end, make("span", { class: "explorer-about" }, about));
+    const ends = sides ? [`${sides[0]} ${short(-top)}`, ramp, `${end} ${sides[1]}`] : ["0", ramp, end];
+    this.legend.replaceChildren(...ends, make("span", { class: "explorer-about" }, about));
   }
 }
 

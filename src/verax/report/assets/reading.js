@@ -37,7 +37,7 @@ class Reading {
       const bar = make("span", { class: "explorer-bar", "aria-hidden": "true" }, make("i"), make("b"));
       bar.lastChild.style.left = `${100 * this.before.probabilities[c]}%`;
       const number = make("span", { class: "explorer-number" });
-      const row = make("li", { "data-class": c }, make("span", { class: "explorer-class", dir: "auto" }, name(c)), bar, number);
+      const row = make("li", { "data-class": c }, make("span", { class: "explorer-class", dir: "auto", title: name(c) }, name(c)), bar, number);
       return { row, fill: bar.firstChild, number };
     });
     this.decision = make("strong", { class: "explorer-decision" });
@@ -84,7 +84,7 @@ class Reading {
       const values = heat === "attention" ? this.used.attention.weights : own;
       return `${this.model.heats[heat].label} ${short(values[item])}`;
     });
-    parts.push(`deleted ${signed(this.about.deleted[item])}`);
+    if (Number.isFinite(this.about.deleted[item])) parts.push(`P ${signed(this.about.deleted[item])} when it is deleted`);
     this.pointed.replaceChildren(make("bdi", {}, this.cut(item, 40)), ` ${parts.join(" · ")}`);
     return this.pointed.id;
   }

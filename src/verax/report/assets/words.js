@@ -3,7 +3,7 @@
 class Words {
   /** `one` is what an item is called; `erase` and `point` are told which item was meant. */
   constructor({ tokens, items }, one, { erase, point }) {
-    this.element = make("div", { class: "explorer-text", role: "group", "aria-label": `${one}s: Enter erases, arrows move` });
+    this.element = make("div", { class: "explorer-text", dir: "auto", role: "group", "aria-label": `${one}s: Enter erases, arrows move` });
     this.current = 0;
     this.fill(tokens, items || tokens.map((_, i) => [i, i + 1]));
     this.listen(erase, point);
@@ -67,7 +67,8 @@ class Words {
 
   reached(key, item) {
     const last = this.items.length - 1;
-    const steps = { ArrowLeft: item - 1, ArrowRight: item + 1, Home: 0, End: last };
+    const next = getComputedStyle(this.element).direction === "rtl" ? -1 : 1;
+    const steps = { ArrowLeft: item - next, ArrowRight: item + next, Home: 0, End: last };
     if (key in steps) return Math.min(Math.max(steps[key], 0), last);
     if (key !== "ArrowUp" && key !== "ArrowDown") return null;
     const way = key === "ArrowUp" ? -1 : 1;

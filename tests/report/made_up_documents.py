@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import verax
-from verax.report.page import colours, explorer_script
 from verax.report.explorer import packed
+from verax.report.page import colours, explorer_script
 
 WORDS = ["a", "gorgeous", ",", "witty", "film", "that", "never", "quite", "forgives"]
 BIAS = np.array([0.2, -0.3, 0.1])
@@ -102,7 +102,7 @@ def document(
     surprise: Sequence[float | None] = (0.0, 0.0, 0.0),
     seed: int = 0,
 ) -> dict[str, Any]:
-    """One document of the document explorer; `minimal` is found by brute force where it is not given."""
+    """One document; `minimal` is found by brute force where it is not given."""
     weights, logits = weights.astype("<f4").astype(float), logits.astype("<f4").astype(float)
     probabilities = after(weights, logits, bias, [])
     held = int(probabilities.argmax())
@@ -182,7 +182,7 @@ def packed_data(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def page(data: dict[str, Any]) -> str:
-    """A page with the document explorer alone, under the report's own rules of what may be loaded."""
+    """A page with the document explorer alone, under the report's own content policy."""
     text = (
         json.dumps(packed_data(data))
         .replace("<", "\\u003c")

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import made_up_documents
 import numpy as np
 import pytest
-import made_up_documents
 from made_up_documents import BIAS, WORDS, after, decoded, erased, flipped, held, one_model, shown
 
 Open = Callable[..., Any]
@@ -129,7 +129,9 @@ def test_a_decision_that_only_the_bias_can_change_and_one_that_nothing_can(
     weights, bias = np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.0])
     stubborn = made_up_documents.document(1, ["a"] * 3, weights, np.tile([0.0, 1.0], (3, 1)), bias)
     never = made_up_documents.document(2, ["b"] * 3, weights, np.tile([1.0, 0.0], (3, 1)), bias)
-    page = open_page(made_up_documents.page({"models": [made_up_documents.model([stubborn, never], bias)]}))
+    page = open_page(
+        made_up_documents.page({"models": [made_up_documents.model([stubborn, never], bias)]})
+    )
     page.click("[data-order=minimal]")
     assert "everything" in page.inner_text(".explorer-progress")
     page.click("[data-act=step]")
@@ -207,7 +209,9 @@ def unsure(classes: int) -> dict[str, Any]:
     logits[2, 0] = 1
     weights, other = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
     bias = np.zeros(classes)
-    about = made_up_documents.document(1, ["so", "la", "ti"], weights, logits, bias, adversary=other)
+    about = made_up_documents.document(
+        1, ["so", "la", "ti"], weights, logits, bias, adversary=other
+    )
     moved = after(other, logits, bias, [])
     assert abs(moved[0] - about["probabilities"][0]) < 0.05
     assert (about["decision"], moved.argmax()) == (0, 1)

@@ -1,4 +1,4 @@
-"""The document explorer's JSON: what the page works out from it is what the model would have said."""
+"""The explorer's JSON: what the page works out from it is what the model would have said."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from verax.exams.erasure import erase
 from verax.models import AttentionClassifier
 from verax.models.attention import pool
 from verax.models.head import probabilities
-from verax.report.explorer import gallery_of, script_json, explorer_data
+from verax.report.explorer import explorer_data, gallery_of, script_json
 
 Make = Callable[..., AttentionClassifier]
 SLOTS: list[dict[str, object]] = [

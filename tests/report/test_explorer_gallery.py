@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import made_up_documents
 import numpy as np
 import pytest
-import made_up_documents
 from made_up_documents import decoded
 
 from verax.report.page import page as report_page
@@ -98,7 +98,9 @@ def test_each_document_shows_the_measure_by_which_it_ranks_or_why_it_has_none(
 
 
 def test_where_nothing_matches_that_is_said_and_nothing_is_open(open_page: Open) -> None:
-    page = open_page(made_up_documents.page({"models": [made_up_documents.model([drawn(1), drawn(2)], BIAS)]}))
+    page = open_page(
+        made_up_documents.page({"models": [made_up_documents.model([drawn(1), drawn(2)], BIAS)]})
+    )
     page.click("[data-document='2']")
     page.fill("input[type=search]", "nowhere")
     said = "None of 2 documents has “nowhere” in its words, number or class."
@@ -112,7 +114,11 @@ def test_where_nothing_matches_that_is_said_and_nothing_is_open(open_page: Open)
 
 def test_a_class_that_is_a_number_says_that_it_is_a_class(open_page: Open) -> None:
     about = drawn(1)
-    page = open_page(made_up_documents.page({"models": [made_up_documents.model([about], BIAS, classes=("0", "1"))]}))
+    page = open_page(
+        made_up_documents.page(
+            {"models": [made_up_documents.model([about], BIAS, classes=("0", "1"))]}
+        )
+    )
     assert page.locator(".explorer-class").all_inner_texts() == ["class 0", "class 1"]
     page.click("[data-item='1']")
     assert f"P(class {about['decision']}) changes" in page.inner_text(".explorer-truth")
@@ -194,7 +200,9 @@ def test_the_title_tells_the_model_apart_and_all_buttons_are_in_one_row(
 ) -> None:
     about = made_up_documents.small_document()
     models = [
-        made_up_documents.model([about], made_up_documents.BIAS, name=name, classes=made_up_documents.CLASSES)
+        made_up_documents.model(
+            [about], made_up_documents.BIAS, name=name, classes=made_up_documents.CLASSES
+        )
         for name in ("softmax", "sparsemax")
     ]
     found = json.dumps(made_up_documents.packed_data({"models": models}))
@@ -216,7 +224,8 @@ def test_words_are_readable_on_the_strongest_heat(open_page: Open, scheme: str) 
     about = made_up_documents.document(1, ["most", "none"], weights, logits, BIAS)
     about["gradient"] = made_up_documents.encoded([-1.0, 1.0])
     page = open_page(
-        made_up_documents.page({"models": [made_up_documents.model([about], BIAS)]}), color_scheme=scheme
+        made_up_documents.page({"models": [made_up_documents.model([about], BIAS)]}),
+        color_scheme=scheme,
     )
     page.click("[data-heat=gradient]")
     drawn_with = """(w) => {
@@ -259,7 +268,8 @@ def test_a_phone_shows_it_without_scrolling_sideways_and_nothing_moves_unasked(
     )
     assert page.evaluate("document.documentElement.scrollWidth") == 375
     assert (
-        page.eval_on_selector(".explorer-bar i", "b => getComputedStyle(b).transitionDuration") == "0s"
+        page.eval_on_selector(".explorer-bar i", "b => getComputedStyle(b).transitionDuration")
+        == "0s"
     )
 
 
@@ -272,7 +282,11 @@ def test_of_many_classes_the_one_decided_for_is_on_top(open_page: Open) -> None:
     bias = np.zeros(20)
     about = made_up_documents.drawn_document(1, WORDS, bias, 2)
     classes = [f"group {c}" for c in range(20)]
-    page = open_page(made_up_documents.page({"models": [made_up_documents.model([about], bias, classes=classes)]}))
+    page = open_page(
+        made_up_documents.page(
+            {"models": [made_up_documents.model([about], bias, classes=classes)]}
+        )
+    )
     tops = """(rows) => {
         const top = (row) => row.getBoundingClientRect().top;
         return rows.sort((a, b) => top(a) - top(b)).map((row) => Number(row.dataset.class));

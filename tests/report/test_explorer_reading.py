@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+import made_up_documents
 import numpy as np
 import pytest
-import made_up_documents
 from made_up_documents import BIAS, CLASSES, WORDS, after, erased, flipped, held, one_model, shown
 
 Open = Callable[..., Any]
@@ -49,8 +49,12 @@ def test_the_keyboard_alone_erases_the_smallest_set(open_page: Open) -> None:
 
 
 def test_arrows_move_between_lines_and_documents(open_page: Open) -> None:
-    documents = [made_up_documents.drawn_document(k, WORDS * 12, BIAS, k, minimal=[0]) for k in (5, 6, 7)]
-    page = open_page(made_up_documents.page(one_model(*documents)), viewport={"width": 375, "height": 700})
+    documents = [
+        made_up_documents.drawn_document(k, WORDS * 12, BIAS, k, minimal=[0]) for k in (5, 6, 7)
+    ]
+    page = open_page(
+        made_up_documents.page(one_model(*documents)), viewport={"width": 375, "height": 700}
+    )
     page.focus("[data-item='2']")
     page.keyboard.press("ArrowDown")
     below = page.evaluate("document.activeElement.dataset.item")
@@ -71,10 +75,14 @@ def test_arrows_move_between_lines_and_documents(open_page: Open) -> None:
 def test_hostile_texts_show_as_text_and_run_nothing(open_page: Open) -> None:
     hostile = [t + "\ud800" if t == "__proto__" else t for t in made_up_documents.HOSTILE]
     about = made_up_documents.drawn_document(1, hostile, BIAS, 1, minimal=[0])
-    model = made_up_documents.model([about], BIAS, classes=made_up_documents.HOSTILE[:3], name=made_up_documents.HOSTILE[3])
+    model = made_up_documents.model(
+        [about], BIAS, classes=made_up_documents.HOSTILE[:3], name=made_up_documents.HOSTILE[3]
+    )
     for heat in model["heats"].values():
         heat["about"] = heat["label"] = made_up_documents.HOSTILE[2]
-    page = open_page(made_up_documents.page({"models": [model, {**model, "name": made_up_documents.HOSTILE[1]}]}))
+    page = open_page(
+        made_up_documents.page({"models": [model, {**model, "name": made_up_documents.HOSTILE[1]}]})
+    )
     page.click("[data-item='0']")
     page.click("[data-act=flip]")
     for heat in ("gradient", "alone"):
@@ -83,7 +91,8 @@ def test_hostile_texts_show_as_text_and_run_nothing(open_page: Open) -> None:
     page.check("[data-beside]")
     assert page.evaluate("window.hacked") is None
     assert (
-        page.eval_on_selector_all("#explorer-root :is(script, img, svg, iframe)", "e => e.length") == 0
+        page.eval_on_selector_all("#explorer-root :is(script, img, svg, iframe)", "e => e.length")
+        == 0
     )
     texts = page.eval_on_selector_all(
         ".explorer-reading:first-child .explorer-word", "words => words.map(w => w.textContent)"
@@ -105,7 +114,11 @@ UNSEEN = "\u00ad\u061c\u180e\u200b\u2060\u2063\u2065\u2067\u206a\u2800\u3164\ufe
 
 
 def test_letters_that_show_nothing_or_turn_the_text_are_written_out(open_page: Open) -> None:
-    page = open_page(made_up_documents.page(one_model(made_up_documents.drawn_document(1, [*UNSEEN, "a"], BIAS, 1))))
+    page = open_page(
+        made_up_documents.page(
+            one_model(made_up_documents.drawn_document(1, [*UNSEEN, "a"], BIAS, 1))
+        )
+    )
     texts = page.locator(".explorer-word").all_inner_texts()
     assert texts == [*(f"\\u{ord(letter):04x}" for letter in UNSEEN), "a"]
 
@@ -118,7 +131,9 @@ def test_on_a_phone_what_is_computed_stays_labelled_and_the_flip_is_scrolled_to(
     logits[:, 0] = 0.101
     logits[520, 1] = 9
     about = made_up_documents.document(1, words, np.full(600, 1 / 600), logits, BIAS, minimal=[520])
-    page = open_page(made_up_documents.page(one_model(about)), viewport={"width": 390, "height": 780})
+    page = open_page(
+        made_up_documents.page(one_model(about)), viewport={"width": 390, "height": 780}
+    )
     seen = """(place) => {
         const box = place.getBoundingClientRect();
         const at = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
@@ -138,7 +153,9 @@ def test_on_a_phone_what_is_computed_stays_labelled_and_the_flip_is_scrolled_to(
 def test_2000_words_are_erased_within_100_ms_a_click(open_page: Open) -> None:
     words = [f"word{k}" for k in range(2000)]
     page = open_page(
-        made_up_documents.page(one_model(made_up_documents.drawn_document(1, words, BIAS, 1, minimal=[0])))
+        made_up_documents.page(
+            one_model(made_up_documents.drawn_document(1, words, BIAS, 1, minimal=[0]))
+        )
     )
     times = page.evaluate(
         """() => [3, 700, 1999, 40, 1500, 3, 1000].map((item) => {

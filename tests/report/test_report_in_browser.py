@@ -144,7 +144,7 @@ def test_it_fits_its_window_and_turns_dark(open_page: Open, written: Path, width
     assert page.evaluate(text) == page.evaluate(paper)
 
 
-def test_the_keyboard_reaches_the_contents_and_the_stand(open_page: Open, written: Path) -> None:
+def test_the_keyboard_reaches_the_contents_and_the_explorer(open_page: Open, written: Path) -> None:
     page = open_page(written, reduced_motion="reduce")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.hash") == "#main"

@@ -167,8 +167,9 @@ def test_heat_is_as_strong_as_the_score_and_shows_text() -> None:
     shown = heat(explained)._repr_html_()
     assert "&lt;b&gt;" in shown
     assert "<b><bdi>yes" in shown
-    assert 'rgb(31,131,198);color:#000;border-radius:3px;padding:0 2px;unicode-bidi:isolate" title="1"' in shown
-    assert 'rgb(224,106,16);color:#000;border-radius:3px;padding:0 2px;unicode-bidi:isolate" title="-1"' in shown
+    look = "color:#000;border-radius:3px;padding:0 2px;unicode-bidi:isolate"
+    assert f'rgb(31,131,198);{look}" title="1"' in shown
+    assert f'rgb(224,106,16);{look}" title="-1"' in shown
     assert "rgb(143,193,226)" in shown  # half of it, of (31, 131, 198) on white
     assert ">for the decision<" in shown
     assert ">against it<" in shown

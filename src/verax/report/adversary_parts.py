@@ -186,7 +186,8 @@ def _number(measure: str, row: Mapping[Any, Any], keys: Sequence[str] = ()) -> N
     names = keys or (measure, f"{measure}_low", f"{measure}_high")
     is_share = measure in _SHARES
     values = [100 * row[name] if is_share else row[name] for name in names]
-    return Number(*values, unit="percent" if is_share else "number")
+    value, low, high = (*values, math.nan, math.nan)[:3]
+    return Number(value, low, high, unit="percent" if is_share else "number")
 
 
 def _lam(row: Mapping[Any, Any]) -> str:

@@ -16,7 +16,7 @@ from verax.exams.replacement.measures import TRAINED
 from verax.exams.tables import wide
 from verax.exams.verdict import Verdict
 from verax.report.page import Part
-from verax.report.tables import html_table
+from verax.report.tables import Cell, html_table
 from verax.report.templating import fill, fold
 from verax.statistics import proportion
 
@@ -78,8 +78,9 @@ def class_part(verdicts: Mapping[str, Verdict]) -> list[Part]:
     if not scores:
         return []
     inner = Markup()
-    for name, own in scores.items():
-        inner += _markup(own) if len(verdicts) == 1 else fold(name, _markup(own))
+    for name, of_model in scores.items():
+        tables = _markup(of_model)
+        inner += tables if len(verdicts) == 1 else fold(name, tables)
     return [Part("classes", "Decisions by class", inner)]
 
 
@@ -89,12 +90,12 @@ def _markup(scores: ClassScores) -> Markup:
         return fill("studies", "part", notes=missing)
     frame = scores.frame()
     hits, decided = scores.counts.diagonal(), scores.counts.sum(axis=0)
-    rows = []
+    rows: list[tuple[list[str], list[Cell]]] = []
     for c, name in enumerate(scores.classes):
         support = int(scores.counts[c].sum())
-        cells = [_share(hits[c], decided[c]), _share(hits[c], support)]
+        shares = [_share(hits[c], decided[c]), _share(hits[c], support)]
         f1 = Number(100 * float(frame["f1"].iloc[c]), unit=PERCENT)
-        rows.append(([name], [*cells, f1, f"{support:,}"]))
+        rows.append(([name], [*shares, f1, f"{support:,}"]))
     if len(scores.classes) > 2:
         means = 100 * frame[["precision", "recall", "f1"]].mean()
         total = f"{int(scores.counts.sum()):,}"

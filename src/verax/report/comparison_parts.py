@@ -134,7 +134,7 @@ def _table(table: pd.DataFrame, comparison: Comparison, title: str) -> Markup:
         lines.append(([label, comparison.reference], [value, "", "", ""]))
         for row in rows:
             value = numeral(Number(row.value, unit=row.unit))
-            cells = [value, difference(row), mark(row), p_value(row.holm)]
+            cells: list[Cell] = [value, difference(row), mark(row), p_value(row.holm)]
             lines.append(([label, str(row.group)], cells))
         for note in dict.fromkeys(row.note for row in rows if row.note):
             unjudged.setdefault(note, []).append(name)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -62,7 +63,8 @@ def comparison_html(comparison: Comparison) -> str:
     if table.empty:
         return str(fill("notebook", "plain", words=repr(comparison)))
     rows: list[tuple[list[str], list[Cell]]] = []
-    for row in table.itertuples():
+    lines: Iterable[Any] = table.itertuples()
+    for row in lines:
         values = (row.reference_value, row.value)
         cells = [numeral(Number(value, unit=row.unit)) for value in values]
         judged = row.judged or row.note

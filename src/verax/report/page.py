@@ -101,7 +101,7 @@ def asset(name: str) -> str:
 
 
 def colours() -> str:
-    """CSS variables of all colours with a meaning, by theme: the system's, or the reader's choice."""
+    """CSS variables of the colours, by theme: the system's, unless the reader has chosen."""
     light, dark = (
         "".join(f"{name}:{colour};" for name, colour in (VARIABLES[theme] | MARKS[theme]).items())
         for theme in ("light", "dark")

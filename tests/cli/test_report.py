@@ -87,7 +87,7 @@ def test_examine_writes_a_report_last_and_may_replace_it(
     for _ in range(2):
         assert main([*command, "--out", str(tmp_path / "v")]) == 0
     page = (tmp_path / "v" / REPORT).read_text(encoding="utf-8")
-    assert 'id="stand-root"' in page
+    assert 'id="explorer-root"' in page
     assert verax.Verdict.owns(tmp_path / "v")
     assert REPORT in capsys.readouterr().out
 

@@ -66,8 +66,8 @@ def open_page(chromium: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
             page.on("pageerror", lambda error: complaints.append(f"uncaught: {error}"))
             page.on("dialog", lambda dialog: (complaints.append("dialog"), dialog.dismiss()))
             page.goto(own)
-            # the stand unpacks its numbers first
-            page.wait_for_selector("#stand-root[aria-busy]", state="detached")
+            # the document explorer unpacks its numbers first
+            page.wait_for_selector("#explorer-root[aria-busy]", state="detached")
             return page
 
         yield show

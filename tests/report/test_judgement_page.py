@@ -15,8 +15,8 @@ from made_up_summaries import (
     together,
     token_alone,
 )
-from verax.report.markup import text
 from verax.report.sections import cards, exam_part, first_screen
+from verax.report.templating import text
 
 ONE_TOKEN = (token_alone(0.9, 0.88, 0.92), together(0.93, 0.91, 0.95))
 

@@ -92,7 +92,7 @@ def test_published_stands_beside_measured_and_what_is_not_there_is_told() -> Non
     assert "0.800" not in page[: page.index(folded)]
     assert "Nothing of it is in these results." in page
     assert ">Table 1</a>" in page
-    assert "stand-root" not in page
+    assert "explorer-root" not in page
 
 
 def test_exhibits_are_named_as_people_name_them() -> None:
@@ -164,7 +164,7 @@ def test_verdicts_on_the_papers_own_corpora_stand_beside_those_on_all() -> None:
     assert "On imdb alone, which the paper has: 1 holds, 0 fail and 0 are undecided." in page
     marks = '✗ fails</span> (on imdb alone: <span class="mark for">✓ holds</span>)'
     assert marks in page
-    assert "On imdb alone: On [&#x27;imdb&#x27;]." in page
+    assert "On imdb alone: On [&#39;imdb&#39;]." in page
     assert "fails (on imdb alone: holds)" in both._repr_html_()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from standing import HOSTILE
+from made_up_documents import HOSTILE
 
 import verax
 from verax.exams import Verdict
@@ -60,23 +60,23 @@ def test_the_smallest_set_flips_what_is_shown_and_numbers_are_the_models_own(
 ) -> None:
     model, _ = judged
     page = open_page(written)
-    data = json.loads(page.text_content("#stand-data"))
+    data = json.loads(page.text_content("#explorer-data"))
     flips = [d for d in data["models"][0]["documents"] if d["flips"] and not d["everything"]]
     assert flips
     for about in flips[:3]:
-        page.fill("#stand-root input[type=search]", f"#{about['id']}")
+        page.fill("#explorer-root input[type=search]", f"#{about['id']}")
         page.click(f"[data-document='{about['id']}']")
         for c, p in enumerate(about["probabilities"]):
             assert number(page, c) == pytest.approx(p, abs=1e-6)
         page.click("[data-order=minimal]")
         gone: list[int] = []
         for item in about["orders"]["minimal"]:
-            assert page.get_attribute(".stand-decision", "data-flipped") == "false"
+            assert page.get_attribute(".explorer-decision", "data-flipped") == "false"
             page.click("[data-act=step]")
             gone.append(item)
             wanted = own_probabilities(model, data["texts"][about["text"]], gone)
             assert [number(page, c) for c in range(2)] == pytest.approx(wanted.tolist(), abs=1e-6)
-        assert page.get_attribute(".stand-decision", "data-flipped") == "true"
+        assert page.get_attribute(".explorer-decision", "data-flipped") == "true"
 
 
 def test_every_chart_has_marks_that_can_be_seen(open_page: Open, written: Path) -> None:
@@ -140,26 +140,26 @@ def test_it_fits_its_window_and_turns_dark(open_page: Open, written: Path, width
     light = page.evaluate(paper)
     page.click("#theme")
     assert page.evaluate(paper) != light
-    text = "getComputedStyle(document.querySelector('.stand-text')).backgroundColor"
+    text = "getComputedStyle(document.querySelector('.explorer-text')).backgroundColor"
     assert page.evaluate(text) == page.evaluate(paper)
 
 
-def test_the_keyboard_reaches_the_contents_and_the_stand(open_page: Open, written: Path) -> None:
+def test_the_keyboard_reaches_the_contents_and_the_explorer(open_page: Open, written: Path) -> None:
     page = open_page(written, reduced_motion="reduce")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.hash") == "#main"
-    page.focus("nav a[href='#stand']")
+    page.focus("nav a[href='#explorer']")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('#stand').getBoundingClientRect().top < 200")
+    page.wait_for_function("document.querySelector('#explorer').getBoundingClientRect().top < 200")
     reached = False
     for _ in range(40):
         page.keyboard.press("Tab")
-        reached = page.evaluate("document.activeElement.matches('.stand-word')")
+        reached = page.evaluate("document.activeElement.matches('.explorer-word')")
         if reached:
             break
     assert reached
     page.keyboard.press("Space")
-    assert page.get_attribute(".stand-mass", "data-erased") == "1"
+    assert page.get_attribute(".explorer-mass", "data-erased") == "1"
 
 
 def test_boxes_are_stops_of_the_keyboard_only_where_they_scroll(
@@ -206,9 +206,9 @@ def test_hostile_texts_are_shown_and_run_nothing(
     page.click("[data-item='0']")
     page.check("[data-beside]")
     assert page.evaluate("window.hacked") is None
-    assert page.locator("#stand-root :is(script, img, svg)").count() == 0
+    assert page.locator("#explorer-root :is(script, img, svg)").count() == 0
     texts = page.eval_on_selector_all(
-        ".stand-reading:first-child .stand-word", "words => words.map(w => w.textContent)"
+        ".explorer-reading:first-child .explorer-word", "words => words.map(w => w.textContent)"
     )
     assert {HOSTILE[0], HOSTILE[1], HOSTILE[2], "שלום", "x" * 50_000} <= set(texts)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -220,7 +220,7 @@ def test_200_long_documents_make_less_than_6_MB(open_page: Open, tmp_path: Path)
     verdict = verax.examine(model, corpus, exams=["erasure"], split="test", gallery=200)
     verdict.report(tmp_path / "long.html")
     page = open_page(tmp_path / "long.html")
-    data = json.loads(page.text_content("#stand-data"))
+    data = json.loads(page.text_content("#explorer-data"))
     assert len(data["models"][0]["documents"]) == 200
     assert np.mean([len(tokens) for tokens in data["texts"]]) > 200
     assert (tmp_path / "long.html").stat().st_size < 6e6

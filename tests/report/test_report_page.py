@@ -19,7 +19,7 @@ from verax.exams import Verdict
 from verax.exams.judgement.limits import load_limits
 from verax.report import open_reported, report, report_page
 from verax.report.markdown import markdown
-from verax.report.markup import text
+from verax.report.templating import text
 
 HOSTILE = "</script><script>hacked=1</script>\"'<img src=x onerror=hacked=2>\u202eabc\x00\ud800"
 
@@ -77,7 +77,7 @@ def test_a_section_an_exam_with_its_figures_and_the_contents_name_them() -> None
     links = {str(a["href"])[1:] for a in seen.of("a") if str(a["href"]).startswith("#")}
     assert links <= ids | {"main"}
     assert ids <= links
-    assert "stand" not in ids
+    assert "explorer" not in ids
 
 
 @pytest.mark.usefixtures("drawn")

@@ -14,7 +14,7 @@ from test_report_page import Elements
 
 from verax.cli import main
 from verax.report import report_page
-from verax.report.markup import text
+from verax.report.templating import text
 from verax.studies import Adversaries, Comparison, Sweep, load_comparison
 
 Saved = Sweep | Adversaries | Comparison

@@ -15,6 +15,7 @@ from verax.exams.judgement.phrasing import interval, numeral
 from verax.report.notebook import heat, verdict_html
 from verax.report.sections import exam_part
 from verax.report.tables import excluded, exclusion_words, html_table, summary_table
+from verax.report.templating import fold, text
 
 
 class Grid(HTMLParser):
@@ -31,10 +32,10 @@ class Grid(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag == "tr":
             self.rows.append([])
-            left, text = self._spans.get(0, (0, ""))
+            left, above = self._spans.get(0, (0, ""))
             if left:
-                self.rows[-1].append(text)
-                self._spans[0] = (left - 1, text)
+                self.rows[-1].append(above)
+                self._spans[0] = (left - 1, above)
         if tag in ("td", "th"):
             self._inside = True
             self._span = int(dict(attributes).get("rowspan") or 1)
@@ -88,10 +89,13 @@ def test_one_model_needs_no_column_for_its_name() -> None:
 
 
 def test_names_are_text() -> None:
-    table = html_table(["a<b"], [(["<img src=x>"], ["<i>1</i>"])])
-    assert "<img" not in table
+    cells = ["<i>1</i>", Number(2.0), fold("<u>", text("<s>"))]
+    table = html_table(["a<b", "", "", ""], [(["<img src=x>"], cells)], title="<svg>")
+    for name in ("<img", "<i>", "<u>", "<s>", "<svg>"):
+        assert name not in table
     assert "a&lt;b" in table
-    assert "<i>1</i>" in table  # cells are markup already
+    assert "&lt;i&gt;1" in table
+    assert "<summary>&lt;u&gt;</summary>" in table  # what a template made is markup already
 
 
 def test_a_column_that_counts_nothing_left_out_is_not_shown() -> None:
@@ -163,9 +167,15 @@ def test_heat_is_as_strong_as_the_score_and_shows_text() -> None:
     shown = heat(explained)._repr_html_()
     assert "&lt;b&gt;" in shown
     assert "<b><bdi>yes" in shown
-    assert "rgb(31,131,198)" in shown  # all of the blue for the strongest
-    assert "rgb(224,106,16)" in shown
+    look = "color:#000;border-radius:3px;padding:0 2px;unicode-bidi:isolate"
+    assert f'rgb(31,131,198);{look}" title="1"' in shown
+    assert f'rgb(224,106,16);{look}" title="-1"' in shown
     assert "rgb(143,193,226)" in shown  # half of it, of (31, 131, 198) on white
+    assert ">for the decision<" in shown
+    assert ">against it<" in shown
+    unsigned = heat(explained.assign(attention=[0.5, 1.0, 0.2, 0.0]))._repr_html_()
+    assert ">more<" in unsigned
+    assert "the decision" not in unsigned
 
 
 def test_in_a_browser_heat_of_a_long_word_wraps(open_page: Callable[..., Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from verax.cli.terminal import console, say, table
-from verax.report.opposed import (
+from verax.report.adversary_text import (
     chosen_words,
     number,
     one_item_words,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from verax.exams.judgement.model_summary import Number
 from verax.exams.judgement.phrasing import numeral
@@ -22,21 +23,20 @@ from verax.report.compared import (
     mark,
     shown_rows,
 )
-from verax.report.facts import closed, facts
-from verax.report.markup import element, named, text
+from verax.report.facts import facts
 from verax.report.page import Part
 from verax.report.sections import ABOUT, Chart, figures
-from verax.report.tables import html_table, shown
+from verax.report.tables import Cell, html_table
+from verax.report.templating import fill, fold
 from verax.studies import Comparison
 from verax.studies.comparison.differences import BETTER, DOCUMENTS, SEEDS, UNCLEAR, WORSE
 
-_ASKED = {"class": "question"}
 _OVER = {
     SEEDS: "over seeds (Welch's)",
     DOCUMENTS: "over documents, paired: they say nothing of what other seeds would give",
 }
 _LEAST = 0.001
-"""Of a p-value no more is told than that it is below."""
+"""Of a p-value no more is shown than that it is below."""
 _READING = (
     "↑ ↓ which way attention is more truthful, or decisions more accurate: ✓ better, ✗ worse, "
     "· unclear, after Holm's correction; (✓) (✗) by its own interval alone. † The difference is "
@@ -44,108 +44,103 @@ _READING = (
 )
 
 
-def comparison_parts(found: Comparison, charts: Sequence[Chart] = (), note: str = "") -> list[Part]:
-    """Counts first, then a part an exam, the text that was asked about, and what was compared."""
-    table = found.table()
-    parts = [_first(found, table, note)]
+def comparison_parts(
+    comparison: Comparison, charts: Sequence[Chart] = (), note: str = ""
+) -> list[Part]:
+    """Counts first, then a part an exam, the text that was given, and what was compared."""
+    table = comparison.table()
+    parts = [_first(comparison, table, note)]
     for exam in dict.fromkeys(table["exam"]):
-        own = table[table["exam"] == exam]
         drawn = [chart for chart in charts if chart.exam == exam]
-        parts.append(_exam(str(exam), own, found, drawn))
-    if found.curves is not None and len(found.curves):
+        parts.append(_exam(str(exam), table[table["exam"] == exam], comparison, drawn))
+    if comparison.curves is not None and len(comparison.curves):
         drawn = [chart for chart in charts if chart.exam == CURVES]
-        parts.append(_text(found.curves, drawn))
-    return [*parts, _about(found)]
+        parts.append(_text(comparison.curves, drawn))
+    return [*parts, _about(comparison)]
 
 
-def _first(found: Comparison, table: pd.DataFrame, note: str) -> Part:
-    lines, rows = "", []
-    for group in found.groups[1:]:
-        own = found.tally(group)
-        counts = Counter(own["judged"])
-        told = (
-            f"is better than <b>{named(found.reference)}</b> in {counts[BETTER]}, worse in "
-            f"{counts[WORSE]} and neither for sure in {counts[UNCLEAR]} of the "
-            f"{len(own)} measures that say how truthful attention is, or how accurate decisions."
-        )
-        lines += element("p", f"<b>{named(group)}</b> {told}", {"class": "headline small"})
-        by = own.groupby("exam", sort=False)["judged"].agg(list)
-        for exam, judged in by.items():
-            cells = [str(judged.count(kind)) for kind in (BETTER, WORSE, UNCLEAR)]
-            rows.append(([group, exam_title(str(exam))], cells))
-    heads = ["model", "exam", BETTER, WORSE, UNCLEAR]
-    inner = lines + html_table(heads, rows, 2, f"measures, against {found.reference}")
-    caveats = [
-        f"Differences have 95% intervals {text_}."
-        for kind, text_ in _OVER.items()
-        if (table["over"] == kind).any()
-    ]
-    caveats += [_READING, note]
-    notes = "".join(element("li", text(line)) for line in caveats if line)
-    return Part("verdict", "Side by side", inner + element("ul", notes, {"class": "caveat"}))
-
-
-def _exam(exam: str, table: pd.DataFrame, found: Comparison, charts: Sequence[Chart]) -> Part:
-    inner = element("p", text(_question(exam)), _ASKED)
-    inner += figures(charts)
-    first = shown_rows(table)
-    title = comparison_title(exam)
-    if len(first):
-        inner += _table(first, found, title)
-    rest = table[~table["measure"].isin(set(first["measure"]))]
-    if len(rest):
-        inner += closed("Other measures", _table(rest, found, title))
-    names = {name: name for name in found.groups}
-    lines = list(left_out(found, set(table["measure"]), names))
-    if lines:
-        listed = "".join(element("li", text(line)) for line in lines)
-        inner += closed("What was left out, and why", element("ul", listed))
-    else:
-        inner += element("p", "Nothing was left out.", {"class": "note"})
-    return Part(f"exam-{exam}", exam_title(exam), inner, exam)
-
-
-def _question(exam: str) -> str:
-    known = EXAMS.get(exam)
-    return "How often is the decision right?" if known is None else known.question
-
-
-def _table(table: pd.DataFrame, found: Comparison, title: str) -> str:
-    """Under every measure a line a model, the reference first; below, why some is not judged."""
-    made: list[tuple[list[str], list[str]]] = []
-    why: dict[str, list[str]] = {}
-    for measure, own in table.groupby("measure", sort=False):
-        rows: list[Any] = list(own.itertuples())
-        name = measure_title(str(measure))
-        label = direction(rows) + name + " †" * any(map(is_of_common_documents, rows))
-        value = numeral(Number(rows[0].reference_value, unit=rows[0].unit))
-        made.append(([label, found.reference], [text(value), "", "", ""]))
-        for row in rows:
-            made.append(([label, str(row.group)], _cells(row)))
-        for note in dict.fromkeys(row.note for row in rows if row.note):
-            why.setdefault(note, []).append(name)
-    heads = ["", "model", "value", "difference", "", "p, Holm"]
-    told = html_table(heads, made, 2, title)
-    for note, names in why.items():
-        line = f"{'; '.join(names)}: {note}."
-        told += element("p", text(line), {"class": "note"})
-    return told
-
-
-def _cells(row: Any) -> list[str]:
+def difference(row: Any) -> Number:
+    """The difference of a row with its interval; of percents in points."""
     unit = POINTS if row.unit in (PERCENT, POINTS) else "number"
-    return [
-        text(numeral(Number(row.value, unit=row.unit))),
-        shown(Number(row.difference, row.low, row.high, 0, unit)),
-        text(mark(row)),
-        text(_p(row.holm)),
-    ]
+    return Number(row.difference, row.low, row.high, 0, unit)
 
 
-def _p(value: float) -> str:
+def p_value(value: float) -> str:
+    """A p-value in three decimals; empty where there is none."""
     if math.isnan(value):
         return ""
     return f"{value:.3f}" if value >= _LEAST else f"<\u00a0{_LEAST}"
+
+
+def _first(comparison: Comparison, table: pd.DataFrame, note: str) -> Part:
+    tallies, rows = [], []
+    for group in comparison.groups[1:]:
+        judged = comparison.tally(group)
+        counts = Counter(judged["judged"])
+        numbers = {kind: counts[kind] for kind in (BETTER, WORSE, UNCLEAR)}
+        tallies.append({"group": group, "all": len(judged), **numbers})
+        by = judged.groupby("exam", sort=False)["judged"].agg(list)
+        for exam, kinds in by.items():
+            cells = [str(kinds.count(kind)) for kind in (BETTER, WORSE, UNCLEAR)]
+            rows.append(([group, exam_title(str(exam))], cells))
+    reference = comparison.reference
+    heads = ["model", "exam", BETTER, WORSE, UNCLEAR]
+    intervals = [
+        f"Differences have 95% intervals {words}."
+        for kind, words in _OVER.items()
+        if (table["over"] == kind).any()
+    ]
+    inner = fill(
+        "studies",
+        "comparison",
+        tallies=tallies,
+        reference=reference,
+        table=html_table(heads, rows, 2, f"measures, against {reference}"),
+        caveats=[*intervals, _READING, note],
+    )
+    return Part("verdict", "Side by side", inner)
+
+
+def _exam(exam: str, table: pd.DataFrame, comparison: Comparison, charts: Sequence[Chart]) -> Part:
+    known = EXAMS.get(exam)
+    title = comparison_title(exam)
+    first = shown_rows(table)
+    rest = table[~table["measure"].isin(set(first["measure"]))]
+    names = {name: name for name in comparison.groups}
+    inner = fill(
+        "studies",
+        "part",
+        question="How often is the decision right?" if known is None else known.question,
+        figures=figures(charts),
+        table=_table(first, comparison, title),
+        folded=[("Other measures", _table(rest, comparison, title))],
+    )
+    lines = list(left_out(comparison, set(table["measure"]), names))
+    inner += fill("studies", "left_out", lines=lines)
+    return Part(f"exam-{exam}", exam_title(exam), inner, exam)
+
+
+def _table(table: pd.DataFrame, comparison: Comparison, title: str) -> Markup:
+    """Under every measure a line a model, the reference first; below, why some is not judged."""
+    if table.empty:
+        return Markup()
+    lines: list[tuple[list[str], list[Cell]]] = []
+    unjudged: dict[str, list[str]] = {}
+    for measure, of_measure in table.groupby("measure", sort=False):
+        rows: list[Any] = list(of_measure.itertuples())
+        name = measure_title(str(measure))
+        label = direction(rows) + name + " †" * any(map(is_of_common_documents, rows))
+        value = numeral(Number(rows[0].reference_value, unit=rows[0].unit))
+        lines.append(([label, comparison.reference], [value, "", "", ""]))
+        for row in rows:
+            value = numeral(Number(row.value, unit=row.unit))
+            cells: list[Cell] = [value, difference(row), mark(row), p_value(row.holm)]
+            lines.append(([label, str(row.group)], cells))
+        for note in dict.fromkeys(row.note for row in rows if row.note):
+            unjudged.setdefault(note, []).append(name)
+    heads = ["", "model", "value", "difference", "", "p, Holm"]
+    reasons = [f"{'; '.join(names)}: {note}." for note, names in unjudged.items()]
+    return html_table(heads, lines, 2, title) + fill("studies", "unjudged", lines=reasons)
 
 
 def _text(curves: pd.DataFrame, charts: Sequence[Chart]) -> Part:
@@ -153,30 +148,25 @@ def _text(curves: pd.DataFrame, charts: Sequence[Chart]) -> Part:
     models = list(dict.fromkeys(curves["model"]))
     by = {name: curves[curves["model"] == name] for name in models}
     first = by[models[0]]
-    of = str(first["class"].iloc[0])
-    inner = element("p", "What would each token of this text say on its own?", _ASKED)
-    inner += figures(charts)
-    alike = all(list(own["text"]) == list(first["text"]) for own in by.values())
+    title = f"probability of {first['class'].iloc[0]}"
+    alike = all(list(curve["text"]) == list(first["text"]) for curve in by.values())
+    tables = Markup()
     for names in [models] if alike else [[name] for name in models]:
         rows = [
-            ([word], [text(f"{by[name]['p'].iloc[place]:.3f}") for name in names])
+            ([word], [f"{by[name]['p'].iloc[place]:.3f}" for name in names])
             for place, word in enumerate(by[names[0]]["text"])
         ]
-        last = [text(f"{by[name]['confidence'].iloc[0]:.3f}") for name in names]
-        rows.append((["whole text"], last))
-        inner += html_table(["", *names], rows, title=f"probability of {of}")
-    return Part(CURVES, "One text", inner)
+        whole = [f"{by[name]['confidence'].iloc[0]:.3f}" for name in names]
+        tables += html_table(["", *names], [*rows, (["whole text"], whole)], title=title)
+    question = "What would each token of this text say on its own?"
+    values = {"question": question, "figures": figures(charts), "table": tables}
+    return Part(CURVES, "One text", fill("studies", "part", **values))
 
 
-def _about(found: Comparison) -> Part:
-    told = {name: value for name, value in found.manifest.items() if name != "groups"}
-    inner = facts(told, "what was compared")
-    for group, models in found.manifest["groups"].items():
-        inner += closed(
-            group, "".join(facts(_flat(model), str(model["model"])) for model in models)
-        )
+def _about(comparison: Comparison) -> Part:
+    rest = {name: value for name, value in comparison.manifest.items() if name != "groups"}
+    inner = facts(rest, "what was compared")
+    for group, models in comparison.manifest["groups"].items():
+        tables = (facts(model, str(model["model"])) for model in models)
+        inner += fold(group, Markup().join(tables))
     return Part("about", ABOUT, inner)
-
-
-def _flat(model: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in model.items() if value is not None}

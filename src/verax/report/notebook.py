@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
-from verax.drawing.palette import css, shade
+from verax.drawing.palette import LEGEND, MAGNITUDE, OPPOSES, SUPPORTS, css, shade
 from verax.drawing.rendering import printable
 from verax.errors import VeraxError, nearest
 from verax.exams.judgement.judgement import Judgement
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.phrasing import interval, numeral
+from verax.exams.judgement.phrasing import numeral
 from verax.exams.judgement.row import Judged
 from verax.exams.titles import exam_title, measure_title
 from verax.exams.verdict import Verdict
 from verax.papers.checking import Checked
-from verax.papers.claims import Finding
 from verax.papers.wording import TRIAL, alone, tallies
-from verax.report.markup import element, named, text
-from verax.report.opposed import chosen_words, score_name, yardstick_words
-from verax.report.tables import html_table
+from verax.report.adversary_parts import curve_heads, curve_table
+from verax.report.adversary_text import chosen_words, yardstick_words
+from verax.report.comparison_parts import difference, p_value
+from verax.report.tables import Cell, html_table
+from verax.report.templating import fill
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep
 from verax.studies.summaries import model_summaries
 
 MOST_WORDS = 2_000
 """Words of one text that a notebook shows; the others are counted."""
+_HEADS = ("value, 95% interval", "compared", "speaks")
+_NOT_SCORES = {
+    *("text", "word", "position", "label", "probability", "sentence", "id"),
+    *("target", "target_probability"),
+}
 
 
 @singledispatch
 def html_of(result: object) -> str:
-    """What a notebook shows of a result; its `repr`, where its kind has nothing more."""
-    return element("p", text(repr(result)))
+    """The HTML that a notebook shows of a result; its `repr`, where its kind has nothing more."""
+    return str(fill("notebook", "plain", words=repr(result)))
 
 
 @html_of.register
@@ -47,11 +54,9 @@ def verdict_html(verdict: Verdict) -> str:
 @html_of.register
 def judgement_html(judgement: Judgement) -> str:
     """The same of a judgement."""
-    rows = [([exam_title(row.exam), row.label], _row_cells(row)) for row in judgement.rows]
-    title = element("p", element("b", text(judgement.headline)))
+    rows = [([exam_title(row.exam), row.label], _cells(row)) for row in judgement.rows]
     note = " ".join([*judgement.caveats, f"Limits {judgement.limits.version}."])
-    table = html_table(["exam", "", *_HEADS], rows, 2)
-    return _styled(title + table + element("p", element("small", text(note))))
+    return _html(judgement.headline, html_table(["exam", "", *_HEADS], rows, 2), note)
 
 
 @html_of.register
@@ -59,22 +64,18 @@ def comparison_html(comparison: Comparison) -> str:
     """Every measure of every group beside the reference's, and whether it is better."""
     table = comparison.table()
     if table.empty:
-        return element("p", text(repr(comparison)))
-    rows = []
-    for row in table.to_dict("records"):
-        unit = str(row["unit"])
-        difference = Number(row["difference"], row["low"], row["high"], 0, _of_difference(unit))
-        cells = [
-            text(numeral(Number(row["reference_value"], unit=unit))),
-            text(numeral(Number(row["value"], unit=unit))),
-            _told(difference),
-            text("" if math.isnan(row["holm"]) else f"{row['holm']:.3g}"),
-            text(row["judged"] or row["note"]),
-        ]
-        rows.append(([str(row["group"]), measure_title(str(row["measure"]))], cells))
+        return str(fill("notebook", "plain", words=repr(comparison)))
+    rows: list[tuple[list[str], list[Cell]]] = []
+    lines: Iterable[Any] = table.itertuples()
+    for row in lines:
+        values = (row.reference_value, row.value)
+        cells = [numeral(Number(value, unit=row.unit)) for value in values]
+        judged = row.judged or row.note
+        labels = [str(row.group), measure_title(str(row.measure))]
+        rows.append((labels, [*cells, difference(row), p_value(row.holm), judged]))
     heads = ["model", "measure", comparison.reference, "value", "difference", "p, Holm", ""]
     note = "Differences with 95% intervals; p corrected by Holm for the measures judged."
-    return _styled(html_table(heads, rows, 2) + element("p", element("small", text(note))))
+    return _html("", html_table(heads, rows, 2), note)
 
 
 @html_of.register
@@ -84,82 +85,61 @@ def sweep_html(sweep: Sweep) -> str:
     lams = sorted(set(points["lam"]))
     means = points.pivot(index="measure", columns="lam", values="mean")
     rows = [
-        ([str(m)], [_plain(value) for value in (*means.loc[m, lams], moves[m])])
+        ([str(m)], [numeral(Number(float(value))) for value in (*means.loc[m, lams], moves[m])])
         for m in dict.fromkeys(points["measure"])
     ]
-    title = element("p", element("b", text(f"A model for each of {len(lams)} λ of sparsegen")))
     heads = ["measure", *(f"λ {lam:g}".replace("-", "−") for lam in lams), "τ-b with λ"]
     over = f"Larger λ is sparser. Intervals, over {points['over'].iloc[0]}, are in points()."
-    return _styled(title + html_table(heads, rows) + element("p", element("small", text(over))))
+    return _html(f"A model for each of {len(lams)} λ of sparsegen", html_table(heads, rows), over)
 
 
 @html_of.register
-def adversaries_html(found: Adversaries) -> str:
-    """The adversary that was chosen, the curve over λ, and the yardstick."""
-    title = element("p", element("b", text(chosen_words(found))))
-    measures = ("jsd", "tvd", "same", "accuracy", "f1")
-    rows = []
-    for row in found.points().to_dict("records"):
-        cells = [_opposed(m, [row[m + end] for end in ("", "_low", "_high")]) for m in measures]
-        rows.append(([f"λ {row['lam']:g}{', chosen' if row['chosen'] else ''}"], cells))
-    if found.has_yardstick:
-        yard: dict[Any, Any] = found.yardstick().set_index("measure").to_dict("index")
-        ends = [[yard[m][end] for end in ("mean", "low", "high")] for m in measures]
-        cells = [_opposed(m, own) for m, own in zip(measures, ends, strict=True)]
-        rows.append((["other seeds of the base"], cells))
-    score = score_name(len(found.manifest["classes"]))
-    heads = ["", "JSD", "TVD", "same decisions", "accuracy", score]
-    note = element("p", element("small", text(". ".join(yardstick_words(found)) + ".")))
-    return _styled(title + html_table(heads, rows) + note)
+def adversaries_html(adversaries: Adversaries) -> str:
+    """The adversary that was chosen, the curve over λ, and other seeds of the base."""
+    table = html_table(curve_heads(adversaries), curve_table(adversaries))
+    note = ". ".join(yardstick_words(adversaries)) + "."
+    return _html(chosen_words(adversaries), table, note)
 
 
 @html_of.register
 def study_html(results: StudyResults) -> str:
     """What was asked, how far it is, and what exams say of each configuration, over seeds."""
-    title = element("p", element("b", text(results.question or results.name)))
     counts = ", ".join(f"{number:,} {status}" for status, number in results.counts.items())
-    title += element("p", text(f"{results.name}: {counts or 'no cells'}"))
+    title, line = results.question or results.name, f"{results.name}: {counts or 'no cells'}"
     if "summary" not in results.tables:
-        return _styled(title)
+        return _html(title, Markup(), lines=[line])
     models = model_summaries(results)
     rows = [
-        ([model.name, exam_title(row.exam)], _row_cells(row))
+        ([model.name, exam_title(row.exam)], _cells(row))
         for model in models
         for row in model.judgement.rows
     ]
-    lines = dict.fromkeys(line for model in models for line in model.judgement.caveats)
-    note = element("p", element("small", text(" ".join(lines))))
-    return _styled(title + html_table(["model", "exam", *_HEADS], rows, 2) + note)
+    caveats = dict.fromkeys(line for model in models for line in model.judgement.caveats)
+    table = html_table(["model", "exam", *_HEADS], rows, 2)
+    return _html(title, table, " ".join(caveats), [line])
 
 
 @html_of.register
 def paper_html(checked: Checked) -> str:
     """Every claim, and whether it holds."""
-    told = " ".join([*([TRIAL] if checked.is_trial else []), *tallies(checked)])
-    title = element("p", element("b", text(f"{checked.paper.authors}: {checked.paper.title}")))
-    rows = [
-        (
-            [str(claim.id), claim.text],
-            [text(claim.where), text(_verdict(checked, finding, own)), text(finding.why)],
-        )
-        for claim, finding, own in checked.judged
-    ]
-    heads = ["claim", "", "where", "", "why"]
-    # a sentence wraps, other than a number
-    style = f".{_CLASS} .paper td:last-child{{white-space:normal;min-width:20em}}"
-    table = element("div", element("style", style) + html_table(heads, rows, 2), {"class": "paper"})
-    return _styled(title + element("p", text(told)) + table)
-
-
-def _verdict(checked: Checked, finding: Finding, own: Finding | None) -> str:
-    return finding.said if own is None else f"{finding.said} ({alone(checked)}: {own.said})"
+    rows = []
+    for claim, finding, on_paper in checked.judged:
+        also = "" if on_paper is None else f" ({alone(checked)}: {on_paper.said})"
+        cells = [claim.where, finding.said + also, finding.why]
+        rows.append(([str(claim.id), claim.text], cells))
+    table = html_table(["claim", "", "where", "", "why"], rows, 2)
+    counts = " ".join([*([TRIAL] if checked.is_trial else []), *tallies(checked)])
+    title = f"{checked.paper.authors}: {checked.paper.title}"
+    return _html(title, fill("notebook", "wrapping", table=table), lines=[counts])
 
 
 @dataclass(frozen=True, eq=False)
 class Heat:
     """Words of texts on a background as strong as their scores; made by `heat`.
 
-    texts  text → its decision, and words with scores
+    Attributes:
+        texts: the decision about each text, and its words with scores.
+        by: the importance that the scores are of.
     """
 
     texts: Mapping[int, tuple[str, list[tuple[str, float]]]]
@@ -169,88 +149,55 @@ class Heat:
         return f"Heat({self.by}: {len(self.texts)} texts)"
 
     def _repr_html_(self) -> str:
-        lines = [element("p", element("small", text(f"by {self.by}")))]
+        texts = []
         for decision, words in self.texts.values():
             most = max((abs(s) for _, s in words if not math.isnan(s)), default=0.0) or 1.0
-            told = " ".join(_warm(word, score, most) for word, score in words[:MOST_WORDS])
-            if len(words) > MOST_WORDS:
-                told += text(f" … and {len(words) - MOST_WORDS:,} more words")
-            who = element("b", named(decision)) + " " if decision else ""
-            lines.append(element("p", who + told, {"style": _LINE}))
-        return element("div", "".join(lines))
+            shown = [
+                (printable(word), f"{score:.4g}", _colour(score / most))
+                for word, score in words[:MOST_WORDS]
+            ]
+            texts.append((decision, shown, max(0, len(words) - MOST_WORDS)))
+        signed = any(score < 0 for _, words in self.texts.values() for _, score in words)
+        legend = [(MAGNITUDE, css(SUPPORTS))]
+        if signed:
+            legend = [(LEGEND[colour], css(colour)) for colour in (SUPPORTS, OPPOSES)]
+        return str(fill("notebook", "heat", by=self.by, legend=legend, texts=texts))
 
 
 def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
     """The words of an explanation in colour, for a notebook.
 
-    explanation  what `model.explain(texts)` gave
-    by           which of its importances; the first, unless one is named
+    Scores are shown relative to the strongest of each text: blue where a word supports the
+    decision, orange where it is against it. An importance without a sign is blue throughout.
 
-    Scores are shown relative to the strongest of each text: blue above 0, orange below.
+    Args:
+        explanation: what `model.explain(texts)` returns.
+        by: which of its importances; the first, unless one is named.
     """
-    known = [str(c) for c in explanation if str(c) not in _OTHER and _is_number(explanation[c])]
-    if not known or not {"text", "word"} <= set(explanation):
+    names = [str(c) for c in explanation if str(c) not in _NOT_SCORES]
+    names = [name for name in names if pd.api.types.is_float_dtype(explanation[name])]
+    if not names or not {"text", "word"} <= set(explanation):
         raise VeraxError("this table has no scores of words: give what model.explain returns")
-    chosen = known[0] if by is None else by
-    if chosen not in known:
-        raise VeraxError(f"no importance {by!r} in this explanation: {nearest(str(by), known)}")
+    chosen = names[0] if by is None else by
+    if chosen not in names:
+        raise VeraxError(f"no importance {by!r} in this explanation: {nearest(str(by), names)}")
     texts = {}
-    for number, (_, own) in enumerate(explanation.groupby("text", sort=False, observed=True)):
-        decision = str(own["label"].iloc[0]) if "label" in own else ""
-        words = [(str(w), float(s)) for w, s in zip(own["word"], own[chosen], strict=True)]
+    for number, (_, rows) in enumerate(explanation.groupby("text", sort=False, observed=True)):
+        decision = str(rows["label"].iloc[0]) if "label" in rows else ""
+        words = [(str(w), float(s)) for w, s in zip(rows["word"], rows[chosen], strict=True)]
         texts[number] = (decision, words)
     return Heat(texts, chosen)
 
 
-_CLASS = "verax-notebook"
-_LINE = "line-height:1.9;max-width:60em;overflow-wrap:anywhere"
-_OTHER = {
-    *("text", "word", "position", "label", "probability", "sentence", "id"),
-    *("target", "target_probability"),
-}
+def _colour(share: float) -> str:
+    """The background of a word; none where its score is 0 or missing."""
+    return "" if math.isnan(share) or share == 0 else css(shade(share))
 
 
-def _is_number(column: pd.Series) -> bool:
-    return pd.api.types.is_float_dtype(column)
+def _cells(row: Judged) -> list[Cell]:
+    return [row.number, row.compared, row.verdict]
 
 
-def _warm(word: str, score: float, most: float) -> str:
-    if math.isnan(score) or score == 0:
-        return element("span", named(printable(word)), {"style": "opacity:.6"})
-    colour = css(shade(score / most))
-    style = f"background:{colour};color:#000;border-radius:3px;padding:0 2px"
-    return element("span", named(printable(word)), {"style": style, "title": f"{score:.4g}"})
-
-
-_HEADS = ("value, 95% interval", "compared", "speaks")
-
-
-def _row_cells(row: Judged) -> list[str]:
-    return [_told(row.number), text(row.compared), text(row.verdict)]
-
-
-def _opposed(measure: str, values: Sequence[float]) -> str:
-    """A number of adversaries with its interval; what is a share in percent."""
-    is_share = measure not in ("jsd", "tvd")
-    value, low, high = (100 * own if is_share else own for own in values)
-    return _told(Number(value, low, high, unit="percent" if is_share else "number"))
-
-
-def _plain(value: float) -> str:
-    return text(numeral(Number(float(value))))
-
-
-def _told(number: Number) -> str:
-    within = interval(number)
-    return text(numeral(number) + (f" ({within})" if within else ""))
-
-
-def _styled(inner: str) -> str:
-    """Notebooks centre what is in tables; words read better from the left."""
-    style = f".{_CLASS} :is(th,td){{text-align:left;vertical-align:top}}"
-    style += f".{_CLASS} tbody th{{font-weight:normal}}.{_CLASS} td{{white-space:nowrap}}"
-    return element("div", element("style", style) + inner, {"class": _CLASS})
-
-
-def _of_difference(unit: str) -> str:
-    return "points" if unit in ("percent", "points") else "number"
+def _html(title: str, table: Markup, note: str = "", lines: Sequence[str] = ()) -> str:
+    values = {"title": title, "lines": lines, "table": table, "note": note}
+    return str(fill("notebook", "result", **values))

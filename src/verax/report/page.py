@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing else: its look, its scripts and its words inside it."""
+"""One HTML file that needs nothing else: its style, its scripts and its words are inside it."""
 
 from __future__ import annotations
 
@@ -9,135 +9,106 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from markupsafe import Markup
+
+from verax.drawing.palette import MARKS, OPPOSES, SUPPORTS, css
 from verax.drawing.rendering import VARIABLES
 from verax.errors import VeraxError
 from verax.files import write_text
-from verax.report.markup import element, named, text
+from verax.report.templating import fill
 from verax.version import __version__
 
-ASSETS = "assets"
-STAND = ("erasing", "markup", "words", "reading", "stand")
-"""The stand's scripts, each of which uses names of those before it."""
+EXPLORER = ("erasing", "markup", "words", "reading", "explorer")
+"""The document explorer's scripts, each of which uses names of those before it."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A part of a page that its table of contents names.
 
-    id     its address in the page
-    title  as text
-    inner  its markup, without the heading
-    exam   the exam it is of, if it is of one
-    short  its name in the table of contents, where the title is too long for that
+    Attributes:
+        id: its address in the page.
+        title: its heading.
+        inner: its markup, without the heading.
+        exam: the exam it is of, if it is of one.
+        short: its name in the table of contents, where the title is too long for that.
     """
 
     id: str
     title: str
-    inner: str
+    inner: Markup
     exam: str | None = None
     short: str = ""
 
-    def markup(self) -> str:
-        heading = element("h2", text(self.title), {"id": f"{self.id}-title"})
-        given = {"id": self.id, "data-exam": self.exam, "aria-labelledby": f"{self.id}-title"}
-        return element("section", heading + self.inner, given)
 
-
-def page(title: str, about: str, parts: Sequence[Part], stand: bool = False) -> str:
-    """The whole page.
-
-    title  as text; names the page
-    about  as markup: a line below the title
-    stand  whether to bring the stand's look and script
+def page(title: str, about: str, parts: Sequence[Part], explorer: bool = False) -> str:
+    """The HTML of a whole page.
 
     Nothing is fetched and nothing but the page's own scripts runs, whatever texts are shown: its
     content policy allows no address, and scripts by their hashes alone.
+
+    Args:
+        title: names the page.
+        about: a line below the title.
+        parts: in their order on the page.
+        explorer: whether the page brings the document explorer's style and script.
     """
-    looks = ["page.css", "stand.css"] if stand else ["page.css"]
-    style = "\n".join([_chart_colours(), *(asset(name) for name in looks)])
-    scripts = [asset("page.js"), stand_script()] if stand else [asset("page.js")]
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            "style-src 'unsafe-inline'",
-            f"script-src {' '.join(_hash(script) for script in scripts)}",
-            "img-src data: blob:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
+    styles = ["page.css", "explorer.css"] if explorer else ["page.css"]
+    scripts = [asset("page.js"), explorer_script()] if explorer else [asset("page.js")]
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; "
+        f"script-src {' '.join(map(_hash, scripts))}; img-src data: blob:; base-uri 'none'; "
+        "form-action 'none'"
     )
-    contents = "".join(
-        element("li", element("a", text(part.short or part.title), {"href": f"#{part.id}"}))
-        for part in parts
+    html = fill(
+        "page",
+        "page",
+        title=title,
+        about=about,
+        parts=parts,
+        style=Markup("\n".join([colours(), *map(asset, styles)])),
+        scripts=[Markup(script) for script in scripts],
+        policy=policy,
+        version=__version__,
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{text(policy)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="generator" content="verax {text(__version__)}">
-<title>{text(title)}</title>
-<link rel="icon" href="data:,">
-<style>
-{style}
-</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the verdict</a>
-<header class="top">
-<div><p class="brand">Verax</p><h1>{named(title)}</h1><p class="about">{about}</p></div>
-<button type="button" id="theme" hidden>Dark</button>
-</header>
-<div class="columns">
-<nav aria-label="Contents"><details open><summary>Contents</summary><ol>{contents}</ol></details>
-</nav>
-<main id="main" tabindex="-1">
-{"".join(part.markup() for part in parts)}
-</main>
-</div>
-<footer><p>Made by Verax {text(__version__)}. This file is complete: it loads nothing.</p></footer>
-{"".join(f"<script>{script}</script>" for script in scripts)}
-</body>
-</html>
-"""
+    return str(html)
 
 
-def write(path: str | Path, made: str) -> None:
-    """Write a page; folders on the way are made."""
+def write(path: str | Path, html: str) -> None:
+    """Write a page; missing folders are made."""
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_text(target, made)
+        write_text(target, html)
     except OSError as error:
         raise VeraxError(
             f"cannot write {path}: {error.strerror}; name a file in a folder you may write to"
         ) from error
 
 
-def stand_script() -> str:
-    """The stand's scripts as one, in a scope of its own: it leaves no name behind."""
-    inner = "\n".join(asset(f"{name}.js") for name in STAND)
+def explorer_script() -> str:
+    """The document explorer's scripts as one, in a scope of its own: it leaves no name behind."""
+    inner = "\n".join(asset(f"{name}.js") for name in EXPLORER)
     return f'"use strict";\n(() => {{\n{inner}}})();\n'
 
 
 def asset(name: str) -> str:
-    """A file of the page's own look or behaviour."""
-    found = (resources.files("verax.report") / ASSETS / name).read_text(encoding="utf-8")
+    """The text of one of the page's own style sheets or scripts."""
+    source = (resources.files("verax.report") / "assets" / name).read_text(encoding="utf-8")
     ending = "</style" if name.endswith(".css") else "</script"
-    assert ending not in found.lower(), f"{name} would end its own element"
-    return found
+    assert ending not in source.lower(), f"{name} would end its own element"
+    return source
 
 
-def _chart_colours() -> str:
-    """Charts' colours by theme: what the system prefers, unless the reader has chosen."""
+def colours() -> str:
+    """CSS variables of the colours, by theme: the system's, unless the reader has chosen."""
     light, dark = (
-        "".join(f"{name}:{colour};" for name, colour in VARIABLES[theme].items())
+        "".join(f"{name}:{colour};" for name, colour in (VARIABLES[theme] | MARKS[theme]).items())
         for theme in ("light", "dark")
     )
+    heat = f"--supports:{css(SUPPORTS)};--opposes:{css(OPPOSES)};"
     return (
-        f":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"
+        f":root{{{heat}{light}}}\n:root[data-theme=dark]{{{dark}}}\n"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}"
     )
 

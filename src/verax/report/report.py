@@ -1,4 +1,4 @@
-"""`report`: what was found, as one page a person can look at."""
+"""`report`: results as one page a person can look at."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from verax.exams.verdict import Verdict
 from verax.opening import Opened, open_path
 from verax.papers import Checked
 from verax.report.adversary_parts import adversary_parts
-from verax.report.cells import of_documents, of_seeds
+from verax.report.class_scores import class_part
 from verax.report.comparison_parts import comparison_parts
-from verax.report.markup import named, text
 from verax.report.page import Part, page, write
 from verax.report.paper_parts import paper_parts
-from verax.report.sections import Chart, about_part, exam_part, first_screen, stand_part
+from verax.report.sections import Chart, about_part, exam_part, explorer_part, first_screen
 from verax.report.study_about import study_about
 from verax.report.sweep_parts import sweep_parts
+from verax.report.templating import fill
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep
-from verax.studies.summaries import model_summaries
+from verax.studies.summaries import LABEL, labelled, model_summaries
 
 Other = Checked | Sweep | Adversaries | Comparison
 GALLERY = "gallery_documents"
@@ -41,65 +41,69 @@ _CORPORA = 3
 """Corpora, or numbers of documents, that a line names."""
 
 
-def report(found: Opened, path: str | Path, title: str | None = None) -> None:
-    """Write what was found as one HTML file, which needs no other and no network.
-
-    found  a verdict; several by the models' names, shown side by side; a study's results; a
-           paper, checked; a sweep, trained adversaries, or a comparison
+def report(result: Opened, path: str | Path, title: str | None = None) -> None:
+    """Write results as one HTML file, which needs no other and no network.
 
     Without altair and vl-convert-python (the extra `report`) the page has its tables and words, and
     says what to install for the charts.
+
+    Args:
+        result: a verdict; several by the models' names, shown side by side; a study's results; a
+            paper, checked; a sweep, trained adversaries, or a comparison.
+        path: of the file.
+        title: of the page; made of the result, unless given.
     """
-    write(path, report_page(found, title))
+    write(path, report_page(result, title))
 
 
-def report_page(found: Opened, title: str | None = None) -> str:
-    """The page itself."""
-    if isinstance(found, Other):
-        return page(title or _title(found), text(_about_other(found)), _other_parts(found))
-    if isinstance(found, StudyResults):
-        return _study_page(found, title)
-    verdicts = {_name(found): found} if isinstance(found, Verdict) else dict(found)
+def report_page(result: Opened, title: str | None = None) -> str:
+    """The HTML of the page that `report` writes."""
+    if isinstance(result, Other):
+        return page(title or _title(result), _about_other(result), _other_parts(result))
+    if isinstance(result, StudyResults):
+        return _study_page(result, title)
+    verdicts = {_name(result): result} if isinstance(result, Verdict) else dict(result)
     if not verdicts:
         raise VeraxError("nothing to report: give at least one verdict")
     return _verdicts_page(verdicts, title)
 
 
-def open_reported(places: Sequence[str | Path]) -> tuple[Opened, str]:
-    """What folders hold, and a title: one of anything, or several of verdicts.
+def open_reported(paths: Sequence[str | Path]) -> tuple[Opened, str]:
+    """The results in folders, and a title: one of any kind, or several verdicts.
 
-    `name=folder` names a verdict.
+    Args:
+        paths: folders; `name=folder` names a verdict.
     """
-    if not places:
+    if not paths:
         raise VeraxError("nothing to report: give the folder of a verdict, a study or a paper")
-    if len(places) == 1:
-        found = open_path(places[0])
-        return found, _title(found)
+    if len(paths) == 1:
+        result = open_path(paths[0])
+        return result, _title(result)
     verdicts: dict[str, Verdict] = {}
-    for place in places:
-        name, _, folder = str(place).partition("=")
-        if not folder or Path(place).exists():
-            name, folder = Path(place).name, str(place)
-        own = open_path(folder)
-        several = {name: own} if isinstance(own, Verdict) else own
+    for path in paths:
+        name, _, folder = str(path).partition("=")
+        if not folder or Path(path).exists():
+            name, folder = Path(path).name, str(path)
+        opened = open_path(folder)
+        several = {name: opened} if isinstance(opened, Verdict) else opened
         if not isinstance(several, Mapping):
             raise VeraxError(f"{folder} is no verdict: several can be shown only if all are")
-        for own_name, verdict in several.items():
-            if own_name in verdicts:
+        for model, verdict in several.items():
+            if model in verdicts:
                 raise VeraxError(
-                    f"two verdicts are called {own_name!r}: name them, as in one={folder}"
+                    f"two verdicts are called {model!r}: name them, as in one={folder}"
                 )
-            verdicts[own_name] = verdict
+            verdicts[model] = verdict
     return verdicts, _title(verdicts)
 
 
-def draw_other(found: Other) -> tuple[list[Chart], str]:
+def draw_other(result: Other) -> tuple[list[Chart], str]:
     """The charts of what is no verdict, and a note where they cannot be drawn here."""
     if not _can_draw():
         return [], NO_CHARTS
     from verax.report.charts import charts_of_other
 
-    return list(charts_of_other(found)), ""
+    return list(charts_of_other(result)), ""
 
 
 def draw(verdicts: Mapping[str, Verdict]) -> tuple[list[Chart], str]:
@@ -118,27 +122,37 @@ def draw(verdicts: Mapping[str, Verdict]) -> tuple[list[Chart], str]:
 def draw_study(results: StudyResults, models: Sequence[ModelSummary]) -> tuple[list[Chart], str]:
     """The charts of a study, each with what it is over, and a note on those not drawn.
 
-    What shows numbers shows those of the tables, over seeds; what shows documents shows those of
-    one seed.
+    Charts of numbers show those of the tables, over seeds; charts of documents show those of one
+    seed.
     """
     if not _can_draw():
         return [], NO_CHARTS
     from verax.report.charts import charts_of
 
     several = any(model.over == SEEDS for model in models)
-    numbers = {chart.name: chart for chart in charts_of(of_seeds(models))}
-    verdicts = of_documents(results)
+    over_seeds = {m.name: Verdict({}, m.manifest, m.summary) for m in models[:MOST_CHARTED]}
+    numbers = {chart.name: chart for chart in charts_of(over_seeds)}
+    verdicts = _first_seeds(results)
     order = charts_of(verdicts) if verdicts else list(numbers.values())
     names = {chart.name for chart in order}
-    found: list[Chart] = []
+    charts: list[Chart] = []
     for chart in [*(c for name, c in numbers.items() if name not in names), *order]:
         over = _OVER_SEEDS if chart.name in numbers else _ONE_SEED
-        own = numbers.get(chart.name, chart)
-        found.append(replace(own, reading=f"{own.reading} {over}") if several else own)
+        shown = numbers.get(chart.name, chart)
+        charts.append(replace(shown, reading=f"{shown.reading} {over}") if several else shown)
     notes = [] if verdicts else [_NO_DOCUMENTS]
     if len(models) > MOST_CHARTED:
         notes.append(f"Charts show the first {MOST_CHARTED} of {len(models)} configurations.")
-    return found, " ".join(notes)
+    return charts, " ".join(notes)
+
+
+def _first_seeds(results: StudyResults) -> dict[str, Verdict]:
+    """The first seed of each configuration; none of a study packed without such tables."""
+    keys = labelled(results).drop_duplicates(LABEL).set_index(LABEL)["cell"]
+    try:
+        return {str(n): results.verdict(str(key)) for n, key in keys[:MOST_CHARTED].items()}
+    except VeraxError:
+        return {}
 
 
 def _can_draw() -> bool:
@@ -148,15 +162,15 @@ def _can_draw() -> bool:
 def _verdicts_page(verdicts: Mapping[str, Verdict], title: str | None) -> str:
     models = [verdict.model_summary(name) for name, verdict in verdicts.items()]
     charts, note = draw(verdicts)
-    parts = _exam_parts(models, charts, note)
-    shown = {name: v for name, v in verdicts.items() if GALLERY in v.tables}
-    if shown:
-        from verax.report.stand import stand_data
+    parts = [*_exam_parts(models, charts, note), *class_part(verdicts)]
+    galleries = {name: v for name, v in verdicts.items() if GALLERY in v.tables}
+    if galleries:
+        from verax.report.explorer import explorer_data
 
-        parts.append(stand_part(stand_data(shown)))
-    first = first_screen(models, stand=bool(shown))
+        parts.append(explorer_part(explorer_data(galleries)))
+    first = first_screen(models, explorer=bool(galleries))
     parts = [first, *parts, about_part(models)]
-    return page(title or _title(verdicts), _about(verdicts), parts, stand=bool(shown))
+    return page(title or _title(verdicts), _about(verdicts), parts, explorer=bool(galleries))
 
 
 def _study_page(results: StudyResults, title: str | None) -> str:
@@ -167,21 +181,21 @@ def _study_page(results: StudyResults, title: str | None) -> str:
     cells = results.cells
     corpora = _together(dict.fromkeys(Path(str(name)).name for name in cells["corpus"]), "corpora")
     seeds = cells["seed"].nunique()
-    told = [results.question or "a study", corpora, f"{seeds} seed{'s' * (seeds > 1)}"]
     counts = ", ".join(f"{number:,} {status}" for status, number in results.counts.items())
-    about = text(" · ".join([*told, f"cells: {counts}"]))
+    question = results.question or "a study"
+    about = f"{question} · {corpora} · {seeds} seed{'s' * (seeds > 1)} · cells: {counts}"
     return page(title or _title(results), about, parts)
 
 
-def _other_parts(found: Other) -> list[Part]:
-    charts, note = draw_other(found)
-    if isinstance(found, Sweep):
-        return sweep_parts(found, charts, note)
-    if isinstance(found, Adversaries):
-        return adversary_parts(found, charts, note)
-    if isinstance(found, Comparison):
-        return comparison_parts(found, charts, note)
-    return paper_parts(found, charts, note)
+def _other_parts(result: Other) -> list[Part]:
+    charts, note = draw_other(result)
+    if isinstance(result, Sweep):
+        return sweep_parts(result, charts, note)
+    if isinstance(result, Adversaries):
+        return adversary_parts(result, charts, note)
+    if isinstance(result, Comparison):
+        return comparison_parts(result, charts, note)
+    return paper_parts(result, charts, note)
 
 
 def _exam_parts(models: Sequence[ModelSummary], charts: Sequence[Chart], note: str) -> list[Part]:
@@ -200,63 +214,59 @@ def _name(verdict: Verdict) -> str:
     return ", ".join(str(part) for part in parts if part) or "the model"
 
 
-def _title(found: Opened) -> str:
-    if isinstance(found, Checked):
-        return f"{found.paper.authors}: {found.paper.title}"
-    if isinstance(found, StudyResults):
-        return found.name
-    if isinstance(found, Sweep | Adversaries | Comparison):
-        told = {Sweep: "Along λ", Adversaries: "Adversaries", Comparison: "Models side by side"}
-        return f"{told[type(found)]} on {_corpus(found.manifest)}"
-    verdicts = [found] if isinstance(found, Verdict) else list(found.values())
+def _title(result: Opened) -> str:
+    if isinstance(result, Checked):
+        return f"{result.paper.authors}: {result.paper.title}"
+    if isinstance(result, StudyResults):
+        return result.name
+    if isinstance(result, Sweep | Adversaries | Comparison):
+        titles = {Sweep: "Along λ", Adversaries: "Adversaries", Comparison: "Models side by side"}
+        return f"{titles[type(result)]} on {_corpus(result.manifest)}"
+    verdicts = [result] if isinstance(result, Verdict) else list(result.values())
     corpora = dict.fromkeys(_corpus(verdict.manifest) for verdict in verdicts)
     return f"Attention on {_together(corpora, 'corpora')}"
 
 
 def _corpus(manifest: Mapping[str, Any]) -> str:
-    told = manifest.get("corpus") or {}
-    name = told.get("corpus") if isinstance(told, Mapping) else told
+    corpus = manifest.get("corpus") or {}
+    name = corpus.get("corpus") if isinstance(corpus, Mapping) else corpus
     return Path(str(name or "a corpus")).name
 
 
 def _about(verdicts: Mapping[str, Verdict]) -> str:
     """Which model, or how many, and the documents of each where these differ."""
-    one = next(iter(verdicts.values()))
-    told = [f"{len(verdicts)} models" if len(verdicts) > 1 else named(_name(one))]
     documents: dict[str, list[str]] = {}
     for name, verdict in verdicts.items():
         if "documents" in verdict.manifest:
             number, split = verdict.manifest["documents"], verdict.manifest.get("split", "")
             documents.setdefault(f"{number:,} documents of {split}", []).append(name)
-    if len(documents) == 1:
-        told += map(text, documents)
-    elif len(documents) <= _CORPORA:
-        told += [
-            f"{', '.join(map(named, names))}: {text(what)}" for what, names in documents.items()
-        ]
-    return " · ".join(told)
+    if len(documents) > _CORPORA:
+        documents = {}
+    model = _name(next(iter(verdicts.values()))) if len(verdicts) == 1 else ""
+    values = {"model": model, "number": len(verdicts), "documents": documents}
+    return fill("verdict", "about", **values)
 
 
 def _together(names: Iterable[str], what: str) -> str:
-    """Names as a line says them, or how many where they are too many.
+    """Names as a line has them, or how many where they are too many.
 
     >>> _together(["sst", "imdb"], "corpora"), _together("abcd", "corpora")
     ('sst and imdb', '4 corpora')
     """
-    found = list(names)
-    if len(found) > _CORPORA:
-        return f"{len(found)} {what}"
-    return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
+    listed = list(names)
+    if len(listed) > _CORPORA:
+        return f"{len(listed)} {what}"
+    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
 
 
-def _about_other(found: Other) -> str:
-    if isinstance(found, Checked):
-        shown = "published beside measured" if found.has_published else "measured again"
-        return f"{found.paper.name}: {shown}"
-    split = found.manifest.get("split") or "documents"
-    if isinstance(found, Sweep):
+def _about_other(result: Other) -> str:
+    if isinstance(result, Checked):
+        shown = "published beside measured" if result.has_published else "measured again"
+        return f"{result.paper.name}: {shown}"
+    split = result.manifest.get("split") or "documents"
+    if isinstance(result, Sweep):
         return f"a model for every λ of sparsegen · {split}"
-    if isinstance(found, Adversaries):
-        base = found.manifest.get("base", {}).get("name", "one model")
+    if isinstance(result, Adversaries):
+        base = result.manifest.get("base", {}).get("name", "one model")
         return f"of {base}, the base · {split}"
-    return f"{len(found.groups)} models · {found.manifest.get('documents', 0):,} of {split}"
+    return f"{len(result.groups)} models · {result.manifest.get('documents', 0):,} of {split}"

@@ -6,25 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from verax.exams.judgement.model_summary import ModelSummary
-from verax.report.facts import closed, fact_table
-from verax.report.markup import element, text
+from verax.report.facts import fact_table
 from verax.report.page import Part
 from verax.report.sections import ABOUT
 from verax.report.tables import html_table
+from verax.report.templating import fill, fold
 from verax.studies import StudyResults
 from verax.studies.summaries import LABEL, labelled, varying
 
 _VERSIONS = ("verax", "torch", "device")
-_TOLD = ("corpus", "seed", "split", "sample", "exams", "adversaries", "fingerprint")
+_SHOWN_ABOVE = ("corpus", "seed", "split", "sample", "exams", "adversaries", "fingerprint")
 
 
 def study_about(results: StudyResults, models: Sequence[ModelSummary]) -> Part:
     """A line a fact, then every configuration, and the options that all have alike."""
     cells = results.cells
     last = list(cells).index("seconds")
-    options = [str(name) for name in list(cells)[2:last] if name not in _TOLD]
+    options = [str(name) for name in list(cells)[2:last] if name not in _SHOWN_ABOVE]
     summary = results.summary()
     lines: list[tuple[str, Any]] = [
         ("question", results.question or ""),
@@ -32,18 +33,23 @@ def study_about(results: StudyResults, models: Sequence[ModelSummary]) -> Part:
         ("split", _distinct(cells["split"])),
         ("sample", _distinct(cells["sample"])),
         ("configurations", len(models)),
-        ("seeds", [*_distinct(cells["seed"])]),
+        ("seeds", _distinct(cells["seed"])),
         ("cells", [f"{number:,} {status}" for status, number in results.counts.items()]),
-        ("exams", list(dict.fromkeys(exam for w in models for exam in w.exams))),
+        ("exams", list(dict.fromkeys(exam for model in models for exam in model.exams))),
         *((name, _distinct(cells[name])) for name in _VERSIONS if name in cells),
     ]
     inner = fact_table([(k, v) for k, v in lines if v], f"the study {results.name}")
     if len(models) > 1:
-        inner += closed("Configurations", _configurations(results, summary))
-    same = {name: found[0] for name in options if len(found := _distinct(cells[name])) == 1}
-    inner += closed("Options that all cells have", fact_table(list(same.items())))
+        inner += fold("Configurations", _configurations(results, summary))
+    values = {name: _distinct(cells[name]) for name in options}
+    same = [(name, distinct[0]) for name, distinct in values.items() if len(distinct) == 1]
+    inner += fold("Options that all cells have", fact_table(same))
     if results.counts.get("failed"):
-        inner += closed("Cells that failed", _failures(results.failures))
+        failures = [
+            f"{row['corpus']}, seed {row['seed']}: {row.get('reason') or row.get('error')}"
+            for row in results.failures.to_dict("records")
+        ]
+        inner += fold("Cells that failed", fill("studies", "lines", lines=failures))
     return Part("about", ABOUT, inner)
 
 
@@ -57,25 +63,17 @@ def _documents(summary: pd.DataFrame) -> list[str]:
     ]
 
 
-def _configurations(results: StudyResults, summary: pd.DataFrame) -> str:
+def _configurations(results: StudyResults, summary: pd.DataFrame) -> Markup:
     """Each by its name with all that varies, and its seeds."""
     cells = labelled(results).drop_duplicates("cell").set_index("cell")
-    told = varying(summary)
+    options = varying(summary)
     rows = []
-    for name, own in cells.groupby(LABEL, sort=False):
-        values = told.loc[own.index[0]].tolist()
-        seeds = ", ".join(str(seed) for seed in own["seed"])
-        rows.append(([str(name)], [text("" if pd.isna(v) else v) for v in values] + [text(seeds)]))
-    heads = ["", *(str(column).replace("_", " ") for column in told), "seeds"]
+    for name, of_name in cells.groupby(LABEL, sort=False):
+        values = ["" if pd.isna(v) else str(v) for v in options.loc[of_name.index[0]].tolist()]
+        seeds = ", ".join(str(seed) for seed in of_name["seed"])
+        rows.append(([str(name)], [*values, seeds]))
+    heads = ["", *(str(column).replace("_", " ") for column in options), "seeds"]
     return html_table(heads, rows, title="what varies")
-
-
-def _failures(failures: pd.DataFrame) -> str:
-    lines = [
-        f"{row['corpus']}, seed {row['seed']}: {row.get('reason') or row.get('error')}"
-        for row in failures.to_dict("records")
-    ]
-    return element("ul", "".join(element("li", text(line)) for line in lines))
 
 
 def _distinct(column: pd.Series) -> list[Any]:

@@ -5,49 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from markupsafe import Markup
+
 from verax.exams.judgement.model_summary import ModelSummary, Number
-from verax.exams.judgement.phrasing import interval, numeral
 from verax.exams.measures import COUNT, Measure, Table, measure_id
 from verax.exams.registry import find_place, find_table, tables_of
 from verax.exams.titles import column_title, row_title, table_title
-from verax.report.markup import element, named, text
+from verax.report.templating import fill
 
-Cells = Sequence[tuple[Sequence[str], Sequence[str]]]
+Cell = Number | str | None
+"""A number, shown with its interval; a text; markup that a template made; or nothing."""
+Rows = Sequence[tuple[Sequence[str], Sequence[Cell]]]
 
 
-def html_table(heads: Sequence[str], rows: Cells, labels: int = 1, title: str = "") -> str:
+def html_table(heads: Sequence[str], rows: Rows, labels: int = 1, title: str = "") -> Markup:
     """A table in a box of its own, which scrolls sideways where it must.
 
-    heads   text; the first `labels` of them are over labels, the others over numbers
-    rows    labels as text, then cells as markup. Labels that repeat those above are shown once
+    Args:
+        heads: the first `labels` of them are over labels, the others over numbers.
+        rows: labels, then cells. A first label that repeats the one above is shown once.
+        labels: how many columns are labels.
+        title: the caption.
     """
-    above = "".join(
-        element("th", text(head), {"scope": "col", "class": None if k < labels else "number"})
-        for k, head in enumerate(heads)
-    )
-    body = []
-    for _, group in groupby(rows, key=lambda row: row[0][0] if labels > 1 else id(row)):
-        own = list(group)
-        for place, (names, cells) in enumerate(own):
-            told = ""
-            for k, name in enumerate(names):
-                if labels > 1 and k == 0:
-                    if place:
-                        continue
-                    span = {"rowspan": len(own) if len(own) > 1 else None, "scope": "rowgroup"}
-                    told += element("th", named(name), span)
-                else:
-                    told += element("th", named(name), {"scope": "row"})
-            told += "".join(element("td", cell) for cell in cells)
-            body.append(element("tr", told, {"class": "begins" if place == 0 else None}))
-    caption = element("caption", text(title)) if title else ""
-    inner = f"{caption}<thead><tr>{above}</tr></thead><tbody>{''.join(body)}</tbody>"
-    # a box that scrolls must be reached by the keyboard to be scrolled by it
-    box = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": title or "table"}
-    return element("div", element("table", inner), box)
+    groups = groupby(rows, key=lambda row: row[0][0] if labels > 1 else id(row))
+    listed = [list(group) for _, group in groups]
+    return fill("elements", "table", heads=heads, groups=listed, labels=labels, title=title)
 
 
-def summary_table(name: str, models: Sequence[ModelSummary]) -> str:
+def summary_table(name: str, models: Sequence[ModelSummary]) -> Markup:
     """A summary's table; with several models a line each under every row."""
     several = len(models) > 1
     rows = _together([model.rows(name) for model in models])
@@ -56,25 +41,16 @@ def summary_table(name: str, models: Sequence[ModelSummary]) -> str:
         for column in _together([model.columns(name) for model in models])
         if not (_is_exclusion(name, column) and not _counted(name, column, models))
     ]
-    made: list[tuple[list[str], list[str]]] = []
+    lines: list[tuple[list[str], list[Cell]]] = []
     for row in rows:
         for model in models:
-            cells = [model.cell(name, row, column) for column in columns]
+            cells: list[Cell] = [model.cell(name, row, column) for column in columns]
             if any(cell is not None for cell in cells):
                 title = row_title(name, row, model.classes)
                 labels = [title, model.name] if several else [title]
-                made.append((labels, [shown(cell) for cell in cells]))
+                lines.append((labels, cells))
     heads = ["", *(["model"] if several else []), *(column_title(name, c) for c in columns)]
-    return html_table(heads, made, len(heads) - len(columns), table_title(name))
-
-
-def shown(number: Number | None) -> str:
-    """A number with its interval below it, as markup."""
-    if number is None:
-        return ""
-    within = interval(number)
-    below = f' <span class="interval">{text(within)}</span>' if within else ""
-    return f"{text(numeral(number))}{below}"
+    return html_table(heads, lines, len(heads) - len(columns), table_title(name))
 
 
 def excluded(exam: str, model: ModelSummary) -> Mapping[str, Number]:

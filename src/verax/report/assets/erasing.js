@@ -4,7 +4,7 @@
 
 const TIE = 1e-9; // a smaller gap of logits is a tie, as in the erasure exam
 
-/** Numbers as the page holds them (see stand.py): deflated, all first bytes before all second ones. */
+/** Numbers as the page holds them (see explorer.py): deflated, all first bytes before all second ones. */
 async function unpacked(base64) {
   const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -110,7 +110,7 @@ function heated(heat, document, classes) {
   const { weights, logits, gradient, deleted, decision } = document;
   if (heat === "attention") return weights;
   if (heat === "gradient") return gradient;
-  if (heat === "leave-one-out") return deleted.map(Math.abs);
+  if (heat === "leave-one-out") return deleted.map((change) => -change); // above 0 it supports the decision
   const alone = (_, i) => softmax(logits.subarray(i * classes, (i + 1) * classes))[decision];
   return Float64Array.from(weights, alone);
 }

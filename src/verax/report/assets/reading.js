@@ -3,8 +3,8 @@
 const ORDERS = { attention: "by attention", gradient: "by gradient", minimal: "minimal set" };
 
 class Reading {
-  constructor(model, about, stand) {
-    Object.assign(this, { model, about, stand });
+  constructor(model, about, explorer) {
+    Object.assign(this, { model, about, explorer });
     this.item = model.attended === "sentences" ? "sentence" : "word";
     const own = new Attention(about.weights, about.logits, model.bias);
     this.own = { attention: own, orders: { ...about.orders, attention: own.order() } };
@@ -20,7 +20,7 @@ class Reading {
     this.before = own.after(this.erased);
     this.order = "attention";
     this.crowded = model.classes.length > 6;
-    this.element = make("article", { class: "stand-reading", "aria-label": `${model.name}, document ${about.id}` });
+    this.element = make("article", { class: "explorer-reading", "aria-label": `${model.name}, document ${about.id}` });
     this.build();
     this.show();
   }
@@ -30,42 +30,42 @@ class Reading {
     const name = (c) => classed(model.classes[c]);
     const known = about.label === null ? "" : ` · labelled ${name(about.label)}`;
     const title = make("h3", {}, `Document ${about.id}`);
-    if (this.stand.models.length > 1) title.append(make("span", { class: "stand-model" }, " · ", make("bdi", {}, model.name)));
+    if (this.explorer.models.length > 1) title.append(make("span", { class: "explorer-model" }, " · ", make("bdi", {}, model.name)));
     title.append(make("small", {}, ` · decided ${name(about.decision)}${known}`));
 
     this.bars = model.classes.map((_, c) => {
-      const bar = make("span", { class: "stand-bar", "aria-hidden": "true" }, make("i"), make("b"));
+      const bar = make("span", { class: "explorer-bar", "aria-hidden": "true" }, make("i"), make("b"));
       bar.lastChild.style.left = `${100 * this.before.probabilities[c]}%`;
-      const number = make("span", { class: "stand-number" });
-      const row = make("li", { "data-class": c }, make("span", { class: "stand-class", dir: "auto" }, name(c)), bar, number);
+      const number = make("span", { class: "explorer-number" });
+      const row = make("li", { "data-class": c }, make("span", { class: "explorer-class", dir: "auto", title: name(c) }, name(c)), bar, number);
       return { row, fill: bar.firstChild, number };
     });
-    this.decision = make("strong", { class: "stand-decision" });
-    this.mass = make("span", { class: "stand-mass" });
-    const status = make("p", { class: "stand-status", role: "status" }, make("span", {}, "decision ", this.decision), " ", this.mass);
-    const probabilities = make("ul", { class: "stand-probabilities", "aria-label": "probability of each class" });
+    this.decision = make("strong", { class: "explorer-decision" });
+    this.mass = make("span", { class: "explorer-mass" });
+    const status = make("p", { class: "explorer-status", role: "status" }, make("span", {}, "decision ", this.decision), " ", this.mass);
+    const probabilities = make("ul", { class: "explorer-probabilities", "aria-label": "probability of each class" });
     const likely = this.bars.map((_, c) => c);
     if (this.crowded) likely.sort((a, b) => this.before.probabilities[b] - this.before.probabilities[a]);
     probabilities.append(...likely.map((c) => this.bars[c].row));
-    this.truth = make("p", { class: "stand-truth" });
+    this.truth = make("p", { class: "explorer-truth" });
     const label = `computed in this page: the ${this.item}’s state is taken out of the attention; the text is not read again`;
     // what the numbers are stays in sight with them
-    this.outcome = make("div", { class: "stand-outcome" }, status, probabilities, make("p", { class: "stand-label" }, label));
+    this.outcome = make("div", { class: "explorer-outcome" }, status, probabilities, make("p", { class: "explorer-label" }, label));
 
     this.orderButtons = Object.entries(ORDERS).map(([order, text]) => button(text, { "data-order": order }));
     const acts = [["back", "← back"], ["step", "step →"], ["flip", "to the flip"], ["reset", "reset"]];
     this.actButtons = Object.fromEntries(acts.map(([act, text]) => [act, button(text, { "data-act": act })]));
     const group = (words, ...inside) => make("div", { role: "group", "aria-label": words }, ...inside);
     const controls = make(
-      "div", { class: "stand-controls" },
+      "div", { class: "explorer-controls" },
       group("order of erasing", ...this.orderButtons), group("erase", ...Object.values(this.actButtons)),
     );
     this.swap = button("show the adversary", { "data-adversary": "", "aria-pressed": "false" });
     if (this.adversary) controls.append(group("attention", this.swap));
-    this.progress = make("p", { class: "stand-progress", role: "status" });
-    this.said = make("p", { class: "stand-said" });
-    const pointed = this.stand.unique("pointed");
-    this.pointed = make("p", { class: "stand-pointed", id: pointed });
+    this.progress = make("p", { class: "explorer-progress", role: "status" });
+    this.said = make("p", { class: "explorer-said" });
+    const pointed = this.explorer.unique("pointed");
+    this.pointed = make("p", { class: "explorer-pointed", id: pointed });
     const told = { erase: (item) => this.toggle(item), point: (item) => this.point(item) };
     this.words = new Words(about, this.item, told);
     this.element.append(title, this.outcome, this.truth, controls, this.progress, this.said, this.words.element, this.pointed);
@@ -84,7 +84,7 @@ class Reading {
       const values = heat === "attention" ? this.used.attention.weights : own;
       return `${this.model.heats[heat].label} ${short(values[item])}`;
     });
-    parts.push(`deleted ${signed(this.about.deleted[item])}`);
+    if (Number.isFinite(this.about.deleted[item])) parts.push(`P ${signed(this.about.deleted[item])} when it is deleted`);
     this.pointed.replaceChildren(make("bdi", {}, this.cut(item, 40)), ` ${parts.join(" · ")}`);
     return this.pointed.id;
   }
@@ -164,7 +164,7 @@ class Reading {
     press(this.swap, this.used !== this.own);
     this.clear();
     this.show();
-    this.stand.paint();
+    this.explorer.paint();
   }
 
   // -- showing
@@ -176,7 +176,7 @@ class Reading {
     const name = (c) => classed(model.classes[c]);
     this.bars.forEach((bar, c) => {
       bar.row.dataset.probability = now.probabilities[c];
-      bar.row.classList.toggle("stand-decided", c === now.decision);
+      bar.row.classList.toggle("explorer-decided", c === now.decision);
       bar.fill.style.transform = `scaleX(${now.probabilities[c]})`;
       bar.number.textContent = now.probabilities[c].toFixed(4);
       // of many classes the one decided for, now and before, stay in sight

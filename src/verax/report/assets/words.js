@@ -3,7 +3,7 @@
 class Words {
   /** `one` is what an item is called; `erase` and `point` are told which item was meant. */
   constructor({ tokens, items }, one, { erase, point }) {
-    this.element = make("div", { class: "stand-text", role: "group", "aria-label": `${one}s: Enter erases, arrows move` });
+    this.element = make("div", { class: "explorer-text", dir: "auto", role: "group", "aria-label": `${one}s: Enter erases, arrows move` });
     this.current = 0;
     this.fill(tokens, items || tokens.map((_, i) => [i, i + 1]));
     this.listen(erase, point);
@@ -14,12 +14,12 @@ class Words {
     this.items = new Array(spans.length);
     let read = 0;
     const unattended = (until) => {
-      if (read < until) whole.append(make("span", { class: "stand-unread" }, tokens.slice(read, until).map(visible).join(" ")), " ");
+      if (read < until) whole.append(make("span", { class: "explorer-unread" }, tokens.slice(read, until).map(visible).join(" ")), " ");
     };
     spans.forEach(([first, last], i) => {
       unattended(first);
       const word = document.createElement("span");
-      word.className = "stand-word";
+      word.className = "explorer-word";
       word.setAttribute("role", "button");
       word.setAttribute("aria-pressed", "false");
       word.dataset.item = i;
@@ -35,7 +35,7 @@ class Words {
 
   listen(erase, point) {
     const itemOf = (event) => {
-      const word = event.target.closest(".stand-word");
+      const word = event.target.closest(".explorer-word");
       return word ? Number(word.dataset.item) : null;
     };
     this.element.addEventListener("click", (event) => {
@@ -67,7 +67,8 @@ class Words {
 
   reached(key, item) {
     const last = this.items.length - 1;
-    const steps = { ArrowLeft: item - 1, ArrowRight: item + 1, Home: 0, End: last };
+    const next = getComputedStyle(this.element).direction === "rtl" ? -1 : 1;
+    const steps = { ArrowLeft: item - next, ArrowRight: item + next, Home: 0, End: last };
     if (key in steps) return Math.min(Math.max(steps[key], 0), last);
     if (key !== "ArrowUp" && key !== "ArrowDown") return null;
     const way = key === "ArrowUp" ? -1 : 1;
@@ -118,7 +119,7 @@ class Words {
   warm(shares) {
     this.items.forEach((word, i) => {
       word.style.setProperty("--heat", Math.min(Math.abs(shares[i]), 1).toFixed(3));
-      word.classList.toggle("stand-negative", shares[i] < 0);
+      word.classList.toggle("explorer-negative", shares[i] < 0);
     });
   }
 }

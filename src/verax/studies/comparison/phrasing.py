@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from verax.exams.judgement.number import Number
-from verax.exams.judgement.numerals import interval, numeral
+from verax.exams.judgement.phrasing import interval, numeral
 from verax.exams.measures import PERCENT, POINTS
 from verax.exams.titles import exam_title, measure_title
 from verax.studies.comparison.comparison import Comparison

@@ -1,4 +1,4 @@
-"""The stand's gallery, its heat and its models side by side, in a browser."""
+"""The document explorer's gallery, its heat and its models side by side, in a browser."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import made_up_documents
 import numpy as np
 import pytest
-import standing
-from standing import decoded
+from made_up_documents import decoded
 
 from verax.report.page import page as report_page
-from verax.report.sections import stand_part
+from verax.report.sections import explorer_part
 
 Open = Callable[..., Any]
 
@@ -22,7 +22,7 @@ BIAS = np.array([0.1, -0.1])
 
 def drawn(number: int, seed: int | None = None, **more: Any) -> dict[str, Any]:
     seed = number if seed is None else seed
-    return standing.drawn_document(number, more.pop("tokens", WORDS), BIAS, seed, **more)
+    return made_up_documents.drawn_document(number, more.pop("tokens", WORDS), BIAS, seed, **more)
 
 
 def listed(page: Any) -> list[int]:
@@ -35,10 +35,10 @@ def listed(page: Any) -> list[int]:
 def heats(page: Any, reading: int = 0) -> np.ndarray:
     found = page.evaluate(
         """(n) => {
-            const reading = document.querySelectorAll(".stand-reading")[n];
-            return [...reading.querySelectorAll(".stand-word")].map((word) => {
+            const reading = document.querySelectorAll(".explorer-reading")[n];
+            return [...reading.querySelectorAll(".explorer-word")].map((word) => {
                 const heat = Number(word.style.getPropertyValue("--heat"));
-                return word.classList.contains("stand-negative") ? -heat : heat;
+                return word.classList.contains("explorer-negative") ? -heat : heat;
             });
         }""",
         reading,
@@ -48,23 +48,23 @@ def heats(page: Any, reading: int = 0) -> np.ndarray:
 
 def test_200_documents_are_listed_by_those_in_sight(open_page: Open) -> None:
     documents = [drawn(k, surprise=(float(k), 0.1, 0.1)) for k in range(200)]
-    page = open_page(standing.page({"models": [standing.model(documents, BIAS)]}))
+    page = open_page(made_up_documents.page({"models": [made_up_documents.model(documents, BIAS)]}))
     assert listed(page)[:3] == [0, 1, 2]
     assert len(listed(page)) < 30
-    page.eval_on_selector(".stand-rows", "rows => { rows.scrollTop = rows.scrollHeight; }")
+    page.eval_on_selector(".explorer-rows", "rows => { rows.scrollTop = rows.scrollHeight; }")
     page.wait_for_selector("[data-document='199']")
     assert len(listed(page)) < 30
     page.click("[data-document='199']")
     assert "Document 199" in page.inner_text("h3")
     page.select_option("select", label="largest excess")
-    assert page.inner_text(".stand-found") == "200 documents"
+    assert page.inner_text(".explorer-found") == "200 documents"
     assert 199 in listed(page)[:3]
 
 
 def test_documents_are_ordered_by_each_surprise_with_the_unknown_last(open_page: Open) -> None:
     surprises = [(1.0, 0.3, 0.5), (3.0, None, -0.2), (2.0, 0.6, None), (2.0, 0.1, 0.9)]
     documents = [drawn(k, surprise=s) for k, s in enumerate(surprises)]
-    page = open_page(standing.page({"models": [standing.model(documents, BIAS)]}))
+    page = open_page(made_up_documents.page({"models": [made_up_documents.model(documents, BIAS)]}))
     wanted = {
         "most surprising": [0, 1, 2, 3],
         "largest excess": [1, 2, 3, 0],
@@ -85,10 +85,10 @@ def test_each_document_shows_the_measure_by_which_it_ranks_or_why_it_has_none(
         for k, (by, s) in enumerate(surprises.items())
     ]
     documents.append({**drawn(3, surprise=(None, 0.2, None)), "ranked_by": None, "flips": False})
-    page = open_page(standing.page({"models": [standing.model(documents, BIAS)]}))
+    page = open_page(made_up_documents.page({"models": [made_up_documents.model(documents, BIAS)]}))
 
     def told() -> list[str]:
-        return list(page.locator(".stand-row-head > span").all_inner_texts())
+        return list(page.locator(".explorer-row-head > span").all_inner_texts())
 
     assert told() == ["excess 0", "JSD 0.6", "τ −0.25", "nothing flips it"]
     page.select_option("select", label="largest excess")
@@ -98,24 +98,30 @@ def test_each_document_shows_the_measure_by_which_it_ranks_or_why_it_has_none(
 
 
 def test_where_nothing_matches_that_is_said_and_nothing_is_open(open_page: Open) -> None:
-    page = open_page(standing.page({"models": [standing.model([drawn(1), drawn(2)], BIAS)]}))
+    page = open_page(
+        made_up_documents.page({"models": [made_up_documents.model([drawn(1), drawn(2)], BIAS)]})
+    )
     page.click("[data-document='2']")
     page.fill("input[type=search]", "nowhere")
     said = "None of 2 documents has “nowhere” in its words, number or class."
-    assert page.inner_text(".stand-found") == said
-    assert not page.is_visible(".stand-rows")
-    assert not page.is_visible(".stand-reading")
+    assert page.inner_text(".explorer-found") == said
+    assert not page.is_visible(".explorer-rows")
+    assert not page.is_visible(".explorer-reading")
     page.fill("input[type=search]", "")
     assert "Document 2" in page.inner_text("h3")
-    assert page.is_visible(".stand-text")
+    assert page.is_visible(".explorer-text")
 
 
 def test_a_class_that_is_a_number_says_that_it_is_a_class(open_page: Open) -> None:
     about = drawn(1)
-    page = open_page(standing.page({"models": [standing.model([about], BIAS, classes=("0", "1"))]}))
-    assert page.locator(".stand-class").all_inner_texts() == ["class 0", "class 1"]
+    page = open_page(
+        made_up_documents.page(
+            {"models": [made_up_documents.model([about], BIAS, classes=("0", "1"))]}
+        )
+    )
+    assert page.locator(".explorer-class").all_inner_texts() == ["class 0", "class 1"]
     page.click("[data-item='1']")
-    assert f"P(class {about['decision']}) changes" in page.inner_text(".stand-truth")
+    assert f"P(class {about['decision']}) changes" in page.inner_text(".explorer-truth")
     page.fill("input[type=search]", f"class {about['decision']}")
     assert listed(page) == [1]
 
@@ -123,7 +129,7 @@ def test_a_class_that_is_a_number_says_that_it_is_a_class(open_page: Open) -> No
 def test_search_is_by_word_by_number_and_by_class(open_page: Open) -> None:
     documents = [drawn(k, label=k % 2) for k in range(3)]
     documents.append(drawn(31, tokens=["Tedious", "film", "2"], label=0))
-    page = open_page(standing.page({"models": [standing.model(documents, BIAS)]}))
+    page = open_page(made_up_documents.page({"models": [made_up_documents.model(documents, BIAS)]}))
     named = [
         d["id"]
         for d in documents
@@ -134,30 +140,30 @@ def test_search_is_by_word_by_number_and_by_class(open_page: Open) -> None:
         page.fill("input[type=search]", words)
         assert listed(page) == wanted, words
     page.fill("input[type=search]", "")
-    assert page.inner_text(".stand-found") == "4 documents"
+    assert page.inner_text(".explorer-found") == "4 documents"
 
 
 def test_heat_is_the_value_over_the_largest_and_signs_have_their_own_hue(open_page: Open) -> None:
     about = drawn(1)
-    page = open_page(standing.page({"models": [standing.model([about], BIAS)]}))
+    page = open_page(made_up_documents.page({"models": [made_up_documents.model([about], BIAS)]}))
     for heat in ("attention", "gradient", "leave-one-out"):
         page.click(f"[data-heat={heat}]")
         values = decoded(
             about[{"attention": "weights", "gradient": "gradient"}.get(heat, "deleted")]
         )
         if heat == "leave-one-out":
-            values = np.abs(values)
+            values = -values  # what deleting it costs the decision
         np.testing.assert_allclose(heats(page), values / np.abs(values).max(), atol=5.1e-4)
-        assert standing.HEATS[heat] in page.inner_text(".stand-legend")
-        assert page.locator(".stand-two").count() == (heat == "gradient")
+        assert made_up_documents.HEATS[heat] in page.inner_text(".explorer-legend")
+        assert page.locator(".explorer-two").count() == (heat == "gradient")
     page.click("[data-heat=alone]")
     logits = decoded(about["logits"]).reshape(-1, len(BIAS))
-    alone = [standing.softmax(row)[about["decision"]] for row in logits]
+    alone = [made_up_documents.softmax(row)[about["decision"]] for row in logits]
     np.testing.assert_allclose(heats(page), alone, atol=5.1e-4)
     assert page.get_attribute("[data-heat=alone]", "aria-pressed") == "true"
     page.hover("[data-item='3']")
     weight = f"{decoded(about['weights'])[3]:.3g}"
-    pointed = page.inner_text(".stand-pointed")
+    pointed = page.inner_text(".explorer-pointed")
     assert pointed.startswith(f"witty attention {weight} · gradient ")
     assert f"probability alone {alone[3]:.3g}" in pointed
 
@@ -166,10 +172,10 @@ def test_models_are_turned_or_set_side_by_side_on_one_scale(open_page: Open) -> 
     first, second = drawn(1, 1), drawn(1, 2)
     alone = drawn(8, 8)
     models = [
-        standing.model([first, alone], BIAS, name="softmax"),
-        standing.model([second], BIAS, name="sparsemax"),
+        made_up_documents.model([first, alone], BIAS, name="softmax"),
+        made_up_documents.model([second], BIAS, name="sparsemax"),
     ]
-    page = open_page(standing.page({"models": models}))
+    page = open_page(made_up_documents.page({"models": models}))
     both = [decoded(d["weights"]) for d in (first, second)]
     top = max(w.max() for w in both)
     np.testing.assert_allclose(heats(page), both[0] / top, atol=5.1e-4)
@@ -181,28 +187,30 @@ def test_models_are_turned_or_set_side_by_side_on_one_scale(open_page: Open) -> 
     for reading, weights in enumerate(both):
         np.testing.assert_allclose(heats(page, reading), weights / top, atol=5.1e-4)
     page.uncheck("[data-beside]")
-    assert page.locator(".stand-reading").count() == 1
+    assert page.locator(".explorer-reading").count() == 1
     page.click("[data-model='0']")
     page.click("[data-document='8']")
     page.check("[data-beside]")
-    assert page.locator(".stand-reading").count() == 1
+    assert page.locator(".explorer-reading").count() == 1
 
 
 @pytest.mark.parametrize("width", [1024, 1280])
 def test_the_title_tells_the_model_apart_and_all_buttons_are_in_one_row(
     open_page: Open, width: int
 ) -> None:
-    about = standing.small_document()
+    about = made_up_documents.small_document()
     models = [
-        standing.model([about], standing.BIAS, name=name, classes=standing.CLASSES)
+        made_up_documents.model(
+            [about], made_up_documents.BIAS, name=name, classes=made_up_documents.CLASSES
+        )
         for name in ("softmax", "sparsemax")
     ]
-    found = json.dumps(standing.packed_data({"models": models}))
-    whole = report_page("A page", "", [stand_part(found)], stand=True)
+    found = json.dumps(made_up_documents.packed_data({"models": models}))
+    whole = report_page("A page", "", [explorer_part(found)], explorer=True)
     page = open_page(whole, viewport={"width": width, "height": 900})
     assert page.inner_text("h3").startswith("Document 12 · softmax · decided ")
     tops = page.eval_on_selector_all(
-        ".stand-controls button", "all => all.map((b) => b.getBoundingClientRect().top)"
+        ".explorer-controls button", "all => all.map((b) => b.getBoundingClientRect().top)"
     )
     assert len(tops) == 8
     assert len(set(tops)) == 1
@@ -213,10 +221,11 @@ def test_words_are_readable_on_the_strongest_heat(open_page: Open, scheme: str) 
     """WCAG's contrast of ink on heat laid over paper is at least 4.5."""
     weights = np.array([1.0, 0.0])
     logits = np.array([[1.0, 0.0], [-1.0, 3.0]])
-    about = standing.document(1, ["most", "none"], weights, logits, BIAS)
-    about["gradient"] = standing.encoded([-1.0, 1.0])
+    about = made_up_documents.document(1, ["most", "none"], weights, logits, BIAS)
+    about["gradient"] = made_up_documents.encoded([-1.0, 1.0])
     page = open_page(
-        standing.page({"models": [standing.model([about], BIAS)]}), color_scheme=scheme
+        made_up_documents.page({"models": [made_up_documents.model([about], BIAS)]}),
+        color_scheme=scheme,
     )
     page.click("[data-heat=gradient]")
     drawn_with = """(w) => {
@@ -251,28 +260,33 @@ def test_a_phone_shows_it_without_scrolling_sideways_and_nothing_moves_unasked(
     open_page: Open,
 ) -> None:
     page = open_page(
-        standing.page(
-            {"models": [standing.model([drawn(1, tokens=WORDS * 30, minimal=[0])], BIAS)]}
+        made_up_documents.page(
+            {"models": [made_up_documents.model([drawn(1, tokens=WORDS * 30, minimal=[0])], BIAS)]}
         ),
         viewport={"width": 375, "height": 700},
         reduced_motion="reduce",
     )
     assert page.evaluate("document.documentElement.scrollWidth") == 375
     assert (
-        page.eval_on_selector(".stand-bar i", "b => getComputedStyle(b).transitionDuration") == "0s"
+        page.eval_on_selector(".explorer-bar i", "b => getComputedStyle(b).transitionDuration")
+        == "0s"
     )
 
 
 def test_without_documents_it_says_so(open_page: Open) -> None:
-    page = open_page(standing.page({"models": []}))
-    assert page.inner_text("#stand-root") == "No documents were kept to look at."
+    page = open_page(made_up_documents.page({"models": []}))
+    assert page.inner_text("#explorer-root") == "No documents were kept to look at."
 
 
 def test_of_many_classes_the_one_decided_for_is_on_top(open_page: Open) -> None:
     bias = np.zeros(20)
-    about = standing.drawn_document(1, WORDS, bias, 2)
+    about = made_up_documents.drawn_document(1, WORDS, bias, 2)
     classes = [f"group {c}" for c in range(20)]
-    page = open_page(standing.page({"models": [standing.model([about], bias, classes=classes)]}))
+    page = open_page(
+        made_up_documents.page(
+            {"models": [made_up_documents.model([about], bias, classes=classes)]}
+        )
+    )
     tops = """(rows) => {
         const top = (row) => row.getBoundingClientRect().top;
         return rows.sort((a, b) => top(a) - top(b)).map((row) => Number(row.dataset.class));
@@ -281,5 +295,5 @@ def test_of_many_classes_the_one_decided_for_is_on_top(open_page: Open) -> None:
     assert shown == np.argsort(-np.array(about["probabilities"]), kind="stable").tolist()
     page.click("[data-order=minimal]")
     page.click("[data-act=flip]")
-    decided = int(page.get_attribute(".stand-decision", "data-decision"))
+    decided = int(page.get_attribute(".explorer-decision", "data-decision"))
     assert page.eval_on_selector_all("[data-class]", tops)[:2] == [decided, about["decision"]]

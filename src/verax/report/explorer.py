@@ -8,7 +8,7 @@
 `text` is a place in `texts`, so that models share the tokens they all read. Numbers of items are
 [from, to) of `numbers` (see `Numbers`), `logits` row by row, a class after the other. What follows
 from them is left to the page: the order and the heat by attention, the heat of leaving one out
-(|deleted|) and that of an item alone (the softmax of its logits).
+(−deleted) and that of an item alone (the softmax of its logits).
 
 After erasing R the page shows the softmax of Σ_{i∉R} α_i ℓ_i / Σ_{i∉R} α_i, or of the bias where no
 weight is left.
@@ -28,6 +28,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from verax.drawing.palette import LEGEND, OPPOSES, SUPPORTS
 from verax.exams.verdict import Verdict
 
 TABLES = ("gallery_documents", "gallery_items", "gallery_tokens")
@@ -36,7 +37,7 @@ TABLES = ("gallery_documents", "gallery_items", "gallery_tokens")
 _UNSAFE = re.compile("[<>&\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
-def stand_data(verdicts: Mapping[str, Verdict]) -> str:
+def explorer_data(verdicts: Mapping[str, Verdict]) -> str:
     """The galleries of some verdicts by the models' names: JSON that is safe in a script element.
 
     All models list their documents in one order: those that more of them show first, then by the
@@ -177,18 +178,27 @@ def _document(
     }
 
 
-def _heats(one: str) -> dict[str, dict[str, Any]]:
+def _heats(item: str) -> dict[str, dict[str, Any]]:
+    """What each importance is called, what it is, and, where it takes sides, the ends' words."""
     about = {
-        "attention": ("attention", f"α: the weight of each {one}"),
-        "gradient": ("gradient", f"‖∂p/∂x‖: how the decision's probability moves with each {one}"),
-        "leave-one-out": ("leave-one-out", f"|Δp| of the decision when the {one} is deleted and "
-                          "all read again"),
-        "alone": ("probability alone", f"p of the decision, had attention been on this {one} "
-                  "alone"),
-    }  # fmt: skip
-    # no heat takes sides: what is deleted is shown by how much, and `deleted` says which way
+        "attention": ("attention", f"α: the weight of each {item}"),
+        "gradient": (
+            "gradient",
+            f"‖∂p/∂x‖: how the decision's probability moves with each {item}",
+        ),
+        "leave-one-out": (
+            "leave-one-out",
+            f"p − p without it: what the decision's probability loses when the {item} is deleted "
+            "and all is read again",
+        ),
+        "alone": (
+            "probability alone",
+            f"p of the decision, had attention been on this {item} alone",
+        ),
+    }
+    sides = {"leave-one-out": [LEGEND[OPPOSES], LEGEND[SUPPORTS]]}
     return {
-        name: {"label": label, "signed": False, "about": words}
+        name: {"label": label, "about": words, "sides": sides.get(name)}
         for name, (label, words) in about.items()
     }
 

@@ -1,6 +1,6 @@
-/* The stand: a gallery of documents, and those opened in it, under one model or several. */
+/* The document explorer: a gallery of documents, and those opened in it, under one model or several. */
 
-const ROW = 62; // height of a row of the gallery in pixels, as in stand.css
+const ROW = 62; // height of a row of the gallery in pixels, as in explorer.css
 const SURPRISES = [ // what it is by, in words, which way; the first is the order given, by the best of three
   [null, "most surprising", 0],
   ["excess", "largest excess", -1],
@@ -17,7 +17,7 @@ function surprise(d, key) {
   return d.flips ? "attention: never" : "nothing flips it";
 }
 
-class Stand {
+class Explorer {
   constructor(root, models) {
     Object.assign(this, { root, models, model: models[0], made: 0, readings: [], heat: "attention", beside: false });
     this.ordering = SURPRISES[0];
@@ -27,28 +27,28 @@ class Stand {
 
   unique(word) {
     this.made += 1;
-    return `stand-${word}-${this.made}`;
+    return `explorer-${word}-${this.made}`;
   }
 
   build() {
     this.tabs = this.models.map((model, m) => button(model.name, { "data-model": m }));
     const together = make("input", { type: "checkbox", "data-beside": "" });
-    const tabs = make("div", { class: "stand-models", role: "group", "aria-label": "model" }, ...this.tabs);
+    const tabs = make("div", { class: "explorer-models", role: "group", "aria-label": "model" }, ...this.tabs);
     tabs.append(make("label", {}, together, " side by side"));
     this.search = make("input", { type: "search", placeholder: "word, number or class", "aria-label": "search documents" });
     this.sort = make("select", { "aria-label": "order of documents" });
     this.sort.append(...SURPRISES.map(([key, text]) => make("option", { value: key || "" }, text)));
-    this.found = make("p", { class: "stand-found", role: "status" });
-    this.tall = make("div", { class: "stand-tall" });
-    this.rows = make("div", { class: "stand-rows", role: "listbox", tabindex: "0", "aria-label": "documents" }, this.tall);
-    this.heatButtons = make("div", { class: "stand-heats", role: "group", "aria-label": "heat" });
-    this.legend = make("p", { class: "stand-legend" });
-    this.readingsRoot = make("div", { class: "stand-readings" });
-    const gallery = make("div", { class: "stand-gallery" }, this.search, this.sort, this.found, this.rows);
-    this.view = make("div", { class: "stand-view" }, make("div", { class: "stand-heading" }, this.heatButtons, this.legend), this.readingsRoot);
-    this.root.classList.add("stand");
+    this.found = make("p", { class: "explorer-found", role: "status" });
+    this.tall = make("div", { class: "explorer-tall" });
+    this.rows = make("div", { class: "explorer-rows", role: "listbox", tabindex: "0", "aria-label": "documents" }, this.tall);
+    this.heatButtons = make("div", { class: "explorer-heats", role: "group", "aria-label": "heat" });
+    this.legend = make("p", { class: "explorer-legend" });
+    this.readingsRoot = make("div", { class: "explorer-readings" });
+    const gallery = make("div", { class: "explorer-gallery" }, this.search, this.sort, this.found, this.rows);
+    this.view = make("div", { class: "explorer-view" }, make("div", { class: "explorer-heading" }, this.heatButtons, this.legend), this.readingsRoot);
+    this.root.classList.add("explorer");
     if (this.models.length > 1) this.root.append(tabs);
-    this.root.append(make("div", { class: "stand-columns" }, gallery, this.view));
+    this.root.append(make("div", { class: "explorer-columns" }, gallery, this.view));
 
     tabs.addEventListener("click", (event) => {
       const pressed = event.target.closest("button");
@@ -142,17 +142,17 @@ class Stand {
       const d = this.listed[place];
       const chosen = d === this.document;
       const row = make("div", {
-        role: "option", id: `stand-option-${place}`, class: "stand-row", "data-document": d.id, "data-place": place,
+        role: "option", id: `explorer-option-${place}`, class: "explorer-row", "data-document": d.id, "data-place": place,
         "aria-selected": String(chosen), "aria-posinset": place + 1, "aria-setsize": this.listed.length,
       });
       row.style.top = `${place * ROW}px`;
       const classes = this.model.classes;
       const wrong = d.label !== null && d.label !== d.decision ? ` ≠ ${classed(classes[d.label])}` : "";
       row.append(
-        make("span", { class: "stand-row-head" },
+        make("span", { class: "explorer-row-head" },
           make("bdi", {}, `${d.id} · ${classed(classes[d.decision])}${wrong}`),
           make("span", {}, surprise(d, key || d.ranked_by || "excess"))),
-        make("span", { class: "stand-row-text", dir: "auto" }, visible(d.tokens.slice(0, 24).join(" ").slice(0, 120))),
+        make("span", { class: "explorer-row-text", dir: "auto" }, visible(d.tokens.slice(0, 24).join(" ").slice(0, 120))),
       );
       if (chosen) this.rows.setAttribute("aria-activedescendant", row.id);
       shown.push(row);
@@ -190,11 +190,12 @@ class Stand {
     const top = this.heat === "alone" ? 1 : Math.max(...held());
     for (const reading of this.readings) reading.paint(this.heat, top);
     for (const b of this.heatButtons.children) press(b, b.dataset.heat === this.heat);
-    const { signed: both, about } = this.model.heats[this.heat];
+    const { sides, about } = this.model.heats[this.heat];
     const beyond = this.heat === "attention" && this.readings.some((reading) => largest(reading.used.attention.weights) > top);
-    const ramp = make("span", { class: both ? "stand-ramp stand-two" : "stand-ramp", "aria-hidden": "true" });
+    const ramp = make("span", { class: sides ? "explorer-ramp explorer-two" : "explorer-ramp", "aria-hidden": "true" });
     const end = short(top) + (beyond ? " and more" : "");
-    this.legend.replaceChildren(both ? short(-top) : "0", ramp, end, make("span", { class: "stand-about" }, about));
+    const ends = sides ? [`${sides[0]} ${short(-top)}`, ramp, `${end} ${sides[1]}`] : ["0", ramp, end];
+    this.legend.replaceChildren(...ends, make("span", { class: "explorer-about" }, about));
   }
 }
 
@@ -212,19 +213,19 @@ async function models(found) {
   return found.models.filter((model) => model.documents.length);
 }
 
-async function stand() {
-  const source = document.getElementById("stand-data");
-  const root = document.getElementById("stand-root");
+async function explore() {
+  const source = document.getElementById("explorer-data");
+  const root = document.getElementById("explorer-root");
   if (!source || !root) return;
   if (!("DecompressionStream" in window)) {
-    root.textContent = "The stand needs a newer browser, one that can unpack deflated data.";
+    root.textContent = "The document explorer needs a newer browser, one that can unpack deflated data.";
     return;
   }
   root.setAttribute("aria-busy", "true");
   const shown = await models(JSON.parse(source.textContent));
-  if (shown.length) new Stand(root, shown);
+  if (shown.length) new Explorer(root, shown);
   else root.textContent = "No documents were kept to look at.";
   root.removeAttribute("aria-busy");
 }
 
-stand();
+explore();

@@ -1,4 +1,4 @@
-"""Stand data made by hand, and what erasure must give on it, by brute force."""
+"""Explorer data made by hand, and what erasure must give on it, by brute force."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import verax
-from verax.report.page import stand_script
-from verax.report.stand import packed
+from verax.report.explorer import packed
+from verax.report.page import colours, explorer_script
 
 WORDS = ["a", "gorgeous", ",", "witty", "film", "that", "never", "quite", "forgives"]
 BIAS = np.array([0.2, -0.3, 0.1])
@@ -25,6 +25,7 @@ HEATS = {
     "alone": "the probability each item would give alone",
 }
 LABELS = {"alone": "probability alone"}
+SIDES = {"gradient": ["against it", "for the decision"]}
 ASSETS = Path(verax.__file__).parent / "report" / "assets"
 
 HOSTILE = [
@@ -101,7 +102,7 @@ def document(
     surprise: Sequence[float | None] = (0.0, 0.0, 0.0),
     seed: int = 0,
 ) -> dict[str, Any]:
-    """One document of the stand; `minimal` is found by brute force where it is not given."""
+    """One document; `minimal` is found by brute force where it is not given."""
     weights, logits = weights.astype("<f4").astype(float), logits.astype("<f4").astype(float)
     probabilities = after(weights, logits, bias, [])
     held = int(probabilities.argmax())
@@ -149,7 +150,7 @@ def model(
         "attended": attended,
         "bias": bias.tolist(),
         "heats": {
-            name: {"label": LABELS.get(name, name), "signed": name == "gradient", "about": about}
+            name: {"label": LABELS.get(name, name), "about": about, "sides": SIDES.get(name)}
             for name, about in HEATS.items()
         },
         "documents": documents,
@@ -181,15 +182,15 @@ def packed_data(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def page(data: dict[str, Any]) -> str:
-    """A page with the stand alone, under the report's own rules of what may be loaded."""
+    """A page with the document explorer alone, under the report's own content policy."""
     text = (
         json.dumps(packed_data(data))
         .replace("<", "\\u003c")
         .replace(">", "\\u003e")
         .replace("&", "\\u0026")
     )
-    css = (ASSETS / "stand.css").read_text(encoding="utf-8")
-    script = stand_script()
+    css = colours() + (ASSETS / "explorer.css").read_text(encoding="utf-8")
+    script = explorer_script()
     rules = (
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
     )
@@ -197,10 +198,10 @@ def page(data: dict[str, Any]) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
-        '<link rel="icon" href="data:,"><title>stand</title>'
+        '<link rel="icon" href="data:,"><title>explorer</title>'
         "<style>:root{color-scheme:light dark}body{font-family:system-ui,sans-serif;margin:1rem}"
-        f"{css}</style></head><body><main><div id='stand-root'></div></main>"
-        f'<script type="application/json" id="stand-data">{text}</script>'
+        f"{css}</style></head><body><main><div id='explorer-root'></div></main>"
+        f'<script type="application/json" id="explorer-data">{text}</script>'
         f"<script>{script}</script></body></html>"
     )
 
@@ -232,12 +233,12 @@ def shown(page: Any) -> np.ndarray:
 
 
 def flipped(page: Any) -> bool:
-    return bool(page.get_attribute(".stand-decision", "data-flipped") == "true")
+    return bool(page.get_attribute(".explorer-decision", "data-flipped") == "true")
 
 
 def erased(page: Any) -> list[int]:
     return list(
         page.eval_on_selector_all(
-            ".stand-word[aria-pressed=true]", "words => words.map(w => Number(w.dataset.item))"
+            ".explorer-word[aria-pressed=true]", "words => words.map(w => Number(w.dataset.item))"
         )
     )

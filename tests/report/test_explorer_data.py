@@ -1,4 +1,4 @@
-"""The stand's JSON: what the page works out from it is what the model would have said."""
+"""The explorer's JSON: what the page works out from it is what the model would have said."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from verax.exams.erasure import erase
 from verax.models import AttentionClassifier
 from verax.models.attention import pool
 from verax.models.head import probabilities
-from verax.report.stand import gallery_of, script_json, stand_data
+from verax.report.explorer import explorer_data, gallery_of, script_json
 
 Make = Callable[..., AttentionClassifier]
 SLOTS: list[dict[str, object]] = [
@@ -118,7 +118,7 @@ def test_every_erasure_of_a_small_document_is_the_models_own(
     model = livelier(make_model(**slots))
     texts = short_texts(planted)
     verdict = verax.examine(model, corpus_of(texts, model), "single_token", gallery=8)
-    data = json.loads(stand_data({"mine": verdict}))
+    data = json.loads(explorer_data({"mine": verdict}))
     (told,) = data["models"]
     assert told["name"] == "mine"
     assert told["classes"] == model.classes
@@ -202,7 +202,7 @@ def test_heats_orders_and_adversaries_are_the_tables(
 def test_a_saved_verdict_tells_the_same(make_model: Make, planted: Corpus, tmp_path: Path) -> None:
     verdict = verax.examine(make_model(encoder="conv"), planted, "single_token", gallery=3)
     verdict.save(tmp_path / "v")
-    assert stand_data({"a": load_verdict(tmp_path / "v")}) == stand_data({"a": verdict})
+    assert explorer_data({"a": load_verdict(tmp_path / "v")}) == explorer_data({"a": verdict})
 
 
 class Script(HTMLParser):
@@ -239,7 +239,7 @@ def test_hostile_documents_come_through_whole(make_model: Make) -> None:
     model = make_model(encoder="conv")
     texts = [text or "empty" for text in HOSTILE]
     verdict = verax.examine(model, corpus_of(texts, model), "single_token", gallery=99)
-    data = json.loads(stand_data({"</script>": verdict}))
+    data = json.loads(explorer_data({"</script>": verdict}))
     (told,) = data["models"]
     assert told["name"] == "</script>"
     for document in told["documents"]:
@@ -265,7 +265,7 @@ def test_one_item_has_no_other_attention_and_a_null_for_what_is_not_there(
 def test_a_verdict_without_a_gallery_is_left_out(make_model: Make, planted: Corpus) -> None:
     verdict = verax.examine(make_model(encoder="none"), planted, "single_token")
     assert gallery_of(verdict) is None
-    assert json.loads(stand_data({"a": verdict}))["models"] == []
+    assert json.loads(explorer_data({"a": verdict}))["models"] == []
 
 
 def test_models_are_told_side_by_side_in_one_order(make_model: Make, planted: Corpus) -> None:
@@ -277,7 +277,7 @@ def test_models_are_told_side_by_side_in_one_order(make_model: Make, planted: Co
         name: verax.examine(model, planted, "single_token", gallery=shown[name])
         for name, model in models.items()
     }
-    a, b = json.loads(stand_data(verdicts))["models"]
+    a, b = json.loads(explorer_data(verdicts))["models"]
     assert [d["id"] for d in a["documents"]] == [ids[n] for n in (4, 2, 5)]
     assert [d["id"] for d in b["documents"]] == [ids[n] for n in (4, 2, 9)]
 
@@ -288,7 +288,7 @@ def test_the_same_number_in_another_corpus_is_another_document(make_model: Make)
         name: verax.examine(model, corpus_of(texts, model), "single_token", gallery=[1, 0])
         for name, texts in {"a": ["one two", "three four"], "b": ["five six", "a b"]}.items()
     }
-    a, b = json.loads(stand_data(verdicts))["models"]
+    a, b = json.loads(explorer_data(verdicts))["models"]
     assert [d["id"] for d in a["documents"]] == [1, 0]
     assert [d["id"] for d in b["documents"]] == [3, 2]
 
@@ -316,7 +316,7 @@ def test_models_share_texts_and_every_number_has_its_place(
         )
         for name, slots in {"a": {}, "b": {"head": "softmax"}}.items()
     }
-    data = json.loads(stand_data(verdicts))
+    data = json.loads(explorer_data(verdicts))
     whole = unpacked(data["numbers"])
     assert len(data["texts"]) == 3
     for model in data["models"]:
@@ -358,7 +358,7 @@ def test_two_hundred_documents_fit(
     tables["gallery_items"] = items.assign(**dict(zip(drawn, noise.T, strict=True)))
     tables["gallery_tokens"] = tokens.assign(text=generator.choice(words, len(tokens)))
     made = replace(verdict, tables=tables)
-    text = stand_data({str(k): made for k in range(models)})
+    text = explorer_data({str(k): made for k in range(models)})
     data = json.loads(text)
     assert [len(model["documents"]) for model in data["models"]] == [200] * models
     assert len(text.encode("utf-8")) < 5_000_000

@@ -84,13 +84,12 @@ def _tenths(model: Model, table: str, columns: Mapping[str, str]) -> Iterator[di
 
 def _points(model: Model) -> Iterator[dict[str, Any]]:
     """Single documents, thinned already, of the model's first seed that has them."""
-    table = model.results.tables.get(POINTS)
-    if table is None:
+    points = model.results.table_by_cell(POINTS)
+    seeds = model.results.select(**model.where)["cell"]
+    cell = next((key for key in seeds if key in points), None)
+    if cell is None:
         return
-    seeds = model.results.select(**model.where).sort_values("seed")["cell"]
-    cell = next((key for key in seeds if (table["cell"] == key).any()), None)
-    own = table[table["cell"] == cell]
-    for row in own.sort_values(["delta_alpha", "id"]).itertuples():
+    for row in points[cell].sort_values(["delta_alpha", "id"]).itertuples():
         labels = {**model.labels, "delta_alpha": row.delta_alpha, "document": row.id}
         value = float(row.delta_js)  # type: ignore[arg-type]
         yield entry(labels, "ΔJS", Number.of([value], [str(cell)], 1))

@@ -49,22 +49,21 @@ def curves(results: PaperResults, place: int) -> pd.DataFrame:
 
     `place` counts documents, by id, from 0. No word is in it.
     """
-    tokens = results.tables.get(TOKENS)
+    tokens = results.table_by_cell(TOKENS)
     corpora = results.corpora(part=PART)
-    if tokens is None or not corpora:
+    if not tokens or not corpora:
         return frame([])
     corpus, rows = corpora[0], []
-    own = tokens[tokens["cell"].isin(results.select(part=PART, corpus=corpus)["cell"])]
-    ids = sorted(own["id"].unique())[place : place + 1]
+    cells = [key for key in results.select(part=PART, corpus=corpus)["cell"] if key in tokens]
+    ids = sorted({document for key in cells for document in tokens[key]["id"].unique()})
+    shown = ids[place : place + 1]
     for attention in ATTENTIONS:
         for model in ("base", "residual", "tying", "mlm"):
             where = {"part": PART, "corpus": corpus, "attention": attention, **MODELS[model]}
-            cells = results.select(**where)
-            seeds = cells[cells["cell"].isin(own["cell"])].sort_values("seed")
-            if seeds.empty:
+            cell = next((key for key in results.select(**where)["cell"] if key in tokens), None)
+            if cell is None:
                 continue
-            cell = str(seeds["cell"].iloc[0])
-            chosen = own[(own["cell"] == cell) & own["id"].isin(ids)].sort_values("item")
+            chosen = tokens[cell][tokens[cell]["id"].isin(shown)].sort_values("item")
             for token in chosen.to_dict("records"):
                 labels: dict[str, Any] = {"corpus": corpus, "attention": attention}
                 labels |= {"model": model}

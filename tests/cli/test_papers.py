@@ -22,8 +22,8 @@ from verax.corpora.corpus import Corpus
 from verax.papers import NAMES, Checked, Paper, paper, papers
 from verax.papers.claims import Claim, Finding
 from verax.papers.exhibits import MEASURED
+from verax.papers.phrasing import TRIAL
 from verax.papers.results import PaperResults
-from verax.papers.wording import TRIAL
 from verax.studies.engines.here import HereEngine
 from verax.studies.grid import read_study
 from verax.studies.grid.cell import Cell

@@ -18,6 +18,8 @@ from verax.studies.store import open_study
 from verax.studies.store.packed import FIRST
 from verax.studies.store.store import STORE
 
+TABLES = "tables"
+"""The folder of a paper's tables, beside its page."""
 SUMMARY = ["cell", "exam", "table", "row", "column", "value", "low", "high", "n", "unit"]
 
 
@@ -50,8 +52,9 @@ class PaperResults:
         self.tables = dict(tables or {})
         self.unfinished = dict(unfinished or {})
         self.questions = dict(questions or {})
-        self._keys = self.cells["cell"].to_numpy(dtype=object)
-        self._seeds = self.cells["seed"].to_numpy()
+        nothing = pd.Series(dtype=object)
+        self._keys = self.cells.get("cell", nothing).to_numpy(dtype=object)
+        self._seeds = self.cells.get("seed", nothing).to_numpy()
         self._selected: dict[Hashable, pd.DataFrame] = {}
         self._chosen: dict[Hashable, np.ndarray] = {}
         self._matched: dict[Hashable, np.ndarray] = {}
@@ -179,6 +182,8 @@ class PaperResults:
 
     def corpora(self, **where: Any) -> list[str]:
         """Names of the corpora that selected cells have, in the order in which they come."""
+        if "corpus" not in self.cells:
+            return []
         corpora = self.cells["corpus"].to_numpy(dtype=object)[self._positions(where)]
         return [str(name) for name in dict.fromkeys(corpora)]
 

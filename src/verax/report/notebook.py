@@ -20,7 +20,7 @@ from verax.exams.titles import exam_title, measure_title
 from verax.exams.verdict import Verdict
 from verax.papers.checking import Checked
 from verax.papers.claims import Finding
-from verax.papers.wording import TRIAL, alone, tallies
+from verax.papers.phrasing import TRIAL, alone, tallies
 from verax.report.markup import element, named, text
 from verax.report.opposed import chosen_words, score_name, yardstick_words
 from verax.report.tables import html_table

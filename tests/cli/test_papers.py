@@ -22,11 +22,13 @@ from verax.corpora.corpus import Corpus
 from verax.papers import NAMES, Checked, Paper, paper, papers
 from verax.papers.claims import Claim, Finding
 from verax.papers.exhibits import MEASURED
+from verax.papers.phrasing import TRIAL
 from verax.papers.results import PaperResults
-from verax.papers.wording import TRIAL
+from verax.studies.engines.here import HereEngine
 from verax.studies.grid import read_study
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
+from verax.studies.running import run as running
 from verax.studies.running.watching import Ran
 from verax.studies.store.store import Store
 
@@ -44,6 +46,24 @@ def contents(folder: str) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files}
 
 
+AS_SHIPPED = "wiegreffe-pinter-2019"
+"""The paper whose smoke scale is run as it is, by workers; the others train and examine less."""
+
+
+@pytest.fixture
+def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The smoke scale of a paper, smaller and in this process."""
+    name = request.getfixturevalue("name")
+    if name == AS_SHIPPED:
+        return
+    studies = paper(name)._studies
+    smoke = {**studies["smoke"], "every": {**studies["smoke"]["every"]}}
+    smoke["every"] |= {"sample": 6, "training": {**smoke["every"]["training"], "epochs": 1}}
+    monkeypatch.setitem(vars(paper(name)), "_studies", {**studies, "smoke": smoke})
+    monkeypatch.setattr(running, "make_engine", lambda hardware: HereEngine("cpu"))
+
+
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_paper_from_a_run_to_a_pack(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -62,20 +82,19 @@ def test_a_paper_from_a_run_to_a_pack(
     assert contents("ran") == ran
     assert TRIAL in " ".join(out.split())
     verdicts = _verdicts(out, len(own.claims))
-    told = typed(capsys, "check", name, "--results", "ran", "--json")
-    claims = json.loads(told, parse_constant=_refuse)["claims"]
-    ending = {True: ", narrowly", False: ""}
-    assert [claim["verdict"] + ending[claim["narrowly"]] for claim in claims] == verdicts
-    assert any(claim["n"] for claim in claims)
-    written = contents("ran")
-    assert written["ran/claims.json"].decode() == told
-    assert "ran/README.md" in written
-    assert "the page is ran/README.md" in typed(capsys, "check", name, "--results", "ran")
-    assert contents("ran") == written
-
     with monkeypatch.context() as patched:
-        # results do not change between tables: they are read once
+        # results do not change from here on: they are read once
         patched.setattr(command, "check_paper", functools.cache(command.check_paper))
+        told = typed(capsys, "check", name, "--results", "ran", "--json")
+        claims = json.loads(told, parse_constant=_refuse)["claims"]
+        ending = {True: ", narrowly", False: ""}
+        assert [claim["verdict"] + ending[claim["narrowly"]] for claim in claims] == verdicts
+        assert any(claim["n"] for claim in claims)
+        written = contents("ran")
+        assert written["ran/claims.json"].decode() == told
+        assert "ran/README.md" in written
+        assert "the page is ran/README.md" in typed(capsys, "check", name, "--results", "ran")
+        assert contents("ran") == written
         _hold_tables_to_files(name, capsys)
 
     assert "packed" in typed(capsys, "pack", name, "ran", "--out", "packed")

@@ -12,7 +12,7 @@ from made_up_paper import LONG, PAPER, checked, trial, with_another_corpus, with
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.numbers import Number
 from verax.papers.page import MOST_ROWS, SHORT, markdown, page, shown
-from verax.papers.wording import IN_WORDS, TRIAL, farther
+from verax.papers.phrasing import IN_WORDS, TRIAL, farther
 
 NAN = float("nan")
 

@@ -111,7 +111,7 @@ def test_a_seed_whose_number_is_nan_is_not_there() -> None:
     one = found.number("t", "r", "c")
     assert (one.value, one.low, one.high, one.over) == (0.4, 0.3, 0.5, DOCUMENTS)
     nothing = results(cells, [number("none-1", NAN), number("none-2", NAN)])
-    assert nothing.find("t", "r", "c") is not None
+    assert nothing.find("t", "r", "c") is None
     with pytest.raises(Missing):
         nothing.number("t", "r", "c")
 

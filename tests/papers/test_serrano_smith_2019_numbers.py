@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from verax.papers.numbers import NORMAL, Number
-from verax.papers.serrano_smith_2019.deriving import as_count, combined, difference, percent
+from verax.papers.numbers import NORMAL, Number, combined, difference, percent
 
 CELLS = ("a", "b", "c")
 VALUES = st.lists(st.floats(-10, 10), min_size=3, max_size=3)
@@ -72,7 +71,7 @@ def test_a_percentage_of_several_seeds_leaves_out_those_with_nothing() -> None:
 
 
 def test_a_percentage_as_documents() -> None:
-    assert as_count(Number.of([12.5], ["a"], 400)).value == 50.0
+    assert Number.of([12.5], ["a"], 400).scaled(400 / 100).value == 50.0
 
 
 def test_two_models_differ_seed_by_seed() -> None:

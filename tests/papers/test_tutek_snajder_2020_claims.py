@@ -33,7 +33,6 @@ from verax.papers.tutek_snajder_2020.models import (
     TRAINED,
     UNIFORM,
     size,
-    times,
 )
 
 DELTA = "delta_f1"
@@ -286,7 +285,7 @@ def test_size_and_times_of_a_single_seed_keep_their_interval() -> None:
     )
     results.summary[["low", "high"]] = [-6.0, -4.0]
     number = results.number("replacement", PERMUTED, DELTA, part="sst")
-    folded, halved = size(number), times(number, 0.5)
+    folded, halved = size(number), number.scaled(0.5)
     assert (folded.value, folded.low, folded.high) == (5.0, 4.0, 6.0)
     assert (halved.value, halved.low, halved.high) == (-2.5, -3.0, -2.0)
     assert folded.over == "documents"

@@ -16,9 +16,9 @@ from verax.papers.claims import Claim, Finding
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.numbers import Number
 from verax.papers.paper import Paper
+from verax.papers.phrasing import TRIAL
 from verax.papers.registry import paper
 from verax.papers.results import PaperResults
-from verax.papers.wording import TRIAL
 from verax.report import report_page
 from verax.report.charts.paper_frames import called
 from verax.report.paper_parts import paper_parts

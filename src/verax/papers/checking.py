@@ -16,15 +16,14 @@ from verax.errors import VeraxError
 from verax.files import write_text
 from verax.papers.belonging import refuse_others
 from verax.papers.claims import Claim, Finding
-from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.papers.comparing import FAILS, HOLDS, NARROWLY, UNDECIDED
 from verax.papers.exhibits import has_published
 from verax.papers.paper import Paper
 from verax.papers.probing import PROBES, probes_table
-from verax.papers.results import Missing, PaperResults
+from verax.papers.results import TABLES, Missing, PaperResults
 from verax.results import Shown
 
-PAGE, CLAIMS, TABLES = "README.md", "claims.json", "tables"
-NARROWLY = "narrowly"
+PAGE, CLAIMS = "README.md", "claims.json"
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from verax.papers.comparing import FAILS, HOLDS, UNDECIDED, Comparison, Weighed, weigh
+from verax.papers.comparing import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Comparison,
+    above,
+    below,
+    larger,
+    weigh,
+)
 from verax.papers.numbers import Number
+from verax.papers.phrasing import span
 from verax.papers.results import Missing, PaperResults
 
 
@@ -92,6 +102,78 @@ class Claim:
         }
 
 
+class ClaimList(list[Claim]):
+    """The claims of a paper, each added by the function that judges it."""
+
+    def add(self, id: int, text: str, where: str) -> Callable[[Judge], Judge]:
+        """A decorator for the function that judges the claim; see `Claim`."""
+
+        def register(judge: Judge) -> Judge:
+            self.append(Claim(id, text, where, judge))
+            return judge
+
+        return register
+
+
+def in_order(*lists: Sequence[Claim]) -> tuple[Claim, ...]:
+    """All claims of some lists, by number."""
+    return tuple(sorted((claim for claims in lists for claim in claims), key=lambda c: c.id))
+
+
+_FEW = 6
+"""Exceptions that a sentence names."""
+
+
+class Comparisons(list[Comparison]):
+    """The comparisons behind a claim; one of a number that is missing is left out."""
+
+    def larger(self, label: str, a: Number | None, b: Number | None, by: float = 0.0) -> None:
+        if a is not None and b is not None:
+            self.append(larger(label, a, b, by))
+
+    def above(self, label: str, a: Number | None, bound: float) -> None:
+        if a is not None:
+            self.append(above(label, a, bound))
+
+    def below(self, label: str, a: Number | None, bound: float) -> None:
+        if a is not None:
+            self.append(below(label, a, bound))
+
+    def require(self, needed: str) -> None:
+        """Raise `Missing`, with what it takes, if there is nothing to compare."""
+        if not self:
+            raise Missing(f"no finished cell has what this needs: {needed}")
+
+    @property
+    def tally(self) -> str:
+        """How many are as claimed: `5 of 6`."""
+        return f"{sum(c.is_for for c in self)} of {len(self)}"
+
+    @property
+    def corpora(self) -> str:
+        """The corpora that were compared, each once."""
+        return ", ".join(dict.fromkeys(c.corpus for c in self))
+
+    @property
+    def exceptions(self) -> str:
+        """Those that are not as claimed, the first by their labels, in brackets; or nothing."""
+        names = [c.label for c in self if not c.is_for]
+        shown = names[:_FEW] + ([f"{len(names) - _FEW} more"] if len(names) > _FEW else [])
+        return f" (not: {'; '.join(shown)})" if shown else ""
+
+    def span(self, form: str = ".2f") -> str:
+        """The range of the first numbers."""
+        return span([c.a.value for c in self], form)
+
+    def span_of_others(self, form: str = ".2f") -> str:
+        """The range of the second numbers."""
+        return span([c.b.value for c in self if c.b is not None], form)
+
+    def differences(self, form: str = "+.2f") -> str:
+        """The range of first less second number, whatever margin was asked for."""
+        return span([c.a.value - c.b.value for c in self if c.b is not None], form)
+
+
 def by_comparisons(
     comparisons: Sequence[Comparison],
     why: str,
@@ -112,17 +194,14 @@ def all_of(parts: Sequence[tuple[str, Sequence[Comparison], float]], why: str) -
     One that fails clearly settles it. Else a part without comparisons leaves it undecided, and is
     named; and where all are there, one that fails narrowly makes it fail narrowly.
     """
-    found: list[tuple[str, Weighed]] = []
-    comparisons: list[Comparison] = []
-    for name, own, need in parts:
-        found.append((name, weigh(own, need)))
-        comparisons += own
-    failing = [weighed for _, weighed in found if weighed.verdict == FAILS]
+    verdicts = [(name, weigh(comparisons, need)) for name, comparisons, need in parts]
+    failing = [weighed for _, weighed in verdicts if weighed.verdict == FAILS]
     narrowly = bool(failing) and all(weighed.narrowly for weighed in failing)
-    lacking = [name for name, weighed in found if weighed.verdict == UNDECIDED]
+    lacking = [name for name, weighed in verdicts if weighed.verdict == UNDECIDED]
     verdict = FAILS if failing else HOLDS
     if lacking and (narrowly or not failing):
         verdict, narrowly = UNDECIDED, False
         why = f"{why.rstrip('.')}; there is nothing to compare for {' and '.join(lacking)}."
-    test = "; ".join(f"{name}: {weighed.said}, {weighed.test}" for name, weighed in found)
-    return Finding(verdict, why, test, {}, tuple(comparisons), narrowly)
+    test = "; ".join(f"{name}: {weighed.said}, {weighed.test}" for name, weighed in verdicts)
+    every = tuple(comparison for _, comparisons, _ in parts for comparison in comparisons)
+    return Finding(verdict, why, test, {}, every, narrowly)

@@ -30,6 +30,7 @@ from verax.statistics import independent
 from verax.statistics.missing import is_constant, present
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+NARROWLY = "narrowly"
 ALPHA = 0.05
 
 

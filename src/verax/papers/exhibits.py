@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,22 @@ class Exhibit:
     note: str = ""
 
 
+Rows = Callable[[PaperResults], Iterable[Mapping[str, Any]]]
+
+
+class ExhibitList(list[Exhibit]):
+    """The exhibits of a paper, each added by the function that gives its rows."""
+
+    def add(self, name: str, title: str, note: str = "") -> Callable[[Rows], Rows]:
+        """A decorator for a function from results to rows of `entry`; see `Exhibit`."""
+
+        def register(rows: Rows) -> Rows:
+            self.append(Exhibit(name, title, lambda results: frame(rows(results)), note))
+            return rows
+
+        return register
+
+
 def entry(
     labels: Mapping[str, Any],
     measure: str,
@@ -60,7 +76,7 @@ def entry(
     return row | {"beyond": number.is_beyond(published, runs), "cells": " ".join(number.cells)}
 
 
-def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows of `entry` as a table; those with neither a published nor a measured number are left."""
     kept = [r for r in rows if not (math.isnan(r["published"]) and math.isnan(r["value"]))]
     if not kept:

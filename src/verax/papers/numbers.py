@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from verax.statistics import describe
+from verax.statistics import describe, proportion
 from verax.statistics.intervals import LEVEL
 
 SEEDS, DOCUMENTS = "seeds", "documents"
@@ -46,14 +47,15 @@ class Number:
         interval: tuple[float, float] = (math.nan, math.nan),
     ) -> Number:
         """From a value a seed; `interval` is a single cell's own, over its documents."""
-        found = describe(values)
-        low, high, over = found.low, found.high, SEEDS
-        if found.n == 1:
+        over_seeds = describe(values)
+        low, high, over = over_seeds.low, over_seeds.high, SEEDS
+        if over_seeds.n == 1:
             low, high = interval
             over = DOCUMENTS
         if math.isnan(low) or math.isnan(high):
             over = "none"
-        return cls(found.mean, found.sd, low, high, over, n, tuple(values), tuple(cells))
+        mean, sd = over_seeds.mean, over_seeds.sd
+        return cls(mean, sd, low, high, over, n, tuple(values), tuple(cells))
 
     @property
     def seeds(self) -> int:
@@ -65,6 +67,11 @@ class Number:
         if self.over == SEEDS:
             return self.sd / math.sqrt(self.seeds)
         return (self.high - self.low) / (2 * NORMAL)
+
+    def scaled(self, factor: float) -> Number:
+        """So many times the number; its interval over documents is scaled, too."""
+        interval = (self.low * factor, self.high * factor)
+        return Number.of([factor * value for value in self.values], self.cells, self.n, interval)
 
     def is_beyond(self, published: float, runs: int) -> bool | None:
         """Whether a published mean of so many runs is farther than seeds explain.
@@ -98,3 +105,56 @@ NORMAL = 1.959963984540054
 def plain(value: float) -> float | None:
     """A number that JSON has; None for NaN and the infinite."""
     return float(value) if math.isfinite(value) else None
+
+
+def combined(parts: Sequence[tuple[float, Number]]) -> Number:
+    """Σ c·x.
+
+    Over seeds it spreads as the sum itself does. With one seed its error is that of independent
+    numbers, √Σ(c·error)²: a little too wide for numbers of the same documents that rise together.
+    """
+    cells, columns = _aligned([number for _, number in parts])
+    values = sum((c * column for (c, _), column in zip(parts, columns, strict=True)), start=0.0)
+    error = math.sqrt(sum((c * number.error) ** 2 for c, number in parts))
+    known = np.asarray(values)[~np.isnan(values)]
+    centre = float(known.mean()) if len(known) else math.nan
+    interval = (centre - NORMAL * error, centre + NORMAL * error)
+    n = max(number.n for _, number in parts)
+    return Number.of(np.asarray(values).tolist(), cells, n, interval)
+
+
+def difference(a: Number, b: Number) -> Number:
+    """a − b of two models, seed by seed in their order; it is known by the cells of a."""
+    seeds = min(len(a.values), len(b.values))
+    values = [x - y for x, y in zip(a.values[:seeds], b.values[:seeds], strict=True)]
+    half = NORMAL * math.hypot(a.error, b.error)
+    centre = a.value - b.value
+    return Number.of(values, a.cells[:seeds], min(a.n, b.n), (centre - half, centre + half))
+
+
+def percent(hits: Sequence[Number], of: Sequence[Number]) -> Number:
+    """Σ hits of Σ of, which are counts, in percent; with one seed the interval is Wilson's.
+
+    NaN for seeds that have nothing to count.
+    """
+    cells, columns = _aligned([*hits, *of])
+    counts = np.array(columns)
+    counted, whole = counts[: len(hits)].sum(0), counts[len(hits) :].sum(0)
+    values = np.full(len(cells), math.nan)
+    np.divide(100 * counted, whole, out=values, where=whole > 0)
+    interval = (math.nan, math.nan)
+    if np.isfinite(values).sum() == 1:
+        place = int(np.flatnonzero(np.isfinite(values))[0])
+        _, low, high = proportion(round(counted[place]), round(whole[place]))
+        interval = (100 * low, 100 * high)
+    return Number.of(values.tolist(), cells, round(float(np.max(whole, initial=0))), interval)
+
+
+def _aligned(numbers: Sequence[Number]) -> tuple[list[str], list[NDArray[np.float64]]]:
+    """The cells that all have, and each number's values there."""
+    cells = [c for c in numbers[0].cells if all(c in number.cells for number in numbers)]
+    columns = []
+    for number in numbers:
+        values = dict(zip(number.cells, number.values, strict=True))
+        columns.append(np.array([values[c] for c in cells], dtype=np.float64))
+    return cells, columns

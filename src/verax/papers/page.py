@@ -8,11 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from verax.papers.checking import TABLES, Checked
+from verax.papers.checking import Checked
 from verax.papers.claims import Finding
 from verax.papers.exhibits import MEASURED, SETTING, Exhibit, has_published
-from verax.papers.probing import PROBES
-from verax.papers.wording import (
+from verax.papers.phrasing import (
     HOW_PROBED,
     IN_WORDS,
     TRIAL,
@@ -24,6 +23,8 @@ from verax.papers.wording import (
     sentences,
     signed,
 )
+from verax.papers.probing import PROBES
+from verax.papers.results import TABLES
 
 MOST_ROWS = 160
 """Longer exhibits with nothing beside a published number are chart data: a link to their file."""

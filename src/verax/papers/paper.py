@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -142,12 +142,18 @@ def laid(study: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+@cache
+def _readings() -> dict[str, dict[str, Any]]:
+    """Name → corpus → how it is read."""
+    text = (resources.files("verax.papers") / _READINGS).read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
+
+
 def read_as(study: dict[str, Any], readings: str | None) -> dict[str, Any]:
     """The study with each corpus it names read as `readings` has it; options beside it win."""
     if readings is None:
         return study
-    text = (resources.files("verax.papers") / _READINGS).read_text(encoding="utf-8")
-    known = yaml.safe_load(text)[readings]
+    known = _readings()[readings]
     given = study["corpora"]
     named: dict[str, Any] = {}
     for one in given if isinstance(given, list) else [given]:

@@ -53,10 +53,8 @@ def fact(column: str, times: float = 1.0) -> Measure:
     """A column of cells, such as test_f1, in units of which there are so many in one."""
 
     def find(results: PaperResults, **where: Any) -> Number | None:
-        found = results.fact(column, **where)
-        if found is None:
-            return None
-        return Number.of([times * value for value in found.values], found.cells, found.n)
+        number = results.fact(column, **where)
+        return None if number is None else number.scaled(times)
 
     return find
 

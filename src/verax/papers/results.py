@@ -18,6 +18,8 @@ from verax.studies.store import open_study
 from verax.studies.store.packed import FIRST
 from verax.studies.store.store import STORE
 
+TABLES = "tables"
+"""The folder of a paper's tables, beside its page."""
 SUMMARY = ["cell", "exam", "table", "row", "column", "value", "low", "high", "n", "unit"]
 
 
@@ -50,7 +52,13 @@ class PaperResults:
         self.tables = dict(tables or {})
         self.unfinished = dict(unfinished or {})
         self.questions = dict(questions or {})
+        nothing = pd.Series(dtype=object)
+        self._keys = self.cells.get("cell", nothing).to_numpy(dtype=object)
+        self._seeds = self.cells.get("seed", nothing).to_numpy()
         self._selected: dict[Hashable, pd.DataFrame] = {}
+        self._chosen: dict[Hashable, np.ndarray] = {}
+        self._matched: dict[Hashable, np.ndarray] = {}
+        self._by_cell: dict[str, dict[str, pd.DataFrame]] = {}
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{part} {n}" for part, n in self.cells["part"].value_counts().items())
@@ -65,30 +73,31 @@ class PaperResults:
         questions: dict[str, str] = {}
         tables: dict[str, list[pd.DataFrame]] = {}
         for path in studies_in(folder):
-            found = open_study(path, every=True)
-            own = found.cells
-            wanted.setdefault(part_of(found.name), set()).update(own["cell"])
-            questions.setdefault(part_of(found.name), found.question or "")
-            if "status" not in own or not (own["status"] == "done").any():
+            study = open_study(path, every=True)
+            part, table = part_of(study.name), study.cells
+            wanted.setdefault(part, set()).update(table["cell"])
+            questions.setdefault(part, study.question or "")
+            if "status" not in table or not (table["status"] == "done").any():
                 continue
-            own = own[own["status"] == "done"].drop(columns=["status", "error"], errors="ignore")
-            cells.append(own.assign(part=part_of(found.name)))
-            summaries.append(found.summary([])[SUMMARY])
+            done = table[table["status"] == "done"].drop(columns=["status", "error"])
+            cells.append(done.assign(part=part))
+            summaries.append(study.summary([])[SUMMARY])
             for name in KEPT:
-                if name in found.tables:
-                    rows, parts = found.table(name, []), tables.setdefault(name, [])
-                    known = {key for part in parts for key in part["cell"].unique()}
-                    parts.append(rows[~rows["cell"].isin(known)])
+                if name in study.tables:
+                    rows, earlier = study.table(name, []), tables.setdefault(name, [])
+                    known = {key for other in earlier for key in other["cell"].unique()}
+                    if known & set(rows["cell"].unique()):
+                        rows = rows[~rows["cell"].isin(known)]
+                    earlier.append(rows)
         if (folder / f"{POINTS}.parquet").exists():
             tables[POINTS] = [pd.read_parquet(folder / f"{POINTS}.parquet")]
         if not cells:
             raise Missing(f"{folder} holds no finished study: run the paper, or name its results")
-        done = {key for own in cells for key in own["cell"]}
-        unfinished = {part: len(keys - done) for part, keys in wanted.items() if keys - done}
+        finished = {key for frame in cells for key in frame["cell"]}
+        unfinished = {p: len(keys - finished) for p, keys in wanted.items() if keys - finished}
+        known_columns = [frame.dropna(axis="columns", how="all") for frame in cells]
         return cls(
-            _together([own.dropna(axis="columns", how="all") for own in cells]).drop_duplicates(
-                ["cell", "part"]
-            ),
+            _together(known_columns).drop_duplicates(["cell", "part"]),
             _together(summaries),
             {name: _together(parts) for name, parts in tables.items()},
             unfinished,
@@ -110,91 +119,119 @@ class PaperResults:
     @cached_property
     def _numbers(self) -> dict[tuple[str, str, str], dict[str, tuple[float, float, float, int]]]:
         """(table, row, column) → cell → value, low, high, n."""
-        found: dict[tuple[str, str, str], dict[str, tuple[float, float, float, int]]] = {}
+        numbers: dict[tuple[str, str, str], dict[str, tuple[float, float, float, int]]] = {}
         names = ["table", "row", "column", "cell", "value", "low", "high", "n"]
         columns = (self.summary[name].tolist() for name in names)
         for table, row, column, cell, value, low, high, n in zip(*columns, strict=True):
-            own = found.setdefault((str(table), str(row), str(column)), {})
-            own[str(cell)] = (float(value), float(low), float(high), int(n))
-        return found
+            by_cell = numbers.setdefault((str(table), str(row), str(column)), {})
+            by_cell[str(cell)] = (float(value), float(low), float(high), int(n))
+        return numbers
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, str], list[tuple[str, str]]]:
+        """(table, column) → (row, cell) of each of its numbers, in the summary's order."""
+        rows: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        names = (self.summary[name].tolist() for name in ("table", "column", "row", "cell"))
+        for table, column, row, cell in zip(*names, strict=True):
+            rows.setdefault((str(table), str(column)), []).append((str(row), str(cell)))
+        return rows
+
+    def table_by_cell(self, name: str) -> dict[str, pd.DataFrame]:
+        """Cell → its rows of one of `tables`; empty where there is no such table."""
+        if name not in self._by_cell:
+            table = self.tables.get(name, pd.DataFrame({"cell": []}))
+            groups = table.groupby("cell", sort=False, observed=True)
+            self._by_cell[name] = {str(key): rows for key, rows in groups}
+        return self._by_cell[name]
 
     def select(self, **where: Any) -> pd.DataFrame:
         """The cells of a configuration, each once; a collection means any of its values.
 
         A column that no cell has selects none, and None those that have no value there.
         """
-        asked = tuple((column, _hashed(wanted)) for column, wanted in where.items())
-        if asked not in self._selected:
-            self._selected[asked] = self._select(where)
-        return self._selected[asked]
+        positions = self._positions(where)
+        key = positions.tobytes()
+        if key not in self._selected:
+            self._selected[key] = self.cells.iloc[positions]
+        return self._selected[key]
 
-    def _select(self, where: Mapping[str, Any]) -> pd.DataFrame:
-        chosen = np.ones(len(self.cells), dtype=bool)
-        for column, wanted in where.items():
-            several = isinstance(wanted, Collection) and not isinstance(wanted, str)
-            values = list(wanted) if several else [wanted]
-            if column not in self.cells:
-                chosen &= None in values
-                continue
-            there = self.cells[column]
-            fits = np.zeros(len(self.cells), dtype=bool)
-            for value in values:
-                found = there.isna() if value is None else (there == value).fillna(False)
-                fits |= found.to_numpy(dtype=bool)
-            chosen &= fits
-        return self.cells[chosen].drop_duplicates("cell").sort_values("seed", kind="stable")
+    def _positions(self, where: Mapping[str, Any]) -> np.ndarray:
+        """Rows of `cells` that `select` chooses, by seed."""
+        key = tuple((column, _hashed(wanted)) for column, wanted in where.items())
+        if key not in self._chosen:
+            chosen = np.ones(len(self.cells), dtype=bool)
+            for column, wanted in key:
+                chosen &= self._matching(column, wanted)
+            positions = np.flatnonzero(chosen)
+            _, first = np.unique(self._keys[positions], return_index=True)
+            positions = positions[np.sort(first)]
+            self._chosen[key] = positions[np.argsort(self._seeds[positions], kind="stable")]
+        return self._chosen[key]
+
+    def _matching(self, column: str, wanted: Hashable) -> np.ndarray:
+        """Which cells have a value of a column, or one of several."""
+        if (column, wanted) not in self._matched:
+            values = wanted if isinstance(wanted, tuple) else (wanted,)
+            fits = np.full(len(self.cells), column not in self.cells and None in values)
+            for value in values if column in self.cells else ():
+                cells = self.cells[column]
+                equal = cells.isna() if value is None else (cells == value).fillna(False)
+                fits |= equal.to_numpy(dtype=bool)
+            self._matched[column, wanted] = fits
+        return self._matched[column, wanted]
 
     def corpora(self, **where: Any) -> list[str]:
         """Names of the corpora that selected cells have, in the order in which they come."""
-        return [str(name) for name in dict.fromkeys(self.select(**where)["corpus"])]
+        if "corpus" not in self.cells:
+            return []
+        corpora = self.cells["corpus"].to_numpy(dtype=object)[self._positions(where)]
+        return [str(name) for name in dict.fromkeys(corpora)]
 
     def find(self, table: str, row: str, column: str, **where: Any) -> Number | None:
-        """A number of the summary over the seeds of a configuration; None where there is none.
+        """A number of the summary over the seeds of a configuration; None where it has no value.
 
         Percents are as they are in the summary, of 100. Selected cells have to be seeds of one
         model: two with the same seed are an error, for then `where` does not say enough.
         """
-        chosen = self.select(**where)
-        rows = self._numbers.get((table, row, column))
-        if rows is None or chosen.empty:
+        rows = self._numbers.get((table, row, column), {})
+        positions = [at for at in self._positions(where) if self._keys[at] in rows]
+        if not positions:
             return None
-        seeds = {
-            key: seed
-            for key, seed in zip(chosen["cell"], chosen["seed"], strict=True)
-            if key in rows
-        }
-        cells = list(seeds)
-        if not cells:
-            return None
-        # pages ask for thousands of numbers: rows are copied only where there is something to say
-        if len(set(seeds.values())) < len(cells):
-            self._refuse_mixtures(chosen[chosen["cell"].isin(cells)], where)
+        if len(set(self._seeds[positions])) < len(positions):
+            self._refuse_mixtures(self.cells.iloc[positions], where)
+        cells = [str(key) for key in self._keys[positions]]
         values, lows, highs, ns = zip(*(rows[key] for key in cells), strict=True)
         # of one seed alone, the one that has a value
-        own = next((place for place, value in enumerate(values) if not math.isnan(value)), 0)
-        return Number.of(values, cells, max(ns), (lows[own], highs[own]))
+        single = next((i for i, value in enumerate(values) if not math.isnan(value)), None)
+        if single is None:
+            return None
+        return Number.of(values, cells, max(ns), (lows[single], highs[single]))
 
     def number(self, table: str, row: str, column: str, **where: Any) -> Number:
-        """As `find`; a number that is not there is `Missing`."""
-        found = self.find(table, row, column, **where)
-        if found is None or math.isnan(found.value):
-            told = ", ".join(f"{name} {value}" for name, value in where.items())
-            raise Missing(f"no finished cell gives {table}: {row}, {column} ({told})")
-        return found
+        """As `find`; raises `Missing` instead of returning None."""
+        number = self.find(table, row, column, **where)
+        if number is None:
+            options = ", ".join(f"{name} {value}" for name, value in where.items())
+            raise Missing(f"no finished cell gives {table}: {row}, {column} ({options})")
+        return number
 
     def fact(self, column: str, **where: Any) -> Number | None:
-        """A column of `cells`, such as test_accuracy, over seeds; no interval over documents."""
+        """A column of `cells`, such as test_accuracy, over seeds; None where it has no value.
+
+        It has no interval over documents.
+        """
         chosen = self.select(**where)
         if chosen.empty or column not in chosen:
             return None
         self._refuse_mixtures(chosen, where)
-        return Number.of(chosen[column].astype(float).tolist(), chosen["cell"].tolist())
+        number = Number.of(chosen[column].astype(float).tolist(), chosen["cell"].tolist())
+        return None if math.isnan(number.value) else number
 
     def rows(self, table: str, column: str, **where: Any) -> list[str]:
         """Names of the rows of a summary table that selected cells have, in order."""
-        own = self.summary[(self.summary["table"] == table) & (self.summary["column"] == column)]
-        own = own[own["cell"].isin(self.select(**where)["cell"])]
-        return [str(row) for row in dict.fromkeys(own["row"])]
+        chosen = set(self._keys[self._positions(where)])
+        rows = self._rows.get((table, column), ())
+        return list(dict.fromkeys(row for row, cell in rows if cell in chosen))
 
     @staticmethod
     def _refuse_mixtures(chosen: pd.DataFrame, where: Mapping[str, Any]) -> None:

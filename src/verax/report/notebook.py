@@ -21,7 +21,7 @@ from verax.exams.judgement.row import Judged
 from verax.exams.titles import exam_title, measure_title
 from verax.exams.verdict import Verdict
 from verax.papers.checking import Checked
-from verax.papers.wording import TRIAL, alone, tallies
+from verax.papers.phrasing import TRIAL, alone, tallies
 from verax.report.adversary_parts import curve_heads, curve_table
 from verax.report.adversary_text import chosen_words, yardstick_words
 from verax.report.comparison_parts import difference, p_value

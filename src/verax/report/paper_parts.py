@@ -10,14 +10,12 @@ import pandas as pd
 from markupsafe import Markup
 
 from verax.papers import Checked
-from verax.papers.checking import TABLES
 from verax.papers.claims import Finding
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED, SETTING, Exhibit, has_published
 from verax.papers.page import MOST_ROWS, SHORT, as_published, as_set, is_chart_data, label
 from verax.papers.page import shown as numeral
-from verax.papers.probing import PROBES
-from verax.papers.wording import (
+from verax.papers.phrasing import (
     HOW_PROBED,
     IN_WORDS,
     TRIAL,
@@ -29,6 +27,8 @@ from verax.papers.wording import (
     sentences,
     signed,
 )
+from verax.papers.probing import PROBES
+from verax.papers.results import TABLES
 from verax.report.charts.paper_frames import called
 from verax.report.markdown import markdown, spans
 from verax.report.page import Part

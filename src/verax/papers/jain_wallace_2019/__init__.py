@@ -1,7 +1,7 @@
 """Jain & Wallace (2019)."""
 
-from verax.papers.jain_wallace_2019 import figures, tables
 from verax.papers.jain_wallace_2019.claims import CLAIMS
+from verax.papers.jain_wallace_2019.exhibits import EXHIBITS, PROBED
 from verax.papers.jain_wallace_2019.models import CORPORA, PACKAGE
 from verax.papers.paper import Paper
 
@@ -11,8 +11,8 @@ PAPER = Paper(
     authors="Sarthak Jain and Byron C. Wallace",
     url="https://aclanthology.org/N19-1357",
     package=PACKAGE,
-    exhibits=(*tables.EXHIBITS, *figures.EXHIBITS),
+    exhibits=EXHIBITS,
     claims=CLAIMS,
     corpora=CORPORA | {"mimic_anemia": "anemia", "mimic_diabetes": "diab"},
-    probed=tables.PROBED,
+    probed=PROBED,
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from verax.exams.adversary.measures import ALL, at_epsilon, epsilon_row, group_row
-from verax.papers.claims import Claim, Finding, all_of, by_comparisons
-from verax.papers.comparing import Comparison, Label, above, below, larger
+from verax.papers.claims import ClaimList, Comparisons, Finding, all_of, by_comparisons
+from verax.papers.comparing import Label
 from verax.papers.jain_wallace_2019.models import (
     ATTENTION_GRADIENT,
     ATTENTION_LOO,
@@ -14,9 +12,8 @@ from verax.papers.jain_wallace_2019.models import (
     GRADIENT_LOO,
     measured,
 )
+from verax.papers.phrasing import epsilon_words, group_words
 from verax.papers.results import PaperResults
-from verax.papers.rows import epsilon_words, group_words
-from verax.papers.saying import refuse_none, span, tally
 
 WEAK = 0.5
 """A mean τ below this is weak. The paper has no bound; this is half way from none to all: three
@@ -36,202 +33,164 @@ PEAKED = tuple(group_row(None, weights) for weights in ((0.5, 0.75), (0.75, 1.0)
 TOLERANCE = epsilon_row(EPSILON)
 FAR_IN_GROUP, MOVED = at_epsilon("far", EPSILON), "permuted_change"
 WITHIN = epsilon_words(TOLERANCE)
+CLAIMS = ClaimList()
+_IMPORTANCES = ((ATTENTION_GRADIENT, "gradients"), (ATTENTION_LOO, "leave-one-out"))
+"""Row of `agreement`, and the importance that attention is compared with."""
 
 
+@CLAIMS.add(
+    1,
+    "In a BiLSTM, attention orders words only weakly as gradients do, on every corpus.",
+    "Table 2, Figure 2",
+)
 def weak_with_gradients(results: PaperResults) -> Finding:
-    return _weak(results, ATTENTION_GRADIENT, "gradients")
+    return _weak(results, *_IMPORTANCES[0])
 
 
+@CLAIMS.add(
+    2,
+    "In a BiLSTM, attention orders words only weakly as leaving them out does, on every corpus.",
+    "Table 2",
+)
 def weak_with_leave_one_out(results: PaperResults) -> Finding:
-    return _weak(results, ATTENTION_LOO, "leave-one-out")
-
-
-def gradients_agree_with_leave_one_out(results: PaperResults) -> Finding:
-    """Better than attention agrees with either, within each BiLSTM."""
-    comparisons = []
-    for model in measured(results, "bilstm"):
-        best = model.find(results, "agreement", GRADIENT_LOO, "tau")
-        for row, name in ((ATTENTION_GRADIENT, "gradients"), (ATTENTION_LOO, "leave-one-out")):
-            own = model.find(results, "agreement", row, "tau")
-            if best is not None and own is not None:
-                comparisons.append(larger(model.label(f"than attention with {name}"), best, own))
-    refuse_none(comparisons, "agreement, with gradients and leave-one-out, of a BiLSTM")
-    between = span([c.a.value for c in comparisons])
-    attention = span([c.b.value for c in comparisons if c.b is not None])
-    why = (
-        f"the mean τ of gradients with leave-one-out is {between}, that of attention with the two "
-        f"{attention}; {tally(comparisons)} comparisons favour gradients, on {where(comparisons)}"
-    )
-    return by_comparisons(comparisons, why, GENERALLY)
-
-
-def agrees_better_without_context(results: PaperResults) -> Finding:
-    """The encoder that sees each word alone against the BiLSTM, on one corpus, one attention."""
-    comparisons = []
-    for model in measured(results, "mlp"):
-        other = model._replace(encoder="bilstm")
-        for row, name in ((ATTENTION_GRADIENT, "gradients"), (ATTENTION_LOO, "leave-one-out")):
-            alone = model.find(results, "agreement", row, "tau")
-            context = other.find(results, "agreement", row, "tau")
-            if alone is not None and context is not None:
-                words = f"{model.corpus}, {model.attention}: with {name}"
-                comparisons.append(larger(Label(words, model.corpus), alone, context))
-    refuse_none(comparisons, "agreement of an mlp and of a BiLSTM on the same corpus")
-    contexts = span([c.b.value for c in comparisons if c.b is not None])
-    why = (
-        f"the mean τ of attention is {span([c.a.value for c in comparisons])} without context and "
-        f"{contexts} in the BiLSTM; it is larger without in {tally(comparisons)} comparisons, "
-        f"on {where(comparisons)}"
-    )
-    return by_comparisons(comparisons, why, GENERALLY)
-
-
-def permuting_changes_little(results: PaperResults) -> Finding:
-    """Over all documents, in general; and where attention is peaked, for many models."""
-    every: list[Comparison] = []
-    peaked: list[Comparison] = []
-    for model in measured(results, "bilstm"):
-        for row in (ALL, *PEAKED):
-            moved = model.find(results, "adversary.groups", row, MOVED)
-            if moved is not None:
-                found = below(model.label(group_words(row)), moved, SMALL)
-                (every if row == ALL else peaked).append(found)
-    refuse_none(every, "the adversary exam of a BiLSTM")
-    why = (
-        f"the mean change is {span([c.a.value for c in every])} over all documents, "
-        f"below {SMALL:g} in {tally(every)} models; "
-    )
-    if peaked:
-        why += (
-            f"with half the weight or more on one word it is {span([c.a.value for c in peaked])}, "
-            f"below in {tally(peaked)} groups, on {where(every)}"
-        )
-    else:
-        why += f"no document has half the weight on one word, on {where(every)}"
-    parts = [("all documents", every, GENERALLY), ("peaked attention", peaked, HALF)]
-    return all_of(parts, why)
-
-
-def most_have_another_attention(results: PaperResults) -> Finding:
-    """The exact answer, not that of their search."""
-    comparisons = []
-    for model in measured(results, "bilstm"):
-        share = model.find(results, "adversary", TOLERANCE, "far")
-        if share is not None:
-            comparisons.append(above(model.label(), share, MOST))
-    refuse_none(comparisons, "the adversary exam of a BiLSTM")
-    why = (
-        f"{span([c.a.value for c in comparisons], '.1f')}% of documents have an attention more "
-        f"than 0.5 nats away within {WITHIN}; most of them in {tally(comparisons)} models, "
-        f"on {where(comparisons)}"
-    )
-    return by_comparisons(comparisons, why)
-
-
-def also_where_attention_is_peaked(results: PaperResults) -> Finding:
-    comparisons = []
-    for model in measured(results, "bilstm"):
-        for row in PEAKED:
-            share = model.find(results, "adversary.groups", row, FAR_IN_GROUP)
-            if share is not None:
-                comparisons.append(above(model.label(group_words(row)), share, MOST))
-    refuse_none(comparisons, "the adversary exam of a BiLSTM, with peaked attention somewhere")
-    why = (
-        f"of documents with half the weight or more on one word, "
-        f"{span([c.a.value for c in comparisons], '.1f')}% have an attention more than 0.5 "
-        f"nats away within {WITHIN}; most of them in {tally(comparisons)} groups, "
-        f"on {where(comparisons)}"
-    )
-    return by_comparisons(comparisons, why, GENERALLY)
-
-
-def search_is_a_lower_bound(results: PaperResults) -> Finding:
-    comparisons = []
-    for model in measured(results, "bilstm"):
-        exact = model.find(results, "adversary", TOLERANCE, "jsd")
-        searched = model.find(results, "adversary.search", TOLERANCE, "jsd")
-        if exact is not None and searched is not None:
-            comparisons.append(larger(model.label(), exact, searched))
-    refuse_none(comparisons, "the adversary exam with search, of a BiLSTM")
-    searched_span = span([c.b.value for c in comparisons if c.b is not None])
-    why = (
-        f"within {WITHIN} the search finds a mean JSD of {searched_span}, the exact answer is "
-        f"{span([c.a.value for c in comparisons])}; it is larger in {tally(comparisons)} models, "
-        f"on {where(comparisons)}"
-    )
-    return by_comparisons(comparisons, why)
+    return _weak(results, *_IMPORTANCES[1])
 
 
 def _weak(results: PaperResults, row: str, name: str) -> Finding:
-    comparisons = []
+    comparisons = Comparisons()
     for model in measured(results, "bilstm"):
-        tau = model.find(results, "agreement", row, "tau")
-        if tau is not None:
-            comparisons.append(below(model.label(), tau, WEAK))
-    refuse_none(comparisons, f"agreement with {name} of a BiLSTM")
+        comparisons.below(model.label(), model.find(results, "agreement", row, "tau"), WEAK)
+    comparisons.require(f"agreement with {name} of a BiLSTM")
     why = (
-        f"the mean τ of attention with {name} is {span([c.a.value for c in comparisons])}; "
-        f"it is below {WEAK:g} in {tally(comparisons)} models, on {where(comparisons)}"
+        f"the mean τ of attention with {name} is {comparisons.span()}; "
+        f"it is below {WEAK:g} in {comparisons.tally} models, on {comparisons.corpora}"
     )
     return by_comparisons(comparisons, why)
 
 
-def where(comparisons: Sequence[Comparison]) -> str:
-    """The corpora of comparisons, each once."""
-    return ", ".join(dict.fromkeys(c.corpus for c in comparisons))
-
-
-CLAIMS = (
-    Claim(
-        1,
-        "In a BiLSTM, attention orders words only weakly as gradients do, on every corpus.",
-        "Table 2, Figure 2",
-        weak_with_gradients,
-    ),
-    Claim(
-        2,
-        "In a BiLSTM, attention orders words only weakly as leaving them out does, on every "
-        "corpus.",
-        "Table 2",
-        weak_with_leave_one_out,
-    ),
-    Claim(
-        3,
-        "Gradients and leave-one-out agree with each other better than attention with either.",
-        "Section 4.1",
-        gradients_agree_with_leave_one_out,
-    ),
-    Claim(
-        4,
-        "Attention over words read one by one, without context, agrees with both better than "
-        "attention over a BiLSTM's states.",
-        "Section 4.1",
-        agrees_better_without_context,
-    ),
-    Claim(
-        5,
-        "Shuffling a BiLSTM's attention often changes its output little, even where one word has "
-        "most of the weight.",
-        "Section 4.2.1",
-        permuting_changes_little,
-    ),
-    Claim(
-        6,
-        "For most documents there is an attention far from the model's own with nearly the same "
-        "output.",
-        "Section 4.2.2",
-        most_have_another_attention,
-    ),
-    Claim(
-        7,
-        "That holds also where one word has most of the weight.",
-        "Section 4.2.2",
-        also_where_attention_is_peaked,
-    ),
-    Claim(
-        8,
-        "What a search finds is a lower bound: there is attention farther still.",
-        "Section 4.2.2",
-        search_is_a_lower_bound,
-    ),
+@CLAIMS.add(
+    3,
+    "Gradients and leave-one-out agree with each other better than attention with either.",
+    "Section 4.1",
 )
+def gradients_agree_with_leave_one_out(results: PaperResults) -> Finding:
+    """Better than attention agrees with either, within each BiLSTM."""
+    comparisons = Comparisons()
+    for model in measured(results, "bilstm"):
+        best = model.find(results, "agreement", GRADIENT_LOO, "tau")
+        for row, name in _IMPORTANCES:
+            attention = model.find(results, "agreement", row, "tau")
+            comparisons.larger(model.label(f"than attention with {name}"), best, attention)
+    comparisons.require("agreement, with gradients and leave-one-out, of a BiLSTM")
+    why = (
+        f"the mean τ of gradients with leave-one-out is {comparisons.span()}, that of attention "
+        f"with the two {comparisons.span_of_others()}; {comparisons.tally} comparisons favour "
+        f"gradients, on {comparisons.corpora}"
+    )
+    return by_comparisons(comparisons, why, GENERALLY)
+
+
+@CLAIMS.add(
+    4,
+    "Attention over words read one by one, without context, agrees with both better than "
+    "attention over a BiLSTM's states.",
+    "Section 4.1",
+)
+def agrees_better_without_context(results: PaperResults) -> Finding:
+    """The encoder that sees each word alone against the BiLSTM, on one corpus, one attention."""
+    comparisons = Comparisons()
+    for model in measured(results, "mlp"):
+        other = model._replace(encoder="bilstm")
+        for row, name in _IMPORTANCES:
+            alone, context = (m.find(results, "agreement", row, "tau") for m in (model, other))
+            label = Label(f"{model.corpus}, {model.attention}: with {name}", model.corpus)
+            comparisons.larger(label, alone, context)
+    comparisons.require("agreement of an mlp and of a BiLSTM on the same corpus")
+    why = (
+        f"the mean τ of attention is {comparisons.span()} without context and "
+        f"{comparisons.span_of_others()} in the BiLSTM; it is larger without in "
+        f"{comparisons.tally} comparisons, on {comparisons.corpora}"
+    )
+    return by_comparisons(comparisons, why, GENERALLY)
+
+
+@CLAIMS.add(
+    5,
+    "Shuffling a BiLSTM's attention often changes its output little, even where one word has "
+    "most of the weight.",
+    "Section 4.2.1",
+)
+def permuting_changes_little(results: PaperResults) -> Finding:
+    """Over all documents, in general; and where attention is peaked, for many models."""
+    every, peaked = Comparisons(), Comparisons()
+    for model in measured(results, "bilstm"):
+        for row in (ALL, *PEAKED):
+            moved = model.find(results, "adversary.groups", row, MOVED)
+            (every if row == ALL else peaked).below(model.label(group_words(row)), moved, SMALL)
+    every.require("the adversary exam of a BiLSTM")
+    why = (
+        f"the mean change is {every.span()} over all documents, "
+        f"below {SMALL:g} in {every.tally} models; "
+    )
+    if peaked:
+        why += (
+            f"with half the weight or more on one word it is {peaked.span()}, "
+            f"below in {peaked.tally} groups, on {every.corpora}"
+        )
+    else:
+        why += f"no document has half the weight on one word, on {every.corpora}"
+    return all_of([("all documents", every, GENERALLY), ("peaked attention", peaked, HALF)], why)
+
+
+@CLAIMS.add(
+    6,
+    "For most documents there is an attention far from the model's own with nearly the same "
+    "output.",
+    "Section 4.2.2",
+)
+def most_have_another_attention(results: PaperResults) -> Finding:
+    """The exact answer, not that of their search."""
+    comparisons = Comparisons()
+    for model in measured(results, "bilstm"):
+        comparisons.above(model.label(), model.find(results, "adversary", TOLERANCE, "far"), MOST)
+    comparisons.require("the adversary exam of a BiLSTM")
+    why = (
+        f"{comparisons.span('.1f')}% of documents have an attention more "
+        f"than 0.5 nats away within {WITHIN}; most of them in {comparisons.tally} models, "
+        f"on {comparisons.corpora}"
+    )
+    return by_comparisons(comparisons, why)
+
+
+@CLAIMS.add(7, "That holds also where one word has most of the weight.", "Section 4.2.2")
+def also_where_attention_is_peaked(results: PaperResults) -> Finding:
+    comparisons = Comparisons()
+    for model in measured(results, "bilstm"):
+        for row in PEAKED:
+            share = model.find(results, "adversary.groups", row, FAR_IN_GROUP)
+            comparisons.above(model.label(group_words(row)), share, MOST)
+    comparisons.require("the adversary exam of a BiLSTM, with peaked attention somewhere")
+    why = (
+        f"of documents with half the weight or more on one word, "
+        f"{comparisons.span('.1f')}% have an attention more than 0.5 nats away within {WITHIN}; "
+        f"most of them in {comparisons.tally} groups, on {comparisons.corpora}"
+    )
+    return by_comparisons(comparisons, why, GENERALLY)
+
+
+@CLAIMS.add(
+    8, "What a search finds is a lower bound: there is attention farther still.", "Section 4.2.2"
+)
+def search_is_a_lower_bound(results: PaperResults) -> Finding:
+    comparisons = Comparisons()
+    for model in measured(results, "bilstm"):
+        exact = model.find(results, "adversary", TOLERANCE, "jsd")
+        searched = model.find(results, "adversary.search", TOLERANCE, "jsd")
+        comparisons.larger(model.label(), exact, searched)
+    comparisons.require("the adversary exam with search, of a BiLSTM")
+    why = (
+        f"within {WITHIN} the search finds a mean JSD of {comparisons.span_of_others()}, the exact "
+        f"answer is {comparisons.span()}; it is larger in {comparisons.tally} models, "
+        f"on {comparisons.corpora}"
+    )
+    return by_comparisons(comparisons, why)

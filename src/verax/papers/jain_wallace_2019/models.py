@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from verax.papers import published
 from verax.papers.comparing import Label
@@ -45,9 +44,8 @@ class Model(NamedTuple):
         return Label(f"{self}: {rest}" if rest else str(self), self.corpus)
 
     def find(self, results: PaperResults, table: str, row: str, column: str) -> Number | None:
-        """A number of its cells; None where there is none, or it has no value."""
-        found = results.find(table, row, column, **self._asdict())
-        return None if found is None or math.isnan(found.value) else found
+        """A number of its cells; None where there is none."""
+        return results.find(table, row, column, **self._asdict())
 
     def fact(self, results: PaperResults, column: str) -> Number | None:
         return results.fact(column, **self._asdict())
@@ -62,25 +60,21 @@ class Model(NamedTuple):
 
 def measured(results: PaperResults, *encoders: str) -> list[Model]:
     """Models of these encoders that have finished cells, in the order in which they come."""
-    chosen = _chosen(results, encoders)
-    return list(dict.fromkeys(Model(*map(str, row)) for row in chosen))
+    chosen = results.select(encoder=encoders)
+    if not set(Model._fields) <= set(chosen):
+        return []
+    rows = chosen[list(Model._fields)].itertuples(index=False)
+    return list(dict.fromkeys(Model(*map(str, row)) for row in rows))
 
 
 def of_paper(results: PaperResults, *encoders: str) -> list[Model]:
     """The same, and after them those that only the authors' outputs have."""
-    there = measured(results, *encoders)
+    models = measured(results, *encoders)
     ours = {theirs: name for name, theirs in CORPORA.items()}
     names = {theirs: name for name, theirs in ALIGNMENTS.items()}
     for encoder in encoders:
         table, theirs = RELEASED.get(encoder, ("", ""))
         for dataset, model, attention, _ in published.numbers(PACKAGE, table) if table else ():
             if model == theirs:
-                there.append(Model(ours.get(dataset, dataset), encoder, names[attention]))
-    return list(dict.fromkeys(there))
-
-
-def _chosen(results: PaperResults, encoders: Sequence[str]) -> list[list[Any]]:
-    chosen = results.select(encoder=encoders)
-    if not set(Model._fields) <= set(chosen):
-        return []
-    return [list(row) for row in chosen[list(Model._fields)].itertuples(index=False)]
+                models.append(Model(ours.get(dataset, dataset), encoder, names[attention]))
+    return list(dict.fromkeys(models))

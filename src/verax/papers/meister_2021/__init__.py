@@ -1,7 +1,8 @@
 """Meister, Lazov, Augenstein & Cotterell (2021)."""
 
-from verax.papers.meister_2021 import figures, tables
-from verax.papers.meister_2021.claims import CLAIMS
+from verax.papers.claims import in_order
+from verax.papers.meister_2021 import adversaries, agreement, entropy
+from verax.papers.meister_2021.exhibits import EXHIBITS, PROBED
 from verax.papers.meister_2021.models import CORPORA, PACKAGE
 from verax.papers.paper import Paper
 
@@ -11,8 +12,8 @@ PAPER = Paper(
     authors="Clara Meister, Stefan Lazov, Isabelle Augenstein, Ryan Cotterell",
     url="https://aclanthology.org/2021.acl-short.17",
     package=PACKAGE,
-    exhibits=(*tables.EXHIBITS[:2], *figures.EXHIBITS, *tables.EXHIBITS[2:]),
-    claims=CLAIMS,
+    exhibits=EXHIBITS,
+    claims=in_order(adversaries.CLAIMS, agreement.CLAIMS, entropy.CLAIMS),
     corpora=CORPORA,
-    probed=tables.PROBED,
+    probed=PROBED,
 )

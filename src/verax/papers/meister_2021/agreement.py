@@ -6,14 +6,20 @@ which alone lifts τ-b, so the agreement among items with weight is told beside 
 
 from __future__ import annotations
 
-from verax.papers.claims import Finding, all_of, by_comparisons
-from verax.papers.comparing import Comparison, below, larger
+from verax.papers.claims import ClaimList, Comparisons, Finding, all_of, by_comparisons
 from verax.papers.meister_2021.along import Along, along
-from verax.papers.meister_2021.models import SOFTMAX, SPARSEGEN, SPARSEMAX, Model, models
-from verax.papers.meister_2021.wording import between, corpora_of, judged_on, moved
+from verax.papers.meister_2021.models import (
+    SOFTMAX,
+    SPARSEGEN,
+    SPARSEMAX,
+    Model,
+    between,
+    judged_on,
+    models,
+)
 from verax.papers.numbers import Number
+from verax.papers.phrasing import span
 from verax.papers.results import Missing, PaperResults
-from verax.papers.saying import tally
 
 ALL, ON_SUPPORT = "agreement", "agreement.on_support"
 TAU = "tau"
@@ -30,6 +36,7 @@ NO_BETTER = 0.05
 ON_THE_WHOLE = 0.75
 """The paper's conclusion sums up: one comparison in four may go against it."""
 FIGURE3 = "imdb"
+CLAIMS = ClaimList()
 
 
 def tau(
@@ -38,65 +45,83 @@ def tau(
     return model.find(results, table, side.format(importance), TAU)
 
 
+@CLAIMS.add(
+    1,
+    "Attention agrees notably more with gradients of items than with those of inputs, in every "
+    "model; so it does with leave-one-out.",
+    "Figures 1 and 4",
+)
 def items_before_inputs(results: PaperResults) -> Finding:
     """Claim 1. Models are those of softmax and sparsemax; sparsegen's are told beside them.
 
     The gradient goes through attention. With attention held fixed that of items *is* attention
     (τ-b of 1 for any model), and nothing could be learnt.
     """
-    parts, told, on = [], [], []
+    parts, texts, corpora = [], [], []
     for importance in IMPORTANCES:
-        pairs = _items_and_inputs(results, importance, (SOFTMAX, SPARSEMAX))
-        others = _compared(_items_and_inputs(results, importance, (SPARSEGEN,)), importance)
-        own = _compared(pairs, importance)
-        parts.append((importance, own, 1.0))
-        on += corpora_of(model for model, _, _ in pairs)
-        if not pairs:
+        compared, comparisons = _items_and_inputs(results, importance, (SOFTMAX, SPARSEMAX))
+        _, others = _items_and_inputs(results, importance, (SPARSEGEN,))
+        parts.append((importance, comparisons, 1.0))
+        corpora += [model.corpus for model in compared]
+        if not compared:
             continue
-        said = (
-            f"τ-b of attention with {importance} is {between(a for _, a, _ in pairs)} over items "
-            f"and {between(b for _, _, b in pairs)} over inputs: ahead by more than {NOTABLY:g} in "
-            f"{tally(own)} models"
+        text = (
+            f"τ-b of attention with {importance} is {comparisons.span()} over items "
+            f"and {comparisons.span_of_others()} over inputs: ahead by more than {NOTABLY:g} in "
+            f"{comparisons.tally} models"
         )
-        support = between(tau(results, m, ITEMS, importance, ON_SUPPORT) for m, _, _ in pairs)
-        said += f" (items with weight alone: {support})" if support else ""
-        told.append(said + (f", and in {tally(others)} of sparsegen." if others else "."))
-    if not on:
+        support = between(tau(results, m, ITEMS, importance, ON_SUPPORT) for m in compared)
+        text += f" (items with weight alone: {support})" if support else ""
+        texts.append(text + (f", and in {others.tally} of sparsegen." if others else "."))
+    if not corpora:
         raise Missing("no finished cell of softmax or sparsemax gives attention's agreement")
-    return all_of(parts, " ".join([*told, judged_on(on)]))
+    return all_of(parts, " ".join([*texts, judged_on(corpora)]))
 
 
+@CLAIMS.add(
+    6,
+    "The larger λ is, the less attention agrees with gradients and leave-one-out of inputs (IMDb).",
+    "Figure 3",
+)
 def falls_with_lam(results: PaperResults) -> Finding:
     """Claim 6: along λ, on IMDb; on what there is where that is not among the results."""
-    parts, told, on = [], [], []
+    parts, texts, corpora = [], [], []
     for importance in IMPORTANCES:
         every = along(results, ALL, INPUTS.format(importance), TAU)
-        chosen = [found for found in every if found.corpus == FIGURE3] or every
-        own = [below(f"{found}: {importance}", found.tau, 0) for found in chosen]
-        parts.append((importance, own, 1.0))
-        on += [found.corpus for found in chosen]
-        if not own:
+        chosen = [sweep for sweep in every if sweep.corpus == FIGURE3] or every
+        comparisons = Comparisons()
+        for sweep in chosen:
+            comparisons.below(f"{sweep}: {importance}", sweep.tau, 0)
+        parts.append((importance, comparisons, 1.0))
+        corpora += [sweep.corpus for sweep in chosen]
+        if not chosen:
             continue
-        said = (
-            f"With λ, agreement with {importance} of inputs falls in {tally(own)} "
-            f"(correlation {between(found.tau for found in chosen)}"
+        text = (
+            f"With λ, agreement with {importance} of inputs falls in {comparisons.tally} "
+            f"(correlation {between(sweep.tau for sweep in chosen)}"
         )
-        rest = [found for found in every if found not in chosen]
-        said += f"; on other corpora {between(found.tau for found in rest)}" if rest else ""
+        rest = [sweep for sweep in every if sweep not in chosen]
+        text += f"; on other corpora {between(sweep.tau for sweep in rest)}" if rest else ""
         support = _on_support(results, importance, chosen)
-        told.append(said + (f"; items with weight alone {support})." if support else ")."))
-    if not on:
+        texts.append(text + (f"; items with weight alone {support})." if support else ")."))
+    if not corpora:
         raise Missing("no finished cells give attention's agreement with inputs at three λ or more")
-    where = f"Judged on {', '.join(dict.fromkeys(on))}"
-    where += "." if FIGURE3 in on else "; the paper's figure is of IMDb, which is not among them."
-    return all_of(parts, " ".join([*told, where]))
+    where = f"Judged on {', '.join(dict.fromkeys(corpora))}"
+    where += (
+        "." if FIGURE3 in corpora else "; the paper's figure is of IMDb, which is not among them."
+    )
+    return all_of(parts, " ".join([*texts, where]))
 
 
+@CLAIMS.add(
+    8,
+    "Sparsity does not make attention a better explanation by inputs, and may make it a worse one.",
+    "Conclusion",
+)
 def no_better_explanation(results: PaperResults) -> Finding:
     """Claim 8: sparsemax and sparsegen of larger λ against softmax, τ-b with inputs."""
-    own: list[Comparison] = []
-    gains: list[float] = []
-    on = []
+    comparisons = Comparisons()
+    corpora = []
     every = models(results)
     dense = {(m.corpus, m.encoder): m for m in every if m.projection == SOFTMAX}
     for model in every:
@@ -104,40 +129,36 @@ def no_better_explanation(results: PaperResults) -> Finding:
         if base is None or not model.is_sparse:
             continue
         for importance in IMPORTANCES:
-            sparse = tau(results, model, INPUTS, importance)
-            plain = tau(results, base, INPUTS, importance)
+            plain, sparse = (tau(results, m, INPUTS, importance) for m in (base, model))
             if sparse is not None and plain is not None:
-                own.append(larger(f"{model}: {importance}", plain, sparse, by=-NO_BETTER))
-                gains.append(sparse.value - plain.value)
-                on.append(model.corpus)
-    if not own:
+                comparisons.larger(f"{model}: {importance}", plain, sparse, by=-NO_BETTER)
+                corpora.append(model.corpus)
+    if not comparisons:
         raise Missing("no finished cells give agreement with inputs under sparse attention and not")
-    lower = sum(gain < 0 for gain in gains)
+    gains = [c.b.value - c.a.value for c in comparisons if c.b is not None]
     why = (
         f"Under sparse attention τ-b with importances of inputs is at most {NO_BETTER:g} above "
-        f"softmax's in {tally(own)} comparisons, and lower in {lower}; it changes by "
-        f"{moved(gains)}. {judged_on(on)}"
+        f"softmax's in {comparisons.tally} comparisons, and lower in "
+        f"{sum(gain < 0 for gain in gains)}; it changes by {span(gains, '+.2f')}. "
+        f"{judged_on(corpora)}"
     )
-    return by_comparisons(own, why, need=ON_THE_WHOLE)
+    return by_comparisons(comparisons, why, need=ON_THE_WHOLE)
 
 
 def _items_and_inputs(
     results: PaperResults, importance: str, projections: tuple[str, ...]
-) -> list[tuple[Model, Number, Number]]:
-    found = []
+) -> tuple[list[Model], Comparisons]:
+    """Models that have both agreements, and whether that with items is notably larger."""
+    compared, comparisons = [], Comparisons()
     for model in models(results, projections):
-        items = tau(results, model, ITEMS, importance)
-        inputs = tau(results, model, INPUTS, importance)
+        items, inputs = (tau(results, model, side, importance) for side in (ITEMS, INPUTS))
         if items is not None and inputs is not None:
-            found.append((model, items, inputs))
-    return found
-
-
-def _compared(pairs: list[tuple[Model, Number, Number]], importance: str) -> list[Comparison]:
-    return [larger(f"{m}: {importance}", a, b, by=NOTABLY) for m, a, b in pairs]
+            compared.append(model)
+            comparisons.larger(f"{model}: {importance}", items, inputs, by=NOTABLY)
+    return compared, comparisons
 
 
 def _on_support(results: PaperResults, importance: str, chosen: list[Along]) -> str:
-    there = {(found.corpus, found.encoder) for found in chosen}
-    found = along(results, ON_SUPPORT, INPUTS.format(importance), TAU)
-    return between(one.tau for one in found if (one.corpus, one.encoder) in there)
+    known = {(sweep.corpus, sweep.encoder) for sweep in chosen}
+    sweeps = along(results, ON_SUPPORT, INPUTS.format(importance), TAU)
+    return between(one.tau for one in sweeps if (one.corpus, one.encoder) in known)

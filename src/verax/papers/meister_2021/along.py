@@ -66,19 +66,19 @@ def along(results: PaperResults, table: str, row: str, column: str) -> list[Alon
             continue
         support = model.find(results, *SUPPORT)
         shares = {} if support is None else dict(zip(support.cells, support.values, strict=True))
-        own = points[model.corpus, model.encoder]
+        by_seed = points[model.corpus, model.encoder]
         for cell, value in zip(number.cells, number.values, strict=True):
-            one = own.setdefault(seeds[cell], _Points([], [], [], []))
+            one = by_seed.setdefault(seeds[cell], _Points([], [], [], []))
             one.lams.append(model.lam)
             one.values.append(value)
             one.supports.append(shares.get(cell, float("nan")))
             one.cells.append(cell)
-    found = []
-    for (corpus, encoder), by_seed in points.items():
-        enough = [by_seed[seed] for seed in sorted(by_seed) if len(by_seed[seed].lams) >= LEAST]
+    sweeps = []
+    for (corpus, encoder), seed_points in points.items():
+        enough = [one for _, one in sorted(seed_points.items()) if len(one.lams) >= LEAST]
         if enough:
-            found.append(_along(corpus, encoder, enough))
-    return [one for one in found if not math.isnan(one.tau.value)]
+            sweeps.append(_along(corpus, encoder, enough))
+    return [sweep for sweep in sweeps if not math.isnan(sweep.tau.value)]
 
 
 def _along(corpus: str, encoder: str, seeds: list[_Points]) -> Along:
@@ -89,15 +89,15 @@ def _along(corpus: str, encoder: str, seeds: list[_Points]) -> Along:
     def number(values: list[float]) -> Number:
         return Number.of(values, cells)
 
-    has_support = any(found.n >= LEAST for found in by_support)
+    has_support = any(correlated.n >= LEAST for correlated in by_support)
     return Along(
         corpus,
         encoder,
         max(len(one.lams) for one in seeds),
-        number([found.tau for found in by_lam]),
-        number([found.spearman for found in by_lam]),
-        number([found.pearson for found in by_lam]),
-        number([found.tau for found in by_support]) if has_support else None,
-        number([found.spearman for found in by_support]) if has_support else None,
-        number([found.pearson for found in by_support]) if has_support else None,
+        number([one.tau for one in by_lam]),
+        number([one.spearman for one in by_lam]),
+        number([one.pearson for one in by_lam]),
+        number([one.tau for one in by_support]) if has_support else None,
+        number([one.spearman for one in by_support]) if has_support else None,
+        number([one.pearson for one in by_support]) if has_support else None,
     )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from verax.papers.claims import Finding, all_of, by_comparisons
-from verax.papers.comparing import Comparison, above, below, larger
+from verax.papers.claims import ClaimList, Comparisons, Finding, all_of, by_comparisons
+from verax.papers.comparing import Label
 from verax.papers.meister_2021.along import along
-from verax.papers.meister_2021.models import SOFTMAX, SPARSEMAX, Model, models
-from verax.papers.meister_2021.wording import between, corpora_of, judged_on, moved
+from verax.papers.meister_2021.models import (
+    SOFTMAX,
+    SPARSEMAX,
+    Model,
+    between,
+    judged_on,
+    models,
+)
 from verax.papers.numbers import Number
+from verax.papers.phrasing import span
 from verax.papers.results import Missing, PaperResults
-from verax.papers.saying import tally
 
 TABLE, MEAN = "dispersion.entropy", "mean"
 ON_ITEMS = "influence@norm"
@@ -22,105 +26,117 @@ HIGH = 0.46
 LITTLE = 0.1
 """The largest of the six changes that it calls little: SST, Transformer, 0.73 to 0.63."""
 
-Found = list[tuple[Model, Number]]
+CLAIMS = ClaimList()
+Entropies = list[tuple[Model, Number]]
 
 
+@CLAIMS.add(
+    2,
+    "An item is moved by many inputs: the entropy of their influence on it is high throughout.",
+    "Table 1",
+)
 def high_on_items(results: PaperResults) -> Finding:
     """Claim 2, over softmax and sparsemax, as in Table 1."""
-    found = _entropies(results, ON_ITEMS, (SOFTMAX, SPARSEMAX))
-    if not found:
+    comparisons = _high(_entropies(results, ON_ITEMS, (SOFTMAX, SPARSEMAX)))
+    if not comparisons:
         raise Missing("no finished cell gives the entropy of inputs' influence on items")
-    own = [above(str(model), number, HIGH) for model, number in found]
     why = (
-        f"The entropy of inputs' influence on items is {_range(found)}, above {HIGH:g} in "
-        f"{tally(own)}. {judged_on(corpora_of(m for m, _ in found))}"
+        f"The entropy of inputs' influence on items is {comparisons.span()}, above {HIGH:g} in "
+        f"{comparisons.tally}. {judged_on(c.corpus for c in comparisons)}"
     )
-    return by_comparisons(own, why)
+    return by_comparisons(comparisons, why)
 
 
+@CLAIMS.add(3, "Sparsemax changes that entropy little.", "Table 1")
 def little_changed_on_items(results: PaperResults) -> Finding:
     """Claim 3: neither lower nor higher by more than `LITTLE`, pair by pair."""
-    found = _entropies(results, ON_ITEMS, (SOFTMAX, SPARSEMAX))
-    dense = {(m.corpus, m.encoder): n for m, n in found if m.projection == SOFTMAX}
-    pairs = [
-        (model, number, dense[model.corpus, model.encoder])
-        for model, number in found
-        if model.projection == SPARSEMAX and (model.corpus, model.encoder) in dense
-    ]
+    entropies = _entropies(results, ON_ITEMS, (SOFTMAX, SPARSEMAX))
+    pairs = _with_softmax(entropies)
     if not pairs:
         raise Missing(
             "no finished cells give that entropy for softmax and sparsemax of one corpus and model"
         )
-    no_lower = [larger(f"{m}: no lower", a, b, by=-LITTLE) for m, a, b in pairs]
-    no_higher = [larger(f"{m}: no higher", b, a, by=-LITTLE) for m, a, b in pairs]
-    changes = [a.value - b.value for _, a, b in pairs]
+    no_lower, no_higher = Comparisons(), Comparisons()
+    for model, sparse, dense in pairs:
+        no_lower.larger(f"{model}: no lower", sparse, dense, by=-LITTLE)
+        no_higher.larger(f"{model}: no higher", dense, sparse, by=-LITTLE)
+    changes = [sparse.value - dense.value for _, sparse, dense in pairs]
     within = sum(abs(change) < LITTLE for change in changes)
     why = (
-        f"From softmax to sparsemax it changes by {moved(changes)}: by less"
+        f"From softmax to sparsemax it changes by {span(changes, '+.2f')}: by less"
         f" than {LITTLE:g} in {within} of {len(pairs)}, downwards in "
         f"{sum(change < 0 for change in changes)} (5 of 6 in the paper). "
-        f"{judged_on(corpora_of(m for m, _, _ in pairs))}"
+        f"{judged_on(model.corpus for model, _, _ in pairs)}"
     )
     return all_of([("no lower", no_lower, 1.0), ("no higher", no_higher, 1.0)], why)
 
 
+@CLAIMS.add(
+    4,
+    "The output, too, is moved by many inputs, whatever the projection, and by no fewer under "
+    "sparse attention.",
+    "Figure 2",
+)
 def high_on_output(results: PaperResults) -> Finding:
     """Claim 4: high for every projection, and no more than `LITTLE` lower under sparse attention.
 
     Sparse are sparsemax and sparsegen of larger λ, each against softmax. The trend along λ is
     claim 5's.
     """
-    high: list[Comparison] = []
-    no_lower: list[Comparison] = []
-    told, on = [], []
+    high, no_lower = Comparisons(), Comparisons()
+    texts, corpora = [], []
     for importance, row in ON_OUTPUT.items():
-        found = _entropies(results, row)
-        if not found:
+        entropies = _entropies(results, row)
+        if not entropies:
             continue
-        own = [above(f"{model}: {importance}", number, HIGH) for model, number in found]
-        dense = {(m.corpus, m.encoder): n for m, n in found if m.projection == SOFTMAX}
-        pairs = [
-            (model, number, dense[model.corpus, model.encoder])
-            for model, number in found
-            if model.is_sparse and (model.corpus, model.encoder) in dense
-        ]
-        against = [larger(f"{m}: {importance}, no lower", a, b, by=-LITTLE) for m, a, b in pairs]
-        said = f"By {importance} it is {_range(found)}, above {HIGH:g} in {tally(own)} models"
-        if pairs:
-            changes = [a.value - b.value for _, a, b in pairs]
-            said += (
-                f"; sparse attention changes it by {moved(changes)} "
-                f"from softmax's, less than {LITTLE:g} downwards in {tally(against)}"
+        above = _high(entropies, f": {importance}")
+        against = Comparisons()
+        for model, sparse, dense in _with_softmax(entropies):
+            against.larger(f"{model}: {importance}, no lower", sparse, dense, by=-LITTLE)
+        text = f"By {importance} it is {above.span()}, above {HIGH:g} in {above.tally} models"
+        if against:
+            text += (
+                f"; sparse attention changes it by {against.differences()} "
+                f"from softmax's, less than {LITTLE:g} downwards in {against.tally}"
             )
-        told.append(f"{said}.")
-        high += own
+        texts.append(f"{text}.")
+        high += above
         no_lower += against
-        on += corpora_of(m for m, _ in found)
-    if not on:
+        corpora += [model.corpus for model, _ in entropies]
+    if not corpora:
         raise Missing("no finished cell gives the entropy of inputs' influence on the output")
-    parts: Sequence[tuple[str, Sequence[Comparison], float]] = [
-        ("high", high, 1.0),
-        ("no lower under sparse attention", no_lower, 1.0),
-    ]
-    return all_of(parts, " ".join([*told, judged_on(on)]))
+    parts = [("high", high, 1.0), ("no lower under sparse attention", no_lower, 1.0)]
+    return all_of(parts, " ".join([*texts, judged_on(corpora)]))
 
 
+@CLAIMS.add(
+    5,
+    "The correlation of λ with the entropy of gradients over inputs is negative for every "
+    "corpus and model.",
+    "Table 2",
+)
 def falls_with_lam(results: PaperResults) -> Finding:
     """Claim 5, by the sign printed and λ as the paper defines it: larger is sparser.
 
     Its words read the same negative sign as entropy that rises with sparsity; both cannot be.
     `why` tells, by the measured support, which way entropy goes.
     """
-    found = along(results, TABLE, ON_OUTPUT["gradient"], MEAN)
-    if not found:
+    sweeps = along(results, TABLE, ON_OUTPUT["gradient"], MEAN)
+    if not sweeps:
         raise Missing("no finished cells give the entropy of gradients at three λ or more")
-    own = [below(str(one), one.tau, 0) for one in found]
+    comparisons = Comparisons()
+    numbers: dict[str, Number] = {}
+    for sweep in sweeps:
+        comparisons.below(str(sweep), sweep.tau, 0)
+        numbers |= {f"{sweep}: Spearman": sweep.spearman, f"{sweep}: Pearson": sweep.pearson}
+        if sweep.support_tau is not None:
+            numbers[f"{sweep}: τ-b with the support"] = sweep.support_tau
     why = (
-        f"λ and the entropy of gradients over inputs correlate by {between(o.tau for o in found)} "
-        f"(τ-b; Spearman {between(o.spearman for o in found)}, Pearson "
-        f"{between(o.pearson for o in found)}), negative in {tally(own)}."
+        f"λ and the entropy of gradients over inputs correlate by {between(s.tau for s in sweeps)} "
+        f"(τ-b; Spearman {between(s.spearman for s in sweeps)}, Pearson "
+        f"{between(s.pearson for s in sweeps)}), negative in {comparisons.tally}."
     )
-    supports = [o.support_tau for o in found if o.support_tau is not None]
+    supports = [s.support_tau for s in sweeps if s.support_tau is not None]
     if supports:
         narrower = sum(number.value > 0 for number in supports)
         why += (
@@ -128,22 +144,30 @@ def falls_with_lam(results: PaperResults) -> Finding:
             f"attention is, the lower the entropy in {narrower} of {len(supports)}, where the "
             "paper's words have it higher."
         )
-    numbers: dict[str, Number] = {}
-    for one in found:
-        numbers |= {f"{one}: Spearman": one.spearman, f"{one}: Pearson": one.pearson}
-        if one.support_tau is not None:
-            numbers[f"{one}: τ-b with the support"] = one.support_tau
-    why = f"{why} {judged_on(one.corpus for one in found)}"
-    return by_comparisons(own, why, numbers=numbers)
+    why = f"{why} {judged_on(sweep.corpus for sweep in sweeps)}"
+    return by_comparisons(comparisons, why, numbers=numbers)
 
 
 def _entropies(
     results: PaperResults, row: str, projections: tuple[str, ...] | None = None
-) -> Found:
+) -> Entropies:
     every = models(results) if projections is None else models(results, projections)
     numbers = [(model, model.find(results, TABLE, row, MEAN)) for model in every]
     return [(model, number) for model, number in numbers if number is not None]
 
 
-def _range(found: Found) -> str:
-    return between(number for _, number in found)
+def _high(entropies: Entropies, ending: str = "") -> Comparisons:
+    comparisons = Comparisons()
+    for model, number in entropies:
+        comparisons.above(Label(f"{model}{ending}", model.corpus), number, HIGH)
+    return comparisons
+
+
+def _with_softmax(entropies: Entropies) -> list[tuple[Model, Number, Number]]:
+    """Models of sparse attention, their entropy, and that of softmax on the same corpus."""
+    dense = {(m.corpus, m.encoder): n for m, n in entropies if m.projection == SOFTMAX}
+    return [
+        (model, number, dense[model.corpus, model.encoder])
+        for model, number in entropies
+        if model.is_sparse and (model.corpus, model.encoder) in dense
+    ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verax.papers.numbers import Number
+from verax.papers.phrasing import span
 from verax.papers.results import PaperResults
 
 PACKAGE = "verax.papers.meister_2021"
@@ -19,6 +20,7 @@ CORPORA = {"imdb": "IMDb", "20news_sports": "20-News", "sst": "SST"}
 ENCODERS = {"bilstm": "BiLSTM", "transformer": "Transformer"}
 SOFTMAX, SPARSEMAX, SPARSEGEN = "softmax", "sparsemax", "sparsegen"
 PROJECTIONS = (SOFTMAX, SPARSEMAX, SPARSEGEN)
+FIXED_LAM = {SOFTMAX: math.nan, SPARSEMAX: 0.0}
 FAMILY = (SPARSEMAX, SPARSEGEN)
 """Those with a λ: sparsemax is sparsegen at 0, and softmax is none of them."""
 
@@ -27,13 +29,15 @@ FAMILY = (SPARSEMAX, SPARSEGEN)
 class Model:
     """One configuration, of as many seeds as there are.
 
-    lam  of sparsegen; 0 of sparsemax, NaN of softmax
+    lam   of sparsegen; 0 of sparsemax, NaN of softmax
+    part  the parts that its cells are in
     """
 
     corpus: str
     encoder: str
     projection: str
     lam: float
+    part: str | tuple[str, ...] = PARTS
 
     def __str__(self) -> str:
         of = f" λ = {self.lam:g}" if self.projection == SPARSEGEN else ""
@@ -42,9 +46,9 @@ class Model:
     @property
     def where(self) -> dict[str, Any]:
         """What selects its cells."""
-        own = {"corpus": self.corpus, "encoder": self.encoder, "projection": self.projection}
-        lam = {"lam": self.lam} if self.projection == SPARSEGEN else {}
-        return {"part": PARTS, **own, **lam}
+        where = {"part": self.part, "corpus": self.corpus, "encoder": self.encoder}
+        where |= {"projection": self.projection}
+        return where | ({"lam": self.lam} if self.projection == SPARSEGEN else {})
 
     @property
     def labels(self) -> dict[str, Any]:
@@ -63,20 +67,19 @@ class Model:
         return self.lam >= 0
 
     def find(self, results: PaperResults, table: str, row: str, column: str) -> Number | None:
-        """A number of its summary; None where there is none, or where it has no value."""
-        found = results.find(table, row, column, **self.where)
-        return None if found is None or math.isnan(found.value) else found
+        """A number of its summary; None where there is none."""
+        return results.find(table, row, column, **self.where)
 
 
 def models(results: PaperResults, projections: Collection[str] = PROJECTIONS) -> list[Model]:
     """All of `PARTS`, by corpus and encoder: softmax first, then from dense to sparse."""
     cells = results.select(part=PARTS, encoder=tuple(ENCODERS), projection=projections)
-    found = set()
+    keys = set()
     for row in cells.to_dict("records"):
-        given = {SOFTMAX: math.nan, SPARSEMAX: 0.0}.get(row["projection"])
-        lam = float(row["lam"]) if given is None else given
-        found.add((str(row["corpus"]), str(row["encoder"]), str(row["projection"]), lam))
-    corpora, encoders = _order(found, 0, CORPORA), _order(found, 1, ENCODERS)
+        lam = FIXED_LAM.get(row["projection"])
+        lam = float(row["lam"]) if lam is None else lam
+        keys.add((str(row["corpus"]), str(row["encoder"]), str(row["projection"]), lam))
+    corpora, encoders = _order(keys, 0, CORPORA), _order(keys, 1, ENCODERS)
 
     def place(one: tuple[str, str, str, float]) -> tuple[int, int, bool, float, str]:
         corpus, encoder, projection, lam = one
@@ -85,7 +88,7 @@ def models(results: PaperResults, projections: Collection[str] = PROJECTIONS) ->
         # sparsemax and sparsegen at λ = 0 are told apart, or the last digit of a sum is chance's
         return *where, not dense, 0 if dense else lam, projection
 
-    return [Model(*one) for one in sorted(found, key=place)]
+    return [Model(*one) for one in sorted(keys, key=place)]
 
 
 def symlog(lam: float) -> float:
@@ -97,7 +100,26 @@ def symlog(lam: float) -> float:
     return -math.log10(1 - lam) if lam < 0 else lam
 
 
-def _order(found: Iterable[tuple[Any, ...]], at: int, first: Collection[str]) -> list[str]:
+def _order(keys: Iterable[tuple[Any, ...]], at: int, first: Collection[str]) -> list[str]:
     """Names at a place: those of the paper in its order, others after them."""
-    there = {one[at] for one in found}
-    return [name for name in first if name in there] + sorted(there - set(first))
+    names = {key[at] for key in keys}
+    return [name for name in first if name in names] + sorted(names - set(first))
+
+
+def between(numbers: Iterable[Number | None], digits: int = 2) -> str:
+    """The range of several numbers; empty where there is none.
+
+    >>> between([Number.of([0.5], ["a"]), Number.of([0.25], ["b"]), None])
+    '0.25 to 0.50'
+    """
+    return span([n.value for n in numbers if n is not None], f".{digits}f", empty="")
+
+
+def judged_on(corpora: Iterable[str]) -> str:
+    """Which corpora a verdict is from, and which of the paper's are not among them."""
+    names = list(dict.fromkeys(corpora))
+    if not names:
+        return ""
+    lacking = [theirs for ours, theirs in CORPORA.items() if ours not in names]
+    text = f"Judged on {', '.join(names)}"
+    return f"{text}; without {', '.join(lacking)}." if lacking else f"{text}."

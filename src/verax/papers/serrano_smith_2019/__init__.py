@@ -1,9 +1,9 @@
 """Serrano & Smith (2019): erased attention weights, and decisions that flip or do not."""
 
+from verax.papers.claims import in_order
 from verax.papers.paper import Paper
-from verax.papers.serrano_smith_2019 import figures, tables
+from verax.papers.serrano_smith_2019 import claims_many, claims_single, figures, tables
 from verax.papers.serrano_smith_2019.architectures import CORPORA, PACKAGE
-from verax.papers.serrano_smith_2019.claims import CLAIMS
 
 PAPER = Paper(
     name="serrano-smith-2019",
@@ -12,7 +12,7 @@ PAPER = Paper(
     url="https://aclanthology.org/P19-1282/",
     package=PACKAGE,
     exhibits=(*tables.EXHIBITS, *figures.EXHIBITS),
-    claims=CLAIMS,
+    claims=in_order(claims_single.CLAIMS, claims_many.CLAIMS),
     corpora=CORPORA,
     probed=tables.PROBED,
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from verax.papers import published
 from verax.papers.numbers import Number
@@ -16,10 +14,6 @@ PACKAGE = "verax.papers.serrano_smith_2019"
 DATASETS = ("Yahoo Answers", "IMDB", "Amazon", "Yelp")
 CORPORA = {"imdb": "IMDB", "yelp": "Yelp"}
 """Ours → the paper's. 20news is in place of a corpus of topics, and none of theirs."""
-
-
-_FOUND: WeakKeyDictionary[PaperResults, dict[Hashable, Number | None]] = WeakKeyDictionary()
-"""What was looked up: claims and exhibits ask for the same numbers again and again."""
 
 
 class Architecture(NamedTuple):
@@ -80,17 +74,11 @@ class Model:
         return {"corpus": self.corpus, "hierarchical": a.hierarchical, "encoder": a.encoder}
 
     def find(self, table: str, row: str, column: str) -> Number | None:
-        """A number of the summary; None where it is not there, or undefined."""
-        if not self.corpus:
-            return None
-        found = _FOUND.setdefault(self.results, {})
-        key = (self.corpus, self.architecture, table, row, column)
-        if key not in found:
-            found[key] = there(self.results.find(table, row, column, **self.where))
-        return found[key]
+        """A number of the summary; None where there is none."""
+        return self.results.find(table, row, column, **self.where) if self.corpus else None
 
     def fact(self, column: str) -> Number | None:
-        return there(self.results.fact(column, **self.where))
+        return self.results.fact(column, **self.where)
 
     def published(self, table: str, metric: str, attention: str = "softmax") -> float:
         """A published number; NaN where there is none."""
@@ -98,20 +86,16 @@ class Model:
         return published.number(PACKAGE, table, key)
 
 
-def there(number: Number | None) -> Number | None:
-    return None if number is None or math.isnan(number.value) else number
-
-
 def models(
     results: PaperResults, architectures: Sequence[Architecture] = ARCHITECTURES
 ) -> list[Model]:
     """Those that results hold, corpus by corpus."""
-    found = [
+    every = [
         Model(corpus, CORPORA.get(corpus, ""), architecture, results)
         for corpus in results.corpora()
         for architecture in architectures
     ]
-    return [model for model in found if len(results.select(**model.where))]
+    return [model for model in every if len(results.select(**model.where))]
 
 
 def lines(

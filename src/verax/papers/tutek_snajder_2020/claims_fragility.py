@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterator
 
 from verax.papers import published
-from verax.papers.claims import Finding, by_comparisons
-from verax.papers.comparing import Comparison, below, larger
+from verax.papers.claims import ClaimList, Comparisons, Finding, by_comparisons
 from verax.papers.numbers import Number
+from verax.papers.phrasing import minus_span
 from verax.papers.results import Missing, PaperResults
-from verax.papers.saying import tally
 from verax.papers.tutek_snajder_2020.models import (
     ATTENTIONS,
     DIABETES,
@@ -22,12 +22,12 @@ from verax.papers.tutek_snajder_2020.models import (
     UNIFORM,
     corpora_in,
     deep,
-    find,
+    label,
     main,
+    need,
     plain_name,
     size,
 )
-from verax.papers.tutek_snajder_2020.telling import exceptions, label, needed, on, span
 
 CHANGED = {UNIFORM: "uniform", PERMUTED: "permuted"}
 REGULARISED = ("concat", "tying", "mlm")
@@ -52,50 +52,72 @@ ZERO = 1.0
 LENGTHS = {"sst": "SST", "ag_news": "AG News", "20news_sports": "20NG", "imdb": "IMDB"}
 LENGTHS |= {"mimic_anemia": "Anemia", DIABETES: "Diabetes"}
 """Names here → names in the paper's table 5."""
+CLAIMS = ClaimList()
 
 
+@CLAIMS.add(
+    1,
+    "Regularised models (concatenation, tying, masked LM) decide about as well as the base.",
+    "table 1",
+)
 def f1_stays_close(results: PaperResults) -> Finding:
     """1: no regularised model loses more than `CLOSE`. That one gains is not against it."""
-    comparisons = []
+    comparisons = Comparisons()
     for corpus, attention in _settings(results):
         base = main(results, corpus, attention, "base", ("replacement", TRAINED, "f1"))
         for model in REGULARISED:
-            own = main(results, corpus, attention, model, ("replacement", TRAINED, "f1"))
-            if base and own:
-                comparisons.append(larger(label(corpus, attention, model), own, base, -CLOSE))
-    needed(comparisons, "the base and a regularised model")
+            grounded = main(results, corpus, attention, model, ("replacement", TRAINED, "f1"))
+            comparisons.larger(label(corpus, attention, model), grounded, base, -CLOSE)
+    need(comparisons, "the base and a regularised model")
     gaps = [c.difference - CLOSE for c in comparisons]
     why = (
-        f"F1 less the base's is {span(gaps, sign=True)} points {on(comparisons)}; "
-        f"{tally(comparisons)} models lose less than {CLOSE:g}{exceptions(comparisons)}."
+        f"F1 less the base's is {minus_span(gaps, '+.1f')} points on {comparisons.corpora}; "
+        f"{comparisons.tally} models lose less than {CLOSE:g}{comparisons.exceptions}."
     )
     return by_comparisons(comparisons, why)
 
 
+@CLAIMS.add(
+    2,
+    "Tying makes a model more fragile than the base to uniform and to permuted attention, on "
+    "every corpus and with either attention (20 of 20 cells).",
+    "table 1",
+)
 def tying_is_more_fragile(results: PaperResults) -> Finding:
     """2: in every cell, against the base whose vectors are trained; the frozen one is told."""
     comparisons = _more_fragile(results, "tying")
-    needed(comparisons, "the base and tying")
-    return by_comparisons(comparisons, _told(results, "tying", comparisons))
+    need(comparisons, "the base and tying")
+    return by_comparisons(comparisons, _why(results, "tying", comparisons))
 
 
+@CLAIMS.add(
+    3,
+    "A masked LM makes a model more fragile than the base in three quarters of the cells "
+    "(15 of 20).",
+    "table 1",
+)
 def masked_lm_is_more_fragile(results: PaperResults) -> Finding:
     """3: in `AS_A_RULE` of the cells, which is what the paper's table has."""
     comparisons = _more_fragile(results, "mlm")
-    needed(comparisons, "the base and the masked LM")
-    why = _told(results, "mlm", comparisons)
+    need(comparisons, "the base and the masked LM")
+    why = _why(results, "mlm", comparisons)
     concat = _more_fragile(results, "concat")
     if concat:
-        why += f" Concatenation is in {tally(concat)}."
+        why += f" Concatenation is in {concat.tally}."
     return by_comparisons(comparisons, why, AS_A_RULE)
 
 
+@CLAIMS.add(
+    4,
+    "The residual model is as fragile as the one with concatenation.",
+    "text on table 1",
+)
 def residual_is_like_concat(results: PaperResults) -> Finding:
     """4: both lose the same F1, within `ALIKE`, in `AS_A_RULE` of the cells.
 
     Two one-sided tests of equivalence: of the two sides the nearer one is compared.
     """
-    comparisons, gaps = [], []
+    comparisons, gaps = Comparisons(), list[float]()
     for corpus, attention in _settings(results):
         for row, name in CHANGED.items():
             what = ("replacement", row, "delta_f1")
@@ -103,18 +125,24 @@ def residual_is_like_concat(results: PaperResults) -> Finding:
             concat = main(results, corpus, attention, "concat", what)
             if residual and concat:
                 low, high = sorted((residual, concat), key=lambda number: number.value)
-                comparisons.append(larger(label(corpus, attention, name), low, high, -ALIKE))
+                comparisons.larger(label(corpus, attention, name), low, high, -ALIKE)
                 gaps.append(residual.value - concat.value)
-    needed(comparisons, "the residual model and concatenation")
+    need(comparisons, "the residual model and concatenation")
     small = sum(max(abs(c.a.value), abs(c.b.value)) < ALIKE for c in comparisons if c.b)
     why = (
-        f"Δ F1 of the residual model less that of concatenation is {span(gaps, sign=True)} points "
-        f"{on(comparisons)}; within {ALIKE:g} in {tally(comparisons)}{exceptions(comparisons)}. "
-        f"In {small} both lose less than {ALIKE:g}, and could hardly differ by more."
+        f"Δ F1 of the residual model less that of concatenation is {minus_span(gaps, '+.1f')} "
+        f"points on {comparisons.corpora}; within {ALIKE:g} in {comparisons.tally}"
+        f"{comparisons.exceptions}. In {small} both lose less than {ALIKE:g}, and could hardly "
+        "differ by more."
     )
     return by_comparisons(comparisons, why, AS_A_RULE)
 
 
+@CLAIMS.add(
+    8,
+    "The base is more fragile on long texts than on short ones.",
+    "table 1",
+)
 def long_texts_are_fragile(results: PaperResults) -> Finding:
     """8: the base loses more F1 on every corpus of long texts than on every one of short ones.
 
@@ -123,7 +151,7 @@ def long_texts_are_fragile(results: PaperResults) -> Finding:
     lengths = {corpus: _length(results, corpus) for corpus in corpora_in(results, MAIN)}
     short = [corpus for corpus, words in lengths.items() if words < LONG]
     long = [corpus for corpus, words in lengths.items() if words >= LONG]
-    comparisons, losses = [], dict[str, list[float]]()
+    comparisons, losses = Comparisons(), dict[str, list[float]]()
     for first in short:
         for second in long:
             for attention in ATTENTIONS:
@@ -132,77 +160,86 @@ def long_texts_are_fragile(results: PaperResults) -> Finding:
                     few = main(results, first, attention, "base", what)
                     many = main(results, second, attention, "base", what)
                     if few and many:
-                        comparisons.append(
-                            larger(label(f"{first}, {second}", attention, name), few, many)
-                        )
+                        called = label(f"{first}, {second}", attention, name)
+                        comparisons.larger(called, few, many)
                         losses.setdefault(first, []).append(few.value)
                         losses.setdefault(second, []).append(many.value)
-    needed(comparisons, "base models on a corpus of short texts and on one of long texts")
-    told = [f"{c} ({lengths[c]:.0f} words) {span(losses[c], sign=True)}" for c in losses]
-    why = f"Δ F1 of the base: {'; '.join(told)}. As claimed in {tally(comparisons)}."
+    need(comparisons, "base models on a corpus of short texts and on one of long texts")
+    texts = [f"{c} ({lengths[c]:.0f} words) {minus_span(losses[c], '+.1f')}" for c in losses]
+    why = f"Δ F1 of the base: {'; '.join(texts)}. As claimed in {comparisons.tally}."
     return by_comparisons(comparisons, why)
 
 
+@CLAIMS.add(
+    9,
+    "The base is less fragile with every layer more, from one to three.",
+    "table 6",
+)
 def deep_encoders_are_robust(results: PaperResults) -> Finding:
     """9: |Δ F1| of the base falls from one layer to two, and from two to three."""
-    comparisons = []
+    comparisons = Comparisons()
     for corpus in corpora_in(results, MAIN):
         for row, name in CHANGED.items():
-            found = {layers: deep(results, corpus, layers, "base", row) for layers in (1, 2, 3)}
-            for layers in (1, 2):
-                shallow, deeper = found[layers], found[layers + 1]
-                if shallow and deeper:
-                    told = label(corpus, name, f"{layers} to {layers + 1} layers")
-                    comparisons.append(larger(told, size(shallow), size(deeper)))
-    needed(comparisons, "base models of the parts layers-…")
+            losses = [size(deep(results, corpus, layers, "base", row)) for layers in (1, 2, 3)]
+            for layers, (shallow, deeper) in enumerate(itertools.pairwise(losses), 1):
+                called = label(corpus, name, f"{layers} to {layers + 1} layers")
+                comparisons.larger(called, shallow, deeper)
+    need(comparisons, "base models of the parts layers-…")
     why = (
-        f"|Δ F1| falls by a layer more in {tally(comparisons)} {on(comparisons)}"
-        f"{exceptions(comparisons)}."
+        f"|Δ F1| falls by a layer more in {comparisons.tally} on {comparisons.corpora}"
+        f"{comparisons.exceptions}."
     )
     return by_comparisons(comparisons, why)
 
 
+@CLAIMS.add(
+    10,
+    "Depth takes fragility from regularised models too, but not everywhere (16 of 24 cells; "
+    "not from the masked LM of three layers).",
+    "table 6",
+)
 def depth_weakens_regularisation(results: PaperResults) -> Finding:
     """10: with three layers regularised models are less fragile than with one, in `SHRINKS`.
 
     What shrinks is their own |Δ F1|: less the base's it grows in most cells of table 6, because
     the base's goes to zero.
     """
-    comparisons, by_model = [], dict[str, list[Comparison]]()
+    comparisons, by_model = Comparisons(), {model: Comparisons() for model in REGULARISED}
     for corpus in corpora_in(results, MAIN):
         for model in REGULARISED:
             for row, name in CHANGED.items():
-                one, three = (deep(results, corpus, layers, model, row) for layers in (1, 3))
-                if one and three:
-                    found = larger(label(corpus, model, name), size(one), size(three))
-                    comparisons.append(found)
-                    by_model.setdefault(model, []).append(found)
-    needed(comparisons, "regularised models of one layer, and of three of the parts layers-…")
-    told = ", ".join(f"{model} {tally(own)}" for model, own in by_model.items())
+                one, three = (size(deep(results, corpus, n, model, row)) for n in (1, 3))
+                comparisons.larger(label(corpus, model, name), one, three)
+                by_model[model].larger(label(corpus, model, name), one, three)
+    need(comparisons, "regularised models of one layer, and of three of the parts layers-…")
+    counts = ", ".join(f"{model} {c.tally}" for model, c in by_model.items() if c)
     why = (
-        f"|Δ F1| is smaller with three layers than with one in {tally(comparisons)} "
-        f"{on(comparisons)}: {told}{exceptions(comparisons)}. That the masked LM of three "
+        f"|Δ F1| is smaller with three layers than with one in {comparisons.tally} "
+        f"on {comparisons.corpora}: {counts}{comparisons.exceptions}. That the masked LM of three "
         "layers is an exception has no part in the verdict."
     )
     return by_comparisons(comparisons, why, SHRINKS)
 
 
+@CLAIMS.add(
+    13,
+    "On Diabetes F1 falls to 0 under any other attention.",
+    "text on table 1",
+)
 def diabetes_falls_to_nothing(results: PaperResults) -> Finding:
     """13: under uniform and permuted attention F1 is below `ZERO`, for every model there is."""
-    comparisons, found = [], list[float]()
+    comparisons = Comparisons()
     for corpus in corpora_in(results, DIABETES):
         for attention in ATTENTIONS:
-            for model, own in MODELS.items():
+            for model, options in MODELS.items():
                 for row, name in CHANGED.items():
-                    where = {"part": DIABETES, "corpus": corpus, "attention": attention, **own}
-                    f1 = find(results, "replacement", row, "f1", **where)
-                    if f1:
-                        told = label(corpus, attention, model, name)
-                        comparisons.append(below(told, f1, ZERO))
-                        found.append(f1.value)
+                    where = {"part": DIABETES, "corpus": corpus, "attention": attention, **options}
+                    f1 = results.find("replacement", row, "f1", **where)
+                    comparisons.below(label(corpus, attention, model, name), f1, ZERO)
     if not comparisons:
         raise Missing("needs the MIMIC diabetes corpus, which is not at hand")
-    why = f"F1 is {span(found)}; below {ZERO:g} in {tally(comparisons)}{exceptions(comparisons)}."
+    below = f"below {ZERO:g} in {comparisons.tally}{comparisons.exceptions}"
+    why = f"F1 is {comparisons.span('.1f')}; {below}."
     return by_comparisons(comparisons, why)
 
 
@@ -213,36 +250,34 @@ def _settings(results: PaperResults) -> Iterator[tuple[str, str]]:
             yield corpus, attention
 
 
-def _more_fragile(results: PaperResults, model: str, base: str = "base") -> list[Comparison]:
+def _more_fragile(results: PaperResults, model: str, base: str = "base") -> Comparisons:
     """The model loses more F1 than the base, wherever both are there."""
-    found = []
+    comparisons = Comparisons()
     for corpus, attention in _settings(results):
         for row, name in CHANGED.items():
             what = ("replacement", row, "delta_f1")
-            ours = main(results, corpus, attention, base, what)
-            own = main(results, corpus, attention, model, what)
-            if ours and own:
-                found.append(larger(label(corpus, attention, name), ours, own))
-    return found
+            ours, grounded = (main(results, corpus, attention, m, what) for m in (base, model))
+            comparisons.larger(label(corpus, attention, name), ours, grounded)
+    return comparisons
 
 
-def _told(results: PaperResults, model: str, comparisons: Sequence[Comparison]) -> str:
-    gaps = span((c.difference for c in comparisons), sign=True)
-    said = (
-        f"Loses more F1 than the base in {tally(comparisons)} {on(comparisons)}, by {gaps} points"
-        f"{exceptions(comparisons)}."
+def _why(results: PaperResults, model: str, comparisons: Comparisons) -> str:
+    gaps = minus_span((c.difference for c in comparisons), "+.1f")
+    why = (
+        f"Loses more F1 than the base in {comparisons.tally} on {comparisons.corpora}, by {gaps} "
+        f"points{comparisons.exceptions}."
     )
     frozen = _more_fragile(results, model, "base, frozen")
     if frozen:
-        said += f" Than the base with frozen vectors in {tally(frozen)}."
-    return said
+        why += f" Than the base with frozen vectors in {frozen.tally}."
+    return why
 
 
 def _length(results: PaperResults, corpus: str) -> float:
     """Words of a document; NaN where nothing tells."""
-    found = length(results, corpus)
-    if found is not None:
-        return found.value
+    measured = length(results, corpus)
+    if measured is not None:
+        return measured.value
     name = LENGTHS.get(plain_name(corpus), "")
     return published.number(PACKAGE, "table5", (name, "", "", "avg_length"))
 
@@ -250,4 +285,4 @@ def _length(results: PaperResults, corpus: str) -> float:
 def length(results: PaperResults, corpus: str) -> Number | None:
     """Words of a document, on average over those that were examined for their entropy."""
     where = {"part": INITIALISATION, "corpus": corpus, "query_init": "normal"}
-    return find(results, "dispersion.documents", "items", "value", **where)
+    return results.find("dispersion.documents", "items", "value", **where)

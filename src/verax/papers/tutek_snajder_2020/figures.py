@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-import pandas as pd
-
-from verax.papers.exhibits import Exhibit, entry, frame
+from verax.papers.exhibits import ExhibitList, entry
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.models import (
@@ -15,7 +14,6 @@ from verax.papers.tutek_snajder_2020.models import (
     ATTENTIONS,
     MODELS,
     corpora_in,
-    find,
     parts,
 )
 from verax.studies.adversaries.measures import lambda_of
@@ -26,72 +24,60 @@ PART = "sst"
 TOKENS = "single_token_tokens"
 DISTANCES = {"JSD": "jsd", "TVD": "tvd"}
 """Measure → column of `adversaries`."""
+EXHIBITS = ExhibitList()
+Rows = Iterator[dict[str, Any]]
 
 
-def figure1(results: PaperResults) -> pd.DataFrame:
+@EXHIBITS.add(
+    "figure1",
+    "What it costs a trained adversary to attend elsewhere: JSD of attention, TVD of output",
+    "Additive attention. `lam` weighs JSD against TVD in the adversary's loss.",
+)
+def figure1(results: PaperResults) -> Rows:
     """JSD of attention and TVD of the output of trained adversaries, a point for each λ."""
-    rows = []
-    own = parts(results, ADVERSARIES)
-    for corpus in corpora_in(results, own):
+    adversaries = parts(results, ADVERSARIES)
+    for corpus in corpora_in(results, adversaries):
         for model in ("base", "mlm"):
-            where: dict[str, Any] = {"part": own, "corpus": corpus, "attention": "additive"}
+            where: dict[str, Any] = {"part": adversaries, "corpus": corpus, "attention": "additive"}
             where |= MODELS[model]
             for row in results.rows("adversaries", "jsd", **where):
                 labels = {"corpus": corpus, "model": model, "lam": lambda_of(row)}
                 for measure, column in DISTANCES.items():
-                    number = find(results, "adversaries", row, column, **where)
-                    rows.append(entry(labels, measure, number))
-    return frame(rows)
+                    number = results.find("adversaries", row, column, **where)
+                    yield entry(labels, measure, number)
 
 
-def curves(results: PaperResults, place: int) -> pd.DataFrame:
+def curves(results: PaperResults, place: int) -> Rows:
     """A document: p and weight of each item, one seed a model.
 
     `place` counts documents, by id, from 0. No word is in it.
     """
-    tokens = results.tables.get(TOKENS)
+    tokens = results.table_by_cell(TOKENS)
     corpora = results.corpora(part=PART)
-    if tokens is None or not corpora:
-        return frame([])
-    corpus, rows = corpora[0], []
-    own = tokens[tokens["cell"].isin(results.select(part=PART, corpus=corpus)["cell"])]
-    ids = sorted(own["id"].unique())[place : place + 1]
+    if not tokens or not corpora:
+        return
+    corpus = corpora[0]
+    cells = [key for key in results.select(part=PART, corpus=corpus)["cell"] if key in tokens]
+    ids = sorted({document for key in cells for document in tokens[key]["id"].unique()})
+    shown = ids[place : place + 1]
     for attention in ATTENTIONS:
         for model in ("base", "residual", "tying", "mlm"):
             where = {"part": PART, "corpus": corpus, "attention": attention, **MODELS[model]}
-            cells = results.select(**where)
-            seeds = cells[cells["cell"].isin(own["cell"])].sort_values("seed")
-            if seeds.empty:
+            cell = next((key for key in results.select(**where)["cell"] if key in tokens), None)
+            if cell is None:
                 continue
-            cell = str(seeds["cell"].iloc[0])
-            chosen = own[(own["cell"] == cell) & own["id"].isin(ids)].sort_values("item")
+            chosen = tokens[cell][tokens[cell]["id"].isin(shown)].sort_values("item")
             for token in chosen.to_dict("records"):
                 labels: dict[str, Any] = {"corpus": corpus, "attention": attention}
                 labels |= {"model": model}
                 labels |= {"document": int(token["id"]), "item": int(token["item"])}
                 for measure in ("p", "weight"):
-                    rows.append(entry(labels, measure, Number.of([token[measure]], [cell])))
-    return frame(rows)
+                    yield entry(labels, measure, Number.of([token[measure]], [cell]))
 
 
-def _curves_of(place: int) -> Callable[[PaperResults], pd.DataFrame]:
-    return lambda results: curves(results, place)
-
-
-EXHIBITS: tuple[Exhibit, ...] = (
-    Exhibit(
-        "figure1",
-        "What it costs a trained adversary to attend elsewhere: JSD of attention, TVD of output",
-        figure1,
-        "Additive attention. `lam` weighs JSD against TVD in the adversary's loss.",
-    ),
-    *(
-        Exhibit(
-            f"figure{place + 2}",
-            f"What each token of a text says alone, and its attention: document {place + 1}",
-            _curves_of(place),
-            "Of the first test documents, by position; the paper's are of SST's validation split.",
-        )
-        for place in range(DOCUMENTS)
-    ),
-)
+for _place in range(DOCUMENTS):
+    EXHIBITS.add(
+        f"figure{_place + 2}",
+        f"What each token of a text says alone, and its attention: document {_place + 1}",
+        "Of the first test documents, by position; the paper's are of SST's validation split.",
+    )(partial(curves, place=_place))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
+from verax.papers.claims import Comparisons
+from verax.papers.comparing import Label
 from verax.papers.numbers import Number
-from verax.papers.results import PaperResults
+from verax.papers.results import Missing, PaperResults
 
 PACKAGE = "verax.papers.tutek_snajder_2020"
 RUNS = 5
@@ -72,19 +73,14 @@ def published_corpus(corpus: str) -> str:
 def corpora_in(results: PaperResults, part: str | tuple[str, ...]) -> list[str]:
     """The corpora of some parts, the paper's first, in its order."""
     places = {name: place for place, name in enumerate(CORPORA)}
-    found = results.corpora(part=part)
-    return sorted(found, key=lambda name: places.get(plain_name(name), len(places)))
+    return sorted(
+        results.corpora(part=part), key=lambda name: places.get(plain_name(name), len(places))
+    )
 
 
 def parts(results: PaperResults, start: str) -> tuple[str, ...]:
     """Names of the parts that begin so."""
     return tuple(str(p) for p in dict.fromkeys(results.cells["part"]) if str(p).startswith(start))
-
-
-def find(results: PaperResults, table: str, row: str, column: str, **where: Any) -> Number | None:
-    """As `PaperResults.find`; a number that is NaN is not there."""
-    found = results.find(table, row, column, **where)
-    return None if found is None or math.isnan(found.value) else found
 
 
 def main(
@@ -96,7 +92,7 @@ def main(
 ) -> Number | None:
     """A number (table, row, column) of a model of table 1."""
     where = {"part": MAIN, "corpus": corpus, "attention": attention, **MODELS[model]}
-    return find(results, *what, **where)
+    return results.find(*what, **where)
 
 
 def deep(
@@ -106,7 +102,7 @@ def deep(
     if layers == 1:
         return main(results, corpus, "additive", model, ("replacement", row, column))
     where = {"part": parts(results, LAYERS), "corpus": corpus, "layers": layers}
-    return find(results, "replacement", row, column, attention="additive", **where, **MODELS[model])
+    return results.find("replacement", row, column, attention="additive", **where, **MODELS[model])
 
 
 def information(
@@ -114,18 +110,29 @@ def information(
 ) -> Number | None:
     """A number of `information` of a model of table 2."""
     where = {"part": parts(results, INFORMATION), "corpus": corpus, "attention": "additive"}
-    return find(results, "information", row, column, **where, **MODELS[model])
+    return results.find("information", row, column, **where, **MODELS[model])
 
 
-def size(number: Number, centre: float = 0.0) -> Number:
+def size(number: Number | None, centre: float = 0.0) -> Number | None:
     """How far each seed's value is from a centre; an interval over documents keeps its width."""
+    if number is None:
+        return None
     values = [abs(value - centre) for value in number.values]
     half = (number.high - number.low) / 2
     middle = abs(number.value - centre)
     return Number.of(values, number.cells, number.n, (middle - half, middle + half))
 
 
-def times(number: Number, factor: float) -> Number:
-    """A number scaled; so is its interval over documents."""
-    ends = (number.low * factor, number.high * factor)
-    return Number.of([value * factor for value in number.values], number.cells, number.n, ends)
+def label(corpus: str, *rest: str) -> Label:
+    """What a comparison is called.
+
+    >>> label("sst", "dot", "tying")
+    'sst: dot, tying'
+    """
+    return Label(f"{corpus}: {', '.join(rest)}", corpus)
+
+
+def need(comparisons: Comparisons, what: str) -> None:
+    """Raise `Missing`, with what it takes, if there is nothing to compare."""
+    if not comparisons:
+        raise Missing(f"needs {what}, which are not in these results")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-import pandas as pd
-
-from verax.papers.exhibits import Exhibit, entry, frame
+from verax.papers.exhibits import ExhibitList, entry
 from verax.papers.numbers import Number
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.models import (
@@ -17,37 +16,42 @@ from verax.papers.tutek_snajder_2020.models import (
     SELECTION,
     TRAINED,
     corpora_in,
-    find,
 )
 from verax.training.strength import select
 
 _MEASURES = {"F1": (TRAINED, "f1"), "Δ F1, permuted": (PERMUTED, "delta_f1")}
 """Measure → row and column of `replacement`."""
+EXHIBITS = ExhibitList()
+Rows = Iterator[dict[str, Any]]
 
 
-def selection(results: PaperResults) -> pd.DataFrame:
+@EXHIBITS.add(
+    "selection",
+    "F1 and what permuted attention takes of it, on validation, by strength of grounding",
+    "One seed. `picked`: of those within a point of the base's F1 the most fragile. `used`: "
+    "in tables 1 to 3 and 6, and in figures.",
+)
+def selection(results: PaperResults) -> Rows:
     """F1 and replacement on validation, by strength.
 
     picked  by the rule: of those within a point of the base's F1 the most fragile to permuted
             attention, the weakest of equals; the best F1 where none is within
     used    by the models of table 1
     """
-    rows = []
     for corpus in corpora_in(results, SELECTION):
         for attention in ATTENTIONS:
             setting = {"corpus": corpus, "attention": attention}
             base = _scores(results, setting, "base")
-            rows += _entries({**setting, "model": "base", "strength": 0.0}, base, False, False)
+            yield from _entries({**setting, "model": "base", "strength": 0.0}, base, False, False)
             for model in ("tying", "mlm"):
-                found = {
+                by_strength = {
                     strength: _scores(results, setting, model, strength)
                     for strength in _strengths(results, SELECTION, setting, model)
                 }
-                picked, used = _picked(base, found), _strengths(results, MAIN, setting, model)
-                for strength, own in found.items():
+                picked, used = _picked(base, by_strength), _strengths(results, MAIN, setting, model)
+                for strength, scores in by_strength.items():
                     labels = {**setting, "model": model, "strength": strength}
-                    rows += _entries(labels, own, strength == picked, strength in used)
-    return frame(rows)
+                    yield from _entries(labels, scores, strength == picked, strength in used)
 
 
 Scores = dict[str, Number | None]
@@ -61,7 +65,7 @@ def _scores(
     if strength is not None:
         where["strength"] = strength
     return {
-        measure: find(results, "replacement", row, column, **where)
+        measure: results.find("replacement", row, column, **where)
         for measure, (row, column) in _MEASURES.items()
     }
 
@@ -73,18 +77,18 @@ def _strengths(
     return sorted({float(strength) for strength in cells["strength"]}) if len(cells) else []
 
 
-def _picked(base: Scores, found: dict[float, Scores]) -> float | None:
+def _picked(base: Scores, by_strength: dict[float, Scores]) -> float | None:
     """The strength that the rule picks; none where a number is not there."""
     f1 = base["F1"]
     scores = []
-    for own in found.values():
-        reached, lost = own["F1"], own["Δ F1, permuted"]
+    for tried in by_strength.values():
+        reached, lost = tried["F1"], tried["Δ F1, permuted"]
         if reached is None or lost is None:
             return None
         scores.append({"f1": reached.value / 100, "replacement": -lost.value / 100})
     if f1 is None or not scores:
         return None
-    return list(found)[select({"f1": f1.value / 100}, scores)[0]]
+    return list(by_strength)[select({"f1": f1.value / 100}, scores)[0]]
 
 
 def _entries(
@@ -92,14 +96,3 @@ def _entries(
 ) -> list[dict[str, Any]]:
     marks = {"picked": "yes" if picked else "", "used": "yes" if used else ""}
     return [entry({**labels, **marks}, measure, number) for measure, number in scores.items()]
-
-
-EXHIBITS: tuple[Exhibit, ...] = (
-    Exhibit(
-        "selection",
-        "F1 and what permuted attention takes of it, on validation, by strength of grounding",
-        selection,
-        "One seed. `picked`: of those within a point of the base's F1 the most fragile. `used`: "
-        "in tables 1 to 3 and 6, and in figures.",
-    ),
-)

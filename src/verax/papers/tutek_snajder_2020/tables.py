@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from verax.papers import published
-from verax.papers.exhibits import Exhibit, entry, frame
+from verax.papers.exhibits import ExhibitList, entry
 from verax.papers.numbers import Number
 from verax.papers.probing import Measure, fact, summarised
 from verax.papers.results import PaperResults
@@ -77,11 +77,28 @@ _GRIDS = {
     "mlm": ("masking_weight_eta_grid",),
     "tying": ("tying_weight_delta_grid_table4", "tying_weight_delta_grid_text"),
 }
+PROBED: Mapping[str, Measure] = {
+    "F1": fact("test_f1", 100.0),  # of all of test, where an exam may see a sample
+    **{
+        name: summarised("replacement", row, column)
+        for name, (row, column, _) in F1.items()
+        if row != TRAINED
+    },
+    ALONE: summarised("single_token", CORRECT, TOKENS[ALONE]),
+    "entropy of attention": summarised(*ENTROPY_OF_ATTENTION),
+}
+EXHIBITS = ExhibitList()
+Rows = Iterator[dict[str, Any]]
 
 
-def table1(results: PaperResults) -> pd.DataFrame:
+@EXHIBITS.add(
+    "table1",
+    "F1 with trained attention, and what becomes of it under uniform and permuted attention",
+    "F1 in percent, differences in points. The paper leaves out the residual model; the base "
+    "with frozen word vectors is ours, to compare tying and the masked LM with.",
+)
+def table1(results: PaperResults) -> Rows:
     """F1 and what is lost of it; with the residual and the frozen base."""
-    rows = []
     for corpus in corpora(results, MAIN):
         for attention in ATTENTIONS:
             for model in MODELS:
@@ -89,13 +106,18 @@ def table1(results: PaperResults) -> pd.DataFrame:
                 for measure, (row, column, metric) in F1.items():
                     number = main(results, corpus, attention, model, ("replacement", row, column))
                     key = (published_corpus(corpus), PUBLISHED.get(model, ""), attention, metric)
-                    rows.append(_entry("table1", labels, measure, number, key))
-    return frame(rows)
+                    yield _entry("table1", labels, measure, number, key)
 
 
-def table2(results: PaperResults) -> pd.DataFrame:
+@EXHIBITS.add(
+    "table2",
+    "Mutual information of words and clusters of their states, of two samples of 1,000 words",
+    "In nats; the paper does not say its unit. Ceiling (entropy of words) and floor "
+    "(information of shuffled labels) are ours, and `kept` is the share between them, in "
+    "percent.",
+)
+def table2(results: PaperResults) -> Rows:
     """Information of words in states, and beside it what bounds it."""
-    rows = []
     for corpus in corpora(results, parts(results, INFORMATION)):
         for words, row in WORDS.items():
             for model in ("base", "residual", "tying", "mlm"):
@@ -104,13 +126,16 @@ def table2(results: PaperResults) -> pd.DataFrame:
                     number = information(results, corpus, model, row, column)
                     metric = _SAMPLES[words] if column == "information" else ""
                     key = (published_corpus(corpus), PUBLISHED[model], "additive", metric)
-                    rows.append(_entry("table2", labels, measure, number, key))
-    return frame(rows)
+                    yield _entry("table2", labels, measure, number, key)
 
 
-def table3(results: PaperResults) -> pd.DataFrame:
+@EXHIBITS.add(
+    "table3",
+    "Probability of the decision, where it is correct, had attention been on one token alone",
+    "The mean over tokens, then documents, is the paper's; the other measures are ours.",
+)
+def table3(results: PaperResults) -> Rows:
     """What a token alone gives the decision, where that is correct."""
-    rows = []
     for corpus in corpora(results, MAIN):
         for attention in ATTENTIONS:
             for model in MODELS:
@@ -121,46 +146,56 @@ def table3(results: PaperResults) -> pd.DataFrame:
                     alone = measure == ALONE
                     metric = "avg_per_token_prediction_probability" if alone else ""
                     key = (published_corpus(corpus), PUBLISHED.get(model, ""), attention, metric)
-                    rows.append(_entry("table3", labels, measure, number, key))
-    return frame(rows)
+                    yield _entry("table3", labels, measure, number, key)
 
 
-def table4(results: PaperResults) -> pd.DataFrame:
+@EXHIBITS.add(
+    "table4",
+    "Hyper-parameters",
+    "Strengths: a row for each that either tried.",
+)
+def table4(results: PaperResults) -> Rows:
     """Hyper-parameters: theirs, and what the cells of table 1 and of the selection have."""
     cells = results.select(part=MAIN)
-    rows = []
     for measure, (metric, option, factor) in _OPTIONS.items():
-        given = published.number(PACKAGE, "table4", ("all", "all", "both", metric))
-        rows += _beside("all", measure, [factor * v for v in _values(cells, option)], given)
+        theirs = published.number(PACKAGE, "table4", ("all", "all", "both", metric))
+        yield from _beside("all", measure, [factor * v for v in _values(cells, option)], theirs)
     masked = _values(results.select(part=MAIN, grounding="mlm"), "mask_probability")
-    given = published.number(PACKAGE, "table4", ("all", "MLM", "both", "masking_prob"))
-    rows += _beside("mlm", "share of words masked", masked, given)
+    theirs = published.number(PACKAGE, "table4", ("all", "MLM", "both", "masking_prob"))
+    yield from _beside("mlm", "share of words masked", masked, theirs)
     for model, metrics in _GRIDS.items():
-        theirs = _grid(metrics)
+        grid = _grid(metrics)
         tried = _values(results.select(part=(*MAIN, *SELECTION), grounding=model), "strength")
-        for value in sorted({*theirs, *tried}):
-            given = value if value in theirs else math.nan
+        for value in sorted({*grid, *tried}):
+            theirs = value if value in grid else math.nan
             ours = [value] if value in tried else []
-            rows += _beside(model, f"strength {value:g}", ours, given)
-    return frame(rows)
+            yield from _beside(model, f"strength {value:g}", ours, theirs)
 
 
-def table5(results: PaperResults) -> pd.DataFrame:
+@EXHIBITS.add(
+    "table5",
+    "Average length of documents, and size of the vocabulary",
+    "Ours is of test documents, those examined in `initialisation`, without SOS and EOS. "
+    "Results do not hold the size of a vocabulary.",
+)
+def table5(results: PaperResults) -> Rows:
     """Words of a document, and the vocabulary."""
-    rows = []
-    found = results.corpora(part=INITIALISATION)
-    for corpus in [*LENGTHS, *(name for name in found if plain_name(name) not in LENGTHS)]:
+    others = results.corpora(part=INITIALISATION)
+    for corpus in [*LENGTHS, *(name for name in others if plain_name(name) not in LENGTHS)]:
         name = LENGTHS.get(corpus, "")
         for measure, metric in (("words", "avg_length"), ("vocabulary", "vocabulary")):
-            given = published.number(PACKAGE, "table5", (name, "", "", metric))
+            theirs = published.number(PACKAGE, "table5", (name, "", "", metric))
             number = length(results, corpus) if measure == "words" else None
-            rows.append(entry({"corpus": corpus}, measure, number, given, setting=True))
-    return frame(rows)
+            yield entry({"corpus": corpus}, measure, number, theirs, setting=True)
 
 
-def table6(results: PaperResults) -> pd.DataFrame:
+@EXHIBITS.add(
+    "table6",
+    "As table 1, additive attention, with encoders of one to three layers",
+    "One layer: the models of table 1.",
+)
+def table6(results: PaperResults) -> Rows:
     """As table 1, of additive attention, by depth of the encoder."""
-    rows = []
     for corpus in corpora(results, MAIN):
         for model in ("base", "concat", "tying", "mlm"):
             for layers in (1, 2, 3):
@@ -169,15 +204,14 @@ def table6(results: PaperResults) -> pd.DataFrame:
                     number = deep(results, corpus, layers, model, row, column)
                     theirs = f"{PUBLISHED[model]}-{layers}layer"
                     key = (published_corpus(corpus), theirs, "additive", metric)
-                    rows.append(_entry("table6", labels, measure, number, key))
-    return frame(rows)
+                    yield _entry("table6", labels, measure, number, key)
 
 
 def corpora(results: PaperResults, part: Iterable[str]) -> list[str]:
     """The paper's, under the names that results have for them, then others of these parts."""
-    found = {plain_name(name): name for name in corpora_in(results, tuple(part))}
-    others = [name for plain, name in found.items() if plain not in CORPORA and plain != DIABETES]
-    return [*(found.get(plain, plain) for plain in CORPORA), *others]
+    names = {plain_name(name): name for name in corpora_in(results, tuple(part))}
+    others = [name for plain, name in names.items() if plain not in CORPORA and plain != DIABETES]
+    return [*(names.get(plain, plain) for plain in CORPORA), *others]
 
 
 def _entry(
@@ -190,74 +224,20 @@ def _values(cells: pd.DataFrame, option: str) -> list[float]:
     """The different values of an option, rising; none where cells have no such column."""
     if option not in cells:
         return []
-    found = pd.to_numeric(cells[option], errors="coerce").dropna()
-    return sorted({float(value) for value in found})
+    values = pd.to_numeric(cells[option], errors="coerce").dropna()
+    return sorted({float(value) for value in values})
 
 
 def _beside(
-    model: str, measure: str, values: Sequence[float], given: float
+    model: str, measure: str, values: Sequence[float], theirs: float
 ) -> list[dict[str, Any]]:
     """A row for each value of ours; where there is none, one of the published alone."""
     ours: list[Number | None] = [Number.of([value], []) for value in values]
     labels = {"model": model}
-    return [entry(labels, measure, number, given, setting=True) for number in ours or [None]]
+    return [entry(labels, measure, number, theirs, setting=True) for number in ours or [None]]
 
 
 def _grid(metrics: Iterable[str]) -> set[float]:
     table = published.table(PACKAGE, "table4")
-    given = table.loc[table["metric"].isin(list(metrics)), "value"]
-    return {float(value) for values in given for value in values.split()}
-
-
-PROBED: Mapping[str, Measure] = {
-    "F1": fact("test_f1", 100.0),  # of all of test, where an exam may see a sample
-    **{
-        name: summarised("replacement", row, column)
-        for name, (row, column, _) in F1.items()
-        if row != TRAINED
-    },
-    ALONE: summarised("single_token", CORRECT, TOKENS[ALONE]),
-    "entropy of attention": summarised(*ENTROPY_OF_ATTENTION),
-}
-EXHIBITS: tuple[Exhibit, ...] = (
-    Exhibit(
-        "table1",
-        "F1 with trained attention, and what becomes of it under uniform and permuted attention",
-        table1,
-        "F1 in percent, differences in points. The paper leaves out the residual model; the base "
-        "with frozen word vectors is ours, to compare tying and the masked LM with.",
-    ),
-    Exhibit(
-        "table2",
-        "Mutual information of words and clusters of their states, of two samples of 1,000 words",
-        table2,
-        "In nats; the paper does not say its unit. Ceiling (entropy of words) and floor "
-        "(information of shuffled labels) are ours, and `kept` is the share between them, in "
-        "percent.",
-    ),
-    Exhibit(
-        "table3",
-        "Probability of the decision, where it is correct, had attention been on one token alone",
-        table3,
-        "The mean over tokens, then documents, is the paper's; the other measures are ours.",
-    ),
-    Exhibit(
-        "table4",
-        "Hyper-parameters",
-        table4,
-        "Strengths: a row for each that either tried.",
-    ),
-    Exhibit(
-        "table5",
-        "Average length of documents, and size of the vocabulary",
-        table5,
-        "Ours is of test documents, those examined in `initialisation`, without SOS and EOS. "
-        "Results do not hold the size of a vocabulary.",
-    ),
-    Exhibit(
-        "table6",
-        "As table 1, additive attention, with encoders of one to three layers",
-        table6,
-        "One layer: the models of table 1.",
-    ),
-)
+    grids = table.loc[table["metric"].isin(list(metrics)), "value"]
+    return {float(value) for values in grids for value in values.split()}

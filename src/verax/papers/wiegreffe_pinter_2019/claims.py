@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verax.exams.adversary.measures import epsilon_row
-from verax.papers.claims import Claim, Finding, all_of, by_comparisons
-from verax.papers.comparing import Comparison, Label, larger
+from verax.papers.claims import ClaimList, Comparisons, Finding, all_of, by_comparisons
+from verax.papers.comparing import Comparison, Label
 from verax.papers.numbers import Number
 from verax.papers.results import Missing, PaperResults
-from verax.papers.saying import refuse_none, tally
 from verax.papers.wiegreffe_pinter_2019.models import (
     BASE,
     BY_ADVERSARY,
@@ -21,7 +20,6 @@ from verax.papers.wiegreffe_pinter_2019.models import (
     MLP_UNIFORM,
     SEEDS,
     UNIFORM,
-    corpora,
     epsilons,
     find,
     lams,
@@ -36,8 +34,15 @@ NEARLY = 1.0
 point is what the choice of adversaries allows as well."""
 GENERALLY = 0.75
 """Share of corpora behind what the paper says of its corpora together, of which it excepts some."""
+CLAIMS = ClaimList()
 
 
+@CLAIMS.add(
+    1,
+    "On AG News and 20 Newsgroups a model trained with uniform attention does nearly as well, "
+    "so that these corpora cannot tell what attention is worth.",
+    "Table 2, Section 3.1",
+)
 def uniform_does_as_well(results: PaperResults) -> Finding:
     """On the corpora of topics: not a point below trained attention."""
     comparisons = _controls(results, UNIFORM, BASE, TOPICS, -NEARLY)
@@ -46,192 +51,157 @@ def uniform_does_as_well(results: PaperResults) -> Finding:
         raise Missing(f"needs {names}, with uniform attention trained as a control")
     why = (
         f"F1 is {_pairs(comparisons)} with uniform and with trained attention; less than "
-        f"{NEARLY:g} point lower in {tally(comparisons)} corpora"
+        f"{NEARLY:g} point lower in {comparisons.tally} corpora"
     )
     return by_comparisons(comparisons, why)
 
 
+@CLAIMS.add(
+    2, "On the other corpora trained attention does better than uniform.", "Table 2, Section 3.1"
+)
 def attention_helps_elsewhere(results: PaperResults) -> Finding:
-    others = [name for name in corpora(results) if name not in TOPICS]
+    others = [name for name in results.corpora() if name not in TOPICS]
     comparisons = _controls(results, BASE, UNIFORM, others)
     others_of_paper = " or ".join(CORPORA[name] for name in CORPORA if name not in TOPICS)
-    refuse_none(comparisons, f"trained and uniform attention on {others_of_paper}, or the like")
+    comparisons.require(f"trained and uniform attention on {others_of_paper}, or the like")
     why = (
         f"F1 is {_pairs(comparisons)} with trained and with uniform attention; higher with trained "
-        f"in {tally(comparisons)} corpora"
+        f"in {comparisons.tally} corpora"
     )
     return by_comparisons(comparisons, why)
 
 
+@CLAIMS.add(
+    3,
+    "Attention differs less between seeds than between a model and its trained adversary.",
+    "Sections 3.2 and 4, Figures 3 and 5",
+)
 def seeds_differ_less_than_adversaries(results: PaperResults) -> Finding:
     """Adversaries of the λ chosen on validation, that decide as well as the base where any do."""
-    comparisons = []
-    for corpus in corpora(results):
-        trained = of_chosen(results, "jsd", corpus)
-        chance = find(results, SEEDS, MEAN, "jsd", corpus)
-        if trained is not None and chance is not None:
-            comparisons.append(larger(corpus, trained, chance))
-    refuse_none(comparisons, "adversaries, and models of other seeds")
+    comparisons = Comparisons()
+    for corpus in results.corpora():
+        seeds = find(results, SEEDS, MEAN, "jsd", corpus)
+        comparisons.larger(corpus, of_chosen(results, "jsd", corpus), seeds)
+    comparisons.require("adversaries, and models of other seeds")
     why = (
         f"JSD from the base is {_pairs(comparisons, '.3f')} for adversaries and for other seeds; "
-        f"larger for adversaries in {tally(comparisons)} corpora"
+        f"larger for adversaries in {comparisons.tally} corpora"
     )
     return by_comparisons(comparisons, why)
 
 
+@CLAIMS.add(
+    4,
+    "The farther an adversary's attention is driven, the farther is its output.",
+    "Section 4, Figure 5",
+)
 def divergence_costs_output(results: PaperResults) -> Finding:
     """From the smallest λ to the largest: attention goes away, and so does the output."""
-    jsd: list[Comparison] = []
-    tvd: list[Comparison] = []
-    for corpus in corpora(results):
+    jsd, tvd = Comparisons(), Comparisons()
+    for corpus in results.corpora():
         along = lams(results, corpus)
         if len(along) < 2:
             continue
-        for column, measure, into in (("jsd", "JSD", jsd), ("tvd", "TVD", tvd)):
-            low = find(results, CURVE, lambda_row(along[0]), column, corpus)
-            high = find(results, CURVE, lambda_row(along[-1]), column, corpus)
-            if low is not None and high is not None:
-                words = f"{corpus}: λ {along[0]:g} to {along[-1]:g}, {measure}"
-                into.append(larger(Label(words, corpus), high, low))
-    refuse_none([*jsd, *tvd], "adversaries of two or more λ")
+        for column, measure, comparisons in (("jsd", "JSD", jsd), ("tvd", "TVD", tvd)):
+            low, high = (
+                find(results, CURVE, lambda_row(lam), column, corpus)
+                for lam in (along[0], along[-1])
+            )
+            label = f"{corpus}: λ {along[0]:g} to {along[-1]:g}, {measure}"
+            comparisons.larger(Label(label, corpus), high, low)
+    Comparisons([*jsd, *tvd]).require("adversaries of two or more λ")
     why = (
-        f"from the smallest λ to the largest JSD rises in {tally(jsd)} corpora"
-        f"{_ends(jsd)}, and TVD in {tally(tvd)}{_ends(tvd)}"
+        f"from the smallest λ to the largest JSD rises in {jsd.tally} corpora"
+        f"{_ends(jsd)}, and TVD in {tvd.tally}{_ends(tvd)}"
     )
     return all_of([("JSD", jsd, 1.0), ("TVD", tvd, 1.0)], why)
 
 
+@CLAIMS.add(
+    5,
+    "A trained adversary is less free than attention picked document by document: it gets less "
+    "far for no less change of the output.",
+    "Section 4, Figure 5",
+)
 def trained_are_less_free(results: PaperResults) -> Finding:
     """Than attention picked for each document, at no more change of the output.
 
     For two classes TVD is |Δp|. Of the ε examined the largest that is not above the adversaries'
     mean TVD is taken, or the smallest of all, so that the output is the more free for adversaries.
     """
-    comparisons = []
-    for corpus in corpora(results):
-        trained = of_chosen(results, "jsd", corpus)
+    comparisons = Comparisons()
+    for corpus in results.corpora():
         change = of_chosen(results, "tvd", corpus)
         known = epsilons(results, corpus)
-        if trained is None or change is None or not known:
+        if change is None or not known:
             continue
         epsilon = max((e for e in known if e <= change.value), default=known[0])
         free = find(results, "adversary", epsilon_row(epsilon), "jsd", corpus)
-        if free is not None:
-            comparisons.append(larger(f"{corpus}: ε {epsilon:g}", free, trained))
-    refuse_none(comparisons, "adversaries, and the adversary exam of the base")
+        trained = of_chosen(results, "jsd", corpus)
+        comparisons.larger(f"{corpus}: ε {epsilon:g}", free, trained)
+    comparisons.require("adversaries, and the adversary exam of the base")
     why = (
         f"JSD is {_pairs(comparisons, '.3f')} for attention picked by document and for trained "
-        f"adversaries; larger by document in {tally(comparisons)} corpora"
+        f"adversaries; larger by document in {comparisons.tally} corpora"
     )
     return by_comparisons(comparisons, why)
 
 
+@CLAIMS.add(
+    6,
+    "A model without context does better under the weights of a trained BiLSTM than under "
+    "uniform ones.",
+    "Table 3",
+)
 def guides_better_than_uniform(results: PaperResults) -> Finding:
     return _guided(results, MLP_UNIFORM, "under uniform weights", 1.0)
 
 
+@CLAIMS.add(7, "It does better under them than with attention that it learns itself.", "Table 3")
 def guides_better_than_own(results: PaperResults) -> Finding:
     return _guided(results, MLP_OWN, "with attention of its own", 1.0)
 
 
+@CLAIMS.add(8, "It does better under them than under those of an adversary.", "Table 3")
 def guides_better_than_adversary(results: PaperResults) -> Finding:
     return _guided(results, BY_ADVERSARY, "under an adversary's weights", GENERALLY)
 
 
 def _guided(results: PaperResults, other: str, words: str, need: float) -> Finding:
-    comparisons = _controls(results, BY_BASE, other, corpora(results))
-    refuse_none(comparisons, f"models without context, under the base's weights and {words}")
+    comparisons = _controls(results, BY_BASE, other, results.corpora())
+    comparisons.require(f"models without context, under the base's weights and {words}")
     why = (
         f"F1 of a model without context is {_pairs(comparisons)} under the base's weights and "
-        f"{words}; higher under the base's in {tally(comparisons)} corpora"
+        f"{words}; higher under the base's in {comparisons.tally} corpora"
     )
     return by_comparisons(comparisons, why, need)
 
 
 def _controls(
     results: PaperResults, first: str, second: str, names: Sequence[str], by: float = 0.0
-) -> list[Comparison]:
+) -> Comparisons:
     """F1 of one control above that of another and `by`, on each of these corpora."""
-    found = []
+    comparisons = Comparisons()
     for corpus in names:
-        a = find(results, CONTROLS, first, "f1", corpus)
-        b = find(results, CONTROLS, second, "f1", corpus)
-        if a is not None and b is not None:
-            found.append(larger(corpus, a, b, by))
-    return found
+        a, b = (find(results, CONTROLS, control, "f1", corpus) for control in (first, second))
+        comparisons.larger(corpus, a, b, by)
+    return comparisons
 
 
 def _pairs(comparisons: Sequence[Comparison], form: str = ".1f") -> str:
     """Both numbers of each: 93.4 and 94.2 (ag_news), …"""
-    told = []
-    for c in comparisons:
-        values = [f"{n.value:{form}}" for n in _both(c)]
-        told.append(f"{' and '.join(values)} ({c.label})")
-    return ", ".join(told)
+    return ", ".join(
+        f"{' and '.join(f'{n.value:{form}}' for n in _both(c))} ({c.label})" for c in comparisons
+    )
 
 
 def _ends(comparisons: Sequence[Comparison]) -> str:
-    told = []
+    ends = []
     for c in comparisons:
         high, low = _both(c)
-        told.append(f"{c.corpus} {low.value:.3f} to {high.value:.3f}")
-    return f" ({', '.join(told)})" if told else ""
+        ends.append(f"{c.corpus} {low.value:.3f} to {high.value:.3f}")
+    return f" ({', '.join(ends)})" if ends else ""
 
 
 def _both(comparison: Comparison) -> list[Number]:
     return [n for n in (comparison.a, comparison.b) if n is not None]
-
-
-CLAIMS = (
-    Claim(
-        1,
-        "On AG News and 20 Newsgroups a model trained with uniform attention does nearly as well, "
-        "so that these corpora cannot tell what attention is worth.",
-        "Table 2, Section 3.1",
-        uniform_does_as_well,
-    ),
-    Claim(
-        2,
-        "On the other corpora trained attention does better than uniform.",
-        "Table 2, Section 3.1",
-        attention_helps_elsewhere,
-    ),
-    Claim(
-        3,
-        "Attention differs less between seeds than between a model and its trained adversary.",
-        "Sections 3.2 and 4, Figures 3 and 5",
-        seeds_differ_less_than_adversaries,
-    ),
-    Claim(
-        4,
-        "The farther an adversary's attention is driven, the farther is its output.",
-        "Section 4, Figure 5",
-        divergence_costs_output,
-    ),
-    Claim(
-        5,
-        "A trained adversary is less free than attention picked document by document: it gets less "
-        "far for no less change of the output.",
-        "Section 4, Figure 5",
-        trained_are_less_free,
-    ),
-    Claim(
-        6,
-        "A model without context does better under the weights of a trained BiLSTM than under "
-        "uniform ones.",
-        "Table 3",
-        guides_better_than_uniform,
-    ),
-    Claim(
-        7,
-        "It does better under them than with attention that it learns itself.",
-        "Table 3",
-        guides_better_than_own,
-    ),
-    Claim(
-        8,
-        "It does better under them than under those of an adversary.",
-        "Table 3",
-        guides_better_than_adversary,
-    ),
-)

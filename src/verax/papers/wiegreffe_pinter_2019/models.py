@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of
@@ -21,21 +20,15 @@ WITHOUT_BASE = (UNIFORM, MLP_UNIFORM, MLP_OWN)
 """Controls that know nothing of the base: those of its other seeds are the same model again."""
 
 
-def corpora(results: PaperResults) -> list[str]:
-    """Those of finished cells, in the order in which they come."""
-    return results.corpora() if "corpus" in results.cells else []
-
-
 def find(results: PaperResults, table: str, row: str, column: str, corpus: str) -> Number | None:
-    """A number over the seeds of the base; None where there is none, or it has no value.
+    """A number over the seeds of the base; None where there is none.
 
     Of a control that does not hang on the base, models that came out alike count once.
     """
     seeds = results.select(corpus=corpus)["seed"].tolist()
     if table == CONTROLS and row in WITHOUT_BASE:
         seeds = _unlike(results, row, column, corpus, seeds)
-    found = results.find(table, row, column, corpus=corpus, seed=seeds)
-    return None if found is None or math.isnan(found.value) else found
+    return results.find(table, row, column, corpus=corpus, seed=seeds)
 
 
 def _unlike(
@@ -45,7 +38,7 @@ def _unlike(
     first: dict[float, int] = {}
     for seed in seeds:
         part = results.find(CONTROLS, row, column, corpus=corpus, seed=seed)
-        if part is not None and not math.isnan(part.value):
+        if part is not None:
             first.setdefault(part.value, seed)
     return list(first.values())
 
@@ -54,10 +47,10 @@ def of_chosen(results: PaperResults, column: str, corpus: str) -> Number | None:
     """A number of the adversaries of the λ chosen on validation, which may differ by seed."""
     parts = []
     for seed in results.select(corpus=corpus)["seed"].sort_values():
-        own = {"corpus": corpus, "seed": seed}
-        lam = results.find(CHOSEN, "chosen", "lambda", **own)
-        part = None if lam is None else results.find(CURVE, lambda_row(lam.value), column, **own)
-        if part is not None and not math.isnan(part.value):
+        where = {"corpus": corpus, "seed": seed}
+        lam = results.find(CHOSEN, "chosen", "lambda", **where)
+        part = None if lam is None else results.find(CURVE, lambda_row(lam.value), column, **where)
+        if part is not None:
             parts.append(part)
     if not parts:
         return None

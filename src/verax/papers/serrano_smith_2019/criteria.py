@@ -1,4 +1,4 @@
-"""What the paper's vaguer words are taken to mean, as numbers, and sentences about findings.
+"""What the paper's vaguer words are taken to mean, as numbers, and how claims are judged by them.
 
 All were set from how the paper uses a word and from its own tables, before there were results.
 """
@@ -6,14 +6,13 @@ All were set from how the paper uses a word and from its own tables, before ther
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from verax.papers.claims import Finding, all_of
+from verax.papers.claims import Comparisons, Finding, all_of
 from verax.papers.comparing import Comparison
-from verax.papers.numbers import Number
+from verax.papers.phrasing import listed
 from verax.papers.results import PaperResults
-from verax.papers.saying import listed, refuse_none, span
 
 VAST_MAJORITY = 85.0
 """Percent. The paper says it of Table 2, where 85.6 to 90.9 percent do not flip."""
@@ -46,27 +45,11 @@ IN_ORDER = "the erasure exam, of items in order"
 """What claims need of results."""
 
 
-def spread(numbers: Iterable[Number], digits: int = 1) -> str:
-    """From the least to the greatest value."""
-    values = [number.value for number in numbers]
-    if not values:
-        return "nothing"
-    return span(values, f".{digits}f")
-
-
-def differences(comparisons: Sequence[Comparison], digits: int = 2) -> str:
-    """From the least to the greatest difference of what is compared, without what was asked."""
-    values = [c.a.value - c.b.value for c in comparisons if c.b is not None]
-    if not values:
-        return "nothing"
-    return span(values, f"+.{digits}f")
-
-
 def judged_on(results: PaperResults, comparisons: Sequence[Comparison]) -> str:
     """`Judged on imdb and yelp.`, which are the corpora of the cells compared."""
     keys = {c for one in comparisons for n in (one.a, one.b) if n is not None for c in n.cells}
-    own = results.cells[results.cells["cell"].isin(keys)]
-    names = [str(name) for name in dict.fromkeys(own["corpus"])]
+    compared = results.cells[results.cells["cell"].isin(keys)]
+    names = [str(name) for name in dict.fromkeys(compared["corpus"])]
     return f"Judged on {listed(names)}."
 
 
@@ -86,6 +69,6 @@ def all_parts(
     needs: str,
 ) -> Finding:
     """As `all_of`, with the corpora told; without any comparison, `Missing` what it needs."""
-    comparisons = [comparison for _, own, _ in parts for comparison in own]
-    refuse_none(comparisons, needs)
+    comparisons = Comparisons(comparison for _, part, _ in parts for comparison in part)
+    comparisons.require(needs)
     return all_of(parts, f"{why} {judged_on(results, comparisons)}")

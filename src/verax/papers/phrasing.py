@@ -1,18 +1,22 @@
-"""What came of a paper, in the words that its page, its report and the terminal share."""
+"""Words that findings, pages, reports and the terminal share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from verax.papers.checking import NARROWLY, TABLES, Checked
-from verax.papers.claims import Finding
-from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of, group_of
+from verax.papers.comparing import FAILS, HOLDS, NARROWLY, UNDECIDED
 from verax.papers.exhibits import has_published
 from verax.papers.probing import PROBES
-from verax.papers.results import PaperResults
-from verax.papers.saying import listed
+from verax.papers.results import TABLES, PaperResults
+from verax.studies.adversaries.measures import seed_of
+
+if TYPE_CHECKING:
+    from verax.papers.checking import Checked
+    from verax.papers.claims import Finding
 
 TRIAL = (
     "These results are of none of the paper's corpora: verdicts here show that everything works, "
@@ -33,20 +37,101 @@ HOW_PROBED = (
 _SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
 
 
+def span(values: Iterable[float], form: str = ".2f", empty: str = "nothing") -> str:
+    """From the least to the greatest of some values.
+
+    >>> span([0.5, 0.25]), span([0.012, -0.3], "+.2f"), span([0.1]), span([])
+    ('0.25 to 0.50', '-0.30 to +0.01', '0.10', 'nothing')
+    """
+    known = list(values)
+    if not known:
+        return empty
+    low, high = f"{min(known):{form}}", f"{max(known):{form}}"
+    return low if low == high else f"{low} to {high}"
+
+
+def minus_span(values: Iterable[float], form: str = ".1f") -> str:
+    """As `span`, with the minus sign of print.
+
+    >>> minus_span([0.42, -1.2], "+.1f"), minus_span([0.5])
+    ('−1.2 to +0.4', '0.5')
+    """
+    return span(values, form).replace("-", "−")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them.
+
+    >>> listed(["imdb"]), listed(["20news", "imdb", "yelp"])
+    ('imdb', '20news, imdb and yelp')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def epsilon_words(row: str) -> str:
+    """What a row of the adversary exam is: how far the output may move.
+
+    >>> epsilon_words("epsilon=0.05"), epsilon_words("any_output")
+    ('ε = 0.05', 'any output')
+    """
+    return "any output" if row == ANY_OUTPUT else f"ε = {epsilon_of(row):g}"
+
+
+def lambda_words(lam: float) -> str:
+    """A λ of trained adversaries.
+
+    >>> lambda_words(0.03)
+    'λ = 0.03'
+    """
+    return f"λ = {lam:g}"
+
+
+def seed_words(row: str) -> str:
+    """A model of another seed than the base's, or all of them together.
+
+    >>> seed_words("seed=3"), seed_words("mean")
+    ('3', 'mean')
+    """
+    seed = seed_of(row)
+    return row if seed is None else str(seed)
+
+
+def weight_words(weights: tuple[float, float]) -> str:
+    """A bin of largest weights.
+
+    >>> weight_words((0.75, 1.0))
+    '0.75–1'
+    """
+    return f"{weights[0]:g}–{weights[1]:g}"
+
+
+def group_words(row: str) -> str:
+    """A group of documents, by the class decided for and by the largest weight.
+
+    >>> group_words("class=1,max_weight=0.5-0.75"), group_words("all")
+    ('class 1, max α 0.5–0.75', 'all')
+    """
+    decided, weights = group_of(row)
+    parts = [] if decided is None else [f"class {decided}"]
+    if weights is not None:
+        parts.append(f"max α {weight_words(weights)}")
+    return ", ".join(parts) or "all"
+
+
 def sentences(checked: Checked) -> list[str]:
     """What came of it: of claims, on the paper's own corpora alone, of published numbers."""
-    found = tallies(checked)
-    found.append(farther(checked.tables.values()) if checked.has_published else _NONE_PUBLISHED)
-    return [sentence for sentence in found if sentence]
+    texts = tallies(checked)
+    texts.append(farther(checked.tables.values()) if checked.has_published else _NONE_PUBLISHED)
+    return [text for text in texts if text]
 
 
 def tallies(checked: Checked) -> list[str]:
     """How many claims hold, and how many do on the paper's own corpora alone."""
-    found = [tally(checked.counts)]
+    texts = [tally(checked.counts)]
     if checked.own_counts is not None:
-        own = f"O{alone(checked)[1:]}, which the paper has"
-        found.append(f"{own}: {numbers(checked.own_counts)}.")
-    return found
+        start = f"O{alone(checked)[1:]}, which the paper has"
+        texts.append(f"{start}: {numbers(checked.own_counts)}.")
+    return texts
 
 
 def alone(checked: Checked) -> str:
@@ -55,7 +140,7 @@ def alone(checked: Checked) -> str:
 
 
 def differences(checked: Checked) -> str:
-    """What the paper's page says of differences: it tells of the paper's corpora."""
+    """What the page says of differences from the paper; empty for a trial on other corpora."""
     return "" if checked.is_trial else checked.paper.words("differences")
 
 
@@ -69,21 +154,21 @@ def farther(tables: Iterable[pd.DataFrame]) -> str:
     for table in tables:
         if not has_published(table):
             continue
-        own = table.dropna(subset=["published", "value", "beyond"])
+        rows = table.dropna(subset=["published", "value", "beyond"])
         for other in counted:
-            own = own[~_told(own, other).isin(_told(other, own))]
-        counted.append(own)
-    number = sum(len(own) for own in counted)
+            rows = rows[~_as_text(rows, other).isin(_as_text(other, rows))]
+        counted.append(rows)
+    number = sum(len(rows) for rows in counted)
     if not number:
         return ""
-    beyond = sum(int(own["beyond"].sum()) for own in counted)
+    beyond = sum(int(rows["beyond"].sum()) for rows in counted)
     return (
         f"Of {number:,} published numbers that have one of ours beside them {beyond:,} "
         f"{'is' if beyond == 1 else 'are'} farther from it than seeds explain."
     )
 
 
-def _told(table: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
+def _as_text(table: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
     """Each row as a text of the columns that another table has too."""
     shared = sorted({str(name) for name in table} & {str(name) for name in other})
     rows = [str(list(row.values())) for row in table[shared].to_dict("records")]
@@ -93,13 +178,13 @@ def _told(table: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
 def how_to_read(checked: Checked, bold: str) -> str:
     """What stands in tables; `bold` is the word for what is beyond, as a page writes it."""
     what = "Published beside measured" if checked.has_published else "Measured"
-    told = (
+    text = (
         f"{what}: mean ± standard deviation over seeds, and the 95% interval, over documents where "
         "there is one seed."
     )
     if not checked.has_published:
-        return told
-    return f"{told} {bold}: farther from the published number than seeds explain."
+        return text
+    return f"{text} {bold}: farther from the published number than seeds explain."
 
 
 def narrowly(counts: Mapping[str, int]) -> str:
@@ -135,15 +220,16 @@ def lacking(checked: Checked) -> str:
 
 
 def not_there(results: PaperResults, parts: Iterable[str]) -> str:
-    there = set(results.cells["part"])
-    never = [part for part in parts if part not in there]
-    told = [
+    """What of some parts is not in results; empty where all is."""
+    known = set(results.cells["part"])
+    never = [part for part in parts if part not in known]
+    missing = [
         f"{number} cell{'s' * (number > 1)} of {part}"
         for part, number in results.unfinished.items()
     ]
     if never:
-        told.append(f"all of {', '.join(never)}")
-    return f"**Not there yet:** {'; '.join(told)}." if told else ""
+        missing.append(f"all of {', '.join(never)}")
+    return f"**Not there yet:** {'; '.join(missing)}." if missing else ""
 
 
 def signed(finding: Finding) -> str:

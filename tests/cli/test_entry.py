@@ -45,8 +45,11 @@ import signal, sys
 before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
 import verax
 assert "torch" not in sys.modules
-assert verax.load_corpus("planted", documents=60).name == "planted"
+corpus = verax.load_corpus("planted", documents=60)
+assert corpus.name == "planted"
 assert "torch" in sys.modules
+verax.train(corpus, encoder="none", epochs=1, device="cpu")
+assert "torch._dynamo" not in sys.modules  # two seconds
 assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
 """
     found = ended("-c", code)

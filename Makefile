@@ -1,34 +1,59 @@
-# Two commands do all the set-up: `make demo` and `make test`.
+# Two commands do all the set-up: `make demo` and `make test`. While you work: `make quick`.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 OUT ?= demo
 # One thread per test process: two that share cores are far slower than two that do not.
-TESTS ?= -n auto
+# Each process begins with a stretch of files, whose models it trains once, and then helps the others.
+TESTS ?= -n auto --dist worksteal
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest $(TESTS)
+DURATIONS := .pytest_cache/durations.xml
 
-.PHONY: demo test check unit format clean
+.PHONY: demo test quick check style types unit slow audit format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/verax demo --out $(OUT) --overwrite
 
-test: check unit
+# Types are checked beside the tests; what they find is printed in one piece, as soon as it is there.
+test: style
+	@mkdir -p .pytest_cache; \
+	{ $(MAKE) --no-print-directory types > .pytest_cache/types.log 2>&1; code=$$?; \
+	  cat .pytest_cache/types.log; exit $$code; } & types=$$!; \
+	$(MAKE) --no-print-directory unit; unit=$$?; \
+	wait $$types && exit $$unit
 
-check: $(VENV)/.installed
+# Under 90 seconds on two cores: style, and all tests but those of tests/slow.txt; stops at a failure.
+quick: style
+	$(PYTEST) --quick -x
+
+check: style types
+
+style: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+
+types: $(VENV)/.installed
 	$(BIN)/lint-imports
+	$(BIN)/mypy
 
 # The report is tested in Chromium: the system's, or else one that the tests install. With CI set none may be skipped.
 unit: $(VENV)/.installed
-	OMP_NUM_THREADS=1 $(BIN)/pytest $(TESTS)
+	$(PYTEST) --junitxml=$(DURATIONS) --durations=20
+
+# Writes tests/slow.txt from what the last `make test` took.
+slow: $(VENV)/.installed
+	$(BIN)/python scripts/slow_tests.py $(DURATIONS)
+
+# What needs downloads, each check in an environment of its own; writes audits/YYYY-MM-DD.md.
+audit: $(VENV)/.installed
+	$(BIN)/python scripts/audit.py
 
 format: $(VENV)/.installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .cache
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

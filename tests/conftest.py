@@ -22,6 +22,22 @@ settings.register_profile("verax", deadline=None, derandomize=True)
 settings.load_profile("verax")
 
 
+SLOW = Path(__file__).with_name("slow.txt")
+"""Tests that take more than half a second, by file and function; `make slow` writes it."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out the tests of tests/slow.txt")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--quick"):
+        slow = set(SLOW.read_text(encoding="utf-8").split())
+        left_out = [item for item in items if item.nodeid.split("[")[0] in slow]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item.nodeid.split("[")[0] not in slow]
+
+
 @pytest.fixture(scope="session")
 def planted() -> verax.Corpus:
     return verax.load_corpus("planted", documents=300, sentences=3, length=24, evidence=2)

@@ -45,8 +45,11 @@ import signal, sys
 before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
 import verax
 assert "torch" not in sys.modules
-assert verax.load_corpus("planted", documents=60).name == "planted"
+corpus = verax.load_corpus("planted", documents=60)
+assert corpus.name == "planted"
 assert "torch" in sys.modules
+verax.train(corpus, encoder="none", epochs=1, device="cpu")
+assert "torch._dynamo" not in sys.modules  # two seconds
 assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
 """
     found = ended("-c", code)
@@ -78,3 +81,19 @@ def test_all_that_it_offers_is_there() -> None:
     with pytest.raises(AttributeError, match="module 'verax' has no attribute 'nothing'"):
         _ = verax.nothing
     assert not hasattr(verax, "_nothing")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "policy"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")]
+)
+@pytest.mark.parametrize("spins", [{}, {"GOMP_SPINCOUNT": "7"}, {"KMP_BLOCKTIME": "7"}])
+def test_waiting_threads_sleep_unless_the_user_chose(
+    chosen: dict[str, str], policy: str, spins: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {**chosen, **spins}.items():
+        monkeypatch.setenv(name, value)
+    run = ended("-c", "import os, verax; print(os.environ.get('OMP_WAIT_POLICY'))")
+    expected = policy if chosen or not spins else "None"
+    assert (run.stdout, run.stderr) == (f"{expected}\n", "")

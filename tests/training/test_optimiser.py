@@ -81,3 +81,29 @@ def test_training_leaves_no_gradients_behind(planted: verax.Corpus) -> None:
     model(model.read(["w1 w2"]).batch(np.array([0]), model.device)).logits.sum().backward()
     assert model.embedding.weight.grad is not None
     assert not model.embedding.weight.grad.is_sparse
+
+
+@pytest.mark.parametrize("amsgrad", [False, True])
+def test_steps_are_those_of_torchs_own_adam(amsgrad: bool, make_model: Make) -> None:
+    ours, theirs = make_model(), make_model()
+    options = TrainingOptions(lr=0.1, amsgrad=amsgrad, weight_decay=0.01)
+    adam = room.make_adam(ours, options)
+    plain = torch.optim.Adam(
+        [
+            {**group, "params": [dict(theirs.named_parameters())[name] for name in names]}
+            for group, names in zip(adam.param_groups, parameter_names(ours, adam), strict=True)
+        ]
+    )
+    for step in range(3):
+        for model, one in ((ours, adam), (theirs, plain)):
+            for i, p in enumerate(model.parameters()):
+                p.grad = torch.full_like(p, 0.1 * step - 0.01 * i)
+            one.step()
+    for (name, p), q in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(p, q), name
+        assert p.requires_grad
+
+
+def parameter_names(model: AttentionClassifier, adam: torch.optim.Adam) -> list[list[str]]:
+    names = {id(p): name for name, p in model.named_parameters()}
+    return [[names[id(p)] for p in group["params"]] for group in adam.param_groups]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+
 import torch
 from torch import Tensor, nn
 
 from verax.models.classifier import AttentionClassifier
 from verax.training.options import TrainingOptions
+
+
+class EagerAdam(torch.optim.Adam):
+    """Adam without torch's compiler, whose import takes two seconds of every process."""
+
+    add_param_group = inspect.unwrap(torch.optim.Adam.add_param_group)
+    step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
 
 
 def make_adam(model: AttentionClassifier, options: TrainingOptions) -> torch.optim.Adam:
@@ -22,7 +31,7 @@ def make_adam(model: AttentionClassifier, options: TrainingOptions) -> torch.opt
         {"params": decayed, "weight_decay": options.weight_decay},
         {"params": exempt, "weight_decay": 0.0},
     ]
-    return torch.optim.Adam(
+    return EagerAdam(
         [group for group in groups if group["params"]],
         lr=options.lr,
         amsgrad=options.amsgrad,

@@ -1,0 +1,242 @@
+"""`make audit`: the checks that need downloads, each in an environment of its own.
+
+Every check gets an empty virtual environment with the wheel of this checkout, and an empty folder
+outside it to run in. What ran goes into `audits/YYYY-MM-DD.md`. To add a check, add it to CHECKS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import venv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CACHE = ROOT / ".cache" / "audit"
+"""Downloaded weights by their hash; git ignores it."""
+LIMIT_S = 1800
+"""The most seconds that one command of a check may take."""
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    question: str
+    """What is found out, for the log."""
+    commands: Sequence[Sequence[str]]
+    """Run one after another in the empty folder; `{root}` is the checkout, `{weights}` the file of
+    `weights`. The first word is a program of the environment."""
+    packages: Sequence[str] = ()
+    """Installed beside the wheel, as pip takes them."""
+    extras: str = ""
+    """Extras of the wheel, as `report,ray`."""
+    versions: Sequence[str] = ("verax", "torch")
+    """Packages whose versions the log tells."""
+    weights: tuple[str, str] | None = None
+    """An address, and the SHA-256 of what lies there."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    check: Check
+    passed: bool
+    seconds: float
+    versions: dict[str, str]
+    reason: str = ""
+    """The last line of what failed."""
+
+
+PEERS = ("tests/models/test_projections.py", "tests/importance/test_gradients.py")
+"""Tests that compare with entmax and captum."""
+SMOKE = (
+    ("verax", "--version"),
+    ("verax", "corpora"),
+    ("verax", "train", "planted", "--documents", "300", "--epochs", "2", "--out", "model"),
+    ("verax", "predict", "model", "w1 good0_3 w2 ."),
+    ("verax", "examine", "model", "--out", "verdict"),
+)
+CHECKS = (
+    Check(
+        "wheel",
+        "Does the wheel work in an empty environment, outside the checkout?",
+        SMOKE,
+        versions=("verax", "torch", "numpy", "pandas", "pyarrow", "scikit-learn", "scipy"),
+    ),
+    Check(
+        "wheel with reports",
+        "Does the wheel write a report and figures?",
+        (
+            *SMOKE,
+            ("verax", "report", "verdict", "--out", "report.html"),
+            ("verax", "figures", "verdict", "--out", "figures"),
+        ),
+        extras="report",
+        versions=("verax", "altair", "vl-convert-python"),
+    ),
+    Check(
+        "peers",
+        "Do the newest entmax and captum still agree with projections and gradients?",
+        [("python", "-m", "pytest", "-p", "no:cacheprovider", *(f"{{root}}/{t}" for t in PEERS))],
+        packages=("captum", "entmax", "hypothesis", "pytest"),
+        versions=("verax", "captum", "entmax"),
+    ),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Run the checks that need downloads.")
+    parser.add_argument("names", nargs="*", help="checks to run [all]")
+    parser.add_argument("--log", type=Path, help="where to write [audits/YYYY-MM-DD.md]")
+    options = parser.parse_args(arguments)
+    known = [check.name for check in CHECKS]
+    for name in options.names:
+        if name not in known:
+            parser.error(f"unknown check {name!r}; expected one of: {', '.join(known)}")
+    chosen = [check for check in CHECKS if not options.names or check.name in options.names]
+    log = options.log or ROOT / "audits" / f"{datetime.now(UTC):%Y-%m-%d}.md"
+    with tempfile.TemporaryDirectory(prefix="verax-audit-") as folder:
+        wheel = build_wheel(Path(folder))
+        outcomes: list[Outcome] = []
+        log.parent.mkdir(exist_ok=True)
+        for check in chosen:
+            outcomes.append(run_check(check, wheel, Path(folder)))
+            log.write_text(log_text(outcomes, log.stem), encoding="utf-8")
+    print(f"written to {log}")
+    return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+def build_wheel(folder: Path) -> Path:
+    """The wheel of this checkout, built from a copy so that nothing is left in it."""
+    copy = folder / "source"
+    kept = ("src", "pyproject.toml", "README.md", "LICENSE")
+    copy.mkdir()
+    for name in kept:
+        source = ROOT / name
+        skipped = shutil.ignore_patterns("*.egg-info", "__pycache__")
+        if source.is_dir():
+            shutil.copytree(source, copy / name, ignore=skipped)
+        else:
+            shutil.copy(source, copy / name)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", str(copy)]
+    subprocess.run([*command, "--wheel-dir", str(folder)], check=True)
+    (wheel,) = folder.glob("verax-*.whl")
+    return wheel
+
+
+def run_check(check: Check, wheel: Path, folder: Path) -> Outcome:
+    """The check's outcome; its environment is gone afterwards."""
+    environment = folder / "environment"
+    empty = folder / "empty"
+    print(f"{check.name}: {check.question}", flush=True)
+    started = time.monotonic()
+    versions: dict[str, str] = {}
+    reason = ""
+    empty.mkdir()
+    try:
+        venv.create(environment, with_pip=True)
+        install = [f"{wheel}[{check.extras}]" if check.extras else str(wheel), *check.packages]
+        call(environment, ["python", "-m", "pip", "install", "--quiet", *install], empty)
+        versions = {name: version(environment, name, empty) for name in check.versions}
+        places = {"root": str(ROOT)}
+        if check.weights:
+            places["weights"] = str(fetch_weights(*check.weights))
+        for command in check.commands:
+            call(environment, [word.format(**places) for word in command], empty)
+    except (subprocess.SubprocessError, OSError, ValueError) as error:
+        reason = last_line(error)
+    finally:
+        shutil.rmtree(environment, ignore_errors=True)
+        shutil.rmtree(empty, ignore_errors=True)
+    seconds = time.monotonic() - started
+    print(f"  {'failed: ' + reason if reason else 'passed'}, {seconds:.0f} s", flush=True)
+    return Outcome(check, not reason, seconds, versions, reason)
+
+
+def call(environment: Path, command: Sequence[str], folder: Path) -> str:
+    """What a program of the environment prints; nothing of this process's Python reaches it."""
+    settings = {"PATH": f"{environment / 'bin'}:/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
+    program = environment / "bin" / command[0]
+    ended = subprocess.run(
+        [str(program), *command[1:]],
+        cwd=folder,
+        env={**inherited(), **settings},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    if ended.returncode:
+        sys.stderr.write(ended.stdout + ended.stderr)
+        raise subprocess.CalledProcessError(
+            ended.returncode, " ".join(command), ended.stdout, ended.stderr
+        )
+    return ended.stdout
+
+
+def inherited() -> dict[str, str]:
+    """This process's environment without what would lead to the checkout or its data."""
+    hidden = ("PYTHON", "VERAX_", "VIRTUAL_ENV")
+    return {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+
+
+def version(environment: Path, package: str, folder: Path) -> str:
+    code = f"from importlib.metadata import version; print(version({package!r}))"
+    return call(environment, ["python", "-c", code], folder).strip()
+
+
+def fetch_weights(address: str, sha256: str, cache: Path = CACHE) -> Path:
+    """The file at an address, from the cache where it lies there; its hash must be this."""
+    path = cache / sha256
+    if not path.is_file():
+        cache.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        urllib.request.urlretrieve(address, part)
+        part.replace(path)
+    with path.open("rb") as file:
+        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    if actual != sha256:
+        path.unlink()
+        raise ValueError(f"{address}: SHA-256 {actual}, expected {sha256}")
+    return path
+
+
+def last_line(error: Exception) -> str:
+    """Why a check failed, without paths of this machine."""
+    lines = str(getattr(error, "stderr", "") or getattr(error, "stdout", "") or error).splitlines()
+    words = (lines or [type(error).__name__])[-1].split()
+    return " ".join(Path(w).name if w.startswith("/") else w for w in words)
+
+
+def log_text(outcomes: Sequence[Outcome], date: str) -> str:
+    """The log, in Markdown."""
+    lines = [
+        f"# Audit of {date}",
+        "",
+        "| check | outcome | seconds | versions |",
+        "|---|---|--:|---|",
+    ]
+    for outcome in outcomes:
+        versions = ", ".join(f"{name} {number}" for name, number in outcome.versions.items())
+        result = "passed" if outcome.passed else "**failed**"
+        lines.append(f"| {outcome.check.name} | {result} | {outcome.seconds:.0f} | {versions} |")
+    lines.append("")
+    for outcome in outcomes:
+        lines.append(f"- **{outcome.check.name}**: {outcome.check.question}")
+        lines += [f"  `{' '.join(command)}`" for command in outcome.check.commands]
+        if outcome.reason:
+            lines.append(f"  Failed: {outcome.reason}")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

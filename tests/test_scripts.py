@@ -1,0 +1,71 @@
+"""Scripts that `make` runs: which tests are slow, and the checks that need downloads."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_slow_tests_are_named_by_file_and_function(tmp_path: Path) -> None:
+    cases = [
+        ("tests.test_scripts", "test_a[1-x]", "0.7"),
+        ("tests.test_scripts.TestClass", "test_b", "3"),
+        ("tests.test_scripts", "test_quick", "0.1"),
+        ("tests.gone", "test_c", "9"),
+    ]
+    rows = [f'<testcase classname="{c}" name="{n}" time="{t}"/>' for c, n, t in cases]
+    (tmp_path / "junit.xml").write_text(f"<testsuites>{''.join(rows)}</testsuites>")
+    assert script("slow_tests").slow_tests(tmp_path / "junit.xml") == [
+        "tests/test_scripts.py::TestClass::test_b",
+        "tests/test_scripts.py::test_a",
+    ]
+
+
+def test_weights_are_kept_by_their_hash(tmp_path: Path) -> None:
+    audit = script("audit")
+    source = tmp_path / "weights"
+    source.write_bytes(b"numbers")
+    address, digest = source.as_uri(), hashlib.sha256(b"numbers").hexdigest()
+    cached = audit.fetch_weights(address, digest, tmp_path / "cache")
+    source.unlink()
+    assert audit.fetch_weights(address, digest, tmp_path / "cache") == cached
+    cached.write_bytes(b"others")
+    with pytest.raises(ValueError, match=f"expected {digest}"):
+        audit.fetch_weights(address, digest, tmp_path / "cache")
+    assert not cached.exists()
+
+
+def test_the_log_tells_what_failed_and_nothing_of_the_machine() -> None:
+    audit = script("audit")
+    check = audit.Check("wheel", "Does it work?", [("verax", "corpora")])
+    reason = audit.last_line(ValueError("first\ncannot read /home/someone/secret/file.csv"))
+    outcomes = [audit.Outcome(check, True, 3.2, {"verax": "1.0"})]
+    outcomes.append(audit.Outcome(check, False, 61.0, {}, reason))
+    text = audit.log_text(outcomes, "2026-01-02")
+    assert "| wheel | passed | 3 | verax 1.0 |" in text
+    assert "| wheel | **failed** | 61 |  |" in text
+    assert "Failed: cannot read file.csv" in text
+    assert "home" not in text
+
+
+def test_an_unknown_check_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        script("audit").main(["whell"])
+    assert "unknown check 'whell'; expected one of: wheel" in capsys.readouterr().err

@@ -93,14 +93,14 @@ def examine(
     started = time.monotonic()
     if exams is None:
         exams = list(EXAMS)
-    exams = chosen_exams([exams] if isinstance(exams, (str, type)) else exams)
+    names = chosen_exams([exams] if isinstance(exams, (str, type)) else exams)
     if split is not None:
         check_split(split, also=(ALL,))
     seed = check("seed", seed, int, SEED)
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     if sample is not None:
         sample = check("sample", sample, int, {"minimum": 1})
-    divided = divide_options(exams, {**options, **(exam_options or {})})
+    divided = divide_options(names, {**options, **(exam_options or {})})
     settings = {name: build(EXAMS[name].options_class, chosen) for name, chosen in divided.items()}
     rankings: dict[str, Importance] = {
         name: values if callable(values) else ArrayImportance(name, values)
@@ -109,7 +109,7 @@ def examine(
     takers: list[Exam] = [
         EXAMS[name](setting, seed, rankings, max_tokens) for name, setting in settings.items()
     ]
-    applied = load_limits(limits).completed({name: EXAMS[name].limits for name in exams})
+    applied = load_limits(limits).completed({name: EXAMS[name].limits for name in names})
     shows = Gallery(gallery, max_tokens)
     if not isinstance(model, AttentionClassifier):
         model = load(model, device=device)
@@ -118,11 +118,11 @@ def examine(
     if split is None:
         split = "test" if len(corpus.train) or len(corpus.validation) else ALL
     documents = _documents(model, corpus, split)
-    left_out = [] if documents.is_labelled else [n for n in exams if EXAMS[n].needs_labels]
+    left_out = [] if documents.is_labelled else [n for n in names if EXAMS[n].needs_labels]
     if left_out:
-        exams = [name for name in exams if name not in left_out]
+        names = [name for name in names if name not in left_out]
         takers = [exam for exam in takers if exam.name not in left_out]
-        if not exams:
+        if not names:
             raise VeraxError(
                 f"exam {left_out[0]!r} needs labels, and corpus {corpus.name!r} has none: name "
                 "their column with label_column"
@@ -151,14 +151,14 @@ def examine(
         with display.busy("gathering tables"):
             tables = {n: t for exam in takers for n, t in exam.tables().items()}
             tables |= shows.tables()
-            parts = [checked_summary(name, EXAMS[name].summarise(tables)) for name in exams]
+            parts = [checked_summary(name, EXAMS[name].summarise(tables)) for name in names]
             summary = pd.concat(parts, ignore_index=True)
     manifest = {
         "format": FORMAT,
         "verax": __version__,
         "source": source_fingerprint(),
         "weights": model.fingerprint,
-        "exams": exams,
+        "exams": names,
         "options": {name: asdict(setting) for name, setting in settings.items()},
         "importances": list(rankings),
         "tables": list(tables),

@@ -31,7 +31,7 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
     values = {name: part[name].to_numpy() for name in part.columns}
-    numbers = {
+    numbers: dict[str, tuple[float, float, float] | float] = {
         "mean_probability": mean(values["alone"]),
         "sd": sd(values["alone"]),
         "pooled_probability": ratio(values["alone"] * values["items"], values["items"]).interval,

@@ -158,7 +158,7 @@ def _text(curves: pd.DataFrame, charts: Sequence[Chart]) -> Part:
         ]
         whole = [f"{by[name]['confidence'].iloc[0]:.3f}" for name in names]
         tables += html_table(["", *names], [*rows, (["whole text"], whole)], title=title)
-    question = "What would each token of this text say on its own?"
+    question = "What would each model decide from each token of this text alone?"
     values = {"question": question, "figures": figures(charts), "table": tables}
     return Part(CURVES, "One text", fill("studies", "part", **values))
 

@@ -83,7 +83,7 @@ class AdversaryExam(ItemExam):
 
     name = "adversary"
     title = "Adversary"
-    question = "How far can another attention be that keeps the decision's probability within ε?"
+    question = "Can a very different attention give the same output?"
     comparison = "how far another attention can be that keeps the probability"
     explanation = (
         "Of all attentions that move the probability of the decision by ε at most, the one "

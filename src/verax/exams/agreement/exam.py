@@ -54,7 +54,7 @@ class AgreementExam(Exam):
 
     name = "agreement"
     title = "Agreement"
-    question = "Does attention rank words as other measures of importance do?"
+    question = "Does attention rank words as gradients and leave-one-out do?"
     comparison = "Kendall's τ-b of attention with other importances"
     explanation = (
         "Kendall's τ-b compares the order in which attention puts the words, or items, of a "

@@ -60,7 +60,7 @@ class ErasureExam(Exam):
 
     name = "erasure"
     title = "Erasure"
-    question = "If what attention points at is taken away, does the decision change?"
+    question = "Does removing the words with the most attention change the decision?"
     comparison = "what goes before a decision flips, by attention and at least (optimum)"
     explanation = (
         "Weights of items are set to zero, one at a time from the most attended down, and "

@@ -70,7 +70,7 @@ class InformationExam(Exam):
 
     name = "information"
     title = "Information"
-    question = "How much of the word is left in its hidden state?"
+    question = "How much of a word is left in its hidden state?"
     comparison = "what is left of a word in its state"
     explanation = (
         "Hidden states of chosen words are put into clusters; the mutual information of "

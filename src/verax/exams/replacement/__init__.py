@@ -1,1 +1,1 @@
-"""Does the model notice if its attention is made uniform, or permuted?"""
+"""Does the decision change when attention is made uniform, or permuted?"""

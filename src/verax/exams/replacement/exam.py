@@ -40,7 +40,7 @@ class ReplacementExam(ItemExam):
 
     name = "replacement"
     title = "Replacement"
-    question = "Does the model notice if its attention is made uniform, or permuted?"
+    question = "Does the decision change when attention is made uniform, or permuted?"
     comparison = "decisions when attention is replaced and all else stays"
     explanation = (
         "The trained weights are replaced by uniform ones, and by random orders of "

@@ -1,4 +1,4 @@
-"""What would each token say on its own?"""
+"""What would the model decide from each token alone?"""
 
 from verax.exams.single_token.tokens import alone, token_curves
 

@@ -39,7 +39,7 @@ class SingleTokenExam(ItemExam):
 
     name = "single_token"
     title = "Single token"
-    question = "What would each token say on its own?"
+    question = "What would the model decide from each token alone?"
     comparison = "the decision by one token alone; of correct decisions"
     explanation = (
         "All attention is put on one token, each in its turn, and the probability of the "

@@ -66,8 +66,8 @@ def compare(
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
-    >>> told = {"encoder": "conv", "epochs": 1}
-    >>> models = [verax.train(corpus, grounding=g, **told) for g in ("none", "residual")]
+    >>> settings = {"encoder": "conv", "epochs": 1}
+    >>> models = [verax.train(corpus, grounding=g, **settings) for g in ("none", "residual")]
     >>> comparison = verax.compare(models, corpus, exams=["replacement", "single_token"])
     >>> comparison.groups
     ['grounding=none', 'grounding=residual']

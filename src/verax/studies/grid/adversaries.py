@@ -97,23 +97,23 @@ class AdversaryPlan:
 
 
 def read_adversaries(
-    given: LocatedValue, seeds: Sequence[int], problems: Problems
+    section: LocatedValue, seeds: Sequence[int], problems: Problems
 ) -> AdversaryPlan | None:
     """`true` or a mapping of options; None where there are to be no adversaries.
 
     `seeds` are those of the study: the base retrained with one of them is the base.
     """
-    if given.value is None or given.value is False:
+    if section.value is None or section.value is False:
         return None
-    if given.value is True:
-        given = LocatedValue({}, given.location)
-    if not isinstance(given.value, dict):
-        problems.add(f"adversaries is {given.plain()!r:.60}: {_EXPECTED}", given.location)
+    if section.value is True:
+        section = LocatedValue({}, section.location)
+    if not isinstance(section.value, dict):
+        problems.add(f"adversaries is {section.plain()!r:.60}: {_EXPECTED}", section.location)
         return None
     lists = {
-        name: read_list(option, given.value[name], problems)
+        name: read_list(option, section.value[name], problems)
         for name, option in _LISTS.items()
-        if name in given.value
+        if name in section.value
     }
     for seed, location in lists.get("retrain", {}).items():
         if seed in seeds:
@@ -123,11 +123,11 @@ def read_adversaries(
                 location,
             )
     before = len(problems)
-    for name in given.value:
+    for name in section.value:
         if name in _REFUSED:
             message = f"option {name!r} does not belong here: {_REFUSED[name]}"
-            problems.add(message, given.value[name].key)
-    rest = given.only(n for n in given.value if n not in (*_LISTS, *_REFUSED))
+            problems.add(message, section.value[name].key)
+    rest = section.only(n for n in section.value if n not in (*_LISTS, *_REFUSED))
     options = read_values(rest, _KNOWN, problems)
     controls = options.pop("controls", _CONTROLS.default)
     for (name, value), why in _IMPOSSIBLE.items():
@@ -139,4 +139,4 @@ def read_adversaries(
     }
     locations = {name: rest.value[name].location for name in options}
     options = options if len(problems) == before else {}
-    return AdversaryPlan(given.location, keywords, options, locations)
+    return AdversaryPlan(section.location, keywords, options, locations)

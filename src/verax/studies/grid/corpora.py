@@ -33,14 +33,14 @@ class Reading:
 
 
 def named_parts(
-    given: LocatedValue, what: str, expected: str, example: str, problems: Problems
+    section: LocatedValue, what: str, expected: str, example: str, problems: Problems
 ) -> Iterator[tuple[str, Location, LocatedValue | None]]:
     """Each name with its options, of a name, a list of names and mappings, or a mapping.
 
     Options are a mapping that may be empty, or None where they were refused.
     """
     before, empty = len(problems), True
-    for item in given.each:
+    for item in section.each:
         if isinstance(item.value, str) and item.value:
             parts = {item.value: LocatedValue(None, item.location, item.location)}
         elif isinstance(item.value, dict) and item.value:
@@ -62,14 +62,14 @@ def named_parts(
                 )
             yield name, part.key, options
     if empty and len(problems) == before:
-        problems.add(f"no {what} given: {expected}", given.location)
+        problems.add(f"no {what} given: {expected}", section.location)
 
 
-def read_corpora(given: LocatedValue, problems: Problems) -> list[Reading]:
+def read_corpora(section: LocatedValue, problems: Problems) -> list[Reading]:
     """The corpora that a study file names."""
     readings: list[Reading] = []
     for name, location, part in named_parts(
-        given, "corpus", _EXPECTED, "{max_length: 400}", problems
+        section, "corpus", _EXPECTED, "{max_length: 400}", problems
     ):
         if part is None:
             reading = Reading(name, location, whole=False)
@@ -98,11 +98,11 @@ def _is_same(one: Reading, other: Reading) -> bool:
 
 
 def in_place_of(
-    readings: Sequence[Reading], given: LocatedValue, problems: Problems
+    readings: Sequence[Reading], section: LocatedValue, problems: Problems
 ) -> list[Reading]:
     """The corpora that a caller names; one that the file has too keeps the file's options."""
     chosen: list[Reading] = []
-    for reading in read_corpora(given, problems):
+    for reading in read_corpora(section, problems):
         bare = not reading.options and not reading.axes
         in_file = [other for other in readings if bare and other.name == reading.name]
         chosen += in_file or [reading]

@@ -93,10 +93,10 @@ class Exclusion:
         )
 
 
-def read_exclusions(given: LocatedValue, problems: Problems) -> tuple[Exclusion, ...]:
+def read_exclusions(section: LocatedValue, problems: Problems) -> tuple[Exclusion, ...]:
     """`exclude: [{encoder: none, grounding: [tying, mlm]}]`, or one such mapping."""
     exclusions = []
-    for item in given.each:
+    for item in section.each:
         if not isinstance(item.value, dict) or not item.value:
             problems.add(
                 "exclude takes mappings of options to values, such as {encoder: none}",

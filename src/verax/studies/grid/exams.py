@@ -25,11 +25,11 @@ class PlannedExam:
     named: bool = True
 
 
-def read_exams(given: LocatedValue, problems: Problems) -> dict[str, PlannedExam]:
+def read_exams(section: LocatedValue, problems: Problems) -> dict[str, PlannedExam]:
     """`all`, names, names with options, or a mapping of names to options."""
     exams: dict[str, PlannedExam] = {}
     for written, location, part in named_parts(
-        given, "exam", _EXPECTED, "{permutations: 10}", problems
+        section, "exam", _EXPECTED, "{permutations: 10}", problems
     ):
         name = current_name(written)
         if name == ALL:
@@ -47,12 +47,12 @@ def read_exams(given: LocatedValue, problems: Problems) -> dict[str, PlannedExam
 
 
 def in_place_of(
-    exams: Mapping[str, PlannedExam], given: LocatedValue, problems: Problems
+    exams: Mapping[str, PlannedExam], section: LocatedValue, problems: Problems
 ) -> dict[str, PlannedExam]:
     """The exams that a caller names; one that the file has too keeps the file's options."""
     return {
         name: exams[name] if name in exams and not exam.options else exam
-        for name, exam in read_exams(given, problems).items()
+        for name, exam in read_exams(section, problems).items()
     }
 
 
@@ -64,17 +64,17 @@ def settled_exams(exams: Mapping[str, PlannedExam]) -> dict[str, dict[str, Any]]
 
 
 def _options(
-    name: str, given: LocatedValue, location: Location, problems: Problems
+    name: str, section: LocatedValue, location: Location, problems: Problems
 ) -> dict[str, Any]:
     """The options of an exam; what the exam itself refuses is a problem, with its lines."""
     before = len(problems)
     known = declared(EXAMS[name].options_class)
-    given = _by_current_names(given, known)
-    options = read_values(given, known, problems)
+    section = _by_current_names(section, known)
+    options = read_values(section, known, problems)
     message = _refusal(name, options) if len(problems) == before else None
     if message is not None:
         causes = [
-            given.value[option].location
+            section.value[option].location
             for option in options
             if _refusal(name, {n: v for n, v in options.items() if n != option}) != message
         ]
@@ -82,14 +82,14 @@ def _options(
     return options
 
 
-def _by_current_names(given: LocatedValue, known: Collection[str]) -> LocatedValue:
+def _by_current_names(section: LocatedValue, known: Collection[str]) -> LocatedValue:
     """Options by the names they have now; a warning where one was renamed."""
     parts = {}
-    for name, part in given.value.items():
+    for name, part in section.value.items():
         now = RENAMED_OPTIONS.get(name)
-        is_old = name not in known and now in known and now not in given.value
+        is_old = name not in known and now in known and now not in section.value
         parts[current_option(name) if is_old else name] = part
-    return replace(given, value=parts)
+    return replace(section, value=parts)
 
 
 def _refusal(name: str, options: Mapping[str, Any]) -> str | None:

@@ -136,13 +136,13 @@ def read_values(
 
 
 def read_list(
-    option: Declared, given: LocatedValue, problems: Problems, as_text: bool = False
+    option: Declared, setting: LocatedValue, problems: Problems, as_text: bool = False
 ) -> dict[Any, Location]:
     """The values of an option that takes one or several, each with its location."""
     values: dict[Any, Location] = {}
-    if not given.each and option.default:
-        problems.add(f"option {option.name!r} is an empty list: give values", given.location)
-    for item in given.each:
+    if not setting.each and option.default:
+        problems.add(f"option {option.name!r} is an empty list: give values", setting.location)
+    for item in setting.each:
         with problems.at(item.location):
             value = checked(option, item.plain(), as_text)
             if value in values:
@@ -199,16 +199,16 @@ def read_axes(
 
 def _choices(
     option: Declared,
-    given: LocatedValue,
+    setting: LocatedValue,
     options: Mapping[str, Declared],
     problems: Problems,
     within: tuple[str, ...],
 ) -> Sequence[Branch]:
     """`{sparsegen: {lam: 0.5}}`: choices, each with the options that go with it."""
     branches = []
-    if not given.value:
-        problems.add(f"option {option.name!r} is an empty mapping: name a choice", given.location)
-    for choice, part in given.value.items():
+    if not setting.value:
+        problems.add(f"option {option.name!r} is an empty mapping: name a choice", setting.location)
+    for choice, part in setting.value.items():
         with problems.at(part.key):
             value = checked(option, choice)
             axes: tuple[Axis, ...] = ()

@@ -127,12 +127,12 @@ def read_plan(study: LocatedValue, name: str, by_caller: ByCaller, problems: Pro
     )
 
 
-def _study_options(given: LocatedValue, problems: Problems) -> StudyOptions:
-    values = read_values(given, declared(StudyOptions), problems)
+def _study_options(section: LocatedValue, problems: Problems) -> StudyOptions:
+    values = read_values(section, declared(StudyOptions), problems)
     name = values.get("name", "study")
     if not name.strip() or Path(name).name != name or name[0] == ".":
         message = f"name is {name!r}: expected a name that a folder can have"
-        problems.add(message, given.value["name"].location)
+        problems.add(message, section.value["name"].location)
     return StudyOptions(**values)
 
 
@@ -144,37 +144,39 @@ def _mapping(name: str, sections: Mapping[str, LocatedValue], problems: Problems
     return LocatedValue({})
 
 
-def _hardware(given: LocatedValue, problems: Problems) -> Hardware:
-    values = read_values(given, declared(Hardware), problems)
+def _hardware(section: LocatedValue, problems: Problems) -> Hardware:
+    values = read_values(section, declared(Hardware), problems)
     device = values.get("device", "auto")
     if not _DEVICE.fullmatch(device):
         message = f"option 'device' is {device!r}: use auto, cpu, cuda or cuda:1"
-        problems.add(message, given.value["device"].location)
+        problems.add(message, section.value["device"].location)
     return Hardware(**values)
 
 
 def _readings(
-    given: LocatedValue | None, by_caller: Any, problems: Problems
+    section: LocatedValue | None, by_caller: Any, problems: Problems
 ) -> list[corpora.Reading]:
-    readings = [] if given is None else corpora.read_corpora(given, problems)
+    readings = [] if section is None else corpora.read_corpora(section, problems)
     if by_caller is not None:
         return corpora.in_place_of(readings, located(by_caller, "corpora"), problems)
-    if given is None:
+    if section is None:
         problems.add("no corpora given: name at least one, such as corpora: sst")
     return readings
 
 
-def _exams(given: LocatedValue, by_caller: Any, problems: Problems) -> dict[str, exams.PlannedExam]:
-    planned = exams.read_exams(given, problems)
+def _exams(
+    section: LocatedValue, by_caller: Any, problems: Problems
+) -> dict[str, exams.PlannedExam]:
+    planned = exams.read_exams(section, problems)
     if by_caller is None:
         return planned
     return exams.in_place_of(planned, located(by_caller, "exams"), problems)
 
 
-def _models(given: LocatedValue, problems: Problems) -> list[ModelGrid]:
+def _models(section: LocatedValue, problems: Problems) -> list[ModelGrid]:
     """A mapping, or a list of them, whose combinations are all wanted."""
     grids = []
-    for item in given.each:
+    for item in section.each:
         if item.value is None:
             grids.append(ModelGrid())
         elif isinstance(item.value, dict):
@@ -185,15 +187,15 @@ def _models(given: LocatedValue, problems: Problems) -> list[ModelGrid]:
         else:
             message = "models is a mapping of options to values, or a list of such mappings"
             problems.add(message, item.location)
-    if not given.each:
+    if not section.each:
         message = "models is empty: leave it out for one model with all defaults"
-        problems.add(message, given.location)
+        problems.add(message, section.location)
     return grids
 
 
-def _seeds(given: LocatedValue, by_caller: Any, problems: Problems) -> list[int]:
+def _seeds(section: LocatedValue, by_caller: Any, problems: Problems) -> list[int]:
     if by_caller is None:
-        return list(read_list(_SEEDS, given, problems))
+        return list(read_list(_SEEDS, section, problems))
     return list(read_list(_SEEDS, located(by_caller, "seeds"), problems, as_text=True))
 
 

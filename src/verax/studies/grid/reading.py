@@ -73,10 +73,10 @@ def read_study(
         problems, name = Problems(file), _without_suffix(file)
         content = _parse(file, text, problems)
     plan = read_plan(content, name, ByCaller(corpora, seeds, exams, changed), problems)
-    found: Sequence[Corpus | None] | None = in_memory
-    if found is None:
-        found = load_corpora(plan.readings, problems, progress, loaded)
-    combined = combine(plan, found, problems)
+    all_corpora: Sequence[Corpus | None] | None = in_memory
+    if all_corpora is None:
+        all_corpora = load_corpora(plan.readings, problems, progress, loaded)
+    combined = combine(plan, all_corpora, problems)
     hashes, widths = read_files(combined, problems, progress)
     refuse(plan, combined, widths, problems)
     problems.refuse()
@@ -90,7 +90,7 @@ def read_study(
         cells=tuple(cells),
         hardware=plan.hardware,
         weights=plan.options.weights,
-        corpora={corpus.fingerprint: corpus for corpus in found if corpus is not None},
+        corpora={corpus.fingerprint: corpus for corpus in all_corpora if corpus is not None},
         notes=tuple(notes),
         labels=cell_labels(cells),
     )

@@ -37,7 +37,8 @@ def test_a_runner_killed_twice_and_then_its_workers(undisturbed: Path, tmp_path:
         family = children(runner.pid)
         runner.kill()
         runner.communicate()
-        until(lambda: not any(map(alive, family)), "workers end with their runner", 20)  # noqa: B023
+        # one that starts notices once it has imported what it needs
+        until(lambda: not any(map(alive, family)), "workers end with their runner")  # noqa: B023
         assert_whole(out)
         assert kept.items() <= stamps(out).items()
         kept = stamps(out)

@@ -55,7 +55,7 @@ def test_intervals_are_over_seeds_and_end_where_numbers_do(page: str) -> None:
     seen = words(page)
     assert (
         "Intervals are over 2 seeds (Student's t): 2 are few, and intervals wide; they are cut"
-        in seen.replace("&#x27;", "'")
+        in seen.replace("&#39;", "'")
     )
     assert "65.0% 0.0% to 100.0%" in seen
     assert "0.650 −1.000 to 1.000" in seen
@@ -157,7 +157,7 @@ def test_a_notebook_shows_a_study() -> None:
     shown = study_html(MadeUpStudy())
     assert shown == MadeUpStudy()._repr_html_()
     assert "is &lt;it&gt; so?" in shown
-    assert "65.0% (0.0% to 100.0%)" in shown
+    assert '65.0% <span class="interval">0.0% to 100.0%</span>' in shown
     assert "over 2 seeds" in shown
 
 

@@ -13,11 +13,11 @@ def score_name(classes: int) -> str:
     return "F1" if classes == 2 else "macro F1"
 
 
-def chosen_words(found: Adversaries) -> str:
+def chosen_words(adversaries: Adversaries) -> str:
     """What chose λ, on validation, and how well that adversary decides."""
-    score = score_name(len(found.manifest["classes"]))
-    chosen = found.chosen()
-    point = f"{100 * found.manifest['tolerance']:g} point"
+    score = score_name(len(adversaries.manifest["classes"]))
+    chosen = adversaries.chosen()
+    point = f"{100 * adversaries.manifest['tolerance']:g} point"
     numbers = (
         f"validation {score} {percent(chosen.f1)} (the base {percent(chosen.base_f1)}), accuracy "
         f"{percent(chosen.accuracy)} (the base {percent(chosen.base_accuracy)}), "
@@ -36,22 +36,22 @@ def chosen_words(found: Adversaries) -> str:
     )
 
 
-def yardstick_words(found: Adversaries) -> list[str]:
+def yardstick_words(adversaries: Adversaries) -> list[str]:
     """How far attention moves when only the seed does, and the chosen adversary beside it."""
-    if not found.has_yardstick:
+    if not adversaries.has_yardstick:
         return [
             "no yardstick: --retrain 1,2,… or --others tells how far attention moves when only the "
             "seed does, against which every JSD is to be read"
         ]
-    yard: dict[Any, Any] = found.yardstick().set_index("measure").loc["jsd"].to_dict()
+    yard: dict[Any, Any] = adversaries.yardstick().set_index("measure").loc["jsd"].to_dict()
     many = yard["models"] > 1
     ends = "" if pd.isna(yard["low"]) else f" [{yard['low']:.3f}, {yard['high']:.3f}]"
     lines = [
         f"yardstick: {yard['models']} model{'s' if many else ''} that differ{'' if many else 's'} "
         f"from the base only by seed: JSD {number(yard['mean'])}{ends}, {over(yard['over'])}"
     ]
-    lam = found.chosen().lam
-    against: dict[Any, Any] = found.against_yardstick().set_index("lam").loc[lam].to_dict()
+    lam = adversaries.chosen().lam
+    against: dict[Any, Any] = adversaries.against_yardstick().set_index("lam").loc[lam].to_dict()
     if not pd.isna(against["low"]):
         lines.append(
             f"λ {lam:g} against it: JSD {against['difference']:+.3f} [{against['low']:+.3f}, "
@@ -61,12 +61,12 @@ def yardstick_words(found: Adversaries) -> list[str]:
     return lines
 
 
-def one_item_words(found: Adversaries) -> str:
+def one_item_words(adversaries: Adversaries) -> str:
     """What JSD leaves out; empty where that is nothing."""
-    if not found.one_item:
+    if not adversaries.one_item:
         return ""
     return (
-        f"{found.one_item:,} of the documents {'has' if found.one_item == 1 else 'have'} one item, "
+        f"{adversaries.one_item:,} of the documents {'has' if adversaries.one_item == 1 else 'have'} one item, "
         "which no attention can leave: left out of JSD, not of the rest"
     )
 

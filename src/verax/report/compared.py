@@ -43,19 +43,19 @@ def is_of_common_documents(row: Any) -> bool:
 
 
 def left_out(
-    found: Comparison, measures: Collection[str], names: Mapping[str, str]
+    comparison: Comparison, measures: Collection[str], names: Mapping[str, str]
 ) -> Iterator[str]:
     """A line per reason, for the measures that have the same numbers left out."""
-    missing = found.excluded()
+    missing = comparison.excluded()
     missing = missing[missing["measure"].isin(measures)]
-    values = found.values()
+    values = comparison.values()
     whole = (
         (values["n"] + values["excluded"])
         .groupby([values["group"], values["measure"]], observed=True)
         .sum()
     )
     totals = whole.to_dict()
-    said: dict[str, list[str]] = {}
+    measures_of: dict[str, list[str]] = {}
     for (measure, reason), part in missing.groupby(
         ["measure", "reason"], sort=False, observed=True
     ):
@@ -64,6 +64,6 @@ def left_out(
             f"{names[str(group)]} {count:,} of {totals[group, measure]:,}"
             for group, count in counts.items()
         )
-        said.setdefault(f"{reason} ({each})", []).append(measure_title(str(measure)))
-    for reason, labels in said.items():
+        measures_of.setdefault(f"{reason} ({each})", []).append(measure_title(str(measure)))
+    for reason, labels in measures_of.items():
         yield f"left out of {'; '.join(labels)}: {reason}"

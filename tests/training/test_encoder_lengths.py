@@ -23,7 +23,7 @@ from verax.progress import Progress
 from verax.training.loop import Loop
 from verax.training.options import TrainingOptions
 from verax.training.preparing import classification, prepare
-from verax.training.replaying import Replaying, rounded, take_step, told
+from verax.training.replaying import Replaying, rounded, step_inputs, take_step
 
 BUILT_IN = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
 
@@ -118,7 +118,7 @@ def test_a_replayed_step_hands_over_true_lengths(corpus: verax.Corpus, encoder: 
         width = rounded(longest) + 8
         assert width > longest
         expected = ordinary.step([rows], number)
-        buffer = told(replayed.train, rows, number)
+        buffer = step_inputs(replayed.train, rows, number)
         found = take_step(replayed.train, replayed.objective, replayed.optimiser, buffer, width)
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
     if encoder == "checked":
@@ -132,7 +132,7 @@ def test_lengths_of_a_batch_laid_out_by_the_device_are_in_its_geometry(
 ) -> None:
     """Whatever device it is on: a `meta` tensor stands for one whose values nobody may ask for."""
     documents = made(corpus, encoder="none").train
-    geometry = told(documents, np.array([5, 3, 40]), 0)[:3]
+    geometry = step_inputs(documents, np.array([5, 3, 40]), 0)[:3]
     batch = documents.laid_out(geometry, 64)
     assert torch.equal(batch.lengths, batch.token_mask.sum(-1))
     there = documents.laid_out(geometry.to("meta"), 64)

@@ -21,7 +21,7 @@ from verax.training.loop import Loop
 from verax.training.objective import Objective
 from verax.training.options import TrainingOptions
 from verax.training.preparing import classification, prepare
-from verax.training.replaying import Replaying, rounded, take_step, told
+from verax.training.replaying import Replaying, rounded, step_inputs, take_step
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_a_step_from_the_buffer_is_the_loops_own(
         rows = rows[np.argsort(-ordinary.train.lengths[rows], kind="stable")]
         expected = ordinary.step([rows], number)
         width = rounded(int(ordinary.train.lengths[rows].max()))
-        buffer = told(replayed.train, rows, number)
+        buffer = step_inputs(replayed.train, rows, number)
         found = take_step(replayed.train, replayed.objective, replayed.optimiser, buffer, width)
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
     for one, other in zip(ordinary.model.parameters(), replayed.model.parameters(), strict=True):
@@ -138,8 +138,8 @@ def test_a_batch_laid_out_by_the_device_is_the_batch(corpus: verax.Corpus) -> No
     rows = np.array([5, 3, 40])
     width = int(documents.lengths[rows].max())
     expected = documents.batch(rows, torch.device("cpu"))
-    found = documents.laid_out(told(documents, rows, 0)[:3], width)
-    for name in ("tokens", "token_mask", "mask", "labels", "keys"):
+    found = documents.laid_out(step_inputs(documents, rows, 0)[:3], width)
+    for name in ("tokens", "token_mask", "mask", "labels", "row_index"):
         assert torch.equal(getattr(found, name), getattr(expected, name)), name
 
 

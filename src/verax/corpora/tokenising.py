@@ -13,7 +13,7 @@ Japanese, Thai, Lao, Burmese, Khmer) is a token, with its vowel signs.
 `keras`: lower-cased and split where Keras splits its IMDB: at blanks, tabs, line ends and all ASCII
 signs but the apostrophe, and none of them is kept (`<br />` leaves *br*, a CR stays in its word).
 `whitespace`: lower-cased and split at blanks, for text that is tokenised already.
-`tokens`: the corpus brings lists of tokens, taken as they are (lower-cased unless told otherwise).
+`tokens`: the corpus brings lists of tokens (lower-cased unless `lowercase` is off).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Tokeniser:
         return _with_digits_masked(tokens) if self.kind == "digits-masked" else tokens
 
     def finds_nothing(self, text: str) -> bool:
-        """Whether a text has no token, told without tokenising it."""
+        """Whether a text has no token, without tokenising it."""
         if self.kind == "keras":
             return not text.translate(_PARTS_IN_KERAS).strip(" ")
         if self._keeps_signs and "<" in text:
@@ -111,7 +111,7 @@ class Tokeniser:
         """Whether texts are mostly in a script without spaces, and this needs spaces.
 
         They are where at least 30% of the characters are of such scripts, in unbroken runs of more
-        than five characters on average: words that someone has parted by blanks are shorter.
+        than five characters on average. Words with blanks between them are shorter.
         """
         if self.kind in ("characters", "tokens"):
             return False

@@ -92,7 +92,7 @@ class AttentionClassifier(nn.Module):
         return self.run(batch, embedded, noise)
 
     def run(self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None) -> Trace:
-        """The pass from word vectors on, (batch, tokens, embedding), which may be anyone's."""
+        """The pass from any word vectors on, (batch, tokens, embedding)."""
         states, items = self.encode(batch, embedded, noise)
         scores, weights = self.attend(batch, items)
         context = pool(weights, items)

@@ -1,4 +1,4 @@
-"""Other attention over the same items: what a trace's model would have said with it.
+"""Logits of a trace's model with other attention over the same items.
 
 The items stay as they are, so no encoder runs again: with an affine head the logits under weights
 α' are Σ_i α'_i ℓ_i, with any other the head is asked about Σ_i α'_i h_i.

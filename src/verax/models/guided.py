@@ -23,10 +23,11 @@ class GuidedClassifier(AttentionClassifier):
     """Pools its own items by the weights that a guide gives the same text.
 
     Whether attention holds something beyond the model it was trained in: a model that sees each
-    word by itself is told where to look. The guide is any flat classifier with the same vocabulary,
-    tokeniser and boundaries. A copy of it is kept, which is read without dropout and without a
-    gradient, follows the model from device to device, and is no part of its parameters or state.
-    Attention parameters of its own are there and take no part; its projection is the guide's.
+    word by itself looks where the guide does. The guide is any flat classifier with the same
+    vocabulary, tokeniser and boundaries. A copy of it is kept, which is read without dropout and
+    without a gradient, follows the model from device to device, and is no part of its parameters
+    or state.
+    It has attention parameters and does not use them; its projection is the guide's.
     """
 
     def __init__(

@@ -49,7 +49,7 @@ class Trace:
     scores         (batch, items)             before projection; meaningless where masked
     weights        (batch, items)             α: on the simplex, zero where masked
     logits         (batch, classes)           one column means one sigmoid logit
-    head           the map from context to logits, affine unless someone put another in its place
+    head           the map from context to logits, affine unless it was replaced by one that is not
     cache          what was worked out of this trace already, kept by whoever worked it out
     """
 

@@ -172,7 +172,7 @@ def refuse_uniform(base: AttentionClassifier) -> None:
 class AdversarialObjective(Objective):
     """Mean over documents of TVD(y, y_b) − λ JSD(α, α_b), and what grounding adds.
 
-    `base` is what the base said of the training documents.
+    `base` has the base's outputs on the training documents.
     """
 
     base: CachedOutputs

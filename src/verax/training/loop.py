@@ -31,7 +31,7 @@ class Diverged(VeraxError):  # noqa: N818 (it says what happened)
 
 @dataclass(frozen=True)
 class Step:
-    """What a progress display is told."""
+    """How far training is, for a progress display."""
 
     epoch: int
     epochs: int

@@ -19,7 +19,7 @@ class EagerAdam(torch.optim.Adam):
 
 
 def make_adam(model: AttentionClassifier, options: TrainingOptions) -> torch.optim.Adam:
-    """Adam with an L2 penalty; attention parameters are exempt from it unless told otherwise."""
+    """Adam with an L2 penalty; without `decay_attention`, attention parameters are exempt."""
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
     exempt = [
         p for name, p in trained.items() if _is_attention(name) and not options.decay_attention

@@ -88,7 +88,7 @@ class Replaying:
         buffer = self.buffers.setdefault(
             len(rows), torch.zeros(4, len(rows), dtype=torch.long, device=self.model.device)
         )
-        buffer.copy_(told(self.documents, rows, number), non_blocking=True)
+        buffer.copy_(step_inputs(self.documents, rows, number), non_blocking=True)
         if shape not in self.graphs:
             if shape not in self.met:
                 self.met.add(shape)
@@ -123,8 +123,8 @@ class Replaying:
         return float(self.optimiser.adam.param_groups[0]["lr"])
 
 
-def told(documents: EncodedDocuments, rows: Rows, number: int) -> Tensor:
-    """(4, batch) long: what differs from step to step, the documents' places and its number."""
+def step_inputs(documents: EncodedDocuments, rows: Rows, number: int) -> Tensor:
+    """(4, batch) long: the `geometry` of a step's documents, and the number of the step."""
     return torch.from_numpy(np.vstack([documents.geometry(rows), np.full(len(rows), number)]))
 
 
@@ -135,7 +135,7 @@ def take_step(
     buffer: Tensor,
     width: int,
 ) -> Tensor:
-    """A step on what the buffer tells (see `told`), padded to `width`; returns the batch's loss."""
+    """The batch's loss after a step on the `step_inputs` in the buffer, padded to `width`."""
     batch, number = documents.laid_out(buffer[:_STEP], width), buffer[_STEP, 0]
     optimiser.zero()
     loss: Tensor = objective(batch, number, objective.counts([batch], number))

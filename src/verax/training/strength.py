@@ -3,8 +3,8 @@
 The loss of tying has a weight δ, that of a masked LM a weight η. More of it makes attention matter
 more and, past some point, decisions worse. Of the candidates within a point of the ungrounded
 model's F1 the one is chosen whose F1 falls most when its attention is made uniform or permuted
-(the mean of both falls); the weaker one in a tie. Test documents have no say, and are not scored
-before.
+(the mean of both falls); the weaker one in a tie. Test documents are not used, and
+are not scored before.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from verax.cli.loading import add_corpus_options, named_corpus, say_notes
-from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, listed
+from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
 from verax.cli.saving import add_overwrite, check_out, say_saved
 from verax.cli.terminal import console, say, table
 from verax.cli.texts import records
@@ -99,7 +99,7 @@ def run(given: argparse.Namespace) -> int | None:
         )
     check_out(given, Verdict.owns)
     limits = load_limits(given.limits)
-    chosen = chosen_exams(listed("--exams", given.exams))
+    chosen = chosen_exams(parts_of(given.exams))
     model = load(given.model, device=given.device)
     corpus = named_corpus(given, reading_options(model))
     options = given_exam_options(given, chosen)

@@ -111,7 +111,7 @@ def test_prints_every_part_and_writes_every_number(
 
     for name in ("train", "train_adversary", "train_guided"):  # all is kept by now
         monkeypatch.setattr(f"{MAKING}.{name}", never)
-    assert main(command) == 0
+    assert main([*command, "--overwrite"]) == 0
     expected_lines = [line for line in out.splitlines() if not line.startswith("training ")]
     assert capsys.readouterr().out.splitlines() == expected_lines
 

@@ -139,7 +139,9 @@ def test_the_tokens_of_a_text(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"{word} {own[0]:.3f} {own[1]:.3f}" in shown
     sure = [curves[curves["model"] == name].iloc[0]["confidence"] for name in models]
     assert f"whole text {sure[0]:.3f} {sure[1]:.3f}" in shown
-    assert main([*command[:-4], "--out", "out"]) == 0  # with curves in it, it is still ours
+    assert (
+        main([*command[:-4], "--out", "out", "--overwrite"]) == 0
+    )  # with curves in it, it is still ours
     assert not Path("out/curves.parquet").exists()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from verax.cli.adversary_text import begin, done, show
 from verax.cli.loading import add_corpus_options, named_corpus, say_notes
-from verax.cli.parsing import add_options, given_options, listed
+from verax.cli.parsing import add_options, given_options, listed, parts_of
 from verax.cli.saving import add_overwrite, check_out, save
 from verax.cli.terminal import say
 from verax.corpora import load_corpus
@@ -87,8 +87,7 @@ def add(verbs: Any) -> None:
 def run(given: argparse.Namespace) -> None:
     lams = [parse("lams", part, float) for part in listed("--lams", given.lams, "numbers")]
     seeds = [parse("seeds", part, int) for part in listed("--seeds", given.seeds, "numbers")]
-    retrain = listed("--retrain", given.retrain) if given.retrain else []
-    again = [parse("retrain", part, int) for part in retrain]
+    again = [parse("retrain", part, int) for part in parts_of(given.retrain)]
     check_out(given, Adversaries.owns)
     base = model_entry(given.model, "the base")
     corpus = named_corpus(given, partial(load_corpus, **base.reading))
@@ -103,7 +102,7 @@ def run(given: argparse.Namespace) -> None:
         corpus,
         lams,
         seeds,
-        others=listed("--others", given.others) if given.others else [],
+        others=parts_of(given.others),
         retrain=again,
         controls=not given.no_controls,
         split=given.split,

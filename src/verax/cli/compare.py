@@ -14,7 +14,7 @@ import pandas as pd
 from verax.cli.compared import show, show_curves
 from verax.cli.examine import add_examining
 from verax.cli.loading import named_corpus, say_notes
-from verax.cli.parsing import given_exam_options, listed, named_folders
+from verax.cli.parsing import given_exam_options, named_folders, parts_of
 from verax.cli.saving import add_overwrite, check_out, save
 from verax.cli.terminal import console, say
 from verax.corpora import load_corpus
@@ -62,7 +62,7 @@ def run(given: argparse.Namespace) -> None:
     check_out(given, Comparison.owns)
     exams = None
     if given.exams is not None:
-        exams = chosen_exams(listed("--exams", given.exams))
+        exams = chosen_exams(parts_of(given.exams))
     groups = grouped(_models(given.models))
     corpus = named_corpus(given, partial(load_corpus, **_reading(groups)))
     curves = None if given.text is None else _curves(given.text, groups, given.device)
@@ -102,7 +102,7 @@ def _models(texts: Sequence[str]) -> Any:
     for pair in folders:
         if isinstance(pair, str):
             return folders
-        groups.setdefault(pair[0], []).extend(listed(pair[0], pair[1], "folders"))
+        groups.setdefault(pair[0], []).extend(parts_of(pair[1]))
     return groups
 
 

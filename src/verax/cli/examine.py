@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from verax.cli.loading import add_corpus_options, named_corpus, say_notes
-from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, listed
+from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
 from verax.cli.saving import add_overwrite, check_out, say_saved
 from verax.cli.terminal import console, say, table
 from verax.cli.texts import records
@@ -106,7 +106,7 @@ def run(given: argparse.Namespace) -> int | None:
     if given.split:
         check_split(given.split, also=(ALL,))
     limits = load_limits(given.limits)
-    chosen = chosen_exams(listed("--exams", given.exams))
+    chosen = chosen_exams(parts_of(given.exams))
     model = load(given.model, device=given.device)
     corpus = named_corpus(given, partial(load_to_examine, model, split=given.split))
     options = given_exam_options(given, chosen)

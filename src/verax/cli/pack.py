@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from verax.cli.parsing import listed
+from verax.cli.parsing import parts_of
 from verax.cli.terminal import console, printable, say, table
 from verax.studies.store import StudyResults, open_study, pack, unpack
 from verax.studies.store.folders import storage_folder
@@ -39,7 +39,7 @@ def add(verbs: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    tables = None if given.tables is None else listed("--tables", given.tables)
+    tables = None if given.tables is None else parts_of(given.tables)
     results = pack(given.study, given.out, tables=tables, weights=given.weights, progress=True)
     sizes = storage_folder(given.out).sizes()
     screen = console()

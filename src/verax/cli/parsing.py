@@ -165,9 +165,14 @@ def given_options(given: argparse.Namespace, *classes: type) -> dict[str, Any]:
     }
 
 
+def parts_of(text: str) -> list[str]:
+    """Parts of a text with commas between them."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
 def listed(flag: str, text: str | None, expected: str = "names") -> list[str]:
     """Parts of a text with commas between them; an error where there is none."""
-    parts = [part.strip() for part in (text or "").split(",") if part.strip()]
+    parts = parts_of(text or "")
     if not parts:
         raise VeraxError(f"{flag} is an empty list: give {expected} with commas between them")
     return parts

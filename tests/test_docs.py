@@ -21,6 +21,8 @@ from verax.plugins import Registry
 
 ROOT = Path(__file__).parent.parent
 REGISTRIES: tuple[Registry[Any], ...] = (ENCODERS, PROJECTIONS, IMPORTANCES, EXAMS)
+FEW = 60
+"""Documents of a split where a page names a limit: the code is tried, not what models learn."""
 PAGES = ["README.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
 
 
@@ -46,8 +48,7 @@ def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.Monk
     load = verax.load_corpus
 
     def fewer(name: str, **options: Any) -> verax.Corpus:
-        """The code is tried, not what models learn."""
-        return load(name, **options | ({"limit": 200} if "limit" in options else {}))
+        return load(name, **options | ({"limit": FEW} if "limit" in options else {}))
 
     monkeypatch.setattr(verax, "load_corpus", fewer)
     names: dict[str, object] = {}
@@ -68,7 +69,9 @@ def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(ours) >= 4
     for command in ours:
         if command[:2] in (["train", "planted"], ["sweep", "planted"]):
-            command += ["--documents", "300"]  # the commands are tried, not what models learn
+            command += ["--documents", str(2 * FEW)]
+        if "--limit" in command:
+            command[command.index("--limit") + 1] = str(FEW)
         assert main(command) == 0, command
 
 
@@ -78,7 +81,7 @@ def test_the_config_file_of_the_docs_is_valid(
     monkeypatch.chdir(tmp_path)
     (config,) = blocks("docs/training.md", "yaml")
     Path("my.yaml").write_text(config)
-    assert main(["train", "--config", "my.yaml", "--limit", "100", "--epochs", "1"]) == 0
+    assert main(["train", "--config", "my.yaml", "--limit", str(FEW), "--epochs", "1"]) == 0
     assert Path("my-model/model.safetensors").is_file()
 
 

@@ -53,7 +53,7 @@ def test_a_comparison_shows_itself_in_a_notebook(saved: Path) -> None:
         assert f"<bdi>{measure_title(str(measure))}</bdi>" in shown
     survived = table.loc["replacement.uniform.survival"]
     assert f"<td>{survived['value']:.1f}%</td>" in shown
-    assert f"{survived['difference']:+.1f} (".replace("-", "−") in shown
+    assert f"<td>{survived['difference']:+.1f} <span".replace("-", "−") in shown
 
 
 def test_a_study_shows_its_configurations_over_seeds(

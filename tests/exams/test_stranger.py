@@ -186,7 +186,7 @@ def test_a_verdict_keeps_the_limits_of_the_exam_and_says_where_it_is_not_install
     register(exam)
     assert list(other.missing) == ["opening"]
     assert "opening (not installed here)" in str(other)
-    assert "Exam &#x27;opening&#x27; is not installed here" in page
+    assert "Exam &#39;opening&#39; is not installed here" in page
 
 
 def test_mistakes_of_an_author_are_named(

@@ -65,9 +65,9 @@ def one_item_words(adversaries: Adversaries) -> str:
     """What JSD leaves out; empty where that is nothing."""
     if not adversaries.one_item:
         return ""
-    have = "has" if adversaries.one_item == 1 else "have"
+    verb = "has" if adversaries.one_item == 1 else "have"
     return (
-        f"{adversaries.one_item:,} of the documents {have} one item, "
+        f"{adversaries.one_item:,} of the documents {verb} one item, "
         "which no attention can leave: left out of JSD, not of the rest"
     )
 

@@ -12,7 +12,7 @@ from verax.exams.single_token.measures import ALL, CORRECT, SINGLE_TOKEN, WRONG
 from verax.exams.tables import wide
 from verax.exams.values import NO_LABEL, Tables, column, estimate_part, part
 from verax.exams.verdict import summary_frame
-from verax.statistics import mean, mean_share, ratio
+from verax.statistics import Interval, mean, mean_share, ratio
 
 
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -31,7 +31,7 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _cells(row: str, part: pd.DataFrame) -> Iterator[Cell]:
     values = {name: part[name].to_numpy() for name in part.columns}
-    numbers: dict[str, tuple[float, float, float] | float] = {
+    numbers: dict[str, Interval | float] = {
         "mean_probability": mean(values["alone"]),
         "sd": sd(values["alone"]),
         "pooled_probability": ratio(values["alone"] * values["items"], values["items"]).interval,

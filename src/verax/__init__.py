@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from verax.version import __version__ as __version__
 
 if not os.environ.keys() & {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"}:
-    # Threads of OpenMP spin while they wait: beside busy processes that is ten times slower than
-    # sleeping, and no faster where cores are free. Read when torch loads; processes inherit it.
+    # Threads of OpenMP spin while they wait: beside busy processes, training took five to ten times
+    # as long as with threads that sleep. Read when torch loads; processes inherit it.
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 
 if TYPE_CHECKING:

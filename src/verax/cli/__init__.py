@@ -44,17 +44,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0, or what the command returns (1 where part of a study failed, 3 where --fail-on says so); 2
     for bad input; 130 when interrupted.
     """
-    given = argparse.Namespace(before={})
+    args = argparse.Namespace(before={})
     try:
         words = import_plugins(sys.argv[1:] if arguments is None else list(arguments))
         parser = build_parser()  # options of exams are flags: an installed package may not import
-        given = parser.parse(words)
-        if given.verb is None:
+        args = parser.parse(words)
+        if args.verb is None:
             parser.print_help()
             return 0
-        given.before = stamps(given)
+        args.before = stamps(args)
         with noted_warnings():
-            return int(given.run(given) or 0)
+            return int(args.run(args) or 0)
     except VeraxError as error:
         # names from a user's file may hold line breaks and worse
         for problem in error.problems if isinstance(error, VeraxErrors) else [str(error)]:
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt as stopped:
         # a command that can say how to go on does
-        words_of_it = stopped.args[0] if stopped.args else f"stopped; {left_on_disk(given)}"
+        words_of_it = stopped.args[0] if stopped.args else f"stopped; {left_on_disk(args)}"
         print(f"verax: {printable(words_of_it)}", file=sys.stderr)
         return 130
     except BrokenPipeError:

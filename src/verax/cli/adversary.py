@@ -84,13 +84,13 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    lams = [parse("lams", part, float) for part in listed("--lams", given.lams, "numbers")]
-    seeds = [parse("seeds", part, int) for part in listed("--seeds", given.seeds, "numbers")]
-    again = [parse("retrain", part, int) for part in parts_of(given.retrain)]
-    check_out(given, Adversaries.owns)
-    base = model_entry(given.model, "the base")
-    corpus = named_corpus(given, partial(load_corpus, **base.reading))
+def run(args: argparse.Namespace) -> None:
+    lams = [parse("lams", part, float) for part in listed("--lams", args.lams, "numbers")]
+    seeds = [parse("seeds", part, int) for part in listed("--seeds", args.seeds, "numbers")]
+    again = [parse("retrain", part, int) for part in parts_of(args.retrain)]
+    check_out(args, Adversaries.owns)
+    base = model_entry(args.model, "the base")
+    corpus = named_corpus(args, partial(load_corpus, **base.reading))
     if base.seed in seeds:
         say(
             f"note: seed {base.seed} is the base's, so that what it trains begins where the base "
@@ -98,22 +98,22 @@ def run(given: argparse.Namespace) -> None:
             "dim",
         )
     adversaries = run_adversaries(
-        given.model,
+        args.model,
         corpus,
         lams,
         seeds,
-        others=parts_of(given.others),
+        others=parts_of(args.others),
         retrain=again,
-        controls=not given.no_controls,
-        split=given.split,
-        device=given.device,
+        controls=not args.no_controls,
+        split=args.split,
+        device=args.device,
         progress=True,
-        keep=f"{Path(given.out)}.models" if given.out else None,
+        keep=f"{Path(args.out)}.models" if args.out else None,
         begin=begin,
         done=done,
-        **given_options(given, TrainingOptions),
+        **given_options(args, TrainingOptions),
     )
     say_notes(corpus)
     show(adversaries)
-    if given.out:
-        save(adversaries, given)
+    if args.out:
+        save(adversaries, args)

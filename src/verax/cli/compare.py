@@ -58,14 +58,14 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    check_out(given, Comparison.owns)
+def run(args: argparse.Namespace) -> None:
+    check_out(args, Comparison.owns)
     exams = None
-    if given.exams is not None:
-        exams = chosen_exams(parts_of(given.exams))
-    groups = grouped(_models(given.models))
-    corpus = named_corpus(given, partial(load_corpus, **_reading(groups)))
-    curves = None if given.text is None else _curves(given.text, groups, given.device)
+    if args.exams is not None:
+        exams = chosen_exams(parts_of(args.exams))
+    groups = grouped(_models(args.models))
+    corpus = named_corpus(args, partial(load_corpus, **_reading(groups)))
+    curves = None if args.text is None else _curves(args.text, groups, args.device)
     screen = console()
 
     def done(group: str, model: str, verdict: Verdict) -> None:
@@ -78,21 +78,21 @@ def run(given: argparse.Namespace) -> None:
         groups,
         corpus,
         exams,
-        given.split,
-        sample=given.sample,
-        seed=given.seed,
-        device=given.device,
-        max_tokens=given.max_tokens,
+        args.split,
+        sample=args.sample,
+        seed=args.seed,
+        device=args.device,
+        max_tokens=args.max_tokens,
         progress=True,
         done=done,
-        **given_exam_options(given, exams or list(EXAMS)),
+        **given_exam_options(args, exams or list(EXAMS)),
     )
     say_notes(corpus)
     show(comparison, screen)
     if curves is not None:
         show_curves(curves, screen)
-    if given.out:
-        save(replace(comparison, curves=curves), given)
+    if args.out:
+        save(replace(comparison, curves=curves), args)
 
 
 def _models(texts: Sequence[str]) -> Any:
@@ -117,9 +117,9 @@ def _curves(text: str, groups: Groups, device: str) -> pd.DataFrame:
     """What each token says alone to each group's first model."""
     models: dict[str, AttentionClassifier] = {}
     for name, (first, *_) in groups.items():
-        if not isinstance(first.given, Path):
+        if not isinstance(first.args, Path):
             raise VeraxError(f"--text needs models, and {first.name} is a verdict: leave it out")
-        models[name] = load(first.given, device=device)
+        models[name] = load(first.args, device=device)
         if models[name].tokeniser.finds_nothing(text):
             raise VeraxError("--text has no words: give a text with some")
     return token_curves(models, text)

@@ -53,13 +53,13 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> None:
     from verax.cli import build_parser  # which imports this module
 
     makers = {"bash": bash, "zsh": lambda tree: _ZSH + bash(tree), "fish": fish}
-    if given.shell not in makers:
-        raise VeraxError(f"unknown shell {given.shell!r}: {nearest(given.shell, makers)}")
-    print(makers[given.shell](dict(commands_of(build_parser()))), end="")
+    if args.shell not in makers:
+        raise VeraxError(f"unknown shell {args.shell!r}: {nearest(args.shell, makers)}")
+    print(makers[args.shell](dict(commands_of(build_parser()))), end="")
 
 
 def commands_of(

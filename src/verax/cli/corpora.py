@@ -41,24 +41,24 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    names = given.names or known_corpora()
-    if given.save:
+def run(args: argparse.Namespace) -> None:
+    names = args.names or known_corpora()
+    if args.save:
         if len(names) != 1:
             raise VeraxError(
                 "--save takes one corpus: name it, as in verax corpora planted --save DIR"
             )
-        refuse_foreign(given.save, is_saved_corpus)
-    options = given_options(given, CorpusOptions, Planted)
+        refuse_foreign(args.save, is_saved_corpus)
+    options = given_options(args, CorpusOptions, Planted)
     rows = []
     with Progress() as display:
         for name in names:
             with display.busy(f"loading {name}"):
                 corpus = load_corpus(name, **options)
             rows.append((describe(corpus, display.watching(f"tokenising {name}")), corpus))
-            if given.save:
-                corpus.save(given.save)
-    if given.json:
+            if args.save:
+                corpus.save(args.save)
+    if args.json:
         content = [{**row, "names": c.classes, "notes": list(c.notes)} for row, c in rows]
         print(json.dumps(content, indent=2, ensure_ascii=False))
         return

@@ -145,27 +145,27 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    check("seed", given.seed, int, SEED)
-    check_out(given, _is_demo)
+def run(args: argparse.Namespace) -> None:
+    check("seed", args.seed, int, SEED)
+    check_out(args, _is_demo)
     screen = console()
     started = time.monotonic()
     corpus = load_corpus("rotten_tomatoes")
     say(f"rotten_tomatoes: {len(corpus.train):,} reviews to train on, {len(corpus.test):,} to test")
-    exams = [*EXAMINED, *(DRAWN if given.out else ())]
-    curves = CURVES if given.out else 0
+    exams = [*EXAMINED, *(DRAWN if args.out else ())]
+    curves = CURVES if args.out else 0
     models: dict[str, AttentionClassifier] = {}
     verdicts: dict[str, Verdict] = {}
     rows: list[dict[str, Any]] = []
     for name, options in MODELS.items():
         model = models[name] = train(
-            corpus, seed=given.seed, device=given.device, progress=True, **SETTINGS, **options
+            corpus, seed=args.seed, device=args.device, progress=True, **SETTINGS, **options
         )
         # the first model's most surprising reviews, so that all can be seen side by side
         shown = [v.tables["gallery_documents"]["id"].tolist() for v in verdicts.values()]
-        kept = (shown[0] if shown else GALLERY) if given.out else 0
+        kept = (shown[0] if shown else GALLERY) if args.out else 0
         verdict = verdicts[name] = examine(
-            model, corpus, exams, seed=given.seed, gallery=kept, curves=curves, progress=True
+            model, corpus, exams, seed=args.seed, gallery=kept, curves=curves, progress=True
         )
         rows.append({"model": name, **measure(model, corpus), **numbers_of(verdict)})
         scores = model.record["test"]
@@ -183,9 +183,9 @@ def run(given: argparse.Namespace) -> None:
         say(f"\n[{corpus.classes[corpus.test.labels[row]]}]", "bold")
         for name, model in models.items():
             _show(screen, name, model, corpus.test.texts[row])
-    if given.out:
-        _save(Path(given.out), models, verdicts, frame)
-        say(f"\nsaved in {given.out}; to look at: {Path(given.out) / REPORT}")
+    if args.out:
+        _save(Path(args.out), models, verdicts, frame)
+        say(f"\nsaved in {args.out}; to look at: {Path(args.out) / REPORT}")
     say(f"\n{time.monotonic() - started:.0f} s", "dim")
 
 

@@ -96,21 +96,21 @@ def add_examining(parser: argparse.ArgumentParser) -> None:
     add_exam_options(parser, EXAMS)
 
 
-def run(given: argparse.Namespace) -> int | None:
-    if given.fail_on and not given.limits:
+def run(args: argparse.Namespace) -> int | None:
+    if args.fail_on and not args.limits:
         raise VeraxError(
             f"--fail-on without --limits: name the version it goes by, as in --limits {NEWEST}, so "
             "that a newer Verax does not change what fails"
         )
-    check_out(given, Verdict.owns)
-    if given.split:
-        check_split(given.split, also=(ALL,))
-    limits = load_limits(given.limits)
-    chosen = chosen_exams(parts_of(given.exams))
-    model = load(given.model, device=given.device)
-    corpus = named_corpus(given, partial(load_to_examine, model, split=given.split))
-    options = given_exam_options(given, chosen)
-    if given.out and "single_token" in chosen:
+    check_out(args, Verdict.owns)
+    if args.split:
+        check_split(args.split, also=(ALL,))
+    limits = load_limits(args.limits)
+    chosen = chosen_exams(parts_of(args.exams))
+    model = load(args.model, device=args.device)
+    corpus = named_corpus(args, partial(load_to_examine, model, split=args.split))
+    options = given_exam_options(args, chosen)
+    if args.out and "single_token" in chosen:
         of_exam = options.get("single_token", {})
         if "curves" not in options and "curves" not in of_exam:
             options["single_token"] = {**of_exam, "curves": CURVES}
@@ -118,28 +118,28 @@ def run(given: argparse.Namespace) -> int | None:
         model,
         corpus,
         exams=chosen,
-        split=given.split,
-        seed=given.seed,
-        sample=given.sample,
-        gallery=(GALLERY if given.out else 0) if given.gallery is None else given.gallery,
-        max_tokens=given.max_tokens,
+        split=args.split,
+        seed=args.seed,
+        sample=args.sample,
+        gallery=(GALLERY if args.out else 0) if args.gallery is None else args.gallery,
+        max_tokens=args.max_tokens,
         limits=limits,
         progress=True,
         exam_options=divide_options(chosen, options),
     )
-    if given.out:
-        verdict.save(given.out, overwrite=given.overwrite)
-    if given.json:
+    if args.out:
+        verdict.save(args.out, overwrite=args.overwrite)
+    if args.json:
         content = dict(verdict.judgement.to_json())
-        if given.full:
+        if args.full:
             content["summary"] = records(verdict.summary())
         print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         say_notes(corpus)
-        _show(verdict, given.full)
-    if given.out:
-        say_saved(verdict, given.out, stderr=given.json)
-    return FAILED if given.fail_on and verdict.judgement.speaks(given.fail_on) else None
+        _show(verdict, args.full)
+    if args.out:
+        say_saved(verdict, args.out, stderr=args.json)
+    return FAILED if args.fail_on and verdict.judgement.speaks(args.fail_on) else None
 
 
 def _show(verdict: Verdict, full: bool) -> None:

@@ -28,16 +28,16 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> None:
     screen = console()
-    limits = load_limits(given.limits)
-    if not given.names:
+    limits = load_limits(args.limits)
+    if not args.names:
         rows = [[name, exam.question] for name, exam in EXAMS.items()]
         for name, question in rows:
             say(f"{name:<14}{question}")
         say("\nverax exams NAME tells more of one", "dim")
         return
-    for name in chosen_exams(given.names):
+    for name in chosen_exams(args.names):
         exam = EXAMS[name]
         say(f"{exam_title(name)}: {exam.question}", "bold")
         say(exam.explanation)

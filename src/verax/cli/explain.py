@@ -56,30 +56,30 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    check_texts(given, PAGE)
-    names = names_of(given.by, "inputs")
+def run(args: argparse.Namespace) -> None:
+    check_texts(args, PAGE)
+    names = names_of(args.by, "inputs")
     if not names:
         raise VeraxError(f"--by names no importance: choose from {', '.join(_on_inputs())}")
-    seed = check("seed", given.seed, int, SEED)
-    model = load(given.model, device=given.device)
-    texts, rows = full_texts(given, model, "explain")
+    seed = check("seed", args.seed, int, SEED)
+    model = load(args.model, device=args.device)
+    texts, rows = full_texts(args, model, "explain")
     frame = model.explain(
-        *(texts, names), target=given.target, seed=seed, max_tokens=given.max_tokens, progress=True
+        *(texts, names), target=args.target, seed=seed, max_tokens=args.max_tokens, progress=True
     )
     frame["text"] = rows[frame["text"].to_numpy()]
-    if given.out:
-        if given.out.endswith(PAGE):
-            write_explanation(frame, names, given.out)
+    if args.out:
+        if args.out.endswith(PAGE):
+            write_explanation(frame, names, args.out)
         else:
-            write(frame, Path(given.out))
-        say(f"{len(rows):,} texts explained in {given.out}")
+            write(frame, Path(args.out))
+        say(f"{len(rows):,} texts explained in {args.out}")
         return
     for number, (_, words) in enumerate(frame.groupby("text", sort=False)):
         if number:
             console().print()
         _print(words, names)
-    if given.target is not None and unaffected(names):
+    if args.target is not None and unaffected(names):
         say(f"\n{unaffected(names)}", "dim")
 
 

@@ -32,13 +32,13 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    if given.format not in FORMATS:
-        raise VeraxError(f"unknown format {given.format!r}: choose from {', '.join(FORMATS)}")
-    charts = charts_in(_named(given.runs))
+def run(args: argparse.Namespace) -> None:
+    if args.format not in FORMATS:
+        raise VeraxError(f"unknown format {args.format!r}: choose from {', '.join(FORMATS)}")
+    charts = charts_in(_named(args.runs))
     if not charts:
         raise VeraxError("nothing to draw: these results have no table with a chart")
-    paths = write_figures(charts, given.out, given.format)
+    paths = write_figures(charts, args.out, args.format)
     console()
     for chart, path in zip(charts, paths, strict=True):
         say(f"{path}  {chart.title}")

@@ -26,13 +26,13 @@ def load_shown(name: str, **options: Any) -> Corpus:
         return load_corpus(name, **options)
 
 
-def named_corpus(given: argparse.Namespace, load: Callable[..., Corpus]) -> Corpus | None:
+def named_corpus(args: argparse.Namespace, load: Callable[..., Corpus]) -> Corpus | None:
     """The corpus that --corpus names, by `load(name, **options)`; None where it names none."""
-    options = given_options(given, CorpusOptions, Planted)
+    options = given_options(args, CorpusOptions, Planted)
     options.pop("seed", None)  # the exams'; a planted corpus's is part of its name
-    if given.corpus:
-        with Progress() as display, display.busy(f"loading {given.corpus}"):
-            return load(given.corpus, **options)
+    if args.corpus:
+        with Progress() as display, display.busy(f"loading {args.corpus}"):
+            return load(args.corpus, **options)
     if options:
         flags = ", ".join("--" + name.replace("_", "-") for name in options)
         raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")

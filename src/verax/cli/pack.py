@@ -38,18 +38,18 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run_unpack)
 
 
-def run(given: argparse.Namespace) -> None:
-    tables = None if given.tables is None else parts_of(given.tables)
-    results = pack(given.study, given.out, tables=tables, weights=given.weights, progress=True)
-    sizes = storage_folder(given.out).sizes()
+def run(args: argparse.Namespace) -> None:
+    tables = None if args.tables is None else parts_of(args.tables)
+    results = pack(args.study, args.out, tables=tables, weights=args.weights, progress=True)
+    sizes = storage_folder(args.out).sizes()
     screen = console()
     screen.print(table(["file", "MB"], [[n, f"{s / 1e6:,.2f}"] for n, s in sorted(sizes.items())]))
-    show(results, given.out, "packed")
-    mention_others(given.study)
+    show(results, args.out, "packed")
+    mention_others(args.study)
 
 
-def run_unpack(given: argparse.Namespace) -> None:
-    show(unpack(given.packed, given.out, progress=True), given.out, "unpacked")
+def run_unpack(args: argparse.Namespace) -> None:
+    show(unpack(args.packed, args.out, progress=True), args.out, "unpacked")
 
 
 def show(results: StudyResults, out: str, what: str) -> None:

@@ -52,7 +52,7 @@ def add(verbs: Any) -> None:
         f"There are {', '.join(NAMES)}.",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
-    parser.set_defaults(run=lambda given: parser.print_help())
+    parser.set_defaults(run=lambda args: parser.print_help())
     listing = actions.add_parser("list", help="the papers, and what there is of them")
     listing.set_defaults(run=list_papers)
     _add_run(actions)
@@ -127,7 +127,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", metavar="DIR", help=f"where results are [{RESULTS}/NAME]")
 
 
-def list_papers(given: argparse.Namespace) -> None:
+def list_papers(args: argparse.Namespace) -> None:
     rows = []
     for one in papers():
         cells = [f"{len(one.studies(scale))}" for scale in SCALES]
@@ -146,22 +146,22 @@ def list_papers(given: argparse.Namespace) -> None:
         say("\n".join(lines))
 
 
-def run(given: argparse.Namespace) -> int:
-    out = Path(given.out or f"{given.name}-{given.scale}")
-    if given.name == ALL:
-        every = [one for one in papers() if given.scale != PROBES or one.has_probes]
+def run(args: argparse.Namespace) -> int:
+    out = Path(args.out or f"{args.name}-{args.scale}")
+    if args.name == ALL:
+        every = [one for one in papers() if args.scale != PROBES or one.has_probes]
         chosen = {one: out / one.name for one in every}
     else:
-        chosen = {paper(given.name): out}
+        chosen = {paper(args.name): out}
     for one, folder in chosen.items():
         refuse_others(one, folder)
-    studies = _studies(chosen, given)
-    if given.dry_run:
+    studies = _studies(chosen, args)
+    if args.dry_run:
         for folder, study in studies.items():
             say(study.name, "bold")
-            show(study, outlook(study, str(folder)), given.retry_failed)
+            show(study, outlook(study, str(folder)), args.retry_failed)
         return 0
-    budget = None if given.budget is None else seconds(given.budget)
+    budget = None if args.budget is None else seconds(args.budget)
     labels = {
         key: printable(f"{part_of(study.name)}: {label}")
         for study in studies.values()
@@ -171,7 +171,7 @@ def run(given: argparse.Namespace) -> int:
     again = "the same command goes on"
     try:
         with ended_politely(), bars:
-            ran = run_parts(studies, budget, given.retry_failed, bars, progress=True)
+            ran = run_parts(studies, budget, args.retry_failed, bars, progress=True)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped; what was finished is kept in {out}, {again}") from None
     failed = sum(len(one.failed) for one in ran.values())
@@ -186,7 +186,7 @@ def run(given: argparse.Namespace) -> int:
     folders = {path.parent for path in studies}
     for one, folder in chosen.items():
         if folder in folders:
-            (_show_probes if given.scale == PROBES else _show_verdicts)(one, folder)
+            (_show_probes if args.scale == PROBES else _show_verdicts)(one, folder)
     return 1 if failed else 0
 
 
@@ -206,23 +206,23 @@ def _show_probes(chosen: Paper, folder: Path) -> None:
     say(f"{line} keeps them, and check shows them", "dim")
 
 
-def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path, Study]:
+def _studies(chosen: dict[Paper, Path], args: argparse.Namespace) -> dict[Path, Study]:
     """Folder → study, of all parts of all papers chosen; corpora are read once."""
     loaded: dict[str, Corpus] = {}
     studies: dict[Path, Study] = {}
-    named = _named_parts(chosen, given)
-    if given.scale in (FULL, PROBES) and given.vectors is None:
-        sources = [one.studies(given.scale)[part] for one in named for part in named[one]]
+    named = _named_parts(chosen, args)
+    if args.scale in (FULL, PROBES) and args.vectors is None:
+        sources = [one.studies(args.scale)[part] for one in named for part in named[one]]
         if not all(names_vectors(source) for source in sources):
             say(_RANDOM)
     for one, wanted in named.items():
         parts_of = read_parts(
             one,
-            given.scale,
+            args.scale,
             wanted,
-            vectors=given.vectors,
-            seeds=seed_list(given.seeds),
-            hardware=given_options(given, Hardware),
+            vectors=args.vectors,
+            seeds=seed_list(args.seeds),
+            hardware=given_options(args, Hardware),
             loaded=loaded,
             progress=True,
         )
@@ -230,12 +230,12 @@ def _studies(chosen: dict[Paper, Path], given: argparse.Namespace) -> dict[Path,
     return studies
 
 
-def _named_parts(chosen: Iterable[Paper], given: argparse.Namespace) -> dict[Paper, list[str]]:
+def _named_parts(chosen: Iterable[Paper], args: argparse.Namespace) -> dict[Paper, list[str]]:
     """Of each paper the parts that are to be run; those of which none is are left out."""
     chosen = list(chosen)
-    wanted = parts("--parts", given.parts)
+    wanted = parts("--parts", args.parts)
     if wanted is not None and len(chosen) > 1:  # each has its own parts; a name is of some of them
-        known = {part for one in chosen for part in one.studies(given.scale)}
+        known = {part for one in chosen for part in one.studies(args.scale)}
         for name in wanted:
             if name not in known:
                 raise VeraxError(f"no paper has a part {name!r}: {nearest(name, known)}")
@@ -243,28 +243,28 @@ def _named_parts(chosen: Iterable[Paper], given: argparse.Namespace) -> dict[Pap
     for one in chosen:
         parts_of_it = wanted
         if parts_of_it is not None and len(chosen) > 1:
-            parts_of_it = [name for name in parts_of_it if name in one.studies(given.scale)]
+            parts_of_it = [name for name in parts_of_it if name in one.studies(args.scale)]
             if not parts_of_it:
                 continue
-        named[one] = chosen_parts(one, given.scale, parts_of_it)
+        named[one] = chosen_parts(one, args.scale, parts_of_it)
     return named
 
 
-def pack(given: argparse.Namespace) -> None:
-    chosen = paper(given.name)
-    out = Path(given.out or Path(RESULTS) / chosen.name)
+def pack(args: argparse.Namespace) -> None:
+    chosen = paper(args.name)
+    out = Path(args.out or Path(RESULTS) / chosen.name)
     before = finished_in(out)
-    cells = set(pack_paper(chosen, given.folder, out, progress=True).cells["cell"])
+    cells = set(pack_paper(chosen, args.folder, out, progress=True).cells["cell"])
     new = f"{len(cells - before):,}" if cells - before else "none"
     line = f"packed into {out}: {len(cells):,} cells are there now, {new} of them new"
     say(line)
 
 
-def table_of(given: argparse.Namespace) -> None:
-    chosen = paper(given.name)
-    exhibit = chosen.exhibit(given.exhibit)
-    made = exhibit.make(_results(chosen, given).results)
-    if given.csv:
+def table_of(args: argparse.Namespace) -> None:
+    chosen = paper(args.name)
+    exhibit = chosen.exhibit(args.exhibit)
+    made = exhibit.make(_results(chosen, args).results)
+    if args.csv:
         print(made.to_csv(index=False), end="")
         return
     if made.empty:
@@ -285,18 +285,18 @@ def table_of(given: argparse.Namespace) -> None:
         say(exhibit.note, "dim")
 
 
-def check(given: argparse.Namespace) -> None:
-    chosen = paper(given.name)
-    checked = _results(chosen, given)
-    if not given.no_page:
-        checked.write(_folder(chosen, given))
-        checked.report(_folder(chosen, given) / REPORT)
-    if given.json:
+def check(args: argparse.Namespace) -> None:
+    chosen = paper(args.name)
+    checked = _results(chosen, args)
+    if not args.no_page:
+        checked.write(_folder(chosen, args))
+        checked.report(_folder(chosen, args) / REPORT)
+    if args.json:
         print(checked.to_json(), end="")
         return
     show_claims(checked)
-    if not given.no_page:
-        folder = _folder(chosen, given)
+    if not args.no_page:
+        folder = _folder(chosen, args)
         say(f"the page is {folder / PAGE}, to look at: {folder / REPORT}")
 
 
@@ -330,12 +330,12 @@ def _said(counts: Mapping[str, int]) -> str:
     )
 
 
-def _folder(chosen: Paper, given: argparse.Namespace) -> Path:
-    return Path(given.results or Path(RESULTS) / chosen.name)
+def _folder(chosen: Paper, args: argparse.Namespace) -> Path:
+    return Path(args.results or Path(RESULTS) / chosen.name)
 
 
-def _results(chosen: Paper, given: argparse.Namespace) -> Checked:
-    folder = _folder(chosen, given)
+def _results(chosen: Paper, args: argparse.Namespace) -> Checked:
+    folder = _folder(chosen, args)
     if not folder.is_dir():
         raise VeraxError(
             f"no results in {folder}: give --results DIR, or make some with verax papers run "

@@ -42,22 +42,22 @@ class Parser(argparse.ArgumentParser):
         self.error(f"{what} {value!r}: {nearest(str(value), choices)}")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        given, unknown = self.parse_known_args(arguments)
+        args, unknown = self.parse_known_args(arguments)
         if unknown:
             parser = self
             for action in self._subparsers_actions():
-                parser = action.choices.get(getattr(given, "verb", None) or "", self)
+                parser = action.choices.get(getattr(args, "verb", None) or "", self)
             # argparse takes a list of arguments for empty when options stand in front of it
-            rest = [a for a in parser._actions if a.nargs == "*" and not vars(given).get(a.dest)]
+            rest = [a for a in parser._actions if a.nargs == "*" and not vars(args).get(a.dest)]
             if rest and not any(u.startswith("-") for u in unknown):
-                setattr(given, rest[0].dest, unknown)
-                return given
+                setattr(args, rest[0].dest, unknown)
+                return args
             flag = next((u for u in unknown if u.startswith("-")), unknown[0])
             if not flag.startswith("-"):
                 parser.error(f"unexpected argument {flag!r}")
             valid = [s for a in parser._actions for s in a.option_strings]
             parser.error(f"unknown option {flag!r}: {_nearest_flag(flag, valid)}")
-        return given
+        return args
 
     def _subparsers_actions(self) -> list[Any]:
         return [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
@@ -93,15 +93,15 @@ def add_exam_options(parser: argparse.ArgumentParser, exams: Mapping[str, type[E
     parser.set_defaults(exam_flags=flags)
 
 
-def given_exam_options(given: argparse.Namespace, exams: Sequence[str]) -> dict[str, Any]:
+def given_exam_options(args: argparse.Namespace, exams: Sequence[str]) -> dict[str, Any]:
     """The options of these exams that a user gave, as keywords of `examine`."""
-    values = vars(given)
+    values = vars(args)
     options: dict[str, Any] = {}
     former = {option: old for old, option in RENAMED_OPTIONS.items()}
     for exam in exams:
         for field in dataclasses.fields(EXAMS[exam].options_class):
             for name in (field.name, former.get(field.name)):
-                if name in values and name in given.exam_flags:
+                if name in values and name in args.exam_flags:
                     options[name] = values[name]
             if f"{exam}.{field.name}" in values:
                 options.setdefault(exam, {})[field.name] = values[f"{exam}.{field.name}"]
@@ -157,9 +157,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def given_options(given: argparse.Namespace, *classes: type) -> dict[str, Any]:
+def given_options(args: argparse.Namespace, *classes: type) -> dict[str, Any]:
     """The options a user gave, by field name."""
-    values = vars(given)
+    values = vars(args)
     return {
         f.name: values[f.name] for c in classes for f in dataclasses.fields(c) if f.name in values
     }

@@ -23,15 +23,15 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    check_texts(given)
-    model = load(given.model, device=given.device)
-    texts, rows = full_texts(given, model, "label")
-    frame = model.predict(texts, given.max_tokens, progress=True)
+def run(args: argparse.Namespace) -> None:
+    check_texts(args)
+    model = load(args.model, device=args.device)
+    texts, rows = full_texts(args, model, "label")
+    frame = model.predict(texts, args.max_tokens, progress=True)
     frame.insert(0, "row", rows)
-    if given.out:
-        write(frame, Path(given.out))
-        say(f"{len(frame):,} texts labelled in {given.out}")
+    if args.out:
+        write(frame, Path(args.out))
+        say(f"{len(frame):,} texts labelled in {args.out}")
     else:
         _print(frame, texts)
 

@@ -37,11 +37,11 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    out = Path(given.out)
+def run(args: argparse.Namespace) -> None:
+    out = Path(args.out)
     if out.is_dir():
         raise VeraxError(f"cannot write {out}: it is a folder, give a file such as {out / FILE}")
-    refuse_existing(given)
-    results, title = open_reported(given.places)
-    report(results, out, given.title or title)
+    refuse_existing(args)
+    results, title = open_reported(args.places)
+    report(results, out, args.title or title)
     say(f"the report is {out}, {out.stat().st_size / 1e6:.1f} MB")

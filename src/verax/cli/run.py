@@ -68,49 +68,49 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", metavar="N,…", help="in place of the study's")
 
 
-def run(given: argparse.Namespace) -> int:
-    if given.study is None:
+def run(args: argparse.Namespace) -> int:
+    if args.study is None:
         raise VeraxError(
             f"no study given: verax run STUDY, a YAML file or {' or '.join(shipped_studies())}"
         )
-    budget = None if given.budget is None else seconds(given.budget)
+    budget = None if args.budget is None else seconds(args.budget)
     bars = Bars({}, lambda line: print(printable(line), flush=True))
     try:
         with ended_politely():
-            study = _read(given)
-            out = given.out or study.name
-            if given.dry_run:
-                show(study, outlook(study, out), given.retry_failed)
+            study = _read(args)
+            out = args.out or study.name
+            if args.dry_run:
+                show(study, outlook(study, out), args.retry_failed)
                 return 0
             bars.labels = {key: printable(label) for key, label in study.labels.items()}
             with bars:
-                ran = run_cells(study, out, None, budget, given.retry_failed, bars, progress=True)
+                ran = run_cells(study, out, None, budget, args.retry_failed, bars, progress=True)
     except KeyboardInterrupt:
         how = f"with {bars.ended} of {bars.total} cells done" if bars.total else "before it began"
-        raise KeyboardInterrupt(f"stopped {how}; to go on: {again(given)}") from None
+        raise KeyboardInterrupt(f"stopped {how}; to go on: {again(args)}") from None
     except VeraxError as error:
         if not bars.total:  # nothing was begun
             raise
-        raise VeraxError(f"{error}; finished cells are kept, to go on: {again(given)}") from error
+        raise VeraxError(f"{error}; finished cells are kept, to go on: {again(args)}") from error
     for key in set(ran.failed) - bars.told:
         bars.says(f"failed before: {study.labels[key]}: {one_line(ran.failed[key].get('error'))}")
-    return report(ran, out, given)
+    return report(ran, out, args)
 
 
-def _read(given: argparse.Namespace) -> Study:
+def _read(args: argparse.Namespace) -> Study:
     study = read_study(
-        given.study,
-        corpora=_corpora(given.corpora),
-        seeds=seed_list(given.seeds),
-        exams=parts("--exams", given.exams),
-        changed=dict(_pair(text) for text in given.changed),
+        args.study,
+        corpora=_corpora(args.corpora),
+        seeds=seed_list(args.seeds),
+        exams=parts("--exams", args.exams),
+        changed=dict(_pair(text) for text in args.changed),
         progress=True,
     )
     _mention(study)
-    return with_hardware(study, given_options(given, Hardware))
+    return with_hardware(study, given_options(args, Hardware))
 
 
-def report(ran: Ran, out: str, given: argparse.Namespace) -> int:
+def report(ran: Ran, out: str, args: argparse.Namespace) -> int:
     """What became of the run, in a few lines; the exit code, 1 where cells failed."""
     console()
     if ran.failed:
@@ -118,7 +118,7 @@ def report(ran: Ran, out: str, given: argparse.Namespace) -> int:
         why = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
         say(
             f"{_cells(len(ran.failed))} failed ({why}): tracebacks are in {out}/failed, or "
-            f"open_study({out!r}).failures; to run them again: {again(given, '--retry-failed')}",
+            f"open_study({out!r}).failures; to run them again: {again(args, '--retry-failed')}",
             "bold",
         )
     if DIVERGED in {record.get("reason") for record in ran.failed.values()}:
@@ -129,7 +129,7 @@ def report(ran: Ran, out: str, given: argparse.Namespace) -> int:
             "and shown by open_study(…, every=True)"
         )
     if ran.left:
-        say(f"time is up: {ran.left} of {ran.cells} cells are left; to go on: {again(given)}")
+        say(f"time is up: {ran.left} of {ran.cells} cells are left; to go on: {again(args)}")
     say(
         f"{ran.finished} of {ran.cells} cells are done, in {out}: "
         f"verax.open_study({out!r}).summary() has their numbers"
@@ -171,21 +171,21 @@ def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
     say(f"{counted}: {time}")
 
 
-def again(given: argparse.Namespace, *more: str) -> str:
+def again(args: argparse.Namespace, *more: str) -> str:
     """The command that goes on with this run."""
-    words = ["verax", "run", given.study]
+    words = ["verax", "run", args.study]
     for name in ("out", "budget", "corpora", "seeds", "exams"):
-        if getattr(given, name) is not None:
-            words += [f"--{name}", getattr(given, name)]
-    for pair in given.changed:
+        if getattr(args, name) is not None:
+            words += [f"--{name}", getattr(args, name)]
+    for pair in args.changed:
         words += ["--set", pair]
-    for name, value in given_options(given, Hardware).items():
+    for name, value in given_options(args, Hardware).items():
         flag = name.replace("_", "-")
         if isinstance(value, bool):
             words.append(f"--{flag}" if value else f"--no-{flag}")
         else:
             words += [f"--{flag}", str(value)]
-    if given.retry_failed and "--retry-failed" not in more:
+    if args.retry_failed and "--retry-failed" not in more:
         words.append("--retry-failed")
     return " ".join(shlex.quote(word) for word in [*words, *more])
 

@@ -27,29 +27,29 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check_out(given: argparse.Namespace, owned: Callable[[Path], bool]) -> None:
+def check_out(args: argparse.Namespace, owned: Callable[[Path], bool]) -> None:
     """Refuse a folder that cannot be written to, before the work.
 
     Args:
-        given: the command's arguments, with `out` and `overwrite`.
+        args: the command's arguments, with `out` and `overwrite`.
         owned: whether a folder holds an earlier result of this command, and nothing else.
     """
-    if given.out:
-        given.before = stamps(given)  # a config file may name it
-        refuse_foreign(given.out, owned, given.overwrite)
+    if args.out:
+        args.before = stamps(args)  # a config file may name it
+        refuse_foreign(args.out, owned, args.overwrite)
 
 
-def refuse_existing(given: argparse.Namespace) -> None:
+def refuse_existing(args: argparse.Namespace) -> None:
     """Refuse a file that exists, before the work, unless --overwrite is given."""
-    if given.out and Path(given.out).exists() and not given.overwrite:
+    if args.out and Path(args.out).exists() and not args.overwrite:
         raise VeraxError(
-            f"cannot write {given.out}: it exists; give another file, or --overwrite to replace it"
+            f"cannot write {args.out}: it exists; give another file, or --overwrite to replace it"
         )
 
 
-def stamps(given: argparse.Namespace) -> dict[Path, Stamp]:
+def stamps(args: argparse.Namespace) -> dict[Path, Stamp]:
     """What --out names, and what stands beside it, as they are now; None where there is nothing."""
-    out = getattr(given, "out", None)
+    out = getattr(args, "out", None)
     if not isinstance(out, str) or "://" in out:
         return {}
     paths = [Path(out), *(Path(f"{Path(out)}.{ending}") for ending in BESIDE)]
@@ -64,13 +64,13 @@ def _stamp(path: Path, deep: bool) -> Stamp:
     return path.stat().st_ino, max(one.stat().st_mtime_ns for one in (path, *inside))
 
 
-def left_on_disk(given: argparse.Namespace) -> str:
+def left_on_disk(args: argparse.Namespace) -> str:
     """What an interrupted command left on disk, in words.
 
     Args:
-        given: the command's arguments, and in `before` the `stamps` as it began.
+        args: the command's arguments, and in `before` the `stamps` as it began.
     """
-    before: dict[Path, Stamp] = getattr(given, "before", {})
+    before: dict[Path, Stamp] = getattr(args, "before", {})
     if not before:
         return "nothing was written"
     out, *beside = before
@@ -79,9 +79,9 @@ def left_on_disk(given: argparse.Namespace) -> str:
         words = f"nothing was written to {out}"
     elif now == before[out]:
         words = f"{out} is as it was before"
-    elif given.verb not in _AT_ONCE:
+    elif args.verb not in _AT_ONCE:
         words = f"{out} holds what was written so far"
-    elif given.verb not in ("examine", "compare", "sweep", "adversary") or (out / REPORT).exists():
+    elif args.verb not in ("examine", "compare", "sweep", "adversary") or (out / REPORT).exists():
         words = f"{out} is complete"
     else:
         words = f"{out} is saved, without {REPORT}: verax report {shlex.quote(str(out))} makes it"
@@ -91,10 +91,10 @@ def left_on_disk(given: argparse.Namespace) -> str:
     return words
 
 
-def save(result: Result, given: argparse.Namespace) -> None:
+def save(result: Result, args: argparse.Namespace) -> None:
     """Save a result in --out, write its page beside it, and say where both are."""
-    result.save(given.out, overwrite=given.overwrite)
-    say_saved(result, given.out)
+    result.save(args.out, overwrite=args.overwrite)
+    say_saved(result, args.out)
 
 
 def say_saved(result: Result, out: str, stderr: bool = False) -> None:

@@ -65,11 +65,11 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    lams = [parse("lams", part, float) for part in listed("--lams", given.lams, "numbers")]
-    seeds = [parse("seeds", part, int) for part in listed("--seeds", given.seeds, "numbers")]
-    check_out(given, Sweep.owns)
-    corpus = load_shown(given.corpus, **given_options(given, CorpusOptions, Planted))
+def run(args: argparse.Namespace) -> None:
+    lams = [parse("lams", part, float) for part in listed("--lams", args.lams, "numbers")]
+    seeds = [parse("seeds", part, int) for part in listed("--seeds", args.seeds, "numbers")]
+    check_out(args, Sweep.owns)
+    corpus = load_shown(args.corpus, **given_options(args, CorpusOptions, Planted))
     console()
 
     def done(lam: float, seed: int, verdict: Verdict) -> None:
@@ -84,18 +84,18 @@ def run(given: argparse.Namespace) -> None:
         corpus,
         lams,
         seeds,
-        split=given.split,
-        sample=given.sample,
-        device=given.device,
+        split=args.split,
+        sample=args.sample,
+        device=args.device,
         progress=True,
-        keep=f"{Path(given.out)}.points" if given.out else None,
+        keep=f"{Path(args.out)}.points" if args.out else None,
         done=done,
-        **given_options(given, ModelOptions, TrainingOptions, AgreementOptions, DispersionOptions),
+        **given_options(args, ModelOptions, TrainingOptions, AgreementOptions, DispersionOptions),
     )
     say_notes(corpus)
     show(sweep)
-    if given.out:
-        save(sweep, given)
+    if args.out:
+        save(sweep, args)
 
 
 def _moves(measure: str) -> bool:

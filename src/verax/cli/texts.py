@@ -47,20 +47,20 @@ def add_texts(parser: argparse.ArgumentParser, what: str, *also: str) -> None:
     add_reading(parser)
 
 
-def check_texts(given: argparse.Namespace, *also: str) -> None:
+def check_texts(args: argparse.Namespace, *also: str) -> None:
     """Refuse what can be refused before a model is loaded."""
-    if given.out and Path(given.out).suffix not in (*_WRITERS, *also):
-        raise VeraxError(f"cannot write {given.out}: end it in {', '.join([*_WRITERS, *also])}")
-    refuse_existing(given)
-    if given.max_tokens < 1:
-        raise VeraxError(f"--max-tokens is {given.max_tokens}: it must be at least 1")
+    if args.out and Path(args.out).suffix not in (*_WRITERS, *also):
+        raise VeraxError(f"cannot write {args.out}: end it in {', '.join([*_WRITERS, *also])}")
+    refuse_existing(args)
+    if args.max_tokens < 1:
+        raise VeraxError(f"--max-tokens is {args.max_tokens}: it must be at least 1")
 
 
 def full_texts(
-    given: argparse.Namespace, model: AttentionClassifier, to: str
+    args: argparse.Namespace, model: AttentionClassifier, to: str
 ) -> tuple[list[str], np.ndarray]:
     """The texts that have words, and where each stood among those given."""
-    texts = _texts(given)
+    texts = _texts(args)
     full = np.array([not model.tokeniser.finds_nothing(t) for t in texts], dtype=bool)
     kept = [text for text, has_words in zip(texts, full, strict=True) if has_words]
     if not kept:
@@ -94,24 +94,24 @@ def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
-def _texts(given: argparse.Namespace) -> list[str]:
-    if given.texts and given.file:
+def _texts(args: argparse.Namespace) -> list[str]:
+    if args.texts and args.file:
         raise VeraxError("give texts as arguments or with --file, not both")
-    if given.texts:
-        return list(given.texts)
-    if given.file is None:
+    if args.texts:
+        return list(args.texts)
+    if args.file is None:
         return [] if sys.stdin.isatty() else _standard_input()
-    frame = read_table(Path(given.file), given.encoding)
-    column = given.text_column
+    frame = read_table(Path(args.file), args.encoding)
+    column = args.text_column
     if column not in frame.columns:
         columns = [str(c) for c in frame.columns]
         raise VeraxError(
-            f"{given.file} has no column {column!r} ({nearest(column, columns)}); "
+            f"{args.file} has no column {column!r} ({nearest(column, columns)}); "
             "name it with --text-column"
         )
     if frame[column].isna().any():
         row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
-        raise VeraxError(f"{given.file} row {row} has null text: fill or remove it")
+        raise VeraxError(f"{args.file} row {row} has null text: fill or remove it")
     return [str(text) for text in frame[column]]
 
 

@@ -51,14 +51,14 @@ def add(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    values = _settings(given)
+def run(args: argparse.Namespace) -> None:
+    values = _settings(args)
     command = {name: values.pop(name) for name in _OF_COMMAND if name in values}
     for name in ("corpus", "out"):
         if name not in command:
             raise VeraxError(f"no {name} given: verax train CORPUS --out DIR, or in --config")
-    given.out = command["out"]
-    check_out(given, is_only_a_model)
+    args.out = command["out"]
+    check_out(args, is_only_a_model)
     corpus_names = names(CorpusOptions, Planted)
     for_corpus = {n: values.pop(n) for n in list(values) if n in corpus_names}
     corpus = load_shown(command["corpus"], **for_corpus)
@@ -73,20 +73,20 @@ def run(given: argparse.Namespace) -> None:
         done=_candidate,
         **values,
     )
-    model.save(command["out"], overwrite=given.overwrite)
+    model.save(command["out"], overwrite=args.overwrite)
     say_notes(corpus)
     _report(model, corpus, command["out"])
 
 
-def _settings(given: argparse.Namespace) -> dict[str, Any]:
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """The config file's values, overridden by the flags given; all names checked."""
-    values = read_config(given.config) if given.config else {}
+    values = read_config(args.config) if args.config else {}
     valid = [*_OF_COMMAND, *names(CorpusOptions, ModelOptions, TrainingOptions, Planted)]
     for name in values:
         if name not in valid:
-            raise VeraxError(f"unknown option {name!r} in {given.config}: {nearest(name, valid)}")
-    values |= given_options(given, CorpusOptions, ModelOptions, TrainingOptions, Planted)
-    values |= {n: vars(given)[n] for n in _OF_COMMAND if vars(given).get(n) is not None}
+            raise VeraxError(f"unknown option {name!r} in {args.config}: {nearest(name, valid)}")
+    values |= given_options(args, CorpusOptions, ModelOptions, TrainingOptions, Planted)
+    values |= {n: vars(args)[n] for n in _OF_COMMAND if vars(args).get(n) is not None}
     return {
         n: check(n, v, _OF_COMMAND[n], _BOUNDS.get(n, {})) if n in _OF_COMMAND else v
         for n, v in values.items()

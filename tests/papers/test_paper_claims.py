@@ -14,15 +14,15 @@ from made_up_results import made_up_results
 from verax.errors import VeraxError
 from verax.papers import NAMES, paper
 from verax.papers.claims import Claim, Finding, all_of, by_comparisons
-from verax.papers.comparing import FAILS, HOLDS, UNDECIDED, Comparison, above, larger
-from verax.papers.numbers import Number
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED, PaperComparison, above, larger
+from verax.papers.numbers import SeedMean
 from verax.papers.results import SUMMARY, PaperResults
 
 RESULTS = made_up_results([{"part": "main", "corpus": "sst"}], lambda _: {("t", "r", "c"): 0.5})
 
 
-def number(name: str, *values: float) -> Number:
-    return Number.of(values, [f"{name}{place}" for place in range(len(values))])
+def number(name: str, *values: float) -> SeedMean:
+    return SeedMean.of(values, [f"{name}{place}" for place in range(len(values))])
 
 
 UP = above("up", number("a", 2.0, 2.1, 2.2), 0.0)
@@ -102,7 +102,7 @@ def test_what_fails_narrowly_is_told_so(narrowly: bool) -> None:
     ("others", "verdict"),
     [([], UNDECIDED), ([UP], UNDECIDED), ([UNSURE], UNDECIDED), ([DOWN], FAILS)],
 )
-def test_a_part_without_comparisons_is_named(others: list[Comparison], verdict: str) -> None:
+def test_a_part_without_comparisons_is_named(others: list[PaperComparison], verdict: str) -> None:
     """It leaves a claim undecided unless another part fails clearly."""
     parts = [(c.label, [c], 1.0) for c in others]
     finding = all_of([*parts, ("second", [], 1.0), ("third", [], 1.0)], "It is so.")
@@ -115,7 +115,7 @@ def test_a_part_without_comparisons_is_named(others: list[Comparison], verdict: 
 
 
 @pytest.mark.parametrize("parts", list(itertools.product([UP, UNSURE, DOWN], repeat=2)))
-def test_parts_have_to_hold_all(parts: tuple[Comparison, Comparison]) -> None:
+def test_parts_have_to_hold_all(parts: tuple[PaperComparison, PaperComparison]) -> None:
     finding = all_of([("first", [parts[0]], 1.0), ("second", [parts[1]], 1.0)], "why")
     own = {"up": HOLDS, "unsure": "fails narrowly", "down": FAILS}
     said = [own[part.label] for part in parts]

@@ -10,13 +10,13 @@ from verax.papers.comparing import (
     FAILS,
     HOLDS,
     UNDECIDED,
-    Comparison,
+    PaperComparison,
     above,
     below,
     larger,
     weigh,
 )
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import span
 from verax.papers.results import Missing, PaperResults
 
@@ -36,8 +36,8 @@ class Finding:
     verdict: str
     why: str
     test: str = ""
-    numbers: Mapping[str, Number] = field(default_factory=dict)
-    comparisons: Sequence[Comparison] = ()
+    numbers: Mapping[str, SeedMean] = field(default_factory=dict)
+    comparisons: Sequence[PaperComparison] = ()
     narrowly: bool = False
 
     @property
@@ -124,18 +124,18 @@ _FEW = 6
 """Exceptions that a sentence names."""
 
 
-class Comparisons(list[Comparison]):
+class Comparisons(list[PaperComparison]):
     """The comparisons behind a claim; one of a number that is missing is left out."""
 
-    def larger(self, label: str, a: Number | None, b: Number | None, by: float = 0.0) -> None:
+    def larger(self, label: str, a: SeedMean | None, b: SeedMean | None, by: float = 0.0) -> None:
         if a is not None and b is not None:
             self.append(larger(label, a, b, by))
 
-    def above(self, label: str, a: Number | None, bound: float) -> None:
+    def above(self, label: str, a: SeedMean | None, bound: float) -> None:
         if a is not None:
             self.append(above(label, a, bound))
 
-    def below(self, label: str, a: Number | None, bound: float) -> None:
+    def below(self, label: str, a: SeedMean | None, bound: float) -> None:
         if a is not None:
             self.append(below(label, a, bound))
 
@@ -175,10 +175,10 @@ class Comparisons(list[Comparison]):
 
 
 def by_comparisons(
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[PaperComparison],
     why: str,
     need: float = 1.0,
-    numbers: Mapping[str, Number] | None = None,
+    numbers: Mapping[str, SeedMean] | None = None,
 ) -> Finding:
     """A finding whose verdict is that of `weigh`; without comparisons, undecided."""
     if not comparisons:
@@ -188,7 +188,7 @@ def by_comparisons(
     return Finding(weighed.verdict, why, test, numbers or {}, every, weighed.narrowly)
 
 
-def all_of(parts: Sequence[tuple[str, Sequence[Comparison], float]], why: str) -> Finding:
+def all_of(parts: Sequence[tuple[str, Sequence[PaperComparison], float]], why: str) -> Finding:
     """A claim of several parts (name, comparisons, need), all of which have to hold.
 
     One that fails clearly settles it. Else a part without comparisons leaves it undecided, and is

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from verax.papers.numbers import NORMAL, SEEDS, Number, plain
+from verax.papers.numbers import NORMAL, SEEDS, SeedMean, plain
 from verax.statistics import independent
 from verax.statistics.missing import is_constant, present
 
@@ -51,7 +51,7 @@ class Label(str):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PaperComparison:
     """A difference that a claim says is above zero.
 
     p  one-sided: how easily chance alone would give as much; NaN where nothing tells the spread
@@ -62,8 +62,8 @@ class Comparison:
     low: float
     high: float
     p: float
-    a: Number
-    b: Number | None = None
+    a: SeedMean
+    b: SeedMean | None = None
 
     @property
     def corpus(self) -> str:
@@ -94,42 +94,44 @@ class Comparison:
         }
 
 
-def larger(label: str, a: Number, b: Number, by: float = 0.0) -> Comparison:
+def larger(label: str, a: SeedMean, b: SeedMean, by: float = 0.0) -> PaperComparison:
     """a > b + `by`: Welch's over seeds where both have two or more, else normal, over documents."""
     if a.over == SEEDS == b.over:
         found = independent(a.values, np.asarray(b.values) + by)
         p = found.p / 2 if found.difference > 0 else 1 - found.p / 2
-        return Comparison(label, found.difference, found.low, found.high, p, a, b)
+        return PaperComparison(label, found.difference, found.low, found.high, p, a, b)
     difference = a.value - b.value - by
     return _normal(label, difference, math.hypot(a.error, b.error), a, b)
 
 
-def above(label: str, a: Number, bound: float) -> Comparison:
+def above(label: str, a: SeedMean, bound: float) -> PaperComparison:
     """a > a bound that is no result itself."""
     difference = a.value - bound
     if a.over == SEEDS:
         if is_constant(present(a.values)[0]):  # nothing tells the spread, as in `independent`
             if math.isclose(a.value, bound, rel_tol=1e-12):
-                return Comparison(label, 0.0, math.nan, math.nan, 0.5, a)
-            return Comparison(label, difference, math.nan, math.nan, math.nan, a)
+                return PaperComparison(label, 0.0, math.nan, math.nan, 0.5, a)
+            return PaperComparison(label, difference, math.nan, math.nan, math.nan, a)
         p = float(stdtr(a.seeds - 1, -difference / a.error))
-        return Comparison(label, difference, a.low - bound, a.high - bound, p, a)
+        return PaperComparison(label, difference, a.low - bound, a.high - bound, p, a)
     return _normal(label, difference, a.error, a, None)
 
 
-def below(label: str, a: Number, bound: float) -> Comparison:
+def below(label: str, a: SeedMean, bound: float) -> PaperComparison:
     """a < a bound; its difference is the bound less a."""
     found = above(label, a, bound)
     p = 1 - found.p
-    return Comparison(label, -found.difference, -found.high, -found.low, p, a)
+    return PaperComparison(label, -found.difference, -found.high, -found.low, p, a)
 
 
-def _normal(label: str, difference: float, error: float, a: Number, b: Number | None) -> Comparison:
+def _normal(
+    label: str, difference: float, error: float, a: SeedMean, b: SeedMean | None
+) -> PaperComparison:
     if not error > 0:  # NaN, or nothing that spreads
-        return Comparison(label, difference, math.nan, math.nan, math.nan, a, b)
+        return PaperComparison(label, difference, math.nan, math.nan, math.nan, a, b)
     half = NORMAL * error
     p = 1 - float(ndtr(difference / error))
-    return Comparison(label, difference, difference - half, difference + half, p, a, b)
+    return PaperComparison(label, difference, difference - half, difference + half, p, a, b)
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ class Weighed:
         )
 
 
-def weigh(comparisons: Sequence[Comparison], need: float = 1.0) -> Weighed:
+def weigh(comparisons: Sequence[PaperComparison], need: float = 1.0) -> Weighed:
     """The verdict of comparisons of which at least a share of `need` is to go the claim's way."""
     of = len(comparisons)
     # a hair less, so that 0.7 of 10 is 7

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 
 MEASURED = ["published", "value", "sd", "low", "high", "over", "seeds", "n", "beyond", "cells"]
@@ -53,14 +53,14 @@ class ExhibitList(list[Exhibit]):
 def entry(
     labels: Mapping[str, Any],
     measure: str,
-    number: Number | None,
+    number: SeedMean | None,
     published: float = math.nan,
     runs: int = 1,
     setting: bool = False,
 ) -> dict[str, Any]:
     """A row of an exhibit; `published` is a mean of so many `runs`.
 
-    `beyond` says whether it is farther from ours than seeds explain (see `Number.is_beyond`). A
+    `beyond` says whether it is farther from ours than seeds explain (see `SeedMean.is_beyond`). A
     `setting`, or a size, is no finding: it has neither spread, interval and seeds nor `beyond`.
     """
     row: dict[str, Any] = {**labels, "measure": measure, "published": published}

@@ -18,7 +18,7 @@ SEEDS, DOCUMENTS = "seeds", "documents"
 
 
 @dataclass(frozen=True)
-class Number:
+class SeedMean:
     """A mean over seeds.
 
     value      the mean of `values`, one for each seed
@@ -45,7 +45,7 @@ class Number:
         cells: Sequence[str],
         n: int = 0,
         interval: tuple[float, float] = (math.nan, math.nan),
-    ) -> Number:
+    ) -> SeedMean:
         """From a value a seed; `interval` is a single cell's own, over its documents."""
         over_seeds = describe(values)
         low, high, over = over_seeds.low, over_seeds.high, SEEDS
@@ -68,10 +68,10 @@ class Number:
             return self.sd / math.sqrt(self.seeds)
         return (self.high - self.low) / (2 * NORMAL)
 
-    def scaled(self, factor: float) -> Number:
+    def scaled(self, factor: float) -> SeedMean:
         """So many times the number; its interval over documents is scaled, too."""
         interval = (self.low * factor, self.high * factor)
-        return Number.of([factor * value for value in self.values], self.cells, self.n, interval)
+        return SeedMean.of([factor * value for value in self.values], self.cells, self.n, interval)
 
     def is_beyond(self, published: float, runs: int) -> bool | None:
         """Whether a published mean of so many runs is farther than seeds explain.
@@ -107,7 +107,7 @@ def plain(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def combined(parts: Sequence[tuple[float, Number]]) -> Number:
+def combined(parts: Sequence[tuple[float, SeedMean]]) -> SeedMean:
     """Σ c·x.
 
     Over seeds it spreads as the sum itself does. With one seed its error is that of independent
@@ -120,19 +120,19 @@ def combined(parts: Sequence[tuple[float, Number]]) -> Number:
     centre = float(known.mean()) if len(known) else math.nan
     interval = (centre - NORMAL * error, centre + NORMAL * error)
     n = max(number.n for _, number in parts)
-    return Number.of(np.asarray(values).tolist(), cells, n, interval)
+    return SeedMean.of(np.asarray(values).tolist(), cells, n, interval)
 
 
-def difference(a: Number, b: Number) -> Number:
+def difference(a: SeedMean, b: SeedMean) -> SeedMean:
     """a − b of two models, seed by seed in their order; it is known by the cells of a."""
     seeds = min(len(a.values), len(b.values))
     values = [x - y for x, y in zip(a.values[:seeds], b.values[:seeds], strict=True)]
     half = NORMAL * math.hypot(a.error, b.error)
     centre = a.value - b.value
-    return Number.of(values, a.cells[:seeds], min(a.n, b.n), (centre - half, centre + half))
+    return SeedMean.of(values, a.cells[:seeds], min(a.n, b.n), (centre - half, centre + half))
 
 
-def percent(hits: Sequence[Number], of: Sequence[Number]) -> Number:
+def percent(hits: Sequence[SeedMean], of: Sequence[SeedMean]) -> SeedMean:
     """Σ hits of Σ of, which are counts, in percent; with one seed the interval is Wilson's.
 
     NaN for seeds that have nothing to count.
@@ -147,10 +147,10 @@ def percent(hits: Sequence[Number], of: Sequence[Number]) -> Number:
         place = int(np.flatnonzero(np.isfinite(values))[0])
         _, low, high = proportion(round(counted[place]), round(whole[place]))
         interval = (100 * low, 100 * high)
-    return Number.of(values.tolist(), cells, round(float(np.max(whole, initial=0))), interval)
+    return SeedMean.of(values.tolist(), cells, round(float(np.max(whole, initial=0))), interval)
 
 
-def _aligned(numbers: Sequence[Number]) -> tuple[list[str], list[NDArray[np.float64]]]:
+def _aligned(numbers: Sequence[SeedMean]) -> tuple[list[str], list[NDArray[np.float64]]]:
     """The cells that all have, and each number's values there."""
     cells = [c for c in numbers[0].cells if all(c in number.cells for number in numbers)]
     columns = []

@@ -16,7 +16,7 @@ from verax.corpora.options import CorpusOptions
 from verax.models.options import ModelOptions
 from verax.options import names
 from verax.papers.exhibits import entry, frame
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.studies.grid.options import OPTIONS
 from verax.studies.naming import distinguishing
@@ -37,13 +37,13 @@ _OF_TRAINING = sorted(_DECIDING & set(names(TrainingOptions)))
 class Measure(Protocol):
     """A number of the cells selected; None where they have none."""
 
-    def __call__(self, results: PaperResults, **where: Any) -> Number | None: ...
+    def __call__(self, results: PaperResults, **where: Any) -> SeedMean | None: ...
 
 
 def summarised(table: str, row: str, column: str) -> Measure:
     """A number of the summary."""
 
-    def find(results: PaperResults, **where: Any) -> Number | None:
+    def find(results: PaperResults, **where: Any) -> SeedMean | None:
         return results.find(table, row, column, **where)
 
     return find
@@ -52,7 +52,7 @@ def summarised(table: str, row: str, column: str) -> Measure:
 def fact(column: str, times: float = 1.0) -> Measure:
     """A column of cells, such as test_f1, in units of which there are so many in one."""
 
-    def find(results: PaperResults, **where: Any) -> Number | None:
+    def find(results: PaperResults, **where: Any) -> SeedMean | None:
         number = results.fact(column, **where)
         return None if number is None else number.scaled(times)
 

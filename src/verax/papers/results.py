@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.points import POINTS
 from verax.studies.store import open_study
 from verax.studies.store.packed import FIRST
@@ -187,7 +187,7 @@ class PaperResults:
         corpora = self.cells["corpus"].to_numpy(dtype=object)[self._positions(where)]
         return [str(name) for name in dict.fromkeys(corpora)]
 
-    def find(self, table: str, row: str, column: str, **where: Any) -> Number | None:
+    def find(self, table: str, row: str, column: str, **where: Any) -> SeedMean | None:
         """A number of the summary over the seeds of a configuration; None where it has no value.
 
         Percents are as they are in the summary, of 100. Selected cells have to be seeds of one
@@ -205,9 +205,9 @@ class PaperResults:
         single = next((i for i, value in enumerate(values) if not math.isnan(value)), None)
         if single is None:
             return None
-        return Number.of(values, cells, max(ns), (lows[single], highs[single]))
+        return SeedMean.of(values, cells, max(ns), (lows[single], highs[single]))
 
-    def number(self, table: str, row: str, column: str, **where: Any) -> Number:
+    def number(self, table: str, row: str, column: str, **where: Any) -> SeedMean:
         """As `find`; raises `Missing` instead of returning None."""
         number = self.find(table, row, column, **where)
         if number is None:
@@ -215,7 +215,7 @@ class PaperResults:
             raise Missing(f"no finished cell gives {table}: {row}, {column} ({options})")
         return number
 
-    def fact(self, column: str, **where: Any) -> Number | None:
+    def fact(self, column: str, **where: Any) -> SeedMean | None:
         """A column of `cells`, such as test_accuracy, over seeds; None where it has no value.
 
         It has no interval over documents.
@@ -224,7 +224,7 @@ class PaperResults:
         if chosen.empty or column not in chosen:
             return None
         self._refuse_mixtures(chosen, where)
-        number = Number.of(chosen[column].astype(float).tolist(), chosen["cell"].tolist())
+        number = SeedMean.of(chosen[column].astype(float).tolist(), chosen["cell"].tolist())
         return None if math.isnan(number.value) else number
 
     def rows(self, table: str, column: str, **where: Any) -> list[str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from verax.papers import published
 from verax.papers.comparing import Label
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 
 PACKAGE = "verax.papers.jain_wallace_2019"
@@ -43,11 +43,11 @@ class Model(NamedTuple):
         """What a comparison of it is called."""
         return Label(f"{self}: {rest}" if rest else str(self), self.corpus)
 
-    def find(self, results: PaperResults, table: str, row: str, column: str) -> Number | None:
+    def find(self, results: PaperResults, table: str, row: str, column: str) -> SeedMean | None:
         """A number of its cells; None where there is none."""
         return results.find(table, row, column, **self._asdict())
 
-    def fact(self, results: PaperResults, column: str) -> Number | None:
+    def fact(self, results: PaperResults, column: str) -> SeedMean | None:
         return results.fact(column, **self._asdict())
 
     def released(self, metric: str, column: str = "value") -> float:

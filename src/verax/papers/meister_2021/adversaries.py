@@ -17,7 +17,7 @@ from verax.papers.meister_2021.models import (
     between,
     judged_on,
 )
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import lambda_words
 from verax.papers.results import Missing, PaperResults
 from verax.studies.adversaries.measures import MEAN as YARDSTICK
@@ -43,7 +43,7 @@ def bases(results: PaperResults) -> list[Model]:
     return [Model(*key, FIXED_LAM[key[-1]], ADVERSARIES) for key in keys]
 
 
-def percent_of(results: PaperResults, model: Model, column: str, **where: Any) -> Number | None:
+def percent_of(results: PaperResults, model: Model, column: str, **where: Any) -> SeedMean | None:
     """A share of all of test that cells have, such as test_accuracy, in percent."""
     share = results.fact(column, **model.where, **where)
     return None if share is None else share.scaled(100.0)
@@ -65,7 +65,7 @@ def post_hoc_costs_trained_does_not(results: PaperResults) -> Finding:
     that is no farther than another seed's model is none, and is left out.
     """
     costs, learnt = Comparisons(), Comparisons()
-    kept: list[tuple[Number, Number]] = []
+    kept: list[tuple[SeedMean, SeedMean]] = []
     distances, near, corpora = [], [], []
     for base in bases(results):
         fall = base.find(results, POST_HOC, LET_GO, "delta_accuracy")
@@ -96,7 +96,7 @@ def post_hoc_costs_trained_does_not(results: PaperResults) -> Finding:
     return all_of(parts, " ".join([*sentences, judged_on(corpora)]).strip())
 
 
-def most_divergent(results: PaperResults, base: Model) -> tuple[str, Number] | None:
+def most_divergent(results: PaperResults, base: Model) -> tuple[str, SeedMean] | None:
     """The row and JSD of the adversary whose attention is farthest, of those with λ > 0."""
     distances = []
     for row in results.rows(TRAINED, "jsd", **base.where):
@@ -106,7 +106,7 @@ def most_divergent(results: PaperResults, base: Model) -> tuple[str, Number] | N
     return max(distances, key=lambda one: one[1].value, default=None)
 
 
-def change(results: PaperResults, base: Model, row: str) -> Number:
+def change(results: PaperResults, base: Model, row: str) -> SeedMean:
     """An adversary's accuracy less its own base's, in points.
 
     With one seed the interval is the adversary's over documents, as if the base's were known.
@@ -117,14 +117,14 @@ def change(results: PaperResults, base: Model, row: str) -> Number:
         raise Missing(f"no accuracy of {base}")
     values = [a - b for a, b in zip(adversary.values, opposed.values, strict=True)]
     ends = (adversary.low - opposed.value, adversary.high - opposed.value)
-    return Number.of(values, adversary.cells, adversary.n, ends)
+    return SeedMean.of(values, adversary.cells, adversary.n, ends)
 
 
 def _sentences(
     costs: Comparisons,
     learnt: Comparisons,
-    kept: list[tuple[Number, Number]],
-    distances: list[Number],
+    kept: list[tuple[SeedMean, SeedMean]],
+    distances: list[SeedMean],
     near: list[str],
 ) -> Iterator[str]:
     if costs:

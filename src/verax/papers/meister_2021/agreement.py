@@ -17,7 +17,7 @@ from verax.papers.meister_2021.models import (
     judged_on,
     models,
 )
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import span
 from verax.papers.results import Missing, PaperResults
 
@@ -41,7 +41,7 @@ CLAIMS = ClaimList()
 
 def tau(
     results: PaperResults, model: Model, side: str, importance: str, table: str = ALL
-) -> Number | None:
+) -> SeedMean | None:
     return model.find(results, table, side.format(importance), TAU)
 
 

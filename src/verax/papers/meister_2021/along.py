@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from verax.papers.meister_2021.models import ENCODERS, FAMILY, models
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.statistics import correlations
 
@@ -30,12 +30,12 @@ class Along:
     corpus: str
     encoder: str
     lams: int
-    tau: Number
-    spearman: Number
-    pearson: Number
-    support_tau: Number | None
-    support_spearman: Number | None
-    support_pearson: Number | None
+    tau: SeedMean
+    spearman: SeedMean
+    pearson: SeedMean
+    support_tau: SeedMean | None
+    support_spearman: SeedMean | None
+    support_pearson: SeedMean | None
 
     def __str__(self) -> str:
         return f"{self.corpus}, {ENCODERS[self.encoder]}"
@@ -86,8 +86,8 @@ def _along(corpus: str, encoder: str, seeds: list[_Points]) -> Along:
     by_lam = [correlations(one.lams, one.values) for one in seeds]
     by_support = [correlations(one.supports, one.values) for one in seeds]
 
-    def number(values: list[float]) -> Number:
-        return Number.of(values, cells)
+    def number(values: list[float]) -> SeedMean:
+        return SeedMean.of(values, cells)
 
     has_support = any(correlated.n >= LEAST for correlated in by_support)
     return Along(

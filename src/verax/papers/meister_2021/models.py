@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import span
 from verax.papers.results import PaperResults
 
@@ -66,7 +66,7 @@ class Model:
         """Whether its projection is at least as sparse as sparsemax."""
         return self.lam >= 0
 
-    def find(self, results: PaperResults, table: str, row: str, column: str) -> Number | None:
+    def find(self, results: PaperResults, table: str, row: str, column: str) -> SeedMean | None:
         """A number of its summary; None where there is none."""
         return results.find(table, row, column, **self.where)
 
@@ -106,10 +106,10 @@ def _order(keys: Iterable[tuple[Any, ...]], at: int, first: Collection[str]) -> 
     return [name for name in first if name in names] + sorted(names - set(first))
 
 
-def between(numbers: Iterable[Number | None], digits: int = 2) -> str:
+def between(numbers: Iterable[SeedMean | None], digits: int = 2) -> str:
     """The range of several numbers; empty where there is none.
 
-    >>> between([Number.of([0.5], ["a"]), Number.of([0.25], ["b"]), None])
+    >>> between([SeedMean.of([0.5], ["a"]), SeedMean.of([0.25], ["b"]), None])
     '0.25 to 0.50'
     """
     return span([n.value for n in numbers if n is not None], f".{digits}f", empty="")

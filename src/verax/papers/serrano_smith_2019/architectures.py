@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from verax.papers import published
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 
 PACKAGE = "verax.papers.serrano_smith_2019"
@@ -73,11 +73,11 @@ class Model:
         a = self.architecture
         return {"corpus": self.corpus, "hierarchical": a.hierarchical, "encoder": a.encoder}
 
-    def find(self, table: str, row: str, column: str) -> Number | None:
+    def find(self, table: str, row: str, column: str) -> SeedMean | None:
         """A number of the summary; None where there is none."""
         return self.results.find(table, row, column, **self.where) if self.corpus else None
 
-    def fact(self, column: str) -> Number | None:
+    def fact(self, column: str) -> SeedMean | None:
         return self.results.fact(column, **self.where)
 
     def published(self, table: str, metric: str, attention: str = "softmax") -> float:

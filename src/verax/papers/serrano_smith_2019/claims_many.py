@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from verax.exams.erasure.measures import pair
 from verax.papers.claims import ClaimList, Comparisons, Finding
-from verax.papers.numbers import Number, combined, difference, percent
+from verax.papers.numbers import SeedMean, combined, difference, percent
 from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
     WITH_ENCODER,
@@ -175,7 +175,7 @@ def flanrnn_needs_most(results: PaperResults) -> Finding:
 def conv_flips_earlier(results: PaperResults) -> Finding:
     """Claim 13, by the median fraction, averaged over the four orders."""
     flan, han, weaker = Comparisons(), Comparisons(), Comparisons()
-    drops: dict[tuple[str, str], Number] = {}
+    drops: dict[tuple[str, str], SeedMean] = {}
     for rnn, conv in pairs(results, named("HANrnn", "FLANrnn"), named("HANconv", "FLANconv")):
         a, b = _median(rnn, RANKINGS), _median(conv, RANKINGS)
         if a is None or b is None:
@@ -315,7 +315,7 @@ def _falls(results: PaperResults, rankings: Sequence[str], by: float) -> Compari
     return comparisons
 
 
-def _median(model: Model, rankings: Sequence[str]) -> Number | None:
+def _median(model: Model, rankings: Sequence[str]) -> SeedMean | None:
     """The median fraction, averaged over orders; None unless all are there."""
     medians = [model.find(FRACTION, name, "median") for name in rankings]
     known = [(1 / len(rankings), number) for number in medians if number is not None]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from verax.exams.erasure.measures import tenth
 from verax.papers.claims import ClaimList, Comparisons, Finding
-from verax.papers.numbers import Number, combined, percent
+from verax.papers.numbers import SeedMean, combined, percent
 from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
     ARCHITECTURES,
@@ -266,13 +266,13 @@ def top_by_other_rankings(results: PaperResults) -> Finding:
     return all_parts(results, parts, why, ONE_ITEM)
 
 
-def flips_of_top(model: Model, top: str) -> Number | None:
+def flips_of_top(model: Model, top: str) -> SeedMean | None:
     """Percent of decisions that flip with the top item, whatever the random one does."""
     counts = _counts(model, top)
     return None if counts is None else percent(counts[:2], counts)
 
 
-def _by_random(model: Model) -> Number | None:
+def _by_random(model: Model) -> SeedMean | None:
     """Of the documents that one erasure alone flips, the percentage that the random item does."""
     counts = _counts(model, "attention")
     if counts is None or not counts[1].value + counts[2].value > 0:
@@ -280,7 +280,7 @@ def _by_random(model: Model) -> Number | None:
     return percent(counts[2:3], counts[1:3])
 
 
-def _counts(model: Model, top: str) -> list[Number] | None:
+def _counts(model: Model, top: str) -> list[SeedMean] | None:
     """So many documents of each case."""
     shares = [model.find(CONTINGENCY, top, case) for case in CASES.values()]
     known = [number.scaled(number.n / 100) for number in shares if number is not None]
@@ -304,7 +304,7 @@ def _is_filled(model: Model, row: str) -> bool:
     return documents is not None and documents.value >= FEWEST
 
 
-def _at(model: Model, rows: Sequence[str], column: str) -> Number | None:
+def _at(model: Model, rows: Sequence[str], column: str) -> SeedMean | None:
     """The mean over tenths of Δα that have documents enough; None where there is none."""
     medians = [model.find(BY_ALPHA, row, column) for row in rows if _is_filled(model, row)]
     known = [number for number in medians if number is not None]

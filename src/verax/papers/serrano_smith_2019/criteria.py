@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from verax.papers.claims import Comparisons, Finding, all_of
-from verax.papers.comparing import Comparison
+from verax.papers.comparing import PaperComparison
 from verax.papers.phrasing import listed
 from verax.papers.results import PaperResults
 
@@ -45,7 +45,7 @@ IN_ORDER = "the erasure exam, of items in order"
 """What claims need of results."""
 
 
-def judged_on(results: PaperResults, comparisons: Sequence[Comparison]) -> str:
+def judged_on(results: PaperResults, comparisons: Sequence[PaperComparison]) -> str:
     """`Judged on imdb and yelp.`, which are the corpora of the cells compared."""
     keys = {c for one in comparisons for n in (one.a, one.b) if n is not None for c in n.cells}
     compared = results.cells[results.cells["cell"].isin(keys)]
@@ -53,7 +53,7 @@ def judged_on(results: PaperResults, comparisons: Sequence[Comparison]) -> str:
     return f"Judged on {listed(names)}."
 
 
-def counted(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def counted(comparisons: Sequence[PaperComparison]) -> list[PaperComparison]:
     """For claims of how many models: comparisons without a p, so that their number alone decides.
 
     Where the paper itself has models that go the other way, one that does so by far would outweigh
@@ -64,7 +64,7 @@ def counted(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 def all_parts(
     results: PaperResults,
-    parts: Sequence[tuple[str, Sequence[Comparison], float]],
+    parts: Sequence[tuple[str, Sequence[PaperComparison], float]],
     why: str,
     needs: str,
 ) -> Finding:

@@ -8,7 +8,7 @@ from functools import partial
 
 from verax.exams.erasure.measures import ALL_DRAWS
 from verax.papers.exhibits import ExhibitList, entry
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.points import POINTS
 from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
@@ -77,7 +77,7 @@ def _points(model: Model) -> Rows:
     for row in points[cell].sort_values(["delta_alpha", "id"]).itertuples():
         labels = {**model.labels, "delta_alpha": row.delta_alpha, "document": row.id}
         value = float(row.delta_js)  # type: ignore[arg-type]
-        yield entry(labels, "ΔJS", Number.of([value], [str(cell)], 1))
+        yield entry(labels, "ΔJS", SeedMean.of([value], [str(cell)], 1))
 
 
 def boxes(results: PaperResults, table: str, architectures: Sequence[Architecture]) -> Rows:

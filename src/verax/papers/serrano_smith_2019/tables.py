@@ -9,7 +9,7 @@ from typing import Any
 from verax.exams.erasure.measures import variant
 from verax.papers import published
 from verax.papers.exhibits import ExhibitList, entry
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
@@ -89,7 +89,7 @@ def statistics(results: PaperResults) -> Rows:
             yield entry(labels, measure, number, setting=True)
 
 
-def _first(candidates: Sequence[Model], row: str) -> Number | None:
+def _first(candidates: Sequence[Model], row: str) -> SeedMean | None:
     numbers = (model.find(DOCUMENTS, row, "value") for model in candidates)
     return next((number for number in numbers if number is not None), None)
 
@@ -114,7 +114,7 @@ EXHIBITS.add(
 )(partial(contingency, top="attention", architectures=HANRNN))
 
 
-def accuracy_of(results: PaperResults, **where: Any) -> Number | None:
+def accuracy_of(results: PaperResults, **where: Any) -> SeedMean | None:
     """Of all of test, in percent."""
     share = results.fact("test_accuracy", **where)
     number = results.find(DOCUMENTS, "accuracy", "value", **where)

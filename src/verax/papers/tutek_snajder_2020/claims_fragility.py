@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from verax.papers import published
 from verax.papers.claims import ClaimList, Comparisons, Finding, by_comparisons
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import minus_span
 from verax.papers.results import Missing, PaperResults
 from verax.papers.tutek_snajder_2020.models import (
@@ -282,7 +282,7 @@ def _length(results: PaperResults, corpus: str) -> float:
     return published.number(PACKAGE, "table5", (name, "", "", "avg_length"))
 
 
-def length(results: PaperResults, corpus: str) -> Number | None:
+def length(results: PaperResults, corpus: str) -> SeedMean | None:
     """Words of a document, on average over those that were examined for their entropy."""
     where = {"part": INITIALISATION, "corpus": corpus, "query_init": "normal"}
     return results.find("dispersion.documents", "items", "value", **where)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from verax.papers.claims import ClaimList, Comparisons, Finding, all_of, by_comparisons
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import minus_span
 from verax.papers.results import Missing, PaperResults
 from verax.papers.tutek_snajder_2020.claims_fragility import AS_A_RULE
@@ -257,8 +257,8 @@ def _rising(points: Sequence[tuple[float, float]]) -> Curve:
     return jsd, tvd
 
 
-def _cost(curves: Mapping[str, Curve], low: float, high: float) -> Number:
+def _cost(curves: Mapping[str, Curve], low: float, high: float) -> SeedMean:
     """The mean TVD of each cell between two divergences."""
     steps = np.linspace(low, high, _STEPS)
     values = [float(np.interp(steps, jsd, tvd).mean()) for jsd, tvd in curves.values()]
-    return Number.of(values, list(curves))
+    return SeedMean.of(values, list(curves))

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from verax.papers.exhibits import ExhibitList, entry
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.models import (
     ADVERSARIES,
@@ -72,7 +72,7 @@ def curves(results: PaperResults, place: int) -> Rows:
                 labels |= {"model": model}
                 labels |= {"document": int(token["id"]), "item": int(token["item"])}
                 for measure in ("p", "weight"):
-                    yield entry(labels, measure, Number.of([token[measure]], [cell]))
+                    yield entry(labels, measure, SeedMean.of([token[measure]], [cell]))
 
 
 for _place in range(DOCUMENTS):

@@ -7,7 +7,7 @@ from typing import Any
 
 from verax.papers.claims import Comparisons
 from verax.papers.comparing import Label
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import Missing, PaperResults
 
 PACKAGE = "verax.papers.tutek_snajder_2020"
@@ -89,7 +89,7 @@ def main(
     attention: str,
     model: str,
     what: tuple[str, str, str],
-) -> Number | None:
+) -> SeedMean | None:
     """A number (table, row, column) of a model of table 1."""
     where = {"part": MAIN, "corpus": corpus, "attention": attention, **MODELS[model]}
     return results.find(*what, **where)
@@ -97,7 +97,7 @@ def main(
 
 def deep(
     results: PaperResults, corpus: str, layers: int, model: str, row: str, column: str = "delta_f1"
-) -> Number | None:
+) -> SeedMean | None:
     """A number of `replacement` of a model of table 6; one with a single layer is of table 1."""
     if layers == 1:
         return main(results, corpus, "additive", model, ("replacement", row, column))
@@ -107,20 +107,20 @@ def deep(
 
 def information(
     results: PaperResults, corpus: str, model: str, row: str, column: str = "information"
-) -> Number | None:
+) -> SeedMean | None:
     """A number of `information` of a model of table 2."""
     where = {"part": parts(results, INFORMATION), "corpus": corpus, "attention": "additive"}
     return results.find("information", row, column, **where, **MODELS[model])
 
 
-def size(number: Number | None, centre: float = 0.0) -> Number | None:
+def size(number: SeedMean | None, centre: float = 0.0) -> SeedMean | None:
     """How far each seed's value is from a centre; an interval over documents keeps its width."""
     if number is None:
         return None
     values = [abs(value - centre) for value in number.values]
     half = (number.high - number.low) / 2
     middle = abs(number.value - centre)
-    return Number.of(values, number.cells, number.n, (middle - half, middle + half))
+    return SeedMean.of(values, number.cells, number.n, (middle - half, middle + half))
 
 
 def label(corpus: str, *rest: str) -> Label:

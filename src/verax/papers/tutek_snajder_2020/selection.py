@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from verax.papers.exhibits import ExhibitList, entry
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.models import (
     ATTENTIONS,
@@ -54,7 +54,7 @@ def selection(results: PaperResults) -> Rows:
                     yield from _entries(labels, scores, strength == picked, strength in used)
 
 
-Scores = dict[str, Number | None]
+Scores = dict[str, SeedMean | None]
 """Measure → number."""
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from verax.papers import published
 from verax.papers.exhibits import ExhibitList, entry
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.probing import Measure, fact, summarised
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.claims_fragility import LENGTHS, length
@@ -215,7 +215,7 @@ def corpora(results: PaperResults, part: Iterable[str]) -> list[str]:
 
 
 def _entry(
-    table: str, labels: dict[str, Any], measure: str, number: Number | None, key: published.Key
+    table: str, labels: dict[str, Any], measure: str, number: SeedMean | None, key: published.Key
 ) -> dict[str, Any]:
     return entry(labels, measure, number, published.number(PACKAGE, table, key), RUNS)
 
@@ -232,7 +232,7 @@ def _beside(
     model: str, measure: str, values: Sequence[float], theirs: float
 ) -> list[dict[str, Any]]:
     """A row for each value of ours; where there is none, one of the published alone."""
-    ours: list[Number | None] = [Number.of([value], []) for value in values]
+    ours: list[SeedMean | None] = [SeedMean.of([value], []) for value in values]
     labels = {"model": model}
     return [entry(labels, measure, number, theirs, setting=True) for number in ours or [None]]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from verax.exams.adversary.measures import epsilon_row
 from verax.papers.claims import ClaimList, Comparisons, Finding, all_of, by_comparisons
-from verax.papers.comparing import Comparison, Label
-from verax.papers.numbers import Number
+from verax.papers.comparing import Label, PaperComparison
+from verax.papers.numbers import SeedMean
 from verax.papers.results import Missing, PaperResults
 from verax.papers.wiegreffe_pinter_2019.models import (
     BASE,
@@ -188,14 +188,14 @@ def _controls(
     return comparisons
 
 
-def _pairs(comparisons: Sequence[Comparison], form: str = ".1f") -> str:
+def _pairs(comparisons: Sequence[PaperComparison], form: str = ".1f") -> str:
     """Both numbers of each: 93.4 and 94.2 (ag_news), …"""
     return ", ".join(
         f"{' and '.join(f'{n.value:{form}}' for n in _both(c))} ({c.label})" for c in comparisons
     )
 
 
-def _ends(comparisons: Sequence[Comparison]) -> str:
+def _ends(comparisons: Sequence[PaperComparison]) -> str:
     ends = []
     for c in comparisons:
         high, low = _both(c)
@@ -203,5 +203,5 @@ def _ends(comparisons: Sequence[Comparison]) -> str:
     return f" ({', '.join(ends)})" if ends else ""
 
 
-def _both(comparison: Comparison) -> list[Number]:
+def _both(comparison: PaperComparison) -> list[SeedMean]:
     return [n for n in (comparison.a, comparison.b) if n is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.studies.adversaries.measures import lambda_of, lambda_row
 
@@ -20,7 +20,7 @@ WITHOUT_BASE = (UNIFORM, MLP_UNIFORM, MLP_OWN)
 """Controls that know nothing of the base: those of its other seeds are the same model again."""
 
 
-def find(results: PaperResults, table: str, row: str, column: str, corpus: str) -> Number | None:
+def find(results: PaperResults, table: str, row: str, column: str, corpus: str) -> SeedMean | None:
     """A number over the seeds of the base; None where there is none.
 
     Of a control that does not hang on the base, models that came out alike count once.
@@ -43,7 +43,7 @@ def _unlike(
     return list(first.values())
 
 
-def of_chosen(results: PaperResults, column: str, corpus: str) -> Number | None:
+def of_chosen(results: PaperResults, column: str, corpus: str) -> SeedMean | None:
     """A number of the adversaries of the λ chosen on validation, which may differ by seed."""
     parts = []
     for seed in results.select(corpus=corpus)["seed"].sort_values():
@@ -57,7 +57,7 @@ def of_chosen(results: PaperResults, column: str, corpus: str) -> Number | None:
     values = [part.value for part in parts]
     cells = [key for part in parts for key in part.cells]
     interval = parts[0].low, parts[0].high
-    return Number.of(values, cells, max(part.n for part in parts), interval)
+    return SeedMean.of(values, cells, max(part.n for part in parts), interval)
 
 
 def lams(results: PaperResults, corpus: str) -> list[float]:

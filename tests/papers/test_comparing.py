@@ -179,7 +179,7 @@ BARE_UP, BARE_DOWN = a_comparison(1, 0), a_comparison(-1, 0)
 )
 def test_the_truth_table(comparisons: list[PaperComparison], need: float, said: str) -> None:
     found = weigh(comparisons, need)
-    assert found.said == said
+    assert found.verdict_words == said
     assert (found.verdict, found.narrowly) == (said.split()[0], said == NARROWLY)
     assert found.of == len(comparisons)
     assert found.favourable == sum(c.difference > 0 for c in comparisons)
@@ -250,7 +250,7 @@ def test_what_a_verdict_hangs_on_is_told_in_words() -> None:
 
 
 def test_it_is_told_as_json_has_it() -> None:
-    told = larger("a > b", of(0.8), of(0.5, 0.6)).told()
+    told = larger("a > b", of(0.8), of(0.5, 0.6)).to_dict()
     assert (told["label"], told["p"], told["low"]) == ("a > b", None, None)
     assert told["b"]["seeds"] == 2
-    assert replace(UP, b=None).told()["b"] is None
+    assert replace(UP, b=None).to_dict()["b"] is None

@@ -97,7 +97,7 @@ def test_beyond_needs_two_seeds_and_a_published_number() -> None:
 
 
 def test_it_is_told_as_json_has_it() -> None:
-    told = of(0.5, interval=(0.4, 0.6)).told()
+    told = of(0.5, interval=(0.4, 0.6)).to_dict()
     assert json.loads(json.dumps(told, allow_nan=False)) == {
         "value": 0.5,
         "sd": None,

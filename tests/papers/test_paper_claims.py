@@ -57,7 +57,7 @@ def test_a_number_that_is_there_decides() -> None:
     finding = claim.check(RESULTS)
     assert (finding.verdict, finding.why, finding.n) == (HOLDS, "it is larger", 1)
     assert finding.cells == RESULTS.cells["cell"].tolist()
-    told = json.loads(json.dumps(claim.told(finding), allow_nan=False))
+    told = json.loads(json.dumps(claim.to_dict(finding), allow_nan=False))
     assert (told["id"], told["verdict"], told["n"]) == (3, HOLDS, 1)
     assert told["numbers"]["t"]["value"] == pytest.approx(0.5)
     assert told["comparisons"][0]["difference"] == pytest.approx(0.1)
@@ -93,8 +93,8 @@ def test_undecided_claims_of_every_paper_say_what_is_not_there(name: str) -> Non
 def test_what_fails_narrowly_is_told_so(narrowly: bool) -> None:
     finding = by_comparisons([UNSURE if narrowly else DOWN], "why")
     assert (finding.verdict, finding.narrowly) == (FAILS, narrowly)
-    assert finding.said == ("fails, narrowly" if narrowly else "fails")
-    told = Claim(3, "text", "table 1", lambda _: finding).told(finding)
+    assert finding.verdict_words == ("fails, narrowly" if narrowly else "fails")
+    told = Claim(3, "text", "table 1", lambda _: finding).to_dict(finding)
     assert (told["verdict"], told["narrowly"]) == (FAILS, narrowly)
 
 
@@ -121,7 +121,7 @@ def test_parts_have_to_hold_all(parts: tuple[PaperComparison, PaperComparison]) 
     said = [own[part.label] for part in parts]
     # the worst of them
     expected = next(one for one in (FAILS, "fails narrowly", HOLDS) if one in said)
-    assert finding.said.replace(",", "") == expected
+    assert finding.verdict_words.replace(",", "") == expected
     assert (finding.n, finding.why) == (2, "why")
     assert finding.test.startswith(f"first: {said[0]}, ")
     assert f"; second: {said[1]}, " in finding.test

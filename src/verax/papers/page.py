@@ -88,7 +88,7 @@ def _claims(checked: Checked) -> str:
         verdict, said = signed(finding), _said(finding)
         if own is not None:
             verdict += f" ({alone(checked)}: {signed(own)})"
-            if own.said != finding.said:
+            if own.verdict_words != finding.verdict_words:
                 said += f" **O{alone(checked)[1:]}:** {_said(own)}"
         rows.append([str(claim.id), claim.text, claim.where, verdict, said])
     return markdown(["", "claim", "where", "verdict", "what was found"], rows)

@@ -14,9 +14,8 @@ import pandas as pd
 import yaml
 
 from verax.errors import VeraxError, near, nearest
-from verax.papers import published
 from verax.papers.claims import Claim
-from verax.papers.exhibits import Exhibit
+from verax.papers.exhibits import Exhibit, published_table
 from verax.papers.probing import PROBES, Measure
 
 SCALES = ("smoke", "small", "full")
@@ -93,7 +92,7 @@ class Paper:
 
     def published(self, name: str) -> pd.DataFrame:
         """A published table: dataset, model, attention, metric, value, std; values as text."""
-        return published.table(self.package, name)
+        return published_table(self.package, name)
 
     def words(self, name: str) -> str:
         """A text of the paper's page: deviations, differences; empty where there is none."""

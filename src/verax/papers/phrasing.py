@@ -234,4 +234,4 @@ def not_there(results: PaperResults, parts: Iterable[str]) -> str:
 
 def signed(finding: Finding) -> str:
     """The verdict in words, with its sign: `✗ fails, narrowly`."""
-    return f"{_SIGNS[finding.verdict]} {finding.said}"
+    return f"{_SIGNS[finding.verdict]} {finding.verdict_words}"

@@ -13,7 +13,6 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.papers.numbers import SeedMean
-from verax.papers.points import POINTS
 from verax.studies.store import open_study
 from verax.studies.store.packed import FIRST
 from verax.studies.store.store import STORE
@@ -247,6 +246,8 @@ class PaperResults:
             )
 
 
+POINTS = "delta_js_points"
+"""The table of points of scatter plots, which `verax.papers.packing` thins."""
 KEPT = ("single_token_tokens",)
 """Tables of cells that figures are made of, beside the summary."""
 _OWN = {

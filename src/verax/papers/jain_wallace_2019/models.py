@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
-from verax.papers import published
 from verax.papers.comparing import Label
+from verax.papers.exhibits import published_number, published_numbers
 from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 
@@ -55,7 +54,7 @@ class Model(NamedTuple):
         table, encoder = RELEASED.get(self.encoder, ("outputs", ""))
         dataset = CORPORA.get(self.corpus, self.corpus)
         key = (dataset, encoder, ALIGNMENTS[self.attention], metric)
-        return published.numbers(PACKAGE, table, column).get(key, math.nan)
+        return published_number(PACKAGE, table, key, column)
 
 
 def measured(results: PaperResults, *encoders: str) -> list[Model]:
@@ -74,7 +73,7 @@ def of_paper(results: PaperResults, *encoders: str) -> list[Model]:
     names = {theirs: name for name, theirs in ALIGNMENTS.items()}
     for encoder in encoders:
         table, theirs = RELEASED.get(encoder, ("", ""))
-        for dataset, model, attention, _ in published.numbers(PACKAGE, table) if table else ():
+        for dataset, model, attention, _ in published_numbers(PACKAGE, table) if table else ():
             if model == theirs:
                 models.append(Model(ours.get(dataset, dataset), encoder, names[attention]))
     return list(dict.fromkeys(models))

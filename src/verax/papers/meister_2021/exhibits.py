@@ -7,8 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from verax.papers import published
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import ExhibitList, entry, published_number
 from verax.papers.meister_2021.adversaries import POST_HOC, SEEDS, TRAINED, bases, percent_of
 from verax.papers.meister_2021.agreement import (
     ALL,
@@ -94,8 +93,8 @@ def table1(results: PaperResults) -> Rows:
     for model in [*printed, *(m for m in ours if m.corpus not in CORPORA)]:
         name = CORPORA.get(model.corpus, "")
         key = (name, ENCODERS[model.encoder], model.projection, ENTROPY_ON_ITEMS)
-        mean = published.numbers(PACKAGE, "table1").get(key, math.nan)
-        spread = published.numbers(PACKAGE, "table1", "std").get(key, math.nan)
+        mean = published_number(PACKAGE, "table1", key)
+        spread = published_number(PACKAGE, "table1", key, "std")
         for measure, row, column, theirs_is in (
             ("mean", ON_ITEMS, MEAN, mean),
             ("sd", ON_ITEMS, "sd", spread),
@@ -121,7 +120,7 @@ def table2(results: PaperResults) -> Rows:
         others = [key for key in sweeps if key[0] not in CORPORA]
         for corpus, encoder in [*itertools.product(CORPORA, ENCODERS), *others]:
             key = (CORPORA.get(corpus, ""), ALIGNED[encoder], "sparsegen", LAM_AND_ENTROPY)
-            printed = published.number(PACKAGE, "table2", key)
+            printed = published_number(PACKAGE, "table2", key)
             printed = printed if importance == "gradient" else math.nan
             sweep = sweeps.get((corpus, encoder))
             labels = {"corpus": corpus, "model": ENCODERS[encoder], "importance": importance}

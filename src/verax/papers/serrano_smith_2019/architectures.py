@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from verax.papers import published
+from verax.papers.exhibits import published_number
 from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 
@@ -83,7 +83,7 @@ class Model:
     def published(self, table: str, metric: str, attention: str = "softmax") -> float:
         """A published number; NaN where there is none."""
         key = (self.dataset, self.architecture.name, attention, metric)
-        return published.number(PACKAGE, table, key)
+        return published_number(PACKAGE, table, key)
 
 
 def models(

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any
 
 from verax.exams.erasure.measures import variant
-from verax.papers import published
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import ExhibitList, entry, published_number
 from verax.papers.numbers import SeedMean
 from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
@@ -79,7 +78,7 @@ def statistics(results: PaperResults) -> Rows:
         sampled = results.select(corpus=corpus, sample=None).empty
         for measure in _STATISTICS:
             number = examined if measure == "n_test" and not sampled else None
-            theirs = published.number(PACKAGE, "table1", (dataset, "", "", measure))
+            theirs = published_number(PACKAGE, "table1", (dataset, "", "", measure))
             yield entry(labels, measure, number, theirs, setting=True)
         for measure, number in (
             ("documents examined", examined),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from verax.papers import published
 from verax.papers.claims import ClaimList, Comparisons, Finding, by_comparisons
+from verax.papers.exhibits import published_number
 from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import minus_span
 from verax.papers.results import Missing, PaperResults
@@ -279,7 +279,7 @@ def _length(results: PaperResults, corpus: str) -> float:
     if measured is not None:
         return measured.value
     name = LENGTHS.get(plain_name(corpus), "")
-    return published.number(PACKAGE, "table5", (name, "", "", "avg_length"))
+    return published_number(PACKAGE, "table5", (name, "", "", "avg_length"))
 
 
 def length(results: PaperResults, corpus: str) -> SeedMean | None:

@@ -8,8 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from verax.papers import published
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import (
+    ExhibitList,
+    PublishedKey,
+    entry,
+    published_number,
+    published_table,
+)
 from verax.papers.numbers import SeedMean
 from verax.papers.probing import Measure, fact, summarised
 from verax.papers.results import PaperResults
@@ -158,10 +163,10 @@ def table4(results: PaperResults) -> Rows:
     """Hyper-parameters: theirs, and what the cells of table 1 and of the selection have."""
     cells = results.select(part=MAIN)
     for measure, (metric, option, factor) in _OPTIONS.items():
-        theirs = published.number(PACKAGE, "table4", ("all", "all", "both", metric))
+        theirs = published_number(PACKAGE, "table4", ("all", "all", "both", metric))
         yield from _beside("all", measure, [factor * v for v in _values(cells, option)], theirs)
     masked = _values(results.select(part=MAIN, grounding="mlm"), "mask_probability")
-    theirs = published.number(PACKAGE, "table4", ("all", "MLM", "both", "masking_prob"))
+    theirs = published_number(PACKAGE, "table4", ("all", "MLM", "both", "masking_prob"))
     yield from _beside("mlm", "share of words masked", masked, theirs)
     for model, metrics in _GRIDS.items():
         grid = _grid(metrics)
@@ -184,7 +189,7 @@ def table5(results: PaperResults) -> Rows:
     for corpus in [*LENGTHS, *(name for name in others if plain_name(name) not in LENGTHS)]:
         name = LENGTHS.get(corpus, "")
         for measure, metric in (("words", "avg_length"), ("vocabulary", "vocabulary")):
-            theirs = published.number(PACKAGE, "table5", (name, "", "", metric))
+            theirs = published_number(PACKAGE, "table5", (name, "", "", metric))
             number = length(results, corpus) if measure == "words" else None
             yield entry({"corpus": corpus}, measure, number, theirs, setting=True)
 
@@ -215,9 +220,9 @@ def corpora(results: PaperResults, part: Iterable[str]) -> list[str]:
 
 
 def _entry(
-    table: str, labels: dict[str, Any], measure: str, number: SeedMean | None, key: published.Key
+    table: str, labels: dict[str, Any], measure: str, number: SeedMean | None, key: PublishedKey
 ) -> dict[str, Any]:
-    return entry(labels, measure, number, published.number(PACKAGE, table, key), RUNS)
+    return entry(labels, measure, number, published_number(PACKAGE, table, key), RUNS)
 
 
 def _values(cells: pd.DataFrame, option: str) -> list[float]:
@@ -238,6 +243,6 @@ def _beside(
 
 
 def _grid(metrics: Iterable[str]) -> set[float]:
-    table = published.table(PACKAGE, "table4")
+    table = published_table(PACKAGE, "table4")
     grids = table.loc[table["metric"].isin(list(metrics)), "value"]
     return {float(value) for values in grids for value in values.split()}

@@ -19,12 +19,13 @@ from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper,
 from verax.papers.checking import PAGE
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED, SETTING, has_published
+from verax.papers.folders import part_of
 from verax.papers.packing import finished_in
 from verax.papers.page import as_published, as_set, label, shown
 from verax.papers.phrasing import TRIAL, alone, narrowly
 from verax.papers.probing import PROBES
 from verax.papers.registry import refuse_others
-from verax.papers.results import Missing, part_of
+from verax.papers.results import Missing
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
 from verax.results import REPORT
 from verax.studies.grid.hardware import Hardware

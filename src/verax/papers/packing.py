@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
+from verax.papers.folders import KEPT, POINTS, is_study, studies_in
 from verax.papers.paper import Paper
 from verax.papers.registry import refuse_others
-from verax.papers.results import KEPT, POINTS, PaperResults, is_study, studies_in
+from verax.papers.results import PaperResults
 from verax.studies.store import StudyResults, open_study, pack
 
 _ALWAYS = ("summary", "history")

@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 
 from verax.errors import VeraxError, nearest
+from verax.papers.folders import paper_of, studies_in
 from verax.papers.paper import Paper
-from verax.papers.results import paper_of, studies_in
 from verax.studies.store import open_study
 from verax.studies.store.packed import FIRST
 from verax.studies.store.store import Store

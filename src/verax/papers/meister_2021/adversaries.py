@@ -103,7 +103,7 @@ def most_divergent(results: PaperResults, base: Model) -> tuple[str, SeedMean] |
         distance = base.find(results, TRAINED, row, "jsd")
         if lambda_of(row) > 0 and distance is not None:
             distances.append((row, distance))
-    return max(distances, key=lambda one: one[1].value, default=None)
+    return max(distances, key=lambda pair: pair[1].value, default=None)
 
 
 def change(results: PaperResults, base: Model, row: str) -> SeedMean:

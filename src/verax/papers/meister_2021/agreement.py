@@ -161,4 +161,4 @@ def _items_and_inputs(
 def _on_support(results: PaperResults, importance: str, chosen: list[Along]) -> str:
     known = {(sweep.corpus, sweep.encoder) for sweep in chosen}
     sweeps = along(results, ON_SUPPORT, INPUTS.format(importance), TAU)
-    return between(one.tau for one in sweeps if (one.corpus, one.encoder) in known)
+    return between(sweep.tau for sweep in sweeps if (sweep.corpus, sweep.encoder) in known)

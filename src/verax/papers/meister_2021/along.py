@@ -18,7 +18,7 @@ SUPPORT = ("dispersion.documents", "support_share", "value")
 
 @dataclass(frozen=True)
 class Along:
-    """Correlations over λ, each a value a seed: τ-b, Spearman's, Pearson's.
+    """Correlations over λ, with a value per seed: τ-b, Spearman's, Pearson's.
 
     tau, spearman, pearson  of λ, which is larger the sparser attention is, with the number
     support_…               of the measured share of items in the support with the number: larger
@@ -42,8 +42,8 @@ class Along:
 
 
 @dataclass
-class _Points:
-    """Of one seed."""
+class _SeedSweep:
+    """The models of one seed along λ."""
 
     lams: list[float]
     values: list[float]
@@ -59,45 +59,45 @@ def along(results: PaperResults, table: str, row: str, column: str) -> list[Alon
     same at every λ has no correlation, and is left out.
     """
     seeds = dict(zip(results.cells["cell"], results.cells["seed"], strict=True))
-    points: dict[tuple[str, str], dict[int, _Points]] = defaultdict(dict)
+    sweeps: dict[tuple[str, str], dict[int, _SeedSweep]] = defaultdict(dict)
     for model in models(results, FAMILY):
         number = model.find(results, table, row, column)
         if number is None:
             continue
         support = model.find(results, *SUPPORT)
         shares = {} if support is None else dict(zip(support.cells, support.values, strict=True))
-        by_seed = points[model.corpus, model.encoder]
+        by_seed = sweeps[model.corpus, model.encoder]
         for cell, value in zip(number.cells, number.values, strict=True):
-            one = by_seed.setdefault(seeds[cell], _Points([], [], [], []))
-            one.lams.append(model.lam)
-            one.values.append(value)
-            one.supports.append(shares.get(cell, float("nan")))
-            one.cells.append(cell)
-    sweeps = []
-    for (corpus, encoder), seed_points in points.items():
-        enough = [one for _, one in sorted(seed_points.items()) if len(one.lams) >= LEAST]
+            sweep = by_seed.setdefault(seeds[cell], _SeedSweep([], [], [], []))
+            sweep.lams.append(model.lam)
+            sweep.values.append(value)
+            sweep.supports.append(shares.get(cell, float("nan")))
+            sweep.cells.append(cell)
+    correlated = []
+    for (corpus, encoder), by_seed in sweeps.items():
+        enough = [sweep for _, sweep in sorted(by_seed.items()) if len(sweep.lams) >= LEAST]
         if enough:
-            sweeps.append(_along(corpus, encoder, enough))
-    return [sweep for sweep in sweeps if not math.isnan(sweep.tau.value)]
+            correlated.append(_along(corpus, encoder, enough))
+    return [numbers for numbers in correlated if not math.isnan(numbers.tau.value)]
 
 
-def _along(corpus: str, encoder: str, seeds: list[_Points]) -> Along:
-    cells = [cell for one in seeds for cell in one.cells]
-    by_lam = [correlations(one.lams, one.values) for one in seeds]
-    by_support = [correlations(one.supports, one.values) for one in seeds]
+def _along(corpus: str, encoder: str, seeds: list[_SeedSweep]) -> Along:
+    cells = [cell for sweep in seeds for cell in sweep.cells]
+    by_lam = [correlations(sweep.lams, sweep.values) for sweep in seeds]
+    by_support = [correlations(sweep.supports, sweep.values) for sweep in seeds]
 
     def number(values: list[float]) -> SeedMean:
         return SeedMean.of(values, cells)
 
-    has_support = any(correlated.n >= LEAST for correlated in by_support)
+    has_support = any(c.n >= LEAST for c in by_support)
     return Along(
         corpus,
         encoder,
-        max(len(one.lams) for one in seeds),
-        number([one.tau for one in by_lam]),
-        number([one.spearman for one in by_lam]),
-        number([one.pearson for one in by_lam]),
-        number([one.tau for one in by_support]) if has_support else None,
-        number([one.spearman for one in by_support]) if has_support else None,
-        number([one.pearson for one in by_support]) if has_support else None,
+        max(len(sweep.lams) for sweep in seeds),
+        number([c.tau for c in by_lam]),
+        number([c.spearman for c in by_lam]),
+        number([c.pearson for c in by_lam]),
+        number([c.tau for c in by_support]) if has_support else None,
+        number([c.spearman for c in by_support]) if has_support else None,
+        number([c.pearson for c in by_support]) if has_support else None,
     )

@@ -211,7 +211,7 @@ def _agreement(results: PaperResults, model: Model, compared: Compared = GRADIEN
 )
 def appendix_c(results: PaperResults) -> Rows:
     for base in bases(results):
-        yield from _own(results, base)
+        yield from _base(results, base)
         for table, called, words, columns in (
             (POST_HOC, "post hoc", epsilon_words, _POST_HOC),
             (SEARCHED, "post hoc, searched", epsilon_words, _SEARCHED),
@@ -227,7 +227,7 @@ def appendix_c(results: PaperResults) -> Rows:
             yield entry({**base.labels, "other attention": "another seed"}, measure, number)
 
 
-def _own(results: PaperResults, base: Model) -> Rows:
+def _base(results: PaperResults, base: Model) -> Rows:
     labels = {**base.labels, "other attention": "none"}
     if "test_accuracy" in results.cells:
         yield entry(labels, "accuracy", percent_of(results, base, "test_accuracy"))

@@ -81,14 +81,14 @@ def models(results: PaperResults, projections: Collection[str] = PROJECTIONS) ->
         keys.add((str(row["corpus"]), str(row["encoder"]), str(row["projection"]), lam))
     corpora, encoders = _order(keys, 0, CORPORA), _order(keys, 1, ENCODERS)
 
-    def place(one: tuple[str, str, str, float]) -> tuple[int, int, bool, float, str]:
-        corpus, encoder, projection, lam = one
+    def place(key: tuple[str, str, str, float]) -> tuple[int, int, bool, float, str]:
+        corpus, encoder, projection, lam = key
         dense = projection == SOFTMAX
         where = corpora.index(corpus), encoders.index(encoder)
         # sparsemax and sparsegen at λ = 0 are told apart, or the last digit of a sum is chance's
         return *where, not dense, 0 if dense else lam, projection
 
-    return [Model(*one) for one in sorted(keys, key=place)]
+    return [Model(*key) for key in sorted(keys, key=place)]
 
 
 def symlog(lam: float) -> float:

@@ -110,13 +110,13 @@ def lines(
 
 
 def pairs(
-    results: PaperResults, one: Sequence[Architecture], other: Sequence[Architecture]
+    results: PaperResults, first: Sequence[Architecture], second: Sequence[Architecture]
 ) -> list[tuple[Model, Model]]:
     """Models of the same corpus and family, one of each kind."""
     return [
         (a, b)
-        for a in models(results, one)
-        for b in models(results, other)
+        for a in models(results, first)
+        for b in models(results, second)
         if a.corpus == b.corpus and a.architecture.family == b.architecture.family
     ]
 

@@ -280,28 +280,28 @@ def _odds(share: float) -> float:
 
 
 def _shorter(
-    compared: Sequence[Model], one: str, other: str, column: str, bound: float = 50.0
+    compared: Sequence[Model], first: str, second: str, column: str, bound: float = 50.0
 ) -> Comparisons:
     """Of the documents where two orders differ, the percentage in `column`, against a bound."""
     comparisons = Comparisons()
     for model in compared:
-        fewer, more = (model.find(PAIRS, pair(one, other), name) for name in ("fewer", "more"))
+        fewer, more = (model.find(PAIRS, pair(first, second), name) for name in ("fewer", "more"))
         if fewer is None or more is None:
             continue
         share = percent([fewer if column == "fewer" else more], [fewer, more])
         if not math.isnan(share.value):
-            comparisons.above(f"{model.label}, {one} : {other}", share, bound)
+            comparisons.above(f"{model.label}, {first} : {second}", share, bound)
     return comparisons
 
 
 def _differ(
-    compared: Sequence[Model], table: str, column: str, one: str, other: str, by: float
+    compared: Sequence[Model], table: str, column: str, first: str, second: str, by: float
 ) -> Comparisons:
     """A number of one order against that of another, model by model."""
     comparisons = Comparisons()
     for model in compared:
-        a, b = (model.find(table, name, column) for name in (one, other))
-        comparisons.larger(f"{model.label}, {one} : {other}", a, b, by)
+        a, b = (model.find(table, name, column) for name in (first, second))
+        comparisons.larger(f"{model.label}, {first} : {second}", a, b, by)
     return comparisons
 
 

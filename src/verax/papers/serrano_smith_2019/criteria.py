@@ -47,7 +47,7 @@ IN_ORDER = "the erasure exam, of items in order"
 
 def judged_on(results: PaperResults, comparisons: Sequence[PaperComparison]) -> str:
     """`Judged on imdb and yelp.`, which are the corpora of the cells compared."""
-    keys = {c for one in comparisons for n in (one.a, one.b) if n is not None for c in n.cells}
+    keys = {key for c in comparisons for n in (c.a, c.b) if n is not None for key in n.cells}
     compared = results.cells[results.cells["cell"].isin(keys)]
     names = [str(name) for name in dict.fromkeys(compared["corpus"])]
     return f"Judged on {listed(names)}."

@@ -8,8 +8,9 @@ from functools import partial
 
 from verax.exams.erasure.measures import ALL_DRAWS
 from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.folders import POINTS
 from verax.papers.numbers import SeedMean
-from verax.papers.results import POINTS, PaperResults
+from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
     ARCHITECTURES,
     HANRNN,

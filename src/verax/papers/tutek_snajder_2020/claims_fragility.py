@@ -208,9 +208,9 @@ def depth_weakens_regularisation(results: PaperResults) -> Finding:
     for corpus in corpora_in(results, MAIN):
         for model in REGULARISED:
             for row, name in CHANGED.items():
-                one, three = (size(deep(results, corpus, n, model, row)) for n in (1, 3))
-                comparisons.larger(label(corpus, model, name), one, three)
-                by_model[model].larger(label(corpus, model, name), one, three)
+                single, triple = (size(deep(results, corpus, n, model, row)) for n in (1, 3))
+                comparisons.larger(label(corpus, model, name), single, triple)
+                by_model[model].larger(label(corpus, model, name), single, triple)
     need(comparisons, "regularised models of one layer, and of three of the parts layers-…")
     counts = ", ".join(f"{model} {c.tally}" for model, c in by_model.items() if c)
     why = (

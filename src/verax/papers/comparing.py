@@ -115,7 +115,7 @@ def above(label: str, a: SeedMean, bound: float) -> PaperComparison:
     """The comparison a > `bound`, which is no result itself."""
     difference = a.value - bound
     if a.over == SEEDS:
-        if is_constant(present(a.values)[0]):  # nothing tells the spread, as in `independent`
+        if is_constant(present(a.values)[0]):  # the spread is unknown, as in `independent`
             if math.isclose(a.value, bound, rel_tol=1e-12):
                 return PaperComparison(label, 0.0, math.nan, math.nan, 0.5, a)
             return PaperComparison(label, difference, math.nan, math.nan, math.nan, a)

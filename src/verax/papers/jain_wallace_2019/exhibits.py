@@ -1,4 +1,4 @@
-"""The paper's tables and figures, beside what the authors' released outputs have."""
+"""The paper's tables and figures, beside the authors' released outputs."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ Rows = Iterator[dict[str, Any]]
     "published: test documents of the authors' released outputs",
 )
 def corpora(results: PaperResults) -> Rows:
-    """Sizes and lengths; they hang on no model, so that any of a corpus will do.
+    """Sizes and lengths; they depend on no model, so any model of a corpus will do.
 
-    Where documents were sampled the size of the test split is not known from results.
+    If documents were sampled, results do not have the size of the test split.
     """
     for corpus in dict.fromkeys(m.corpus for m in of_paper(results, *ENCODERS)):
         model = next((m for m in measured(results, *ENCODERS) if m.corpus == corpus), None)
@@ -156,7 +156,7 @@ def adversary(results: PaperResults) -> Rows:
 def _groups(
     results: PaperResults, model: Model, column: str
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Rows of the groups of a model's documents, and what they are: class, and largest weight."""
+    """Rows of the groups of a model's documents, and their labels: class and largest weight."""
     for row in results.rows(GROUPS, column, **model._asdict()):
         decided, weights = group_of(row)
         labels = {

@@ -1,4 +1,4 @@
-"""How a number moves along λ: correlations over the models of one corpus and encoder."""
+"""Correlations of a number with λ, over the models of one corpus and encoder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from verax.papers.results import PaperResults
 from verax.statistics import correlations
 
 LEAST = 3
-"""Values of λ below which there is no correlation to speak of."""
+"""The fewest values of λ for a correlation."""
 SUPPORT = ("dispersion.documents", "support_share", "value")
 
 
@@ -20,11 +20,10 @@ SUPPORT = ("dispersion.documents", "support_share", "value")
 class Along:
     """Correlations over λ, with a value per seed: τ-b, Spearman's, Pearson's.
 
-    tau, spearman, pearson  of λ, which is larger the sparser attention is, with the number
-    support_…               of the measured share of items in the support with the number: larger
-                            the denser, so that a number which goes with it falls with sparsity.
-                            None where that was not measured
-    lams                    how many values of λ, at most
+    tau, spearman, pearson  of the number with λ; attention is sparser for a larger λ
+    support_…               of the number with the measured share of items in the support, which is
+                            larger for denser attention; None if that was not measured
+    lams                    the most values of λ that a seed has
     """
 
     corpus: str
@@ -52,11 +51,11 @@ class _SeedSweep:
 
 
 def along(results: PaperResults, table: str, row: str, column: str) -> list[Along]:
-    """A number against λ, for every corpus and encoder whose sweep has `LEAST` values or more.
+    """Correlations of a number with λ, for every corpus and encoder with `LEAST` values of λ.
 
-    The paper does not say over what it correlates: here over λ and the mean of documents at each,
-    seed by seed. Sparsemax is λ = 0; softmax is not of the family, and has no part. What is the
-    same at every λ has no correlation, and is left out.
+    The paper does not say over what it correlates. Here it is over λ and the mean over documents at
+    each λ, seed by seed. Sparsemax is λ = 0. Softmax is not of the family, and is left out. So is a
+    number that is the same at every λ, which has no correlation.
     """
     seeds = dict(zip(results.cells["cell"], results.cells["seed"], strict=True))
     sweeps: dict[tuple[str, str], dict[int, _SeedSweep]] = defaultdict(dict)

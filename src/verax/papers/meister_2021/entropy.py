@@ -1,4 +1,4 @@
-"""Claims about how spread the influence of inputs is: 2, 3, 4 and 5."""
+"""Claims 2, 3, 4 and 5: how spread the influence of inputs is."""
 
 from __future__ import annotations
 
@@ -116,10 +116,10 @@ def high_on_output(results: PaperResults) -> Finding:
     "Table 2",
 )
 def falls_with_lam(results: PaperResults) -> Finding:
-    """Claim 5, by the sign printed and λ as the paper defines it: larger is sparser.
+    """Claim 5, by the printed sign and by λ as the paper defines it: larger is sparser.
 
-    Its words read the same negative sign as entropy that rises with sparsity; both cannot be.
-    `why` tells, by the measured support, which way entropy goes.
+    The paper's words read the same negative sign as entropy that rises with sparsity; both cannot
+    be. `why` says, by the measured support, which way entropy goes.
     """
     sweeps = along(results, TABLE, ON_OUTPUT["gradient"], MEAN)
     if not sweeps:

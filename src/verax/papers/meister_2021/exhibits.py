@@ -1,4 +1,4 @@
-"""The paper's tables and figures; its figures are images, so that nothing is beside theirs."""
+"""The paper's tables and figures; its figures are images, without published numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ JACOBIAN = "influence@frobenius"
 ENTROPY_ON_ITEMS = "mean_normalised_entropy_g_h(x)"
 LAM_AND_ENTROPY = "corr_lambda_vs_entropy_g_yhat(x)"
 ALIGNED = {"bilstm": "BiLSTM (tanh)", "transformer": "Transformer (dot)"}
-"""Models as the paper's second table has them."""
+"""Models in the order of the paper's second table."""
 SEARCHED = "adversary.search"
 _OPPOSED = {"JSD": "jsd", "TVD": "tvd", "same": "same", "accuracy": "accuracy", "F1": "f1"}
 _POST_HOC = {
@@ -86,7 +86,7 @@ Rows = Iterator[dict[str, Any]]
     "one over all items of all; the paper does not say which it prints.",
 )
 def table1(results: PaperResults) -> Rows:
-    """Softmax and sparsemax; the paper's corpora whether they are at hand or not."""
+    """Softmax and sparsemax on the paper's corpora, measured or not."""
     theirs = itertools.product(CORPORA, ENCODERS, (SOFTMAX, SPARSEMAX))
     printed = [Model(*key, FIXED_LAM[key[-1]]) for key in theirs]
     ours = models(results, (SOFTMAX, SPARSEMAX))
@@ -114,7 +114,7 @@ def table1(results: PaperResults) -> Rows:
     "positive where sparser attention goes with lower entropy.",
 )
 def table2(results: PaperResults) -> Rows:
-    """Correlations seed by seed; the printed one beside each kind, for the paper names none."""
+    """Correlations seed by seed, beside the printed one, whose kind the paper does not name."""
     for importance, row in ON_OUTPUT.items():
         sweeps = {(o.corpus, o.encoder): o for o in along(results, TABLE, row, MEAN)}
         others = [key for key in sweeps if key[0] not in CORPORA]
@@ -168,7 +168,7 @@ def figure2(results: PaperResults) -> Rows:
     f"IMDb in the paper, every corpus here. {_AXIS}",
 )
 def figure3(results: PaperResults) -> Rows:
-    """Of every corpus; with the support and accuracy, by which a fall is to be read."""
+    """Agreement on every corpus, with the support and accuracy, which help to read a fall."""
     for model in models(results, FAMILY):
         for table, among in AMONG.items():
             for importance in (GRADIENT, LEAVE_ONE_OUT):
@@ -242,7 +242,7 @@ def _base(results: PaperResults, base: Model) -> Rows:
     "λ of sparsemax is 0, softmax has none; symlog is λ from 0 on, and −log10(1 − λ) below.",
 )
 def accuracies(results: PaperResults) -> Rows:
-    """Every model and λ; accuracy and F1 are of all of test, the support of what was examined."""
+    """Every model and λ: accuracy and F1 on the test split, the support on examined documents."""
     for model in models(results):
         labels = {**model.labels, **model.along}
         for measure, column in (("accuracy", "test_accuracy"), ("F1", "test_f1")):

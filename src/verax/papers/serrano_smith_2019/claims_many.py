@@ -1,4 +1,4 @@
-"""What the paper claims of erasing items in order, until the decision flips."""
+"""Claims on erasing items in order until the decision flips."""
 
 from __future__ import annotations
 
@@ -316,7 +316,7 @@ def _falls(results: PaperResults, rankings: Sequence[str], by: float) -> Compari
 
 
 def _median(model: Model, rankings: Sequence[str]) -> SeedMean | None:
-    """The median fraction, averaged over orders; None unless all are there."""
+    """The median fraction, averaged over orders; None unless all have one."""
     medians = [model.find(FRACTION, name, "median") for name in rankings]
     known = [(1 / len(rankings), number) for number in medians if number is not None]
     return combined(known) if len(known) == len(rankings) else None

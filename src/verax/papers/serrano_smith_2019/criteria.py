@@ -1,4 +1,4 @@
-"""What the paper's vaguer words are taken to mean, as numbers, and how claims are judged by them.
+"""The paper's vaguer words as numbers, and how claims are judged by them.
 
 All were set from how the paper uses a word and from its own tables, before there were results.
 """
@@ -21,9 +21,9 @@ NEARLY_ALL = 95.0
 MANY = 25.0
 """Percent of documents: fewer than one in four are some, not many."""
 SMALL_DELTA = 0.2
-"""Δα goes from 0 to 1: cases that did not hang on it would have a fifth below this."""
+"""Δα goes from 0 to 1: cases that did not depend on it would have a fifth below this."""
 FEWEST = 10
-"""Documents a tenth of Δα needs for its median to count."""
+"""Documents that a tenth of Δα needs for its median to count."""
 SLIGHT = 0.05
 """Of the items, or of the mass. The paper's clear shift is 0.25; a twentieth of an axis that goes
 from 0 to 1 is about what a box plot still shows. Less is *slight*, *close* or *on par*, more is
@@ -46,7 +46,7 @@ IN_ORDER = "the erasure exam, of items in order"
 
 
 def judged_on(results: PaperResults, comparisons: Sequence[PaperComparison]) -> str:
-    """`Judged on imdb and yelp.`, which are the corpora of the cells compared."""
+    """A sentence with the corpora of the compared cells, as in `Judged on imdb and yelp.`"""
     keys = {key for c in comparisons for n in (c.a, c.b) if n is not None for key in n.cells}
     compared = results.cells[results.cells["cell"].isin(keys)]
     names = [str(name) for name in dict.fromkeys(compared["corpus"])]
@@ -54,10 +54,10 @@ def judged_on(results: PaperResults, comparisons: Sequence[PaperComparison]) -> 
 
 
 def counted(comparisons: Sequence[PaperComparison]) -> list[PaperComparison]:
-    """For claims of how many models: comparisons without a p, so that their number alone decides.
+    """Comparisons without a p, so that their number alone decides: for claims of how many models.
 
-    Where the paper itself has models that go the other way, one that does so by far would outweigh
-    the others in a joint test.
+    The paper itself has models that go the other way. One that does so by far would outweigh the
+    others in a joint test.
     """
     return [replace(comparison, p=math.nan) for comparison in comparisons]
 
@@ -68,7 +68,7 @@ def all_parts(
     why: str,
     needs: str,
 ) -> Finding:
-    """As `all_of`, with the corpora told; without any comparison, `Missing` what it needs."""
+    """As `all_of`, with the corpora in `why`; raises `Missing` if there is no comparison at all."""
     comparisons = Comparisons(comparison for _, part, _ in parts for comparison in part)
     comparisons.require(needs)
     return all_of(parts, f"{why} {judged_on(results, comparisons)}")

@@ -1,5 +1,7 @@
-"""The paper's figures as chart data. They are images there: nothing is published beside them, but
-for numbers in one caption."""
+"""The paper's figures as chart data.
+
+They are images there: nothing is published beside them but numbers in one caption.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,7 @@ def negatives(results: PaperResults, architectures: Sequence[Architecture]) -> R
 
 
 def _tenths(model: Model, table: str, columns: Mapping[str, str]) -> Rows:
-    """Numbers by Δα, which is the middle of a tenth."""
+    """Numbers by Δα, each at the middle of its tenth."""
     for place, row in enumerate(TENTHS):
         labels = {**model.labels, "delta_alpha": round(0.1 * place + 0.05, 2)}
         for measure, column in columns.items():
@@ -68,7 +70,7 @@ def _tenths(model: Model, table: str, columns: Mapping[str, str]) -> Rows:
 
 
 def _points(model: Model) -> Rows:
-    """Single documents, thinned already, of the model's first seed that has them."""
+    """Points of single documents, thinned, of the model's first seed that has them."""
     points = model.results.table_by_cell(POINTS)
     seeds = model.results.select(**model.where)["cell"]
     cell = next((key for key in seeds if key in points), None)

@@ -1,4 +1,4 @@
-"""The paper's tables, and its hyper-parameters: published beside measured."""
+"""The paper's tables and hyper-parameters: published beside measured."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Rows = Iterator[dict[str, Any]]
 def statistics(results: PaperResults) -> Rows:
     """Sizes of corpora, ours by the documents examined.
 
-    Where these are a sample the size of the test split is not known from results.
+    If documents were sampled, results do not have the size of the test split.
     """
     by_corpus: dict[tuple[str, str], list[Model]] = {}
     for model in lines(results):
@@ -114,7 +114,7 @@ EXHIBITS.add(
 
 
 def accuracy_of(results: PaperResults, **where: Any) -> SeedMean | None:
-    """Of all of test, in percent."""
+    """Accuracy on the test split, in percent."""
     share = results.fact("test_accuracy", **where)
     number = results.find(DOCUMENTS, "accuracy", "value", **where)
     if share is None:

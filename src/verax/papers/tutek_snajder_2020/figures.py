@@ -1,4 +1,4 @@
-"""The paper's figures as data: curves of adversaries, and of what single tokens say."""
+"""The paper's figures as data: curves of adversaries and of single tokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from verax.studies.adversaries.measures import lambda_of
 
 DOCUMENTS = 6
 PART = "sst"
-"""Whose documents are shown."""
+"""The part whose documents are shown."""
 TOKENS = "single_token_tokens"
 DISTANCES = {"JSD": "jsd", "TVD": "tvd"}
 """Measure → column of `adversaries`."""
@@ -34,7 +34,7 @@ Rows = Iterator[dict[str, Any]]
     "Additive attention. `lam` weighs JSD against TVD in the adversary's loss.",
 )
 def figure1(results: PaperResults) -> Rows:
-    """JSD of attention and TVD of the output of trained adversaries, a point for each λ."""
+    """JSD of attention and TVD of the output of trained adversaries, a point per λ."""
     adversaries = parts(results, ADVERSARIES)
     for corpus in corpora_in(results, adversaries):
         for model in ("base", "mlm"):
@@ -48,9 +48,9 @@ def figure1(results: PaperResults) -> Rows:
 
 
 def curves(results: PaperResults, place: int) -> Rows:
-    """A document: p and weight of each item, one seed a model.
+    """Probability and weight of each item of a document, one seed per model.
 
-    `place` counts documents, by id, from 0. No word is in it.
+    `place` counts documents, by id, from 0. There are no words in it.
     """
     tokens = results.table_by_cell(TOKENS)
     corpora = results.corpora(part=PART)

@@ -1,4 +1,4 @@
-"""How the strengths of tying and of the masked LM were chosen; no exhibit of the paper's."""
+"""The choice of strengths for tying and the masked LM; the paper has no such exhibit."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ Rows = Iterator[dict[str, Any]]
 def selection(results: PaperResults) -> Rows:
     """F1 and replacement on validation, by strength.
 
-    picked  by the rule: of those within a point of the base's F1 the most fragile to permuted
-            attention, the weakest of equals; the best F1 where none is within
+    picked  by the rule: of strengths within a point of the base's F1 the most fragile to permuted
+            attention, the weakest of equals; the best F1 if none is within a point
     used    by the models of table 1
     """
     for corpus in corpora_in(results, SELECTION):
@@ -78,7 +78,7 @@ def _strengths(
 
 
 def _picked(base: Scores, by_strength: dict[float, Scores]) -> float | None:
-    """The strength that the rule picks; none where a number is not there."""
+    """The strength that the rule picks; none if a number is missing."""
     f1 = base["F1"]
     scores = []
     for tried in by_strength.values():

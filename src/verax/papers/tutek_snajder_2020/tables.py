@@ -77,7 +77,7 @@ _OPTIONS = {
     "batch size": ("batch_size", "batch_size", 1.0),
     "weight decay": ("weight_decay", "weight_decay", 1.0),
 }
-"""Measure → the paper's name, our option, and by what ours is multiplied."""
+"""Measure → the paper's name, our option, and the factor of ours."""
 _GRIDS = {
     "mlm": ("masking_weight_eta_grid",),
     "tying": ("tying_weight_delta_grid_table4", "tying_weight_delta_grid_text"),
@@ -103,7 +103,7 @@ Rows = Iterator[dict[str, Any]]
     "with frozen word vectors is ours, to compare tying and the masked LM with.",
 )
 def table1(results: PaperResults) -> Rows:
-    """F1 and what is lost of it; with the residual and the frozen base."""
+    """F1 and its losses, also of the residual model and the frozen base."""
     for corpus in corpora(results, MAIN):
         for attention in ATTENTIONS:
             for model in MODELS:
@@ -122,7 +122,7 @@ def table1(results: PaperResults) -> Rows:
     "percent.",
 )
 def table2(results: PaperResults) -> Rows:
-    """Information of words in states, and beside it what bounds it."""
+    """Information on words in states, beside its bounds."""
     for corpus in corpora(results, parts(results, INFORMATION)):
         for words, row in WORDS.items():
             for model in ("base", "residual", "tying", "mlm"):
@@ -140,7 +140,7 @@ def table2(results: PaperResults) -> Rows:
     "The mean over tokens, then documents, is the paper's; the other measures are ours.",
 )
 def table3(results: PaperResults) -> Rows:
-    """What a token alone gives the decision, where that is correct."""
+    """The probability of a correct decision from a token alone."""
     for corpus in corpora(results, MAIN):
         for attention in ATTENTIONS:
             for model in MODELS:
@@ -160,7 +160,7 @@ def table3(results: PaperResults) -> Rows:
     "Strengths: a row for each that either tried.",
 )
 def table4(results: PaperResults) -> Rows:
-    """Hyper-parameters: theirs, and what the cells of table 1 and of the selection have."""
+    """Hyper-parameters: the paper's, and those of the cells of table 1 and of the selection."""
     cells = results.select(part=MAIN)
     for measure, (metric, option, factor) in _OPTIONS.items():
         theirs = published_number(PACKAGE, "table4", ("all", "all", "both", metric))
@@ -200,7 +200,7 @@ def table5(results: PaperResults) -> Rows:
     "One layer: the models of table 1.",
 )
 def table6(results: PaperResults) -> Rows:
-    """As table 1, of additive attention, by depth of the encoder."""
+    """As table 1, for additive attention, by depth of the encoder."""
     for corpus in corpora(results, MAIN):
         for model in ("base", "concat", "tying", "mlm"):
             for layers in (1, 2, 3):
@@ -213,7 +213,7 @@ def table6(results: PaperResults) -> Rows:
 
 
 def corpora(results: PaperResults, part: Iterable[str]) -> list[str]:
-    """The paper's, under the names that results have for them, then others of these parts."""
+    """The paper's corpora, by their names in results, then others of these parts."""
     names = {plain_name(name): name for name in corpora_in(results, tuple(part))}
     others = [name for plain, name in names.items() if plain not in CORPORA and plain != DIABETES]
     return [*(names.get(plain, plain) for plain in CORPORA), *others]
@@ -226,7 +226,7 @@ def _entry(
 
 
 def _values(cells: pd.DataFrame, option: str) -> list[float]:
-    """The different values of an option, rising; none where cells have no such column."""
+    """The distinct values of an option, rising; empty if cells have no such column."""
     if option not in cells:
         return []
     values = pd.to_numeric(cells[option], errors="coerce").dropna()
@@ -236,7 +236,7 @@ def _values(cells: pd.DataFrame, option: str) -> list[float]:
 def _beside(
     model: str, measure: str, values: Sequence[float], theirs: float
 ) -> list[dict[str, Any]]:
-    """A row for each value of ours; where there is none, one of the published alone."""
+    """A row per value of ours; without any, a row of the published number alone."""
     ours: list[SeedMean | None] = [SeedMean.of([value], []) for value in values]
     labels = {"model": model}
     return [entry(labels, measure, number, theirs, setting=True) for number in ours or [None]]

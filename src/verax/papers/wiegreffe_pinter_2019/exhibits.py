@@ -1,4 +1,4 @@
-"""The paper's tables and figures, made again; no published number of them is at hand."""
+"""The paper's tables and figures, without published numbers, of which none are at hand."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WEIGHTS = {
     BY_BASE: "of the base",
     BY_ADVERSARY: "of an adversary",
 }
-"""Control → where a model without context has its weights from."""
+"""Control → the source of the weights of a model without context."""
 MEASURES = {"JSD": "jsd", "TVD": "tvd", "same": "same", "F1": "f1", "accuracy": "accuracy"}
 """Measure → column of the summaries of adversaries and of other seeds."""
 EXHIBITS = ExhibitList()

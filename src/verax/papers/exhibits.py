@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -37,16 +37,18 @@ class Exhibit:
     note: str = ""
 
 
-Rows = Callable[[PaperResults], Iterable[Mapping[str, Any]]]
+Rows = Iterator[dict[str, Any]]
+"""Rows of `entry`."""
+MakeRows = Callable[[PaperResults], Iterable[Mapping[str, Any]]]
 
 
 class ExhibitList(list[Exhibit]):
     """The exhibits of a paper, each added by the function that gives its rows."""
 
-    def add(self, name: str, title: str, note: str = "") -> Callable[[Rows], Rows]:
+    def add(self, name: str, title: str, note: str = "") -> Callable[[MakeRows], MakeRows]:
         """A decorator for a function from results to rows of `entry`; see `Exhibit`."""
 
-        def register(rows: Rows) -> Rows:
+        def register(rows: MakeRows) -> MakeRows:
             self.append(Exhibit(name, title, lambda results: frame(rows(results)), note))
             return rows
 

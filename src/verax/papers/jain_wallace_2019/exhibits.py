@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from verax.exams.adversary.measures import ALL, at_epsilon, epsilon_row, group_of
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import ExhibitList, Rows, entry
 from verax.papers.jain_wallace_2019.models import (
     ATTENTION_GRADIENT,
     ATTENTION_LOO,
@@ -47,7 +46,6 @@ _OUTPUTS = (
     "published: the authors' released outputs, one run each, in which both classes are pooled"
 )
 _WITHIN = epsilon_words(epsilon_row(EPSILON))
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(

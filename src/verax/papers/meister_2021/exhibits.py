@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from verax.papers.exhibits import ExhibitList, entry, published_number
+from verax.papers.exhibits import ExhibitList, Rows, entry, published_number
 from verax.papers.meister_2021.adversaries import POST_HOC, SEEDS, TRAINED, bases, percent_of
 from verax.papers.meister_2021.agreement import (
     ALL,
@@ -76,7 +75,6 @@ PROBED: Mapping[str, Measure] = {
     "entropy of inputs' influence on an item": summarised(TABLE, ON_ITEMS, MEAN),
 }
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from verax.exams.erasure.measures import variant
-from verax.papers.exhibits import ExhibitList, entry, published_number
+from verax.papers.exhibits import ExhibitList, Rows, entry, published_number
 from verax.papers.numbers import SeedMean
 from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
@@ -52,7 +52,6 @@ RULES_NOTE = (
     "first, and it may be the top one (rule authors)."
 )
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(

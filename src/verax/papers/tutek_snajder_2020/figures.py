@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import ExhibitList, Rows, entry
 from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.models import (
@@ -25,7 +24,6 @@ TOKENS = "single_token_tokens"
 DISTANCES = {"JSD": "jsd", "TVD": "tvd"}
 """Measure → column of `adversaries`."""
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import ExhibitList, Rows, entry
 from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.models import (
@@ -22,7 +21,6 @@ from verax.training.strength import select
 _MEASURES = {"F1": (TRAINED, "f1"), "Δ F1, permuted": (PERMUTED, "delta_f1")}
 """Measure → row and column of `replacement`."""
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(

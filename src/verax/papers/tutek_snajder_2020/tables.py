@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pandas as pd
 from verax.papers.exhibits import (
     ExhibitList,
     PublishedKey,
+    Rows,
     entry,
     published_number,
     published_table,
@@ -93,7 +94,6 @@ PROBED: Mapping[str, Measure] = {
     "entropy of attention": summarised(*ENTROPY_OF_ATTENTION),
 }
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from verax.exams.adversary.measures import epsilon_row
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import ExhibitList, Rows, entry
 from verax.papers.phrasing import epsilon_words, lambda_words, seed_words
 from verax.papers.results import PaperResults
 from verax.papers.wiegreffe_pinter_2019.models import (
@@ -36,7 +35,6 @@ WEIGHTS = {
 MEASURES = {"JSD": "jsd", "TVD": "tvd", "same": "same", "F1": "f1", "accuracy": "accuracy"}
 """Measure → column of the summaries of adversaries and of other seeds."""
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(

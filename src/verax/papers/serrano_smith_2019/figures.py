@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from verax.exams.erasure.measures import ALL_DRAWS
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import ExhibitList, Rows, entry
 from verax.papers.folders import POINTS
 from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
@@ -26,7 +26,7 @@ from verax.papers.serrano_smith_2019.architectures import (
 )
 from verax.papers.serrano_smith_2019.claims_many import FRACTION, MASS, RANKINGS
 from verax.papers.serrano_smith_2019.claims_single import BY_ALPHA, DELTA_JS, NEGATIVES, TENTHS
-from verax.papers.serrano_smith_2019.tables import RULES_NOTE, Rows, contingency
+from verax.papers.serrano_smith_2019.tables import RULES_NOTE, contingency
 
 _BOX = {
     "whisker low": "whisker_low",

@@ -28,7 +28,7 @@ from loose_tables import migrated_table
 from old_tables import UnknownLabelError
 from verax.errors import VeraxError
 from verax.files import replace_folder
-from verax.papers.points import POINTS
+from verax.papers.folders import POINTS
 from verax.progress import Progress
 from verax.studies.store.folders import storage_folder
 from verax.studies.store.packed import FIRST, is_only_packed

@@ -10,7 +10,7 @@ from verax.errors import VeraxError
 from verax.exams.verdict import Verdict
 from verax.models.saving import is_model_folder
 from verax.papers import NAMES, Checked, check_paper, paper
-from verax.papers.results import is_study
+from verax.papers.folders import is_study
 from verax.results import open_result, saved_kind
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep, open_study
 

@@ -130,7 +130,7 @@ def make() -> Callable[[], Results]:
             comparison.tally("other"),
             numbers,
             study.judgement.frame()[JUDGED],
-            [claim.told(claim.check(paper_results(one, other))) for claim in CLAIMS],
+            [claim.to_dict(claim.check(paper_results(one, other))) for claim in CLAIMS],
         )
 
     return results

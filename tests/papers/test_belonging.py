@@ -9,8 +9,8 @@ from made_up_paper import PAPER
 
 from verax.errors import VeraxError
 from verax.papers import check_paper, paper, run_paper
-from verax.papers.belonging import refuse_others
-from verax.papers.results import paper_of
+from verax.papers.folders import paper_of
+from verax.papers.registry import refuse_others
 from verax.report import open_reported
 from verax.studies.store.store import Store
 

@@ -28,7 +28,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_verdicts_are_counted() -> None:
     found = checked()
     assert found.counts == {"holds": 1, "fails": 0, "undecided": 1, "narrowly": 0}
-    assert found.told()["counts"] == found.counts
+    assert found.to_dict()["counts"] == found.counts
     assert list(found.tables) == ["table1", "figure2", "figure3"]
 
 
@@ -115,7 +115,7 @@ def test_what_fails_narrowly_is_counted_among_what_fails() -> None:
     """The bound is 0.4: two corpora of 0.40 ± 0.01 are neither above it nor clearly not."""
     found = checked(value=0.4)
     assert found.counts == {"holds": 0, "fails": 1, "undecided": 1, "narrowly": 1}
-    (first, _) = found.told()["claims"]
+    (first, _) = found.to_dict()["claims"]
     assert (first["verdict"], first["narrowly"]) == ("fails", True)
 
 
@@ -124,7 +124,7 @@ def test_claims_are_judged_again_on_the_papers_own_corpora() -> None:
     assert found.own_corpora == ["imdb"]
     assert found.counts == {"holds": 1, "fails": 1, "undecided": 0, "narrowly": 0}
     assert found.own_counts == {"holds": 2, "fails": 0, "undecided": 0, "narrowly": 0}
-    told = found.told()
+    told = found.to_dict()
     assert told["own_corpora"] == {"names": ["imdb"], "counts": found.own_counts}
     first, second = told["claims"]
     assert (first["verdict"], second["verdict"]) == ("fails", "holds")
@@ -140,8 +140,8 @@ def test_without_other_corpora_or_own_ones_there_is_one_verdict(corpora: dict[st
     found = replace(checked(), paper=replace(PAPER, corpora=corpora))
     assert found.own_findings is None
     assert found.own_counts is None
-    assert found.told()["own_corpora"] is None
-    assert [claim["own_corpora"] for claim in found.told()["claims"]] == [None, None]
+    assert found.to_dict()["own_corpora"] is None
+    assert [claim["own_corpora"] for claim in found.to_dict()["claims"]] == [None, None]
     assert found.is_trial == (corpora == {"yelp": "c"})
 
 

@@ -15,14 +15,14 @@ from verax.papers.comparing import (
     FAILS,
     HOLDS,
     UNDECIDED,
-    Comparison,
+    PaperComparison,
     above,
     below,
     larger,
     together,
     weigh,
 )
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 
 NAN = math.nan
 # told apart by more than rounding, so that SciPy does not warn of constant values
@@ -31,17 +31,19 @@ RANKS = {(FAILS, False): 0, (FAILS, True): 1, (HOLDS, False): 2}
 """Verdict and whether it is narrow → how well a claim does."""
 
 
-def of(*values: float, interval: tuple[float, float] = (NAN, NAN)) -> Number:
-    return Number.of(values, [f"cell{i}" for i in range(len(values))], 10, interval)
+def of(*values: float, interval: tuple[float, float] = (NAN, NAN)) -> SeedMean:
+    return SeedMean.of(values, [f"cell{i}" for i in range(len(values))], 10, interval)
 
 
-def a_comparison(difference: float, error: float) -> Comparison:
+def a_comparison(difference: float, error: float) -> PaperComparison:
     """A normal one; without an error, nothing tells the spread."""
     if error == 0:
-        return Comparison("", difference, NAN, NAN, NAN, of(difference))
+        return PaperComparison("", difference, NAN, NAN, NAN, of(difference))
     reach = stats.norm.ppf(0.975) * error
     p = float(stats.norm.sf(difference / error))
-    return Comparison("", difference, difference - reach, difference + reach, p, of(difference))
+    return PaperComparison(
+        "", difference, difference - reach, difference + reach, p, of(difference)
+    )
 
 
 @given(SEEDS, SEEDS, st.sampled_from([0.0, 0.5, -1.0]))
@@ -175,15 +177,15 @@ BARE_UP, BARE_DOWN = a_comparison(1, 0), a_comparison(-1, 0)
         ([UP] * 6 + [DOWN] * 4, 0.7, FAILS),
     ],
 )
-def test_the_truth_table(comparisons: list[Comparison], need: float, said: str) -> None:
+def test_the_truth_table(comparisons: list[PaperComparison], need: float, said: str) -> None:
     found = weigh(comparisons, need)
-    assert found.said == said
+    assert found.verdict_words == said
     assert (found.verdict, found.narrowly) == (said.split()[0], said == NARROWLY)
     assert found.of == len(comparisons)
     assert found.favourable == sum(c.difference > 0 for c in comparisons)
 
 
-def rank(comparisons: list[Comparison], need: float) -> int:
+def rank(comparisons: list[PaperComparison], need: float) -> int:
     found = weigh(comparisons, need)
     return RANKS[found.verdict, found.narrowly]
 
@@ -248,7 +250,7 @@ def test_what_a_verdict_hangs_on_is_told_in_words() -> None:
 
 
 def test_it_is_told_as_json_has_it() -> None:
-    told = larger("a > b", of(0.8), of(0.5, 0.6)).told()
+    told = larger("a > b", of(0.8), of(0.5, 0.6)).to_dict()
     assert (told["label"], told["p"], told["low"]) == ("a > b", None, None)
     assert told["b"]["seeds"] == 2
-    assert replace(UP, b=None).told()["b"] is None
+    assert replace(UP, b=None).to_dict()["b"] is None

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from verax.papers.exhibits import entry
-from verax.papers.numbers import DOCUMENTS, NORMAL, SEEDS, Number, plain
+from verax.papers.numbers import DOCUMENTS, NORMAL, SEEDS, SeedMean, plain
 
 NAN = math.nan
 VALUES = st.lists(st.floats(-100, 100), min_size=2, max_size=8)
 
 
-def of(*values: float, interval: tuple[float, float] = (NAN, NAN), n: int = 7) -> Number:
-    return Number.of(values, [f"cell{i}" for i in range(len(values))], n, interval)
+def of(*values: float, interval: tuple[float, float] = (NAN, NAN), n: int = 7) -> SeedMean:
+    return SeedMean.of(values, [f"cell{i}" for i in range(len(values))], n, interval)
 
 
 @given(VALUES)
@@ -97,7 +97,7 @@ def test_beyond_needs_two_seeds_and_a_published_number() -> None:
 
 
 def test_it_is_told_as_json_has_it() -> None:
-    told = of(0.5, interval=(0.4, 0.6)).told()
+    told = of(0.5, interval=(0.4, 0.6)).to_dict()
     assert json.loads(json.dumps(told, allow_nan=False)) == {
         "value": 0.5,
         "sd": None,

@@ -10,7 +10,7 @@ import pytest
 from made_up_paper import LONG, PAPER, checked, trial, with_another_corpus, with_probes
 
 from verax.papers.exhibits import Exhibit, entry, frame
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.page import MOST_ROWS, SHORT, markdown, page, shown
 from verax.papers.phrasing import IN_WORDS, TRIAL, farther
 
@@ -126,7 +126,7 @@ def test_how_many_numbers_differ_is_told_of_the_tables_and_each_pair_once() -> N
     assert farther([own, others]).startswith("Of 4 published numbers")
     assert farther([pd.concat([own, others])]) == farther([own, others])
     assert told not in page(checked(seeds=(1,)))
-    number = Number.of([1.0, 1.0], ["a", "b"])
+    number = SeedMean.of([1.0, 1.0], ["a", "b"])
     settings = frame([entry({}, "lr", number, 2.0, setting=True)])
     assert farther([settings]) == ""
     assert farther([settings, table]) == farther([table])
@@ -134,7 +134,7 @@ def test_how_many_numbers_differ_is_told_of_the_tables_and_each_pair_once() -> N
 
 def test_what_was_not_published_is_no_column() -> None:
     found = checked()
-    number = Number.of([0.5, 0.6], ["a", "b"])
+    number = SeedMean.of([0.5, 0.6], ["a", "b"])
     alone = Exhibit("table9", "ours", lambda _: frame([entry({}, "JS", number)]))
     text = page(replace(found, paper=replace(PAPER, exhibits=[alone])))
     assert tables(text)[1][0] == ["measure", "measured", "95% interval", "seeds", "cells"]
@@ -147,14 +147,14 @@ def test_what_was_not_published_is_no_column() -> None:
 
 
 def test_a_setting_is_a_plain_number() -> None:
-    number = Number.of([0.4445, 0.4445], ["abcdefgh", "b"])
+    number = SeedMean.of([0.4445, 0.4445], ["abcdefgh", "b"])
     own = Exhibit("table1", "", lambda _: frame([entry({}, "p", number, 0.7, setting=True)]))
     text = page(replace(checked(), paper=replace(PAPER, exhibits=[own])))
     assert tables(text)[1][2] == ["p", "0.7", "0.4445", "", "", "abcdef b"]
 
 
 def test_what_has_published_numbers_is_shown_however_long() -> None:
-    number = Number.of([0.5, 0.6], ["a", "b"])
+    number = SeedMean.of([0.5, 0.6], ["a", "b"])
     rows = [entry({"place": i}, "JS", number, 0.5 if i == 7 else NAN) for i in range(LONG)]
     own = Exhibit("figure3", "long", lambda _: frame(rows))
     text = page(replace(checked(), paper=replace(PAPER, exhibits=[own])))

@@ -11,9 +11,9 @@ import pytest
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.papers import NAMES, SCALES, paper, papers
+from verax.papers.exhibits import published_number, published_numbers
 from verax.papers.paper import laid, read_as
 from verax.papers.probing import PROBES
-from verax.papers.published import number, numbers
 from verax.studies.grid import read_study
 from verax.studies.grid.located import Problems, located
 from verax.studies.grid.plan import ByCaller, read_plan
@@ -211,13 +211,13 @@ def test_corpora_are_read_as_named_and_own_options_win() -> None:
 def test_published_numbers_are_those_that_are_numbers() -> None:
     table = paper("tutek-snajder-2020").published("table1")
     package = paper("tutek-snajder-2020").package
-    found = numbers(package, "table1")
+    found = published_numbers(package, "table1")
     for row in table.to_dict("records"):
         key = (row["dataset"], row["model"], row["attention"], row["metric"])
         if row["value"].replace(".", "", 1).lstrip("-").isdigit():
-            assert found[key] == number(package, "table1", key) == float(row["value"])
+            assert found[key] == published_number(package, "table1", key) == float(row["value"])
     assert found
-    nothing = number(package, "table1", ("no", "such", "number", "here"))
+    nothing = published_number(package, "table1", ("no", "such", "number", "here"))
     assert nothing != nothing
     with pytest.raises(VeraxError, match="no published numbers called 'table99'"):
         paper("tutek-snajder-2020").published("table99")

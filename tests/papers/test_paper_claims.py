@@ -14,15 +14,15 @@ from made_up_results import made_up_results
 from verax.errors import VeraxError
 from verax.papers import NAMES, paper
 from verax.papers.claims import Claim, Finding, all_of, by_comparisons
-from verax.papers.comparing import FAILS, HOLDS, UNDECIDED, Comparison, above, larger
-from verax.papers.numbers import Number
+from verax.papers.comparing import FAILS, HOLDS, UNDECIDED, PaperComparison, above, larger
+from verax.papers.numbers import SeedMean
 from verax.papers.results import SUMMARY, PaperResults
 
 RESULTS = made_up_results([{"part": "main", "corpus": "sst"}], lambda _: {("t", "r", "c"): 0.5})
 
 
-def number(name: str, *values: float) -> Number:
-    return Number.of(values, [f"{name}{place}" for place in range(len(values))])
+def number(name: str, *values: float) -> SeedMean:
+    return SeedMean.of(values, [f"{name}{place}" for place in range(len(values))])
 
 
 UP = above("up", number("a", 2.0, 2.1, 2.2), 0.0)
@@ -57,7 +57,7 @@ def test_a_number_that_is_there_decides() -> None:
     finding = claim.check(RESULTS)
     assert (finding.verdict, finding.why, finding.n) == (HOLDS, "it is larger", 1)
     assert finding.cells == RESULTS.cells["cell"].tolist()
-    told = json.loads(json.dumps(claim.told(finding), allow_nan=False))
+    told = json.loads(json.dumps(claim.to_dict(finding), allow_nan=False))
     assert (told["id"], told["verdict"], told["n"]) == (3, HOLDS, 1)
     assert told["numbers"]["t"]["value"] == pytest.approx(0.5)
     assert told["comparisons"][0]["difference"] == pytest.approx(0.1)
@@ -93,8 +93,8 @@ def test_undecided_claims_of_every_paper_say_what_is_not_there(name: str) -> Non
 def test_what_fails_narrowly_is_told_so(narrowly: bool) -> None:
     finding = by_comparisons([UNSURE if narrowly else DOWN], "why")
     assert (finding.verdict, finding.narrowly) == (FAILS, narrowly)
-    assert finding.said == ("fails, narrowly" if narrowly else "fails")
-    told = Claim(3, "text", "table 1", lambda _: finding).told(finding)
+    assert finding.verdict_words == ("fails, narrowly" if narrowly else "fails")
+    told = Claim(3, "text", "table 1", lambda _: finding).to_dict(finding)
     assert (told["verdict"], told["narrowly"]) == (FAILS, narrowly)
 
 
@@ -102,7 +102,7 @@ def test_what_fails_narrowly_is_told_so(narrowly: bool) -> None:
     ("others", "verdict"),
     [([], UNDECIDED), ([UP], UNDECIDED), ([UNSURE], UNDECIDED), ([DOWN], FAILS)],
 )
-def test_a_part_without_comparisons_is_named(others: list[Comparison], verdict: str) -> None:
+def test_a_part_without_comparisons_is_named(others: list[PaperComparison], verdict: str) -> None:
     """It leaves a claim undecided unless another part fails clearly."""
     parts = [(c.label, [c], 1.0) for c in others]
     finding = all_of([*parts, ("second", [], 1.0), ("third", [], 1.0)], "It is so.")
@@ -115,13 +115,13 @@ def test_a_part_without_comparisons_is_named(others: list[Comparison], verdict: 
 
 
 @pytest.mark.parametrize("parts", list(itertools.product([UP, UNSURE, DOWN], repeat=2)))
-def test_parts_have_to_hold_all(parts: tuple[Comparison, Comparison]) -> None:
+def test_parts_have_to_hold_all(parts: tuple[PaperComparison, PaperComparison]) -> None:
     finding = all_of([("first", [parts[0]], 1.0), ("second", [parts[1]], 1.0)], "why")
     own = {"up": HOLDS, "unsure": "fails narrowly", "down": FAILS}
     said = [own[part.label] for part in parts]
     # the worst of them
     expected = next(one for one in (FAILS, "fails narrowly", HOLDS) if one in said)
-    assert finding.said.replace(",", "") == expected
+    assert finding.verdict_words.replace(",", "") == expected
     assert (finding.n, finding.why) == (2, "why")
     assert finding.test.startswith(f"first: {said[0]}, ")
     assert f"; second: {said[1]}, " in finding.test

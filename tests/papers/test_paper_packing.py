@@ -17,8 +17,7 @@ from made_up_paper import PAPER
 import verax
 from verax.errors import VeraxError
 from verax.papers import PaperResults, pack_paper
-from verax.papers.packing import finished_in
-from verax.papers.points import delta_js_points
+from verax.papers.packing import delta_js_points, finished_in
 from verax.studies.store import open_study
 
 CORPUS = {"limit": 60, "min_length": 6}

@@ -14,8 +14,9 @@ from made_up_results import crossed, made_up_results
 from scipy import stats
 
 from verax.errors import VeraxError
+from verax.papers.folders import is_study, part_of
 from verax.papers.numbers import DOCUMENTS, SEEDS
-from verax.papers.results import SUMMARY, Missing, PaperResults, is_study, part_of
+from verax.papers.results import SUMMARY, Missing, PaperResults
 from verax.studies.grid.cell import Cell
 from verax.studies.store import pack
 from verax.studies.store.store import Store

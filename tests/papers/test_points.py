@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from verax.papers.points import BIN, MOST, delta_js_points
+from verax.papers.packing import BIN, MOST, delta_js_points
 
 
 def single(documents: int, wide: float, seed: int = 0) -> pd.DataFrame:

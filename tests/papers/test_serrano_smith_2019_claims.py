@@ -47,7 +47,7 @@ def test_undecided_where_an_architecture_it_compares_is_missing(number: int) -> 
 
 @EVERY
 def test_told_as_json_has_it(claim: Claim) -> None:
-    told = claim.told(claim.check(as_the_paper_has_it()))
+    told = claim.to_dict(claim.check(as_the_paper_has_it()))
     assert (told["id"], told["verdict"]) == (claim.id, "holds")
     assert all(one["a"]["cells"] for one in told["comparisons"])
 

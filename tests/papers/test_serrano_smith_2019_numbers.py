@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from verax.papers.numbers import NORMAL, Number, combined, difference, percent
+from verax.papers.numbers import NORMAL, SeedMean, combined, difference, percent
 
 CELLS = ("a", "b", "c")
 VALUES = st.lists(st.floats(-10, 10), min_size=3, max_size=3)
 
 
-def of_seeds(values: list[float]) -> Number:
-    return Number.of(values, CELLS[: len(values)], 100)
+def of_seeds(values: list[float]) -> SeedMean:
+    return SeedMean.of(values, CELLS[: len(values)], 100)
 
 
-def of_documents(value: float, half: float) -> Number:
-    return Number.of([value], ["a"], 100, (value - half, value + half))
+def of_documents(value: float, half: float) -> SeedMean:
+    return SeedMean.of([value], ["a"], 100, (value - half, value + half))
 
 
 @given(VALUES, VALUES, st.floats(-3, 3), st.floats(-3, 3))
@@ -43,14 +43,14 @@ def test_errors_of_one_seed_add_as_independent_ones() -> None:
 
 
 def test_only_cells_that_all_have_count() -> None:
-    some = Number.of([1.0, 2.0], ["b", "c"])
+    some = SeedMean.of([1.0, 2.0], ["b", "c"])
     found = combined([(1.0, of_seeds([10.0, 20.0, 30.0])), (1.0, some)])
     assert (found.values, found.cells) == ((21.0, 32.0), ("b", "c"))
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_a_percentage_of_one_seed_has_wilsons_interval(hits: int, others: int) -> None:
-    part, rest = (Number.of([float(count)], ["a"]) for count in (hits, others))
+    part, rest = (SeedMean.of([float(count)], ["a"]) for count in (hits, others))
     found = percent([part], [part, rest])
     if hits + others == 0:
         assert math.isnan(found.value)
@@ -71,11 +71,11 @@ def test_a_percentage_of_several_seeds_leaves_out_those_with_nothing() -> None:
 
 
 def test_a_percentage_as_documents() -> None:
-    assert Number.of([12.5], ["a"], 400).scaled(400 / 100).value == 50.0
+    assert SeedMean.of([12.5], ["a"], 400).scaled(400 / 100).value == 50.0
 
 
 def test_two_models_differ_seed_by_seed() -> None:
-    a, b = of_seeds([3.0, 5.0, 7.0]), Number.of([1.0, 1.0, 4.0], ["x", "y", "z"], 50)
+    a, b = of_seeds([3.0, 5.0, 7.0]), SeedMean.of([1.0, 1.0, 4.0], ["x", "y", "z"], 50)
     found = difference(a, b)
     assert (found.values, found.cells, found.n) == ((2.0, 4.0, 3.0), CELLS, 50)
     one = difference(of_documents(2.0, 0.3), of_documents(1.5, 0.4))

@@ -21,8 +21,8 @@ from tutek_snajder_worlds import (
     world,
 )
 
-from verax.papers import published
 from verax.papers.claims import Finding
+from verax.papers.exhibits import published_numbers
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.tutek_snajder_2020 import PAPER
 from verax.papers.tutek_snajder_2020.models import (
@@ -154,8 +154,8 @@ def test_other_corpora_under_the_names_of_parts() -> None:
 @cache
 def published_world() -> PaperResults:
     """The paper's own numbers as if they had been measured, with next to no spread."""
-    table1, table6 = (published.numbers(PACKAGE, name) for name in ("table1", "table6"))
-    table2, table3 = (published.numbers(PACKAGE, name) for name in ("table2", "table3"))
+    table1, table6 = (published_numbers(PACKAGE, name) for name in ("table1", "table6"))
+    table2, table3 = (published_numbers(PACKAGE, name) for name in ("table2", "table3"))
 
     def own(configuration: Configuration) -> Numbers:
         corpus = CORPORA[configuration["corpus"]]

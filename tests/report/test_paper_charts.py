@@ -11,14 +11,14 @@ import pytest
 from axes import axis_labels, check_labels
 
 from verax.papers.exhibits import entry, frame
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.report.charts import Chart
 from verax.report.charts.paper_frames import Shown, around
 from verax.report.charts.papers import exhibit_charts
 
 
-def number(value: float, spread: float = 0.01) -> Number:
-    return Number.of([value - spread, value, value + spread], ["a", "b", "c"])
+def number(value: float, spread: float = 0.01) -> SeedMean:
+    return SeedMean.of([value - spread, value, value + spread], ["a", "b", "c"])
 
 
 def drawn(rows: list[dict[str, Any]], name: str = "figure1") -> list[Chart]:
@@ -127,7 +127,7 @@ def test_tokens_of_a_text_have_a_line_a_model_and_a_chart_a_measure() -> None:
         entry(
             {"attention": a, "model": m, "document": 0, "item": item},
             measure,
-            Number.of([v], ["a"]),
+            SeedMean.of([v], ["a"]),
         )
         for a in ("dot", "additive")
         for m in ("base", "residual", "tying", "mlm")
@@ -189,7 +189,7 @@ def test_points_of_documents_and_their_negatives() -> None:
         entry(
             {"model": m, "delta_alpha": 0.1 * k, "document": k},
             "ΔJS",
-            Number.of([0.1 * k - 0.2], ["a"]),
+            SeedMean.of([0.1 * k - 0.2], ["a"]),
         )
         for m in ("HAN", "FLAN")
         for k in range(5)
@@ -230,7 +230,7 @@ def test_contingency_tables_have_the_published_number_in_brackets() -> None:
 
 def test_numbers_of_few_measures_on_one_scale_share_a_chart() -> None:
     rows = [
-        entry({"corpus": "imdb", "importance": i}, m, Number.of([0.1], ["a"]), -0.8)
+        entry({"corpus": "imdb", "importance": i}, m, SeedMean.of([0.1], ["a"]), -0.8)
         for i in ("gradient", "leave-one-out")
         for m in ("τ-b with λ", "Pearson with λ")
     ]

@@ -14,7 +14,7 @@ from verax.papers import check_paper
 from verax.papers.checking import Checked
 from verax.papers.claims import Claim, Finding
 from verax.papers.exhibits import Exhibit, entry, frame
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.paper import Paper
 from verax.papers.phrasing import TRIAL
 from verax.papers.registry import paper
@@ -43,7 +43,7 @@ class Drawn:
 
 
 def exhibit(results: PaperResults) -> pd.DataFrame:
-    near = Number.of([0.50, 0.52, 0.54], ["a", "b", "c"])
+    near = SeedMean.of([0.50, 0.52, 0.54], ["a", "b", "c"])
     rows = [
         entry({"corpus": "sst"}, "<τ>", near, published=0.9),
         entry({"corpus": "imdb"}, "<τ>", None, published=0.8),
@@ -140,7 +140,7 @@ def test_a_narrow_failure_says_so_and_what_is_not_there_is_named() -> None:
 
 def test_the_page_says_what_verdicts_mean_and_which_cells_are_behind_them() -> None:
     made = checked()
-    number = Number.of([0.5, 0.6], ["0123456789", "fedcba9876"])
+    number = SeedMean.of([0.5, 0.6], ["0123456789", "fedcba9876"])
     found = Finding("holds", "why", "a test", {"x": number})
     claim = Claim(1, "so it is", "Table 1", partial(_found, found))
     page = report_page(replace(made, paper=replace(made.paper, claims=[claim])))
@@ -180,7 +180,7 @@ def test_results_of_other_corpora_say_nothing_of_the_paper() -> None:
 
 def test_what_was_not_published_is_no_column_and_what_was_is_no_link() -> None:
     made = checked()
-    near = Number.of([0.50, 0.52], ["a", "b"])
+    near = SeedMean.of([0.50, 0.52], ["a", "b"])
     ours = Exhibit("table1", "ours", lambda _: frame([entry({}, "JS", near)]))
     page = report_page(replace(made, paper=replace(made.paper, exhibits=[ours])))
     assert "No published numbers are carried for this paper." in page
@@ -199,7 +199,7 @@ def test_what_was_not_published_is_no_column_and_what_was_is_no_link() -> None:
 
 def test_a_setting_is_a_plain_number() -> None:
     made = checked()
-    number = Number.of([0.4445, 0.4445], ["a", "b"])
+    number = SeedMean.of([0.4445, 0.4445], ["a", "b"])
     rows = [entry({}, "dropout", number, 0.7, setting=True)]
     own = Exhibit("table1", "settings", lambda _: frame(rows))
     page = report_page(replace(made, paper=replace(made.paper, exhibits=[own])))

@@ -16,15 +16,16 @@ from verax.cli.terminal import console, printable, say, table
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
-from verax.papers.belonging import refuse_others
 from verax.papers.checking import PAGE
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.exhibits import MEASURED, SETTING, has_published
+from verax.papers.folders import part_of
 from verax.papers.packing import finished_in
 from verax.papers.page import as_published, as_set, label, shown
 from verax.papers.phrasing import TRIAL, alone, narrowly
 from verax.papers.probing import PROBES
-from verax.papers.results import Missing, part_of
+from verax.papers.registry import refuse_others
+from verax.papers.results import Missing
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
 from verax.results import REPORT
 from verax.studies.grid.hardware import Hardware
@@ -306,15 +307,17 @@ def show_claims(checked: Checked) -> None:
     if checked.is_trial:
         say(TRIAL, "bold")
     for claim, finding, on_its_corpora in checked.judged:
-        screen.print(f"{claim.id:>2} {finding.said}", style=_COLOURS[finding.verdict], end="  ")
+        screen.print(
+            f"{claim.id:>2} {finding.verdict_words}", style=_COLOURS[finding.verdict], end="  "
+        )
         say(f"{claim.text} ({claim.where})")
         for line in (finding.why, finding.test):
             if line:
                 say(f"   {line}", "dim")
         if on_its_corpora is not None:
-            line = f"   {alone(checked)}: {on_its_corpora.said}"
+            line = f"   {alone(checked)}: {on_its_corpora.verdict_words}"
             say(line, _COLOURS[on_its_corpora.verdict])
-            if on_its_corpora.said != finding.said and on_its_corpora.test:
+            if on_its_corpora.verdict_words != finding.verdict_words and on_its_corpora.test:
                 say(f"   {on_its_corpora.test}", "dim")
     line = f"{checked.paper.name}: {_said(checked.counts)}"
     say(line, "bold")

@@ -1,6 +1,6 @@
 """Papers as data: the studies behind each, its published numbers, and its claims.
 
-`paper(name)` finds one, `run_paper` runs its studies, `pack_paper` packs what came of them, and
+`paper(name)` returns one. `run_paper` runs its studies, `pack_paper` packs their results, and
 `check_paper` judges every claim and makes every table again.
 """
 

@@ -1,4 +1,4 @@
-"""`check_paper`: every claim judged, every table made again, and a page that shows both."""
+"""`check_paper`: the verdict on every claim, every table made again, and a page of both."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.files import write_text
-from verax.papers.belonging import refuse_others
 from verax.papers.claims import Claim, Finding
 from verax.papers.comparing import FAILS, HOLDS, NARROWLY, UNDECIDED
 from verax.papers.exhibits import has_published
 from verax.papers.paper import Paper
 from verax.papers.probing import PROBES, probes_table
+from verax.papers.registry import refuse_others
 from verax.papers.results import TABLES, Missing, PaperResults
 from verax.results import Shown
 
@@ -28,7 +28,12 @@ PAGE, CLAIMS = "README.md", "claims.json"
 
 @dataclass(frozen=True, eq=False)
 class Checked(Shown):
-    """What results say of a paper; `probes` have no part in any verdict."""
+    """A paper, judged by results.
+
+    paper    the paper that is judged
+    results  those that its claims are judged by
+    probes   those of its probes, which have no part in any verdict
+    """
 
     paper: Paper
     results: PaperResults
@@ -36,46 +41,48 @@ class Checked(Shown):
 
     @cached_property
     def findings(self) -> list[tuple[Claim, Finding]]:
+        """Each claim and what came of it, on all corpora."""
         return [(claim, claim.check(self.results)) for claim in self.paper.claims]
 
     @cached_property
     def own_corpora(self) -> list[str]:
-        """Those in the results that the paper has too."""
+        """The corpora of the results that are the paper's."""
         return [name for name in self.results.corpora() if self.paper.has(name)]
 
     @property
     def is_trial(self) -> bool:
-        """Whether nothing is of the paper's corpora: verdicts then say nothing of the paper."""
+        """Whether no corpus is the paper's: verdicts then say nothing of the paper."""
         return not self.own_corpora
 
     @cached_property
     def own_findings(self) -> list[Finding] | None:
-        """Every claim judged on the paper's own corpora alone; None where there are no others."""
-        own = self.own_corpora
-        if not own or len(own) == len(self.results.corpora()):
+        """What came of each claim on the paper's corpora alone; None if there are no others."""
+        corpora = self.own_corpora
+        if not corpora or len(corpora) == len(self.results.corpora()):
             return None
-        results = self.results.of_corpora(own)
+        results = self.results.of_corpora(corpora)
         return [claim.check(results) for claim in self.paper.claims]
 
     @property
     def judged(self) -> list[tuple[Claim, Finding, Finding | None]]:
-        """Claims with what came of them, on all corpora and on the paper's own."""
-        own: Sequence[Finding | None] = self.own_findings or [None] * len(self.findings)
-        return [(*found, alone) for found, alone in zip(self.findings, own, strict=True)]
+        """Each claim and what came of it, on all corpora and on the paper's alone."""
+        on_paper: Sequence[Finding | None] = self.own_findings or [None] * len(self.findings)
+        pairs = zip(self.findings, on_paper, strict=True)
+        return [(claim, finding, alone) for (claim, finding), alone in pairs]
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Exhibit → published beside measured; those of which nothing is there are empty."""
+        """Exhibit → its table, published beside measured; empty if nothing of it is known."""
         return {exhibit.name: exhibit.make(self.results) for exhibit in self.paper.exhibits}
 
     @property
     def has_published(self) -> bool:
-        """Whether any of its tables has a published number."""
+        """Whether any table has a published number."""
         return any(has_published(table) for table in self.tables.values())
 
     @cached_property
     def probed(self) -> pd.DataFrame:
-        """What probes have measured; empty where there are none."""
+        """The table of what probes have measured; empty if there are none."""
         if self.probes is None:
             return pd.DataFrame()
         order = self.paper.studies(PROBES) if self.paper.has_probes else ()
@@ -83,31 +90,40 @@ class Checked(Shown):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many claims hold, fail, are undecided; and of those that fail, how many narrowly."""
+        """How many claims hold, fail and are undecided, and how many fail narrowly."""
         return _counted([finding for _, finding in self.findings])
 
     @property
     def own_counts(self) -> dict[str, int] | None:
-        """As `counts`, on the paper's own corpora alone; None where there are no others."""
+        """As `counts`, on the paper's corpora alone; None if there are no others."""
         return None if self.own_findings is None else _counted(self.own_findings)
 
-    def told(self) -> dict[str, Any]:
-        """As JSON: the paper, counts, and each claim with its numbers."""
-        own = self.own_counts
+    def to_dict(self) -> dict[str, Any]:
+        """The paper, counts, and each claim with its numbers, as `to_json` writes them."""
+        on_paper = self.own_counts
         return {
             "paper": self.paper.name,
             "counts": self.counts,
-            "own_corpora": None if own is None else {"names": self.own_corpora, "counts": own},
-            "claims": [claim.told(finding, alone) for claim, finding, alone in self.judged],
+            "own_corpora": (
+                None if on_paper is None else {"names": self.own_corpora, "counts": on_paper}
+            ),
+            "claims": [claim.to_dict(finding, alone) for claim, finding, alone in self.judged],
         }
 
     def to_json(self) -> str:
-        return (
-            json.dumps(_rounded(self.told()), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        )
+        """The text of claims.json."""
+        values = _rounded(self.to_dict())
+        return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def write(self, folder: str | Path) -> list[Path]:
-        """README.md, claims.json and tables/*.csv: the same results give the same bytes."""
+        """Write README.md, claims.json and tables/*.csv; the same results give the same bytes.
+
+        Args:
+            folder: where to; it is made if it does not exist.
+
+        Returns:
+            The files written.
+        """
         from verax.papers.page import page
 
         folder = Path(folder)
@@ -130,16 +146,24 @@ class Checked(Shown):
         return [folder / name for name in files]
 
 
-def _counted(found: Sequence[Finding]) -> dict[str, int]:
-    counts = Counter(finding.verdict for finding in found)
+def _counted(findings: Sequence[Finding]) -> dict[str, int]:
+    counts = Counter(finding.verdict for finding in findings)
     by_verdict = {verdict: counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED)}
-    return {**by_verdict, NARROWLY: sum(finding.narrowly for finding in found)}
+    return {**by_verdict, NARROWLY: sum(finding.narrowly for finding in findings)}
 
 
 def check_paper(paper: Paper, folder: str | Path) -> Checked:
-    """Judge a paper by results: a folder of studies, packed or not, each in one of its own.
+    """Judge every claim of a paper by its results.
 
-    Its probes are those in folder/probes. Studies of other papers, or of none, are refused.
+    Args:
+        paper: the paper, as `paper(name)` gives it.
+        folder: its results: studies, packed or not, in a folder each; probes are in folder/probes.
+
+    Returns:
+        The verdict on each claim, and the tables and figures made again.
+
+    Raises:
+        VeraxError: `folder` holds no results, or those of another paper.
     """
     folder = Path(folder)
     for place in (folder, folder / PROBES):
@@ -158,7 +182,7 @@ def check_paper(paper: Paper, folder: str | Path) -> Checked:
 
 
 def _rounded(values: Any) -> Any:
-    """Values with twelve digits of each number: the last ones are the processor's, not ours."""
+    """Values with numbers cut to twelve digits: the last ones differ between processors."""
     if isinstance(values, float):
         return float(f"{values:.12g}")
     if isinstance(values, Mapping):

@@ -1,4 +1,4 @@
-"""A claim of a paper, and what the results say of it."""
+"""Claims of a paper, and the findings that results give of them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from verax.papers.comparing import (
     FAILS,
     HOLDS,
     UNDECIDED,
-    Comparison,
+    PaperComparison,
     above,
     below,
     larger,
     weigh,
 )
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import span
 from verax.papers.results import Missing, PaperResults
 
@@ -25,29 +25,29 @@ from verax.papers.results import Missing, PaperResults
 class Finding:
     """What came of a claim.
 
-    verdict  holds, fails, undecided
-    why      in a sentence or two: what was found, and what is not there
-    test     what the verdict hangs on
-    numbers  name → number, those the verdict comes from
+    verdict      holds, fails, undecided
+    why          the reason in a sentence or two, and what is missing
+    test         the counts and the p that the verdict depends on
+    numbers      name → number behind the verdict
     comparisons  those behind the test
-    narrowly     it fails, though nothing in it fails clearly (see `comparing`)
+    narrowly     whether it fails though nothing in it fails clearly (see `comparing`)
     """
 
     verdict: str
     why: str
     test: str = ""
-    numbers: Mapping[str, Number] = field(default_factory=dict)
-    comparisons: Sequence[Comparison] = ()
+    numbers: Mapping[str, SeedMean] = field(default_factory=dict)
+    comparisons: Sequence[PaperComparison] = ()
     narrowly: bool = False
 
     @property
-    def said(self) -> str:
+    def verdict_words(self) -> str:
         """The verdict in words: `fails, narrowly`."""
         return f"{self.verdict}, narrowly" if self.narrowly else self.verdict
 
     @property
     def cells(self) -> list[str]:
-        """Keys of all cells behind it, each once."""
+        """Keys of all cells behind the finding, each once."""
         numbers = list(self.numbers.values())
         for comparison in self.comparisons:
             numbers += [comparison.a, *([comparison.b] if comparison.b is not None else [])]
@@ -55,7 +55,7 @@ class Finding:
 
     @property
     def n(self) -> int:
-        """Comparisons, or numbers where nothing is compared."""
+        """The number of comparisons, or of numbers where nothing is compared."""
         return len(self.comparisons) or len(self.numbers)
 
 
@@ -65,12 +65,12 @@ Judge = Callable[[PaperResults], Finding]
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing a paper says, and how to tell.
+    """One statement of a paper, and the function that judges it.
 
     id     its number among the paper's claims
-    text   what is claimed, in our words
+    text   the statement, in our words
     where  table, figure or section
-    judge  from results to a finding; a `Missing` that it raises makes it undecided
+    judge  results → finding; if it raises `Missing`, the claim is undecided
     """
 
     id: int
@@ -79,13 +79,18 @@ class Claim:
     judge: Judge
 
     def check(self, results: PaperResults) -> Finding:
+        """What results say of the claim."""
         try:
             return self.judge(results)
         except Missing as missing:
             return Finding(UNDECIDED, str(missing))
 
-    def told(self, finding: Finding, own: Finding | None = None) -> dict[str, Any]:
-        """As `verax papers check --json` has it; `own` is on the paper's own corpora alone."""
+    def to_dict(self, finding: Finding, on_paper: Finding | None = None) -> dict[str, Any]:
+        """The claim and its finding as `verax papers check --json` has them.
+
+        `on_paper` is the finding on the paper's corpora alone.
+        """
+        alone = None if on_paper is None else {name: getattr(on_paper, name) for name in _JUDGED}
         return {
             "id": self.id,
             "text": self.text,
@@ -94,16 +99,16 @@ class Claim:
             "narrowly": finding.narrowly,
             "why": finding.why,
             "test": finding.test,
-            "own_corpora": None if own is None else {name: getattr(own, name) for name in _JUDGED},
-            "numbers": {name: number.told() for name, number in finding.numbers.items()},
-            "comparisons": [comparison.told() for comparison in finding.comparisons],
+            "own_corpora": alone,
+            "numbers": {name: number.to_dict() for name, number in finding.numbers.items()},
+            "comparisons": [comparison.to_dict() for comparison in finding.comparisons],
             "n": finding.n,
             "cells": finding.cells,
         }
 
 
 class ClaimList(list[Claim]):
-    """The claims of a paper, each added by the function that judges it."""
+    """The claims of a paper; each function that judges one adds it."""
 
     def add(self, id: int, text: str, where: str) -> Callable[[Judge], Judge]:
         """A decorator for the function that judges the claim; see `Claim`."""
@@ -116,31 +121,31 @@ class ClaimList(list[Claim]):
 
 
 def in_order(*lists: Sequence[Claim]) -> tuple[Claim, ...]:
-    """All claims of some lists, by number."""
+    """The claims of several lists, by number."""
     return tuple(sorted((claim for claims in lists for claim in claims), key=lambda c: c.id))
 
 
 _FEW = 6
-"""Exceptions that a sentence names."""
+"""The number of exceptions that a sentence names."""
 
 
-class Comparisons(list[Comparison]):
-    """The comparisons behind a claim; one of a number that is missing is left out."""
+class Comparisons(list[PaperComparison]):
+    """The comparisons behind a claim, without those of a missing number."""
 
-    def larger(self, label: str, a: Number | None, b: Number | None, by: float = 0.0) -> None:
+    def larger(self, label: str, a: SeedMean | None, b: SeedMean | None, by: float = 0.0) -> None:
         if a is not None and b is not None:
             self.append(larger(label, a, b, by))
 
-    def above(self, label: str, a: Number | None, bound: float) -> None:
+    def above(self, label: str, a: SeedMean | None, bound: float) -> None:
         if a is not None:
             self.append(above(label, a, bound))
 
-    def below(self, label: str, a: Number | None, bound: float) -> None:
+    def below(self, label: str, a: SeedMean | None, bound: float) -> None:
         if a is not None:
             self.append(below(label, a, bound))
 
     def require(self, needed: str) -> None:
-        """Raise `Missing`, with what it takes, if there is nothing to compare."""
+        """Raise `Missing`, and say what is `needed`, if there is nothing to compare."""
         if not self:
             raise Missing(f"no finished cell has what this needs: {needed}")
 
@@ -156,7 +161,7 @@ class Comparisons(list[Comparison]):
 
     @property
     def exceptions(self) -> str:
-        """Those that are not as claimed, the first by their labels, in brackets; or nothing."""
+        """In brackets, the labels of the first that are not as claimed; empty if all are."""
         names = [c.label for c in self if not c.is_for]
         shown = names[:_FEW] + ([f"{len(names) - _FEW} more"] if len(names) > _FEW else [])
         return f" (not: {'; '.join(shown)})" if shown else ""
@@ -170,17 +175,17 @@ class Comparisons(list[Comparison]):
         return span([c.b.value for c in self if c.b is not None], form)
 
     def differences(self, form: str = "+.2f") -> str:
-        """The range of first less second number, whatever margin was asked for."""
+        """The range of the first number less the second, without any margin."""
         return span([c.a.value - c.b.value for c in self if c.b is not None], form)
 
 
 def by_comparisons(
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[PaperComparison],
     why: str,
     need: float = 1.0,
-    numbers: Mapping[str, Number] | None = None,
+    numbers: Mapping[str, SeedMean] | None = None,
 ) -> Finding:
-    """A finding whose verdict is that of `weigh`; without comparisons, undecided."""
+    """A finding with the verdict of `weigh`; it is undecided without comparisons."""
     if not comparisons:
         return Finding(UNDECIDED, "none of the cells that it compares is there")
     weighed = weigh(comparisons, need)
@@ -188,11 +193,12 @@ def by_comparisons(
     return Finding(weighed.verdict, why, test, numbers or {}, every, weighed.narrowly)
 
 
-def all_of(parts: Sequence[tuple[str, Sequence[Comparison], float]], why: str) -> Finding:
-    """A claim of several parts (name, comparisons, need), all of which have to hold.
+def all_of(parts: Sequence[tuple[str, Sequence[PaperComparison], float]], why: str) -> Finding:
+    """The finding of a claim whose parts (name, comparisons, need) all have to hold.
 
-    One that fails clearly settles it. Else a part without comparisons leaves it undecided, and is
-    named; and where all are there, one that fails narrowly makes it fail narrowly.
+    A part that fails clearly makes the claim fail. Otherwise a part without comparisons leaves it
+    undecided, and the finding names that part. Otherwise a part that fails narrowly makes the claim
+    fail narrowly.
     """
     verdicts = [(name, weigh(comparisons, need)) for name, comparisons, need in parts]
     failing = [weighed for _, weighed in verdicts if weighed.verdict == FAILS]
@@ -202,6 +208,8 @@ def all_of(parts: Sequence[tuple[str, Sequence[Comparison], float]], why: str) -
     if lacking and (narrowly or not failing):
         verdict, narrowly = UNDECIDED, False
         why = f"{why.rstrip('.')}; there is nothing to compare for {' and '.join(lacking)}."
-    test = "; ".join(f"{name}: {weighed.said}, {weighed.test}" for name, weighed in verdicts)
+    test = "; ".join(
+        f"{name}: {weighed.verdict_words}, {weighed.test}" for name, weighed in verdicts
+    )
     every = tuple(comparison for _, comparisons, _ in parts for comparison in comparisons)
     return Finding(verdict, why, test, {}, every, narrowly)

@@ -1,7 +1,7 @@
-"""Whether what is claimed to be larger is: one comparison, and many under one claim.
+"""Comparisons of numbers, and the verdict of several on one claim.
 
 A claim of the kind *X is larger than Y, everywhere* is a list of comparisons, and how many of them
-have to go its way. What is at hand is decided. A claim
+have to go its way. The verdict is on the comparisons at hand. A claim
 
 - **holds** if enough of them go its way, and all together are in its favour beyond chance: by
   Stouffer's sum of their one-sided tests, p < 0.05;
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from verax.papers.numbers import NORMAL, SEEDS, Number, plain
+from verax.papers.numbers import NORMAL, SEEDS, SeedMean, plain
 from verax.statistics import independent
 from verax.statistics.missing import is_constant, present
 
@@ -35,7 +35,7 @@ ALPHA = 0.05
 
 
 class Label(str):
-    """What a comparison is called, and the corpus that it is of.
+    """The name of a comparison, and its corpus.
 
     >>> label = Label("sst, bilstm", "sst")
     >>> label, label.corpus
@@ -51,10 +51,13 @@ class Label(str):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PaperComparison:
     """A difference that a claim says is above zero.
 
-    p  one-sided: how easily chance alone would give as much; NaN where nothing tells the spread
+    difference  first less second, and less any margin
+    low, high   its 95% interval; NaN if the spread is unknown
+    p           one-sided: how easily chance alone would give as much; NaN if the spread is unknown
+    a, b        the two numbers; b is None where a is compared with a bound
     """
 
     label: str
@@ -62,12 +65,12 @@ class Comparison:
     low: float
     high: float
     p: float
-    a: Number
-    b: Number | None = None
+    a: SeedMean
+    b: SeedMean | None = None
 
     @property
     def corpus(self) -> str:
-        """The corpus it is of; all of its label, where that names nothing else."""
+        """Its corpus: that of a `Label`, otherwise the whole label."""
         return self.label.corpus if isinstance(self.label, Label) else self.label
 
     @property
@@ -82,65 +85,73 @@ class Comparison:
     def is_clearly_for(self) -> bool:
         return self.low > 0 if not math.isnan(self.low) else self.difference > 0
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as JSON has it."""
         return {
             "label": self.label,
             "difference": plain(self.difference),
             "low": plain(self.low),
             "high": plain(self.high),
             "p": plain(self.p),
-            "a": self.a.told(),
-            "b": None if self.b is None else self.b.told(),
+            "a": self.a.to_dict(),
+            "b": None if self.b is None else self.b.to_dict(),
         }
 
 
-def larger(label: str, a: Number, b: Number, by: float = 0.0) -> Comparison:
-    """a > b + `by`: Welch's over seeds where both have two or more, else normal, over documents."""
+def larger(label: str, a: SeedMean, b: SeedMean, by: float = 0.0) -> PaperComparison:
+    """The comparison a > b + `by`.
+
+    Its test is Welch's over seeds if both have two or more, otherwise a normal one over documents.
+    """
     if a.over == SEEDS == b.over:
-        found = independent(a.values, np.asarray(b.values) + by)
-        p = found.p / 2 if found.difference > 0 else 1 - found.p / 2
-        return Comparison(label, found.difference, found.low, found.high, p, a, b)
+        welch = independent(a.values, np.asarray(b.values) + by)
+        p = welch.p / 2 if welch.difference > 0 else 1 - welch.p / 2
+        return PaperComparison(label, welch.difference, welch.low, welch.high, p, a, b)
     difference = a.value - b.value - by
     return _normal(label, difference, math.hypot(a.error, b.error), a, b)
 
 
-def above(label: str, a: Number, bound: float) -> Comparison:
-    """a > a bound that is no result itself."""
+def above(label: str, a: SeedMean, bound: float) -> PaperComparison:
+    """The comparison a > `bound`, which is no result itself."""
     difference = a.value - bound
     if a.over == SEEDS:
-        if is_constant(present(a.values)[0]):  # nothing tells the spread, as in `independent`
+        if is_constant(present(a.values)[0]):  # the spread is unknown, as in `independent`
             if math.isclose(a.value, bound, rel_tol=1e-12):
-                return Comparison(label, 0.0, math.nan, math.nan, 0.5, a)
-            return Comparison(label, difference, math.nan, math.nan, math.nan, a)
+                return PaperComparison(label, 0.0, math.nan, math.nan, 0.5, a)
+            return PaperComparison(label, difference, math.nan, math.nan, math.nan, a)
         p = float(stdtr(a.seeds - 1, -difference / a.error))
-        return Comparison(label, difference, a.low - bound, a.high - bound, p, a)
+        return PaperComparison(label, difference, a.low - bound, a.high - bound, p, a)
     return _normal(label, difference, a.error, a, None)
 
 
-def below(label: str, a: Number, bound: float) -> Comparison:
-    """a < a bound; its difference is the bound less a."""
-    found = above(label, a, bound)
-    p = 1 - found.p
-    return Comparison(label, -found.difference, -found.high, -found.low, p, a)
+def below(label: str, a: SeedMean, bound: float) -> PaperComparison:
+    """The comparison a < `bound`; its difference is the bound less a."""
+    opposite = above(label, a, bound)
+    p = 1 - opposite.p
+    return PaperComparison(label, -opposite.difference, -opposite.high, -opposite.low, p, a)
 
 
-def _normal(label: str, difference: float, error: float, a: Number, b: Number | None) -> Comparison:
+def _normal(
+    label: str, difference: float, error: float, a: SeedMean, b: SeedMean | None
+) -> PaperComparison:
     if not error > 0:  # NaN, or nothing that spreads
-        return Comparison(label, difference, math.nan, math.nan, math.nan, a, b)
+        return PaperComparison(label, difference, math.nan, math.nan, math.nan, a, b)
     half = NORMAL * error
     p = 1 - float(ndtr(difference / error))
-    return Comparison(label, difference, difference - half, difference + half, p, a, b)
+    return PaperComparison(label, difference, difference - half, difference + half, p, a, b)
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """What comparisons come to.
+    """The verdict of several comparisons.
 
+    of           how many comparisons there are
+    need         how many of them have to go the claim's way
     favourable   those with a difference above zero
     clearly      those of them that are clearly above zero
     contrary     those clearly below zero
     p            of all together, one-sided (Stouffer)
-    narrowly     it fails, though they are not clearly against it
+    narrowly     whether it fails though they are not clearly against it
     """
 
     verdict: str
@@ -153,11 +164,12 @@ class Weighed:
     narrowly: bool = False
 
     @property
-    def said(self) -> str:
+    def verdict_words(self) -> str:
         return f"{self.verdict} narrowly" if self.narrowly else self.verdict
 
     @property
     def test(self) -> str:
+        """The counts and the joint p in a sentence."""
         if not self.of:
             return "nothing to compare"
         how = "by their number"
@@ -169,8 +181,8 @@ class Weighed:
         )
 
 
-def weigh(comparisons: Sequence[Comparison], need: float = 1.0) -> Weighed:
-    """The verdict of comparisons of which at least a share of `need` is to go the claim's way."""
+def weigh(comparisons: Sequence[PaperComparison], need: float = 1.0) -> Weighed:
+    """The verdict if at least a share of `need` of the comparisons has to go the claim's way."""
     of = len(comparisons)
     # a hair less, so that 0.7 of 10 is 7
     needed = math.ceil(need * of - 1e-9)
@@ -193,12 +205,12 @@ def weigh(comparisons: Sequence[Comparison], need: float = 1.0) -> Weighed:
 
 
 def together(ps: Sequence[float]) -> float:
-    """Stouffer's: one-sided p-values as one; those that are NaN have no say."""
-    there = np.array([p for p in ps if not math.isnan(p)])
-    if not len(there):
+    """One-sided p-values as one, by Stouffer's method; NaNs are left out."""
+    known = np.array([p for p in ps if not math.isnan(p)])
+    if not len(known):
         return math.nan
     # of p itself: 1 − p would lose the digits of a small one
-    z = -ndtri(np.clip(there, 1e-15, 1 - 1e-15)).sum() / math.sqrt(len(there))
+    z = -ndtri(np.clip(known, 1e-15, 1 - 1e-15)).sum() / math.sqrt(len(known))
     return float(ndtr(-z))
 
 

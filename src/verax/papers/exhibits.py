@@ -1,31 +1,34 @@
-"""A table or figure of a paper, made again: published beside measured."""
+"""Tables and figures of a paper: published numbers beside those measured."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import pandas as pd
 
-from verax.papers.numbers import Number
+from verax.errors import VeraxError
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 
 MEASURED = ["published", "value", "sd", "low", "high", "over", "seeds", "n", "beyond", "cells"]
-"""What every exhibit has after the columns that say what a number is."""
+"""Columns of every exhibit, after those that say what a number is."""
 SETTING = "setting"
-"""What stands in `over` of a number that no seed moves: an option of training, a size."""
+"""The value of `over` for a number that no seed moves: an option of training, a size."""
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """How a table or figure is made from results.
+    """A table or figure that is made from results.
 
     name   table3, figure5
     title  what it shows, in our words
     make   results → rows of `entry`: a frame of labels, `measure`, and `MEASURED`
-    note   what is otherwise than in the paper
+    note   what differs from the paper
     """
 
     name: str
@@ -34,16 +37,18 @@ class Exhibit:
     note: str = ""
 
 
-Rows = Callable[[PaperResults], Iterable[Mapping[str, Any]]]
+Rows = Iterator[dict[str, Any]]
+"""Rows of `entry`."""
+MakeRows = Callable[[PaperResults], Iterable[Mapping[str, Any]]]
 
 
 class ExhibitList(list[Exhibit]):
     """The exhibits of a paper, each added by the function that gives its rows."""
 
-    def add(self, name: str, title: str, note: str = "") -> Callable[[Rows], Rows]:
+    def add(self, name: str, title: str, note: str = "") -> Callable[[MakeRows], MakeRows]:
         """A decorator for a function from results to rows of `entry`; see `Exhibit`."""
 
-        def register(rows: Rows) -> Rows:
+        def register(rows: MakeRows) -> MakeRows:
             self.append(Exhibit(name, title, lambda results: frame(rows(results)), note))
             return rows
 
@@ -53,15 +58,16 @@ class ExhibitList(list[Exhibit]):
 def entry(
     labels: Mapping[str, Any],
     measure: str,
-    number: Number | None,
+    number: SeedMean | None,
     published: float = math.nan,
     runs: int = 1,
     setting: bool = False,
 ) -> dict[str, Any]:
-    """A row of an exhibit; `published` is a mean of so many `runs`.
+    """A row of an exhibit.
 
-    `beyond` says whether it is farther from ours than seeds explain (see `Number.is_beyond`). A
-    `setting`, or a size, is no finding: it has neither spread, interval and seeds nor `beyond`.
+    `published` is the mean of `runs` runs. `beyond` says whether it is farther from ours than seeds
+    explain (see `SeedMean.is_beyond`). A `setting`, or a size, is no finding: it has no spread, no
+    interval, no seeds and no `beyond`.
     """
     row: dict[str, Any] = {**labels, "measure": measure, "published": published}
     if number is None:
@@ -77,7 +83,7 @@ def entry(
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of `entry` as a table; those with neither a published nor a measured number are left."""
+    """Rows of `entry` as a table, without those that have no number at all."""
     kept = [r for r in rows if not (math.isnan(r["published"]) and math.isnan(r["value"]))]
     if not kept:
         return pd.DataFrame(columns=["measure", *MEASURED])
@@ -87,4 +93,38 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def has_published(table: pd.DataFrame) -> bool:
+    """Whether a table has any published number."""
     return len(table) > 0 and bool(table["published"].notna().any())
+
+
+PublishedKey = tuple[str, str, str, str]
+"""dataset, model, attention, metric."""
+
+
+def published_table(package: str, name: str) -> pd.DataFrame:
+    """A published table as it stands, every value as text."""
+    file = resources.files(package) / "published" / f"{name}.csv"
+    if not file.is_file():
+        raise VeraxError(f"{package} has no published numbers called {name!r}")
+    with file.open(encoding="utf-8") as opened:
+        return pd.read_csv(opened, dtype=str, keep_default_na=False)
+
+
+@cache
+def published_numbers(
+    package: str, name: str, column: str = "value"
+) -> Mapping[PublishedKey, float]:
+    """The numbers of a published table by key; `column` is value or std."""
+    numbers = {}
+    for row in published_table(package, name).to_dict("records"):
+        try:
+            number = float(row[column])
+        except ValueError:
+            continue
+        numbers[row["dataset"], row["model"], row["attention"], row["metric"]] = number
+    return numbers
+
+
+def published_number(package: str, name: str, key: PublishedKey, column: str = "value") -> float:
+    """A published number; NaN where there is none."""
+    return published_numbers(package, name, column).get(key, math.nan)

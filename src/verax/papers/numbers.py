@@ -1,4 +1,4 @@
-"""A number with where it came from: its seeds, its interval, and the cells behind it."""
+"""Means over seeds, with their intervals and the cells behind them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SEEDS, DOCUMENTS = "seeds", "documents"
 
 
 @dataclass(frozen=True)
-class Number:
+class SeedMean:
     """A mean over seeds.
 
     value      the mean of `values`, one for each seed
     sd         over seeds; NaN for one
-    low, high  95% interval: Student's over seeds, with one seed that of the cell itself
-    over       what the interval is over: seeds, or documents; none where there is no interval
-    n          documents behind each seed's value, at most
+    low, high  95% interval: Student's over seeds; with one seed, that of the cell
+    over       seeds or documents, whichever the interval is over; none without an interval
+    n          the most documents behind a seed's value
     cells      keys of the cells, in the order of `values`
     """
 
@@ -45,8 +45,8 @@ class Number:
         cells: Sequence[str],
         n: int = 0,
         interval: tuple[float, float] = (math.nan, math.nan),
-    ) -> Number:
-        """From a value a seed; `interval` is a single cell's own, over its documents."""
+    ) -> SeedMean:
+        """The mean of one value per seed; `interval` is that of a single cell, over documents."""
         over_seeds = describe(values)
         low, high, over = over_seeds.low, over_seeds.high, SEEDS
         if over_seeds.n == 1:
@@ -59,25 +59,26 @@ class Number:
 
     @property
     def seeds(self) -> int:
+        """The number of seeds with a value."""
         return int(np.isfinite(self.values).sum())
 
     @property
     def error(self) -> float:
-        """The standard error: over seeds, or as the documents' interval has it."""
+        """The standard error: over seeds, or from the interval over documents."""
         if self.over == SEEDS:
             return self.sd / math.sqrt(self.seeds)
         return (self.high - self.low) / (2 * NORMAL)
 
-    def scaled(self, factor: float) -> Number:
-        """So many times the number; its interval over documents is scaled, too."""
+    def scaled(self, factor: float) -> SeedMean:
+        """The number times a factor, and its interval over documents likewise."""
         interval = (self.low * factor, self.high * factor)
-        return Number.of([factor * value for value in self.values], self.cells, self.n, interval)
+        return SeedMean.of([factor * value for value in self.values], self.cells, self.n, interval)
 
     def is_beyond(self, published: float, runs: int) -> bool | None:
         """Whether a published mean of so many runs is farther than seeds explain.
 
-        That is, outside the 95% interval in which the mean of `runs` other seeds would fall, were
-        theirs spread as ours. None where there are not two seeds, or nothing published.
+        It is if it lies outside the 95% interval for the mean of `runs` other seeds, were theirs
+        spread as ours. None without two seeds, or without a published number.
         """
         if math.isnan(published) or self.seeds < 2 or math.isnan(self.value):
             return None
@@ -85,8 +86,8 @@ class Number:
         reach = t * self.sd * math.sqrt(1 / runs + 1 / self.seeds)
         return bool(abs(published - self.value) > reach + 1e-9)
 
-    def told(self) -> dict[str, Any]:
-        """As JSON has it."""
+    def to_dict(self) -> dict[str, Any]:
+        """The number as JSON has it."""
         return {
             "value": plain(self.value),
             "sd": plain(self.sd),
@@ -103,14 +104,14 @@ NORMAL = 1.959963984540054
 
 
 def plain(value: float) -> float | None:
-    """A number that JSON has; None for NaN and the infinite."""
+    """A number that JSON can hold; None for NaN and infinities."""
     return float(value) if math.isfinite(value) else None
 
 
-def combined(parts: Sequence[tuple[float, Number]]) -> Number:
-    """Σ c·x.
+def combined(parts: Sequence[tuple[float, SeedMean]]) -> SeedMean:
+    """The sum Σ c·x of numbers x.
 
-    Over seeds it spreads as the sum itself does. With one seed its error is that of independent
+    Over seeds its spread is that of the sums. With one seed its error is that of independent
     numbers, √Σ(c·error)²: a little too wide for numbers of the same documents that rise together.
     """
     cells, columns = _aligned([number for _, number in parts])
@@ -120,22 +121,22 @@ def combined(parts: Sequence[tuple[float, Number]]) -> Number:
     centre = float(known.mean()) if len(known) else math.nan
     interval = (centre - NORMAL * error, centre + NORMAL * error)
     n = max(number.n for _, number in parts)
-    return Number.of(np.asarray(values).tolist(), cells, n, interval)
+    return SeedMean.of(np.asarray(values).tolist(), cells, n, interval)
 
 
-def difference(a: Number, b: Number) -> Number:
-    """a − b of two models, seed by seed in their order; it is known by the cells of a."""
+def difference(a: SeedMean, b: SeedMean) -> SeedMean:
+    """a − b of two models, seed by seed in their order, with the cells of a."""
     seeds = min(len(a.values), len(b.values))
     values = [x - y for x, y in zip(a.values[:seeds], b.values[:seeds], strict=True)]
     half = NORMAL * math.hypot(a.error, b.error)
     centre = a.value - b.value
-    return Number.of(values, a.cells[:seeds], min(a.n, b.n), (centre - half, centre + half))
+    return SeedMean.of(values, a.cells[:seeds], min(a.n, b.n), (centre - half, centre + half))
 
 
-def percent(hits: Sequence[Number], of: Sequence[Number]) -> Number:
-    """Σ hits of Σ of, which are counts, in percent; with one seed the interval is Wilson's.
+def percent(hits: Sequence[SeedMean], of: Sequence[SeedMean]) -> SeedMean:
+    """Σ hits of Σ of, which are counts, in percent; NaN for seeds with nothing to count.
 
-    NaN for seeds that have nothing to count.
+    With one seed the interval is Wilson's.
     """
     cells, columns = _aligned([*hits, *of])
     counts = np.array(columns)
@@ -147,11 +148,11 @@ def percent(hits: Sequence[Number], of: Sequence[Number]) -> Number:
         place = int(np.flatnonzero(np.isfinite(values))[0])
         _, low, high = proportion(round(counted[place]), round(whole[place]))
         interval = (100 * low, 100 * high)
-    return Number.of(values.tolist(), cells, round(float(np.max(whole, initial=0))), interval)
+    return SeedMean.of(values.tolist(), cells, round(float(np.max(whole, initial=0))), interval)
 
 
-def _aligned(numbers: Sequence[Number]) -> tuple[list[str], list[NDArray[np.float64]]]:
-    """The cells that all have, and each number's values there."""
+def _aligned(numbers: Sequence[SeedMean]) -> tuple[list[str], list[NDArray[np.float64]]]:
+    """The cells that all numbers have, and each number's values for them."""
     cells = [c for c in numbers[0].cells if all(c in number.cells for number in numbers)]
     columns = []
     for number in numbers:

@@ -1,9 +1,9 @@
-"""`pack_paper`: what a paper's studies found, as a few files that can be kept beside the code.
+"""`pack_paper`: the results of a paper's studies as a few files, small enough to keep.
 
     PART/cells.parquet, summary.parquet, history.parquet [, instances.parquet]
-    delta_js_points.parquet    of parts that erase, for the scatter plots
+    delta_js_points.parquet    for the scatter plots, of parts with the erasure exam
 
-No document is in them: tables have numbers of documents and positions of words, never text.
+They hold no text: tables have numbers of documents and positions of words.
 """
 
 from __future__ import annotations
@@ -12,26 +12,44 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
-from verax.papers.belonging import refuse_others
+from verax.papers.folders import KEPT, POINTS, is_study, studies_in
 from verax.papers.paper import Paper
-from verax.papers.points import POINTS, delta_js_points
-from verax.papers.results import KEPT, PaperResults, is_study, studies_in
+from verax.papers.registry import refuse_others
+from verax.papers.results import PaperResults
 from verax.studies.store import StudyResults, open_study, pack
 
 _ALWAYS = ("summary", "history")
 _SOURCE = "erasure_single"
+BIN = 0.005
+"""The width in Δα of a bin of scatter points."""
+MOST = 10
+"""Points that are kept of a bin."""
+_SEED = 5
+"""Serrano & Smith's own seed for drawing points."""
 
 
 def pack_paper(
     paper: Paper, folder: str | Path, out: str | Path, progress: bool = False
 ) -> PaperResults:
-    """Pack every study below `folder` that has a finished cell into `out`, a folder each.
+    """Pack every study of a paper that has a finished cell.
 
-    What is in `out` already and not in `folder` stays, so that parts can come from several runs.
-    Studies of other papers, or of none, are refused in both.
+    Studies that `out` holds and `folder` does not stay, so that parts can come from several runs.
+
+    Args:
+        paper: the paper that the studies are of.
+        folder: what `run_paper` wrote: a folder per study.
+        out: the folder to pack into, with a folder per study.
+        progress: whether to show a progress bar.
+
+    Returns:
+        All results in `out`.
+
+    Raises:
+        VeraxError: `folder` holds no study, or one of the two holds a study of another paper.
     """
     folder, out = Path(folder), Path(out)
     studies = [path for path in sorted(folder.glob("*/")) if is_study(path)]
@@ -41,40 +59,58 @@ def pack_paper(
         refuse_others(paper, place)
     points = []
     for path in studies:
-        found = open_study(path)
-        if not found.done:
+        study = open_study(path)
+        if not study.done:
             continue
-        tables = [name for name in found.tables if name in (*_ALWAYS, *KEPT)]
+        tables = [name for name in study.tables if name in (*_ALWAYS, *KEPT)]
         pack(path, out / path.name, tables=tables, progress=progress)
-        points += list(_points(found))
+        points += list(_points(study))
     if points:
         _write_points(pd.concat(points, ignore_index=True), out / f"{POINTS}.parquet")
     return PaperResults.open(out)
 
 
 def finished_in(folder: str | Path) -> set[str]:
-    """Keys of the finished cells of all studies right below a folder; none where it is not."""
+    """Keys of the finished cells of all studies right below a folder; empty without a folder."""
     return {key for path in studies_in(Path(folder)) for key in open_study(path, every=True).done}
 
 
-def _points(found: StudyResults) -> Iterator[pd.DataFrame]:
-    if _SOURCE not in found.tables:
+def _points(study: StudyResults) -> Iterator[pd.DataFrame]:
+    """The thinned points of each cell of a study."""
+    if _SOURCE not in study.tables:
         return
     # cells that were packed before without that table are not in it
-    for key, own in found.table(_SOURCE, []).groupby("cell", sort=False, observed=True):
-        points = delta_js_points(own)
+    for key, single in study.table(_SOURCE, []).groupby("cell", sort=False, observed=True):
+        points = delta_js_points(single)
         yield points.assign(cell=key)[["cell", "id", "delta_alpha", "delta_js"]]
 
 
 def _write_points(points: pd.DataFrame, path: Path) -> None:
-    """All points; those of other cells that are there already are kept."""
+    """Write points to a file, beside those that it has of other cells."""
     if path.exists():
-        there = pd.read_parquet(path)
-        there = there[~there["cell"].isin(set(points["cell"]))]
-        points = pd.concat([there, points], ignore_index=True)
+        earlier = pd.read_parquet(path)
+        earlier = earlier[~earlier["cell"].isin(set(points["cell"]))]
+        points = pd.concat([earlier, points], ignore_index=True)
     points = points.sort_values(["cell", "id"], ignore_index=True)
     for name in ("delta_alpha", "delta_js"):
         points[name] = points[name].astype("float32")
     scratch = path.with_suffix(".part")
     points.to_parquet(scratch, index=False, compression="zstd")
     os.replace(scratch, path)
+
+
+def delta_js_points(single: pd.DataFrame) -> pd.DataFrame:
+    """ΔJS against Δα of one cell, thinned to at most `MOST` random points per `BIN` of Δα.
+
+    The rule is Serrano & Smith's. Their code also drops the largest ΔJS; here it stays if it is
+    drawn. `single` is the cell's table `erasure_single`. Columns: id, delta_alpha, delta_js.
+    """
+    chosen = single[(single["top"] == "attention") & (single["rule"] == "paper")]
+    points = chosen.pivot(index="id", columns="measure", values="value")
+    points = points[["delta_alpha", "delta_js"]].dropna().reset_index()
+    points.columns.name = None
+    order = np.random.Generator(np.random.PCG64([_SEED, len(points)])).permutation(len(points))
+    shuffled = points.iloc[order]
+    bins = np.floor(shuffled["delta_alpha"] / BIN)
+    kept = shuffled[shuffled.groupby(bins).cumcount() < MOST]
+    return kept.sort_values("id").reset_index(drop=True)

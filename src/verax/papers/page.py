@@ -1,4 +1,4 @@
-"""A paper's page, in Markdown: what holds, published beside measured, what was done otherwise."""
+"""A paper's page in Markdown: claims, published numbers beside measured ones, deviations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from verax.papers.probing import PROBES
 from verax.papers.results import TABLES
 
 MOST_ROWS = 160
-"""Longer exhibits with nothing beside a published number are chart data: a link to their file."""
+"""Longer exhibits without a measured number beside a published one are only linked."""
 SHORT = 6
 """Digits of a cell's key that are shown; the files in tables/ have all."""
 _COMMIT = 12
@@ -40,7 +40,7 @@ _HEADS = ("measured", "95% interval", "seeds", "cells")
 
 
 def page(checked: Checked) -> str:
-    """The whole page; it hangs on the results alone."""
+    """The whole page; it depends on nothing but the paper and its results."""
     paper = checked.paper
     parts = [
         f"# {paper.authors}: {paper.title}",
@@ -67,8 +67,8 @@ def page(checked: Checked) -> str:
 
 
 def _section(title: str, *texts: str) -> list[str]:
-    there = [text for text in texts if text]
-    return [title, *there] if there else []
+    filled = [text for text in texts if text]
+    return [title, *filled] if filled else []
 
 
 def _about(checked: Checked) -> str:
@@ -84,17 +84,17 @@ def _about(checked: Checked) -> str:
 
 def _claims(checked: Checked) -> str:
     rows = []
-    for claim, finding, own in checked.judged:
-        verdict, said = signed(finding), _said(finding)
-        if own is not None:
-            verdict += f" ({alone(checked)}: {signed(own)})"
-            if own.said != finding.said:
-                said += f" **O{alone(checked)[1:]}:** {_said(own)}"
-        rows.append([str(claim.id), claim.text, claim.where, verdict, said])
+    for claim, finding, on_paper in checked.judged:
+        verdict, reason = signed(finding), _reason(finding)
+        if on_paper is not None:
+            verdict += f" ({alone(checked)}: {signed(on_paper)})"
+            if on_paper.verdict_words != finding.verdict_words:
+                reason += f" **O{alone(checked)[1:]}:** {_reason(on_paper)}"
+        rows.append([str(claim.id), claim.text, claim.where, verdict, reason])
     return markdown(["", "claim", "where", "verdict", "what was found"], rows)
 
 
-def _said(finding: Finding) -> str:
+def _reason(finding: Finding) -> str:
     test = f"*{finding.test}*" if finding.test else ""
     return " ".join(part for part in (finding.why, test) if part)
 
@@ -111,11 +111,11 @@ def _probes(checked: Checked) -> Iterator[str]:
         yield _link(PROBES, table)
         return
     heads = ["corpus", "model", "measure", *_HEADS]
-    for (probe, question), own in table.groupby(["probe", "question"], sort=False):
+    for (probe, question), measured in table.groupby(["probe", "question"], sort=False):
         yield f"**{probe}**: {question}" if question else f"**{probe}**"
         rows = [
             [*(label(row[name]) for name in heads[:3]), *_measured(row)]
-            for row in own.to_dict("records")
+            for row in measured.to_dict("records")
         ]
         yield markdown(heads, rows)
 
@@ -139,13 +139,13 @@ def _exhibit(checked: Checked, exhibit: Exhibit) -> Iterator[str]:
     published = ["published"] if has_published(table) else []
     rows = []
     for row in table.to_dict("records"):
-        own = [label(row[name]) for name in labels]
-        rows.append([*own, *(as_published(row[name]) for name in published), *_measured(row)])
+        names = [label(row[name]) for name in labels]
+        rows.append([*names, *(as_published(row[name]) for name in published), *_measured(row)])
     yield markdown([*labels, *published, *_HEADS], rows)
 
 
 def is_chart_data(table: pd.DataFrame) -> bool:
-    """Whether it is too long to be read, with no number of ours beside a published one."""
+    """Whether a table is too long to read and has no number of ours beside a published one."""
     beside = table["published"].notna() & table["value"].notna()
     return len(table) > MOST_ROWS and not beside.any()
 
@@ -169,7 +169,7 @@ def _measured(row: dict[Any, Any]) -> list[str]:
 
 
 def shown(value: float, like: float | None = None) -> str:
-    """A number in three digits or so; with as many decimals as `like` has.
+    """A number in about three digits, with as many decimals as `like` has.
 
     >>> shown(0.12345), shown(84.2), shown(12487.0), shown(float("nan"))
     ('0.123', '84.2', '12,487', '—')
@@ -187,7 +187,7 @@ def shown(value: float, like: float | None = None) -> str:
 
 
 def as_published(value: float) -> str:
-    """A published number with the digits it has.
+    """A published number with all its digits.
 
     >>> as_published(0.5), as_published(84.2), as_published(1400000.0), as_published(math.nan)
     ('0.5', '84.2', '1,400,000', '—')
@@ -205,46 +205,47 @@ def as_set(value: float) -> str:
 
 
 def label(value: Any) -> str:
+    """A label as text; empty for None and NaN."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _cells(checked: Checked) -> str:
-    """By part and corpus; parts of probes as `probes/PART`."""
-    rows = _told_cells(checked.results.cells)
+    """The table of cells by part and corpus; probes are `probes/PART`."""
+    rows = _cell_rows(checked.results.cells)
     if checked.probes is not None:
-        rows += _told_cells(checked.probes.cells, f"{PROBES}/")
+        rows += _cell_rows(checked.probes.cells, f"{PROBES}/")
     heads = ["part", "corpus", "cells", "seeds", "seconds", "verax", "torch", "device", "commit"]
     return markdown(heads, rows)
 
 
-def _told_cells(cells: pd.DataFrame, before: str = "") -> list[list[str]]:
+def _cell_rows(cells: pd.DataFrame, before: str = "") -> list[list[str]]:
     rows = []
-    for (part, corpus), own in cells.groupby(["part", "corpus"], sort=False):
-        told = [
-            ", ".join(sorted({str(v) for v in own[name].dropna()})) if name in own else ""
+    for (part, corpus), group in cells.groupby(["part", "corpus"], sort=False):
+        versions = [
+            ", ".join(sorted({str(v) for v in group[name].dropna()})) if name in group else ""
             for name in ("verax", "torch", "device")
         ]
-        told.append(commits(own))
-        seeds = ", ".join(str(seed) for seed in sorted(own["seed"].unique()))
-        seconds = f"{own['seconds'].sum():,.0f}" if "seconds" in own else ""
-        rows.append([f"{before}{part}", str(corpus), f"{len(own):,}", seeds, seconds, *told])
+        versions.append(commits(group))
+        seeds = ", ".join(str(seed) for seed in sorted(group["seed"].unique()))
+        seconds = f"{group['seconds'].sum():,.0f}" if "seconds" in group else ""
+        rows.append([f"{before}{part}", str(corpus), f"{len(group):,}", seeds, seconds, *versions])
     return rows
 
 
 def commits(cells: pd.DataFrame) -> str:
-    """The commits that cells were made at: which of them with changes, and if some tell none.
+    """The commits that cells were made at, those with local changes marked.
 
     >>> commits(pd.DataFrame({"commit": ["0123456789abcdef-dirty", None]}))
     '0123456789ab-dirty, not recorded'
     """
-    given = cells["commit"] if "commit" in cells else pd.Series([None])
-    found = set()
-    for commit in given.dropna():
+    recorded = cells["commit"] if "commit" in cells else pd.Series([None])
+    short = set()
+    for commit in recorded.dropna():
         digits, _, changed = str(commit).partition("-")
-        found.add(digits[:_COMMIT] + (f"-{changed}" if changed else ""))
-    return ", ".join([*sorted(found), *(["not recorded"] if given.isna().any() else [])])
+        short.add(digits[:_COMMIT] + (f"-{changed}" if changed else ""))
+    return ", ".join([*sorted(short), *(["not recorded"] if recorded.isna().any() else [])])
 
 
 def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -14,9 +14,8 @@ import pandas as pd
 import yaml
 
 from verax.errors import VeraxError, near, nearest
-from verax.papers import published
 from verax.papers.claims import Claim
-from verax.papers.exhibits import Exhibit
+from verax.papers.exhibits import Exhibit, published_table
 from verax.papers.probing import PROBES, Measure
 
 SCALES = ("smoke", "small", "full")
@@ -28,11 +27,11 @@ class Paper:
     """One paper.
 
     name      author-author-year
-    package   the folder its data are in: studies.yaml, published/*.csv, deviations.md and
+    package   the Python package with its data: studies.yaml, published/*.csv, deviations.md and
               differences.md
     exhibits  its tables and figures
-    claims    what it says
-    corpora   names here → names in the paper's tables; those of which the paper is judged
+    claims    its statements
+    corpora   names here → names in the paper's tables, of the paper's own corpora
     probed    name → what is measured of its probes
     """
 
@@ -61,63 +60,64 @@ class Paper:
     def studies(self, scale: str = "full") -> dict[str, dict[str, Any]]:
         """Part → a study as its file would hold it, for `verax.run_study`.
 
-        `full` is what studies.yaml has under `parts`. A smaller scale lays its `every` over each
-        part, then what it has for that part alone under `parts`, and leaves out those in
-        `leave_out`. `probes` are other studies, those under `probes`. `readings` names how corpora
-        are read, in readings.yaml.
+        `full` is what studies.yaml has under `parts`. A smaller scale changes each part by its
+        `every`, then by what its `parts` have for that part, and leaves out those in `leave_out`.
+        `probes` are the studies under `probes`. `readings` of a study names an entry of
+        readings.yaml, which says how corpora are read.
         """
         if scale == PROBES:
             if not self.has_probes:
                 raise VeraxError(f"{self.name} has no probes: run it at {', '.join(SCALES)}")
-            given = self._studies[PROBES]
-            return {part: self._study(part, laid(study, {})) for part, study in given.items()}
+            probes = self._studies[PROBES]
+            return {part: self._study(part, laid(study, {})) for part, study in probes.items()}
         if scale not in SCALES:
             raise VeraxError(f"unknown scale {scale!r}: {nearest(scale, (*SCALES, PROBES))}")
         smaller: Mapping[str, Any] = self._studies.get(scale) or {}
-        found = {}
-        for part, given in self._studies["parts"].items():
+        studies = {}
+        for part, full in self._studies["parts"].items():
             if part in smaller.get("leave_out", ()):
                 continue
-            study = laid(given, smaller.get("every") or {})
+            study = laid(full, smaller.get("every") or {})
             study = laid(study, (smaller.get("parts") or {}).get(part) or {})
-            found[part] = self._study(part, study)
-        return found
+            studies[part] = self._study(part, study)
+        return studies
 
     @property
     def has_probes(self) -> bool:
+        """Whether the paper has studies under `probes`."""
         return bool(self._studies.get(PROBES))
 
-    def _study(self, part: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        study = {"name": f"{self.name}.{part}", **given}
+    def _study(self, part: str, sections: Mapping[str, Any]) -> dict[str, Any]:
+        study = {"name": f"{self.name}.{part}", **sections}
         return read_as(study, study.pop("readings", None))
 
     def published(self, name: str) -> pd.DataFrame:
         """A published table: dataset, model, attention, metric, value, std; values as text."""
-        return published.table(self.package, name)
+        return published_table(self.package, name)
 
     def words(self, name: str) -> str:
-        """A text of the paper's page: deviations, differences; empty where there is none."""
+        """A text of the paper's page, deviations or differences; empty if there is none."""
         file = self._folder / f"{name}.md"
         return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
 
     def has(self, corpus: str) -> bool:
-        """Whether a corpus, by its name here, is the paper's; any is, where `corpora` are not told.
+        """Whether a corpus, by its name here, is the paper's; any is if the paper lists none.
 
-        What may follow a name, such as the folder that it is made of, is of no account.
+        Anything after a colon, such as the folder of the corpus, does not count.
         """
         return not self.corpora or corpus.partition(":")[0] in self.corpora
 
     def exhibit(self, name: str) -> Exhibit:
         """A table or figure by name: `table1`, `figure 3`, or `1` for the table."""
-        wanted = "".join(str(name).lower().split())
-        wanted = f"table{wanted}" if wanted.isdigit() else wanted.replace("fig.", "figure")
+        key = "".join(str(name).lower().split())
+        key = f"table{key}" if key.isdigit() else key.replace("fig.", "figure")
         known = {exhibit.name: exhibit for exhibit in self.exhibits}
-        if wanted not in known:
-            # another number is another exhibit, and no slip of the hand
-            meant = near(wanted, [one for one in known if _digits(one) == _digits(wanted)])
-            told = f"did you mean {meant!r}?" if meant else f"choose from {', '.join(known)}"
-            raise VeraxError(f"{self.name} has no {name!r}: {told}")
-        return known[wanted]
+        if key not in known:
+            # another number is another exhibit, not a misspelling
+            meant = near(key, [other for other in known if _digits(other) == _digits(key)])
+            advice = f"did you mean {meant!r}?" if meant else f"choose from {', '.join(known)}"
+            raise VeraxError(f"{self.name} has no {name!r}: {advice}")
+        return known[key]
 
 
 def _digits(name: str) -> str:
@@ -129,17 +129,17 @@ _WHOLE = ("corpora", "exams", "seeds", "adversaries")
 
 
 def laid(study: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """A study with some of its sections changed; `models` that are a list are changed each."""
-    found = copy.deepcopy(dict(study))
-    for section, given in over.items():
-        there = found.get(section)
-        if section in _WHOLE or there is None or not isinstance(given, Mapping):
-            found[section] = copy.deepcopy(given)
-        elif isinstance(there, list):
-            found[section] = [{**one, **given} for one in there]
+    """A copy of a study with the sections of `over` changed; in a list, every entry is changed."""
+    laid_over = copy.deepcopy(dict(study))
+    for section, changes in over.items():
+        before = laid_over.get(section)
+        if section in _WHOLE or before is None or not isinstance(changes, Mapping):
+            laid_over[section] = copy.deepcopy(changes)
+        elif isinstance(before, list):
+            laid_over[section] = [{**options, **changes} for options in before]
         else:
-            found[section] = {**there, **given}
-    return found
+            laid_over[section] = {**before, **changes}
+    return laid_over
 
 
 @cache
@@ -154,12 +154,12 @@ def read_as(study: dict[str, Any], readings: str | None) -> dict[str, Any]:
     if readings is None:
         return study
     known = _readings()[readings]
-    given = study["corpora"]
+    section = study["corpora"]
     named: dict[str, Any] = {}
-    for one in given if isinstance(given, list) else [given]:
-        own = one if isinstance(one, Mapping) else {one: {}}
-        if twice := named.keys() & own:
+    for item in section if isinstance(section, list) else [section]:
+        with_options = item if isinstance(item, Mapping) else {item: {}}
+        if twice := named.keys() & with_options:
             raise VeraxError(f"{study['name']} reads {min(twice)} twice: make it two parts")
-        named |= own
-    corpora = {name: {**known.get(name, {}), **(own or {})} for name, own in named.items()}
+        named |= with_options
+    corpora = {name: {**known.get(name, {}), **(options or {})} for name, options in named.items()}
     return {**study, "corpora": corpora}

@@ -38,7 +38,7 @@ _SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
 
 
 def span(values: Iterable[float], form: str = ".2f", empty: str = "nothing") -> str:
-    """From the least to the greatest of some values.
+    """The range of values, from the least to the greatest.
 
     >>> span([0.5, 0.25]), span([0.012, -0.3], "+.2f"), span([0.1]), span([])
     ('0.25 to 0.50', '-0.30 to +0.01', '0.10', 'nothing')
@@ -51,7 +51,7 @@ def span(values: Iterable[float], form: str = ".2f", empty: str = "nothing") -> 
 
 
 def minus_span(values: Iterable[float], form: str = ".1f") -> str:
-    """As `span`, with the minus sign of print.
+    """As `span`, with a typographic minus sign.
 
     >>> minus_span([0.42, -1.2], "+.1f"), minus_span([0.5])
     ('−1.2 to +0.4', '0.5')
@@ -60,7 +60,7 @@ def minus_span(values: Iterable[float], form: str = ".1f") -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as a sentence has them.
+    """Names joined by commas and *and*.
 
     >>> listed(["imdb"]), listed(["20news", "imdb", "yelp"])
     ('imdb', '20news, imdb and yelp')
@@ -69,7 +69,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def epsilon_words(row: str) -> str:
-    """What a row of the adversary exam is: how far the output may move.
+    """A row of the adversary exam in words: how far the output may move.
 
     >>> epsilon_words("epsilon=0.05"), epsilon_words("any_output")
     ('ε = 0.05', 'any output')
@@ -78,7 +78,7 @@ def epsilon_words(row: str) -> str:
 
 
 def lambda_words(lam: float) -> str:
-    """A λ of trained adversaries.
+    """The λ of trained adversaries in words.
 
     >>> lambda_words(0.03)
     'λ = 0.03'
@@ -87,7 +87,7 @@ def lambda_words(lam: float) -> str:
 
 
 def seed_words(row: str) -> str:
-    """A model of another seed than the base's, or all of them together.
+    """The seed of a row of other seeds, or the row itself if it is of several.
 
     >>> seed_words("seed=3"), seed_words("mean")
     ('3', 'mean')
@@ -97,7 +97,7 @@ def seed_words(row: str) -> str:
 
 
 def weight_words(weights: tuple[float, float]) -> str:
-    """A bin of largest weights.
+    """A bin of largest weights in words.
 
     >>> weight_words((0.75, 1.0))
     '0.75–1'
@@ -106,7 +106,7 @@ def weight_words(weights: tuple[float, float]) -> str:
 
 
 def group_words(row: str) -> str:
-    """A group of documents, by the class decided for and by the largest weight.
+    """A group of documents in words: the class decided for and the largest weight.
 
     >>> group_words("class=1,max_weight=0.5-0.75"), group_words("all")
     ('class 1, max α 0.5–0.75', 'all')
@@ -119,14 +119,14 @@ def group_words(row: str) -> str:
 
 
 def sentences(checked: Checked) -> list[str]:
-    """What came of it: of claims, on the paper's own corpora alone, of published numbers."""
+    """Sentences on claims, on those of the paper's corpora alone, and on published numbers."""
     texts = tallies(checked)
     texts.append(farther(checked.tables.values()) if checked.has_published else _NONE_PUBLISHED)
     return [text for text in texts if text]
 
 
 def tallies(checked: Checked) -> list[str]:
-    """How many claims hold, and how many do on the paper's own corpora alone."""
+    """How many claims hold on all corpora, and on the paper's alone, a sentence each."""
     texts = [tally(checked.counts)]
     if checked.own_counts is not None:
         start = f"O{alone(checked)[1:]}, which the paper has"
@@ -135,20 +135,20 @@ def tallies(checked: Checked) -> list[str]:
 
 
 def alone(checked: Checked) -> str:
-    """`on imdb and yelp alone`: those of the corpora that the paper has."""
+    """The corpora that the paper has, as in `on imdb and yelp alone`."""
     return f"on {listed(checked.own_corpora)} alone"
 
 
 def differences(checked: Checked) -> str:
-    """What the page says of differences from the paper; empty for a trial on other corpora."""
+    """The paper's text on differences; empty for a trial on other corpora."""
     return "" if checked.is_trial else checked.paper.words("differences")
 
 
 def farther(tables: Iterable[pd.DataFrame]) -> str:
-    """How many published numbers are farther from ours than seeds explain.
+    """A sentence: how many published numbers are farther from ours than seeds explain.
 
     A pair that several exhibits show counts once. Settings, sizes, and numbers of a single seed
-    have no part in it.
+    do not count.
     """
     counted: list[pd.DataFrame] = []
     for table in tables:
@@ -176,7 +176,7 @@ def _as_text(table: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
 
 
 def how_to_read(checked: Checked, bold: str) -> str:
-    """What stands in tables; `bold` is the word for what is beyond, as a page writes it."""
+    """How to read the tables; `bold` is the word *bold* as a page marks it."""
     what = "Published beside measured" if checked.has_published else "Measured"
     text = (
         f"{what}: mean ± standard deviation over seeds, and the 95% interval, over documents where "
@@ -188,7 +188,7 @@ def how_to_read(checked: Checked, bold: str) -> str:
 
 
 def narrowly(counts: Mapping[str, int]) -> str:
-    """How many of those that fail do so narrowly, in brackets; empty where none does.
+    """In brackets, how many claims fail narrowly; empty if none does.
 
     >>> narrowly({"fails": 11, "narrowly": 3}), narrowly({"fails": 11, "narrowly": 0})
     (' (3 of them narrowly)', '')
@@ -197,7 +197,7 @@ def narrowly(counts: Mapping[str, int]) -> str:
 
 
 def tally(counts: Mapping[str, int]) -> str:
-    """How many claims hold, fail and are undecided.
+    """A sentence: how many claims hold, fail and are undecided.
 
     >>> tally({"holds": 7, "fails": 1, "undecided": 1, "narrowly": 0})
     'Of 9 claims 7 hold, 1 fails and 1 is undecided.'
@@ -206,7 +206,7 @@ def tally(counts: Mapping[str, int]) -> str:
 
 
 def numbers(counts: Mapping[str, int]) -> str:
-    """As `tally` has it: `7 hold, 1 fails and 1 is undecided`."""
+    """The counts of `tally`, as in `7 hold, 1 fails and 1 is undecided`."""
     hold, fail, undecided = (counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED))
     return (
         f"{hold} hold{'s' * (hold == 1)}, {fail} fail{'s' * (fail == 1)}{narrowly(counts)} and "
@@ -215,12 +215,12 @@ def numbers(counts: Mapping[str, int]) -> str:
 
 
 def lacking(checked: Checked) -> str:
-    """What of the full studies is not in the results: parts never run, and cells not done."""
+    """A sentence: which parts of the full studies were never run, and which cells are not done."""
     return not_there(checked.results, checked.paper.studies("full"))
 
 
 def not_there(results: PaperResults, parts: Iterable[str]) -> str:
-    """What of some parts is not in results; empty where all is."""
+    """A sentence: what of some parts is not in the results; empty if all is."""
     known = set(results.cells["part"])
     never = [part for part in parts if part not in known]
     missing = [
@@ -233,5 +233,5 @@ def not_there(results: PaperResults, parts: Iterable[str]) -> str:
 
 
 def signed(finding: Finding) -> str:
-    """The verdict in words, with its sign: `✗ fails, narrowly`."""
-    return f"{_SIGNS[finding.verdict]} {finding.said}"
+    """The verdict in words after its sign, as in `✗ fails, narrowly`."""
+    return f"{_SIGNS[finding.verdict]} {finding.verdict_words}"

@@ -1,8 +1,8 @@
 """Probes: short runs that test what might explain a difference from the published numbers.
 
-A probe is a study in which what its question names is otherwise than in the paper's own (vectors,
-how long models train, how much data there is). It may see a sample of the documents. No claim is
-judged by it: its numbers stand beside the paper's.
+A probe is a study that changes what its question names: the vectors, how long models train, how
+much data there is. It may see a sample of the documents. No claim is judged by it: its numbers
+stand beside the paper's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from verax.corpora.options import CorpusOptions
 from verax.models.options import ModelOptions
 from verax.options import names
 from verax.papers.exhibits import entry, frame
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.studies.grid.options import OPTIONS
 from verax.studies.naming import distinguishing
@@ -24,10 +24,10 @@ from verax.training.effects import ACTIVE_WHEN, in_words, inactive_options
 from verax.training.options import TrainingOptions
 
 PROBES = "probes"
-"""The scale that runs them, and the folder beside a paper's results that holds theirs."""
+"""The scale that runs probes, and the folder of their results, within that of the paper's."""
 _ALWAYS = ("encoder", "attention")
 _WHERE_CHOSEN = ("hierarchical", "projection", "grounding")
-"""Told of the models of a probe if one of them has not the default."""
+"""Options that name the models of a probe if one of these has not the default."""
 _NONE = "none"
 _DECIDING = {slot for slot, _ in ACTIVE_WHEN.values()} | {"sentence_encoder"}
 _OF_MODEL = sorted(_DECIDING & set(names(ModelOptions)))
@@ -35,24 +35,24 @@ _OF_TRAINING = sorted(_DECIDING & set(names(TrainingOptions)))
 
 
 class Measure(Protocol):
-    """A number of the cells selected; None where they have none."""
+    """A function from results and selected cells to a number, or None if they have none."""
 
-    def __call__(self, results: PaperResults, **where: Any) -> Number | None: ...
+    def __call__(self, results: PaperResults, **where: Any) -> SeedMean | None: ...
 
 
 def summarised(table: str, row: str, column: str) -> Measure:
-    """A number of the summary."""
+    """The measure that is a number of the summary."""
 
-    def find(results: PaperResults, **where: Any) -> Number | None:
+    def find(results: PaperResults, **where: Any) -> SeedMean | None:
         return results.find(table, row, column, **where)
 
     return find
 
 
 def fact(column: str, times: float = 1.0) -> Measure:
-    """A column of cells, such as test_f1, in units of which there are so many in one."""
+    """The measure that is a column of cells, such as test_f1, multiplied by `times`."""
 
-    def find(results: PaperResults, **where: Any) -> Number | None:
+    def find(results: PaperResults, **where: Any) -> SeedMean | None:
         number = results.fact(column, **where)
         return None if number is None else number.scaled(times)
 
@@ -62,13 +62,13 @@ def fact(column: str, times: float = 1.0) -> Measure:
 def probes_table(
     results: PaperResults, measures: Mapping[str, Measure], order: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """A row a probe, corpus, model and measure, as exhibits have them; nothing is published.
+    """A row per probe, corpus, model and measure, with the columns of exhibits.
 
-    Probes come in `order`, others after them.
+    Probes come in `order`, others after them. Nothing is published of them.
     """
-    there = dict.fromkeys(str(part) for part in results.cells["part"])
+    parts = dict.fromkeys(str(part) for part in results.cells["part"])
     rows = []
-    for probe in dict.fromkeys([*(part for part in order if part in there), *there]):
+    for probe in dict.fromkeys([*(part for part in order if part in parts), *parts]):
         question = results.questions.get(probe, "")
         for (corpus, model), keys in _models(results.select(part=probe)).items():
             labels = {"probe": probe, "question": question, "corpus": corpus, "model": model}
@@ -78,11 +78,10 @@ def probes_table(
 
 
 def _models(cells: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
-    """Corpus and model → its cells, a seed each.
+    """Corpus and name of a model → its cells, one per seed.
 
-    A model is told by its encoder, its attention, what it is besides (`_WHERE_CHOSEN`), and what
-    else tells those of the probe apart. Options without effect on a model are not told of it, nor
-    are `none` and false.
+    The name has the encoder, the attention, the options of `_WHERE_CHOSEN`, and those that
+    distinguish the models of the probe. It leaves out options without effect, `none` and false.
     """
     rows = [
         {str(name): None if pd.isna(value) else value for name, value in row.items()}
@@ -91,18 +90,18 @@ def _models(cells: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
     always = [name for name in _ALWAYS if name in cells]
     always += [n for n in _WHERE_CHOSEN if any(r.get(n, _default(n)) != _default(n) for r in rows)]
     known = [(row["corpus"], *(row[name] for name in always)) for row in rows]
-    told = [*always, *distinguishing(rows, [*OPTIONS, *names(CorpusOptions)], known)]
-    found: dict[tuple[str, str], list[str]] = {}
+    naming = [*always, *distinguishing(rows, [*OPTIONS, *names(CorpusOptions)], known)]
+    models: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         unused = _idle(row)
-        words = (_told(name, row[name]) for name in told if name not in unused)
+        words = (_option_words(name, row[name]) for name in naming if name not in unused)
         label = ", ".join(word for word in words if word)
-        found.setdefault((str(row["corpus"]), label), []).append(str(row["cell"]))
-    return found
+        models.setdefault((str(row["corpus"]), label), []).append(str(row["cell"]))
+    return models
 
 
-def _told(name: str, value: Any) -> str:
-    """An option's value in words that say what it is of; nothing for what is off."""
+def _option_words(name: str, value: Any) -> str:
+    """An option and its value in words; empty if the option is off."""
     if value is True:
         return name
     if value is False or (value == _NONE and name not in _ALWAYS):
@@ -112,7 +111,7 @@ def _told(name: str, value: Any) -> str:
 
 
 def _idle(row: Mapping[str, Any]) -> list[str]:
-    """Options without effect, by those of the row that decide which these are."""
+    """Options of a row that have no effect."""
     model, training = (
         {name: row[name] for name in deciding if row.get(name) is not None}
         for deciding in (_OF_MODEL, _OF_TRAINING)

@@ -1,4 +1,4 @@
-"""A paper's results: the finished cells of all its studies, whatever runs they came in."""
+"""A paper's results: the finished cells of all its studies, from one run or several."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
-from verax.papers.numbers import Number
-from verax.papers.points import POINTS
-from verax.studies.store import open_study
-from verax.studies.store.packed import FIRST
-from verax.studies.store.store import STORE
+from verax.papers.folders import read_studies
+from verax.papers.numbers import SeedMean
 
 TABLES = "tables"
 """The folder of a paper's tables, beside its page."""
@@ -24,19 +21,20 @@ SUMMARY = ["cell", "exam", "table", "row", "column", "value", "low", "high", "n"
 
 
 class Missing(VeraxError):  # noqa: N818  a state of results, and no fault
-    """Cells that a number needs and that are not there; a claim that meets one is undecided."""
+    """A number needs cells that are not in the results; a claim that raises it is undecided."""
 
 
 class PaperResults:
-    """Every number of every cell, found by what the cell is and what the number is called.
+    """All numbers of a paper's finished cells.
 
-    cells    a row a finished cell of a part: `cell`, `part`, every option, scores, versions, device
-    summary  a row a number: cell, exam, table, row, column, value, low, high, n, unit
-    tables   what else was kept of cells, such as single_token_tokens: name → rows with `cell`
-    unfinished  part → how many of its cells are not done, as far as its studies tell
-    questions   part → what its study asks
+    cells       a row per finished cell and part: `cell`, `part`, all options, scores, versions,
+                device
+    summary     a row per number: cell, exam, table, row, column, value, low, high, n, unit
+    tables      name → rows with `cell`, of other tables that were kept, such as single_token_tokens
+    unfinished  part → how many cells of its studies are not done
+    questions   part → the question of its study
 
-    A cell that two parts share is in both, and counts once wherever numbers are made.
+    A cell that two parts share is in both, and counts once in every number.
     """
 
     def __init__(
@@ -66,46 +64,32 @@ class PaperResults:
 
     @classmethod
     def open(cls, folder: str | Path) -> PaperResults:
-        """Of a folder that holds studies, packed or not, each in a folder of its own."""
+        """The results in a folder.
+
+        Args:
+            folder: one that holds studies, packed or not, in a folder each; or a study itself.
+
+        Returns:
+            The finished cells of all these studies.
+
+        Raises:
+            Missing: no cell is finished.
+        """
         folder = Path(folder)
-        cells, summaries = [], []
-        wanted: dict[str, set[str]] = {}
-        questions: dict[str, str] = {}
-        tables: dict[str, list[pd.DataFrame]] = {}
-        for path in studies_in(folder):
-            study = open_study(path, every=True)
-            part, table = part_of(study.name), study.cells
-            wanted.setdefault(part, set()).update(table["cell"])
-            questions.setdefault(part, study.question or "")
-            if "status" not in table or not (table["status"] == "done").any():
-                continue
-            done = table[table["status"] == "done"].drop(columns=["status", "error"])
-            cells.append(done.assign(part=part))
-            summaries.append(study.summary([])[SUMMARY])
-            for name in KEPT:
-                if name in study.tables:
-                    rows, earlier = study.table(name, []), tables.setdefault(name, [])
-                    known = {key for other in earlier for key in other["cell"].unique()}
-                    if known & set(rows["cell"].unique()):
-                        rows = rows[~rows["cell"].isin(known)]
-                    earlier.append(rows)
-        if (folder / f"{POINTS}.parquet").exists():
-            tables[POINTS] = [pd.read_parquet(folder / f"{POINTS}.parquet")]
-        if not cells:
+        read = read_studies(folder, SUMMARY)
+        if read is None:
             raise Missing(f"{folder} holds no finished study: run the paper, or name its results")
-        finished = {key for frame in cells for key in frame["cell"]}
-        unfinished = {p: len(keys - finished) for p, keys in wanted.items() if keys - finished}
-        known_columns = [frame.dropna(axis="columns", how="all") for frame in cells]
-        return cls(
-            _together(known_columns).drop_duplicates(["cell", "part"]),
-            _together(summaries),
-            {name: _together(parts) for name, parts in tables.items()},
-            unfinished,
-            questions,
-        )
+        return cls(*read)
 
     def of_corpora(self, corpora: Collection[str]) -> PaperResults:
-        """Those of some corpora alone; what is unfinished, and questions, stay as they are."""
+        """The results on some corpora alone.
+
+        Args:
+            corpora: their names.
+
+        Returns:
+            New results, with `unfinished` and `questions` of all corpora.
+        """
         cells = self.cells[self.cells["corpus"].isin(list(corpora))]
         keys = set(cells["cell"])
         return PaperResults(
@@ -137,7 +121,14 @@ class PaperResults:
         return rows
 
     def table_by_cell(self, name: str) -> dict[str, pd.DataFrame]:
-        """Cell → its rows of one of `tables`; empty where there is no such table."""
+        """The rows of one of `tables`, by cell.
+
+        Args:
+            name: of the table.
+
+        Returns:
+            Cell → its rows; empty if there is no such table.
+        """
         if name not in self._by_cell:
             table = self.tables.get(name, pd.DataFrame({"cell": []}))
             groups = table.groupby("cell", sort=False, observed=True)
@@ -145,9 +136,14 @@ class PaperResults:
         return self._by_cell[name]
 
     def select(self, **where: Any) -> pd.DataFrame:
-        """The cells of a configuration, each once; a collection means any of its values.
+        """The cells of a configuration.
 
-        A column that no cell has selects none, and None those that have no value there.
+        Args:
+            where: column of `cells` → its value, or a collection of which any value will do. None
+                selects cells without a value. A column that no cell has selects none.
+
+        Returns:
+            Rows of `cells`, each cell once, by seed.
         """
         positions = self._positions(where)
         key = positions.tobytes()
@@ -157,41 +153,57 @@ class PaperResults:
 
     def _positions(self, where: Mapping[str, Any]) -> np.ndarray:
         """Rows of `cells` that `select` chooses, by seed."""
-        key = tuple((column, _hashed(wanted)) for column, wanted in where.items())
+        key = tuple((column, _hashable(value)) for column, value in where.items())
         if key not in self._chosen:
             chosen = np.ones(len(self.cells), dtype=bool)
-            for column, wanted in key:
-                chosen &= self._matching(column, wanted)
+            for column, value in key:
+                chosen &= self._matching(column, value)
             positions = np.flatnonzero(chosen)
             _, first = np.unique(self._keys[positions], return_index=True)
             positions = positions[np.sort(first)]
             self._chosen[key] = positions[np.argsort(self._seeds[positions], kind="stable")]
         return self._chosen[key]
 
-    def _matching(self, column: str, wanted: Hashable) -> np.ndarray:
-        """Which cells have a value of a column, or one of several."""
-        if (column, wanted) not in self._matched:
-            values = wanted if isinstance(wanted, tuple) else (wanted,)
+    def _matching(self, column: str, option: Hashable) -> np.ndarray:
+        """Which cells have an option, a value or one of a tuple of values, in a column."""
+        if (column, option) not in self._matched:
+            values = option if isinstance(option, tuple) else (option,)
             fits = np.full(len(self.cells), column not in self.cells and None in values)
             for value in values if column in self.cells else ():
                 cells = self.cells[column]
                 equal = cells.isna() if value is None else (cells == value).fillna(False)
                 fits |= equal.to_numpy(dtype=bool)
-            self._matched[column, wanted] = fits
-        return self._matched[column, wanted]
+            self._matched[column, option] = fits
+        return self._matched[column, option]
 
     def corpora(self, **where: Any) -> list[str]:
-        """Names of the corpora that selected cells have, in the order in which they come."""
+        """Names of the corpora of selected cells.
+
+        Args:
+            where: which cells, as in `select`; all by default.
+
+        Returns:
+            Each name once, in the order of the cells.
+        """
         if "corpus" not in self.cells:
             return []
         corpora = self.cells["corpus"].to_numpy(dtype=object)[self._positions(where)]
         return [str(name) for name in dict.fromkeys(corpora)]
 
-    def find(self, table: str, row: str, column: str, **where: Any) -> Number | None:
-        """A number of the summary over the seeds of a configuration; None where it has no value.
+    def find(self, table: str, row: str, column: str, **where: Any) -> SeedMean | None:
+        """A number of the summary, over the seeds of one model.
 
-        Percents are as they are in the summary, of 100. Selected cells have to be seeds of one
-        model: two with the same seed are an error, for then `where` does not say enough.
+        Args:
+            table: id of the table in the summary.
+            row: id of the row.
+            column: id of the column.
+            where: which cells, as in `select`; they have to be seeds of one model.
+
+        Returns:
+            The mean over seeds, percents of 100; None if no cell has a value.
+
+        Raises:
+            VeraxError: two of the cells have the same seed, so that `where` names several models.
         """
         rows = self._numbers.get((table, row, column), {})
         positions = [at for at in self._positions(where) if self._keys[at] in rows]
@@ -205,30 +217,57 @@ class PaperResults:
         single = next((i for i, value in enumerate(values) if not math.isnan(value)), None)
         if single is None:
             return None
-        return Number.of(values, cells, max(ns), (lows[single], highs[single]))
+        return SeedMean.of(values, cells, max(ns), (lows[single], highs[single]))
 
-    def number(self, table: str, row: str, column: str, **where: Any) -> Number:
-        """As `find`; raises `Missing` instead of returning None."""
+    def number(self, table: str, row: str, column: str, **where: Any) -> SeedMean:
+        """As `find`, but never None.
+
+        Args:
+            table: id of the table in the summary.
+            row: id of the row.
+            column: id of the column.
+            where: which cells, as in `select`.
+
+        Returns:
+            The mean over seeds.
+
+        Raises:
+            Missing: no cell has a value.
+        """
         number = self.find(table, row, column, **where)
         if number is None:
             options = ", ".join(f"{name} {value}" for name, value in where.items())
             raise Missing(f"no finished cell gives {table}: {row}, {column} ({options})")
         return number
 
-    def fact(self, column: str, **where: Any) -> Number | None:
-        """A column of `cells`, such as test_accuracy, over seeds; None where it has no value.
+    def fact(self, column: str, **where: Any) -> SeedMean | None:
+        """A column of `cells`, over the seeds of one model; it has no interval over documents.
 
-        It has no interval over documents.
+        Args:
+            column: such as test_accuracy.
+            where: which cells, as in `select`; they have to be seeds of one model.
+
+        Returns:
+            The mean over seeds; None if no cell has a value.
         """
         chosen = self.select(**where)
         if chosen.empty or column not in chosen:
             return None
         self._refuse_mixtures(chosen, where)
-        number = Number.of(chosen[column].astype(float).tolist(), chosen["cell"].tolist())
+        number = SeedMean.of(chosen[column].astype(float).tolist(), chosen["cell"].tolist())
         return None if math.isnan(number.value) else number
 
     def rows(self, table: str, column: str, **where: Any) -> list[str]:
-        """Names of the rows of a summary table that selected cells have, in order."""
+        """Ids of the rows of a summary table that selected cells have.
+
+        Args:
+            table: id of the table in the summary.
+            column: id of a column that the rows have.
+            where: which cells, as in `select`.
+
+        Returns:
+            Each id once, in the order of the summary.
+        """
         chosen = set(self._keys[self._positions(where)])
         rows = self._rows.get((table, column), ())
         return list(dict.fromkeys(row for row, cell in rows if cell in chosen))
@@ -239,7 +278,7 @@ class PaperResults:
             differing = [
                 str(c)
                 for c in chosen
-                if c not in _OWN and chosen[c].astype(str).nunique(dropna=False) > 1
+                if c not in _NOT_OPTIONS and chosen[c].astype(str).nunique(dropna=False) > 1
             ]
             raise VeraxError(
                 f"cells of {where} are of several models: they differ in "
@@ -247,52 +286,14 @@ class PaperResults:
             )
 
 
-KEPT = ("single_token_tokens",)
-"""Tables of cells that figures are made of, beside the summary."""
-_OWN = {
+_NOT_OPTIONS = {
     *("cell", "part", "seed", "seconds", "seconds_train", "seconds_examine", "started"),
     *("finished", "test_accuracy", "test_f1", "test_macro_f1", "test_roc_auc", "test_loss"),
     *("commit", "device", "strength_chosen"),
 }
 
 
-def _hashed(wanted: Any) -> Hashable:
-    several = isinstance(wanted, Collection) and not isinstance(wanted, str)
-    return tuple(wanted) if several else wanted
-
-
-def is_study(folder: Path) -> bool:
-    return (folder / FIRST).exists() or (folder / STORE).exists()
-
-
-def studies_in(folder: Path) -> list[Path]:
-    """The studies right below a folder, or the folder itself if it is one."""
-    if is_study(folder):
-        return [folder]
-    return [path for path in sorted(folder.glob("*/")) if is_study(path)]
-
-
-def paper_of(name: str) -> str:
-    """The paper that a study's name begins with; empty if it names none.
-
-    >>> paper_of("tutek-snajder-2020.layers")
-    'tutek-snajder-2020'
-    """
-    return name.rpartition(".")[0]
-
-
-def part_of(name: str) -> str:
-    """The part of a paper that a study's name ends in.
-
-    >>> part_of("tutek-snajder-2020.layers")
-    'layers'
-    """
-    return name.rpartition(".")[2]
-
-
-def _together(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    plain = []
-    for frame in frames:
-        text = {str(c): "object" for c in frame if isinstance(frame[c].dtype, pd.CategoricalDtype)}
-        plain.append(frame.astype(text))
-    return pd.concat(plain, ignore_index=True)
+def _hashable(option: Any) -> Hashable:
+    """A value as it is, a collection as a tuple."""
+    several = isinstance(option, Collection) and not isinstance(option, str)
+    return tuple(option) if several else option

@@ -1,4 +1,4 @@
-"""`run_paper`: the studies of a paper, side by side, each into a folder of its own."""
+"""`run_paper`: runs the studies of a paper side by side, each into its own folder."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
-from verax.papers.belonging import refuse_others
 from verax.papers.paper import Paper
+from verax.papers.registry import refuse_others
 from verax.studies.grid import Study, read_study
 from verax.studies.running.run import run_several, with_hardware
 from verax.studies.running.watching import Ran, Watcher
 
 
 def chosen_parts(paper: Paper, scale: str, parts: Iterable[str] | None) -> list[str]:
-    """Names of the parts of a scale: all, or those named."""
+    """Names of all parts of a scale, or of those in `parts`."""
     known = list(paper.studies(scale))
     if parts is None:
         return known
-    wanted = list(parts)
-    if not wanted:
+    names = list(parts)
+    if not names:
         raise VeraxError(f"no part of {paper.name} is named: choose from {', '.join(known)}")
-    for name in wanted:
+    for name in names:
         if name not in known:
             raise VeraxError(
                 f"{paper.name} at scale {scale} has no part {name!r}: {nearest(name, known)}"
             )
-    return [name for name in known if name in wanted]
+    return [name for name in known if name in names]
 
 
 def read_parts(
@@ -42,24 +42,24 @@ def read_parts(
     loaded: dict[str, Corpus] | None = None,
     progress: bool = False,
 ) -> dict[str, Study]:
-    """Parts as checked studies; `vectors` is the file of word vectors for all their models.
+    """Part → its checked study.
 
-    A part that says itself what vectors it has keeps them.
+    `vectors` is the file of word vectors for all models, but for parts that name their vectors.
     """
     sources = chosen.studies(scale)
     loaded = {} if loaded is None else loaded
-    found = {}
+    studies = {}
     for part in chosen_parts(chosen, scale, parts):
         changed = {} if vectors is None or names_vectors(sources[part]) else {"vectors": vectors}
         study = read_study(
             sources[part], seeds=seeds, changed=changed, loaded=loaded, progress=progress
         )
-        found[part] = with_hardware(study, hardware or {})
-    return found
+        studies[part] = with_hardware(study, hardware or {})
+    return studies
 
 
 def names_vectors(study: Mapping[str, Any]) -> bool:
-    """Whether a part says itself what word vectors it has."""
+    """Whether a part names its word vectors."""
     return any(_names(study.get(section), "vectors") for section in _OPTIONS_IN)
 
 
@@ -68,10 +68,10 @@ _OPTIONS_IN = ("training", "models", "corpora")
 
 
 def _names(section: Any, option: str) -> bool:
-    """Whether a section of a study sets an option, at whatever depth."""
+    """Whether a section of a study sets an option at any depth."""
     if isinstance(section, Mapping):
-        return option in section or any(_names(own, option) for own in section.values())
-    return isinstance(section, list) and any(_names(own, option) for own in section)
+        return option in section or any(_names(value, option) for value in section.values())
+    return isinstance(section, list) and any(_names(value, option) for value in section)
 
 
 def run_paper(
@@ -88,18 +88,33 @@ def run_paper(
     progress: bool = False,
     **hardware: Any,
 ) -> dict[str, Ran]:
-    """Run what is not done yet of a paper's parts, into folder/PART; part → what became of it.
+    """Run the cells of a paper's parts that are not done yet.
 
-    Parts share the workers. No cell is begun after `budget` seconds. A folder with studies of
-    another paper, or of none, is refused.
+    Parts share the workers, and each is a study in folder/PART.
+
+    Args:
+        paper: the paper, as `paper(name)` gives it.
+        scale: smoke, small, full or probes.
+        folder: where the studies are, or will be; it may hold no study of another paper.
+        parts: names of the parts to run; all by default.
+        vectors: a file of word vectors for all models, but for parts that name their vectors.
+        seeds: seeds to run instead of the paper's.
+        budget: seconds after which no further cell begins.
+        retry_failed: whether to run cells again that failed before.
+        watcher: is called with each event of the run.
+        progress: whether to show progress.
+        hardware: fields of `Hardware`, over the studies' own.
+
+    Returns:
+        Part → the outcome of its run.
     """
     refuse_others(paper, folder)
-    found = read_parts(
+    chosen = read_parts(
         paper, scale, parts, vectors=vectors, seeds=seeds, hardware=hardware, progress=progress
     )
-    studies = {Path(folder) / part: study for part, study in found.items()}
+    studies = {Path(folder) / part: study for part, study in chosen.items()}
     ran = run_parts(studies, budget, retry_failed, watcher, progress)
-    return dict(zip(found, ran.values(), strict=True))
+    return dict(zip(chosen, ran.values(), strict=True))
 
 
 def run_parts(
@@ -109,7 +124,7 @@ def run_parts(
     watcher: Watcher | None = None,
     progress: bool = False,
 ) -> dict[Path, Ran]:
-    """Run what is left of the parts of one or several papers, folder → study, on shared workers."""
+    """Run what is left of studies of one or several papers, on shared workers; folder → outcome."""
     ran = run_several(
         [(study, folder) for folder, study in studies.items()],
         budget=budget,

@@ -124,8 +124,8 @@ def paper_html(checked: Checked) -> str:
     """Every claim, and whether it holds."""
     rows = []
     for claim, finding, on_paper in checked.judged:
-        also = "" if on_paper is None else f" ({alone(checked)}: {on_paper.said})"
-        cells = [claim.where, finding.said + also, finding.why]
+        also = "" if on_paper is None else f" ({alone(checked)}: {on_paper.verdict_words})"
+        cells = [claim.where, finding.verdict_words + also, finding.why]
         rows.append(([str(claim.id), claim.text], cells))
     table = html_table(["claim", "", "where", "", "why"], rows, 2)
     counts = " ".join([*([TRIAL] if checked.is_trial else []), *tallies(checked)])

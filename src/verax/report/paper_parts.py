@@ -102,7 +102,7 @@ def _judged(finding: Finding) -> dict[str, str]:
         "verdict": finding.verdict,
         "style": _STYLES[finding.verdict],
         "sign": signed(finding),
-        "words": finding.said,
+        "words": finding.verdict_words,
         "why": finding.why,
         "test": finding.test,
     }

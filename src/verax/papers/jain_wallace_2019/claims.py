@@ -1,4 +1,4 @@
-"""What the paper claims of attention's ranks, of permuted attention, and of other attention."""
+"""Claims on attention's ranks, on permuted attention, and on other attention."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ HALF = 0.5
 """Share behind *for many models*: the paper itself shows panels where peaked attention matters."""
 SMALL = 0.1
 """A change of the output below this is small: twice the ε within which they call outputs equal.
-It is held against the mean over documents, which is harder to pass than *many documents*."""
+It is compared with the mean over documents, which is harder to pass than *many documents*."""
 MOST = 50.0
-"""Percent of documents that are most."""
+"""Percent of documents that counts as most."""
 PEAKED = tuple(group_row(None, weights) for weights in ((0.5, 0.75), (0.75, 1.0)))
 """Documents with half of all weight on one word."""
 TOLERANCE = epsilon_row(EPSILON)
@@ -74,7 +74,7 @@ def _weak(results: PaperResults, row: str, name: str) -> Finding:
     "Section 4.1",
 )
 def gradients_agree_with_leave_one_out(results: PaperResults) -> Finding:
-    """Better than attention agrees with either, within each BiLSTM."""
+    """Gradients with leave-one-out against attention with either, within each BiLSTM."""
     comparisons = Comparisons()
     for model in measured(results, "bilstm"):
         best = model.find(results, "agreement", GRADIENT_LOO, "tau")
@@ -121,7 +121,7 @@ def agrees_better_without_context(results: PaperResults) -> Finding:
     "Section 4.2.1",
 )
 def permuting_changes_little(results: PaperResults) -> Finding:
-    """Over all documents, in general; and where attention is peaked, for many models."""
+    """In general over all documents; for many models where attention is peaked."""
     every, peaked = Comparisons(), Comparisons()
     for model in measured(results, "bilstm"):
         for row in (ALL, *PEAKED):
@@ -149,7 +149,7 @@ def permuting_changes_little(results: PaperResults) -> Finding:
     "Section 4.2.2",
 )
 def most_have_another_attention(results: PaperResults) -> Finding:
-    """The exact answer, not that of their search."""
+    """By the exact answer, not by that of their search."""
     comparisons = Comparisons()
     for model in measured(results, "bilstm"):
         comparisons.above(model.label(), model.find(results, "adversary", TOLERANCE, "far"), MOST)

@@ -1,13 +1,12 @@
-"""The paper's tables and figures, beside what the authors' released outputs have."""
+"""The paper's tables and figures, beside the authors' released outputs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from verax.exams.adversary.measures import ALL, at_epsilon, epsilon_row, group_of
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import ExhibitList, Rows, entry
 from verax.papers.jain_wallace_2019.models import (
     ATTENTION_GRADIENT,
     ATTENTION_LOO,
@@ -47,7 +46,6 @@ _OUTPUTS = (
     "published: the authors' released outputs, one run each, in which both classes are pooled"
 )
 _WITHIN = epsilon_words(epsilon_row(EPSILON))
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(
@@ -56,9 +54,9 @@ Rows = Iterator[dict[str, Any]]
     "published: test documents of the authors' released outputs",
 )
 def corpora(results: PaperResults) -> Rows:
-    """Sizes and lengths; they hang on no model, so that any of a corpus will do.
+    """Sizes and lengths; they depend on no model, so any model of a corpus will do.
 
-    Where documents were sampled the size of the test split is not known from results.
+    If documents were sampled, results do not have the size of the test split.
     """
     for corpus in dict.fromkeys(m.corpus for m in of_paper(results, *ENCODERS)):
         model = next((m for m in measured(results, *ENCODERS) if m.corpus == corpus), None)
@@ -156,7 +154,7 @@ def adversary(results: PaperResults) -> Rows:
 def _groups(
     results: PaperResults, model: Model, column: str
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Rows of the groups of a model's documents, and what they are: class, and largest weight."""
+    """Rows of the groups of a model's documents, and their labels: class and largest weight."""
     for row in results.rows(GROUPS, column, **model._asdict()):
         decided, weights = group_of(row)
         labels = {

@@ -1,4 +1,4 @@
-"""Claim 7: what other attention costs, put on a finished model and learnt by another one."""
+"""Claim 7: the cost of other attention, given to a finished model or learnt by a new one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from verax.papers.meister_2021.models import (
     between,
     judged_on,
 )
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import lambda_words
 from verax.papers.results import Missing, PaperResults
 from verax.studies.adversaries.measures import MEAN as YARDSTICK
@@ -25,14 +25,14 @@ from verax.studies.adversaries.measures import lambda_of
 
 POST_HOC, TRAINED, SEEDS = "adversary", "adversaries", "adversaries.seeds"
 LET_GO, KEPT = ANY_OUTPUT, epsilon_row(0.05)
-"""The farthest attention whatever it says, and within Jain & Wallace's tolerance."""
+"""The farthest attention with any output, and within Jain & Wallace's tolerance."""
 HURT = 1.0
-"""Points of accuracy: what a trained adversary may lose and still count as deciding as well."""
+"""Points of accuracy that a trained adversary may lose and still count as equally good."""
 CLAIMS = ClaimList()
 
 
 def bases(results: PaperResults) -> list[Model]:
-    """Models that others oppose: of one corpus, encoder and projection."""
+    """The models that adversaries oppose: of one corpus, encoder and projection."""
     cells = results.select(
         part=ADVERSARIES, encoder=tuple(ENCODERS), projection=(SOFTMAX, SPARSEMAX)
     )
@@ -43,8 +43,8 @@ def bases(results: PaperResults) -> list[Model]:
     return [Model(*key, FIXED_LAM[key[-1]], ADVERSARIES) for key in keys]
 
 
-def percent_of(results: PaperResults, model: Model, column: str, **where: Any) -> Number | None:
-    """A share of all of test that cells have, such as test_accuracy, in percent."""
+def percent_of(results: PaperResults, model: Model, column: str, **where: Any) -> SeedMean | None:
+    """A share of the test split, such as test_accuracy, in percent."""
     share = results.fact(column, **model.where, **where)
     return None if share is None else share.scaled(100.0)
 
@@ -58,14 +58,14 @@ def percent_of(results: PaperResults, model: Model, column: str, **where: Any) -
 def post_hoc_costs_trained_does_not(results: PaperResults) -> Finding:
     """Claim 7.
 
-    Post hoc, attention that is kept from moving the output costs next to nothing by construction.
-    The claim can only be of attention that is not kept: the farthest, whatever it says. What is as
-    far and keeps the output, which is found exactly, is told beside it. Of trained adversaries
-    it is the one with the most divergent attention, whose choice owes nothing to accuracy; one
-    that is no farther than another seed's model is none, and is left out.
+    Post hoc attention that may not move the output costs next to nothing by construction. So the
+    claim can only be on free attention: the farthest, for any output. The exact farthest attention
+    that keeps the output is reported beside it. Of trained adversaries the claim is on the one
+    with the most divergent attention, whose choice does not depend on accuracy. An adversary that
+    is no farther than a model of another seed is left out.
     """
     costs, learnt = Comparisons(), Comparisons()
-    kept: list[tuple[Number, Number]] = []
+    kept: list[tuple[SeedMean, SeedMean]] = []
     distances, near, corpora = [], [], []
     for base in bases(results):
         fall = base.find(results, POST_HOC, LET_GO, "delta_accuracy")
@@ -96,18 +96,18 @@ def post_hoc_costs_trained_does_not(results: PaperResults) -> Finding:
     return all_of(parts, " ".join([*sentences, judged_on(corpora)]).strip())
 
 
-def most_divergent(results: PaperResults, base: Model) -> tuple[str, Number] | None:
+def most_divergent(results: PaperResults, base: Model) -> tuple[str, SeedMean] | None:
     """The row and JSD of the adversary whose attention is farthest, of those with λ > 0."""
     distances = []
     for row in results.rows(TRAINED, "jsd", **base.where):
         distance = base.find(results, TRAINED, row, "jsd")
         if lambda_of(row) > 0 and distance is not None:
             distances.append((row, distance))
-    return max(distances, key=lambda one: one[1].value, default=None)
+    return max(distances, key=lambda pair: pair[1].value, default=None)
 
 
-def change(results: PaperResults, base: Model, row: str) -> Number:
-    """An adversary's accuracy less its own base's, in points.
+def change(results: PaperResults, base: Model, row: str) -> SeedMean:
+    """The accuracy of an adversary less that of its base, in points.
 
     With one seed the interval is the adversary's over documents, as if the base's were known.
     """
@@ -117,14 +117,14 @@ def change(results: PaperResults, base: Model, row: str) -> Number:
         raise Missing(f"no accuracy of {base}")
     values = [a - b for a, b in zip(adversary.values, opposed.values, strict=True)]
     ends = (adversary.low - opposed.value, adversary.high - opposed.value)
-    return Number.of(values, adversary.cells, adversary.n, ends)
+    return SeedMean.of(values, adversary.cells, adversary.n, ends)
 
 
 def _sentences(
     costs: Comparisons,
     learnt: Comparisons,
-    kept: list[tuple[Number, Number]],
-    distances: list[Number],
+    kept: list[tuple[SeedMean, SeedMean]],
+    distances: list[SeedMean],
     near: list[str],
 ) -> Iterator[str]:
     if costs:

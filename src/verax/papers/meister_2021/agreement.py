@@ -1,7 +1,7 @@
-"""Claims about attention's agreement with what moves the output: 1, 6 and 8.
+"""Claims 1, 6 and 8: attention's agreement with importance.
 
-All are of τ-b over all items. Sparse attention ties with any importance of items at its zeros,
-which alone lifts τ-b, so the agreement among items with weight is told beside every verdict.
+All use τ-b over all items. Sparse attention ties with any importance of items at its zeros, which
+alone raises τ-b. So every verdict also reports the agreement among items with weight.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from verax.papers.meister_2021.models import (
     judged_on,
     models,
 )
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import span
 from verax.papers.results import Missing, PaperResults
 
 ALL, ON_SUPPORT = "agreement", "agreement.on_support"
 TAU = "tau"
 INPUTS, ITEMS = "inputs:attention:{}", "items:attention:{}"
-"""Rows of both tables, once the other importance is named."""
+"""Rows of both tables, with a place for the name of the importance."""
 GRADIENT, LEAVE_ONE_OUT = "gradient", "leave-one-out"
 IMPORTANCES = (GRADIENT, LEAVE_ONE_OUT)
 NOTABLY = 0.1
@@ -41,7 +41,7 @@ CLAIMS = ClaimList()
 
 def tau(
     results: PaperResults, model: Model, side: str, importance: str, table: str = ALL
-) -> Number | None:
+) -> SeedMean | None:
     return model.find(results, table, side.format(importance), TAU)
 
 
@@ -52,10 +52,10 @@ def tau(
     "Figures 1 and 4",
 )
 def items_before_inputs(results: PaperResults) -> Finding:
-    """Claim 1. Models are those of softmax and sparsemax; sparsegen's are told beside them.
+    """Claim 1, on softmax and sparsemax; those of sparsegen are reported beside them.
 
-    The gradient goes through attention. With attention held fixed that of items *is* attention
-    (τ-b of 1 for any model), and nothing could be learnt.
+    The gradient goes through attention. With attention held fixed the gradient of items *is*
+    attention (τ-b of 1 for any model), and nothing could be learnt.
     """
     parts, texts, corpora = [], [], []
     for importance in IMPORTANCES:
@@ -84,7 +84,7 @@ def items_before_inputs(results: PaperResults) -> Finding:
     "Figure 3",
 )
 def falls_with_lam(results: PaperResults) -> Finding:
-    """Claim 6: along λ, on IMDb; on what there is where that is not among the results."""
+    """Claim 6: along λ, on IMDb; on the other corpora if IMDb is not in the results."""
     parts, texts, corpora = [], [], []
     for importance in IMPORTANCES:
         every = along(results, ALL, INPUTS.format(importance), TAU)
@@ -161,4 +161,4 @@ def _items_and_inputs(
 def _on_support(results: PaperResults, importance: str, chosen: list[Along]) -> str:
     known = {(sweep.corpus, sweep.encoder) for sweep in chosen}
     sweeps = along(results, ON_SUPPORT, INPUTS.format(importance), TAU)
-    return between(one.tau for one in sweeps if (one.corpus, one.encoder) in known)
+    return between(sweep.tau for sweep in sweeps if (sweep.corpus, sweep.encoder) in known)

@@ -1,4 +1,4 @@
-"""How a number moves along λ: correlations over the models of one corpus and encoder."""
+"""Correlations of a number with λ, over the models of one corpus and encoder."""
 
 from __future__ import annotations
 
@@ -7,43 +7,42 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from verax.papers.meister_2021.models import ENCODERS, FAMILY, models
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.statistics import correlations
 
 LEAST = 3
-"""Values of λ below which there is no correlation to speak of."""
+"""The fewest values of λ for a correlation."""
 SUPPORT = ("dispersion.documents", "support_share", "value")
 
 
 @dataclass(frozen=True)
 class Along:
-    """Correlations over λ, each a value a seed: τ-b, Spearman's, Pearson's.
+    """Correlations over λ, with a value per seed: τ-b, Spearman's, Pearson's.
 
-    tau, spearman, pearson  of λ, which is larger the sparser attention is, with the number
-    support_…               of the measured share of items in the support with the number: larger
-                            the denser, so that a number which goes with it falls with sparsity.
-                            None where that was not measured
-    lams                    how many values of λ, at most
+    tau, spearman, pearson  of the number with λ; attention is sparser for a larger λ
+    support_…               of the number with the measured share of items in the support, which is
+                            larger for denser attention; None if that was not measured
+    lams                    the most values of λ that a seed has
     """
 
     corpus: str
     encoder: str
     lams: int
-    tau: Number
-    spearman: Number
-    pearson: Number
-    support_tau: Number | None
-    support_spearman: Number | None
-    support_pearson: Number | None
+    tau: SeedMean
+    spearman: SeedMean
+    pearson: SeedMean
+    support_tau: SeedMean | None
+    support_spearman: SeedMean | None
+    support_pearson: SeedMean | None
 
     def __str__(self) -> str:
         return f"{self.corpus}, {ENCODERS[self.encoder]}"
 
 
 @dataclass
-class _Points:
-    """Of one seed."""
+class _SeedSweep:
+    """The models of one seed along λ."""
 
     lams: list[float]
     values: list[float]
@@ -52,52 +51,52 @@ class _Points:
 
 
 def along(results: PaperResults, table: str, row: str, column: str) -> list[Along]:
-    """A number against λ, for every corpus and encoder whose sweep has `LEAST` values or more.
+    """Correlations of a number with λ, for every corpus and encoder with `LEAST` values of λ.
 
-    The paper does not say over what it correlates: here over λ and the mean of documents at each,
-    seed by seed. Sparsemax is λ = 0; softmax is not of the family, and has no part. What is the
-    same at every λ has no correlation, and is left out.
+    The paper does not say over what it correlates. Here it is over λ and the mean over documents at
+    each λ, seed by seed. Sparsemax is λ = 0. Softmax is not of the family, and is left out. So is a
+    number that is the same at every λ, which has no correlation.
     """
     seeds = dict(zip(results.cells["cell"], results.cells["seed"], strict=True))
-    points: dict[tuple[str, str], dict[int, _Points]] = defaultdict(dict)
+    sweeps: dict[tuple[str, str], dict[int, _SeedSweep]] = defaultdict(dict)
     for model in models(results, FAMILY):
         number = model.find(results, table, row, column)
         if number is None:
             continue
         support = model.find(results, *SUPPORT)
         shares = {} if support is None else dict(zip(support.cells, support.values, strict=True))
-        by_seed = points[model.corpus, model.encoder]
+        by_seed = sweeps[model.corpus, model.encoder]
         for cell, value in zip(number.cells, number.values, strict=True):
-            one = by_seed.setdefault(seeds[cell], _Points([], [], [], []))
-            one.lams.append(model.lam)
-            one.values.append(value)
-            one.supports.append(shares.get(cell, float("nan")))
-            one.cells.append(cell)
-    sweeps = []
-    for (corpus, encoder), seed_points in points.items():
-        enough = [one for _, one in sorted(seed_points.items()) if len(one.lams) >= LEAST]
+            sweep = by_seed.setdefault(seeds[cell], _SeedSweep([], [], [], []))
+            sweep.lams.append(model.lam)
+            sweep.values.append(value)
+            sweep.supports.append(shares.get(cell, float("nan")))
+            sweep.cells.append(cell)
+    correlated = []
+    for (corpus, encoder), by_seed in sweeps.items():
+        enough = [sweep for _, sweep in sorted(by_seed.items()) if len(sweep.lams) >= LEAST]
         if enough:
-            sweeps.append(_along(corpus, encoder, enough))
-    return [sweep for sweep in sweeps if not math.isnan(sweep.tau.value)]
+            correlated.append(_along(corpus, encoder, enough))
+    return [numbers for numbers in correlated if not math.isnan(numbers.tau.value)]
 
 
-def _along(corpus: str, encoder: str, seeds: list[_Points]) -> Along:
-    cells = [cell for one in seeds for cell in one.cells]
-    by_lam = [correlations(one.lams, one.values) for one in seeds]
-    by_support = [correlations(one.supports, one.values) for one in seeds]
+def _along(corpus: str, encoder: str, seeds: list[_SeedSweep]) -> Along:
+    cells = [cell for sweep in seeds for cell in sweep.cells]
+    by_lam = [correlations(sweep.lams, sweep.values) for sweep in seeds]
+    by_support = [correlations(sweep.supports, sweep.values) for sweep in seeds]
 
-    def number(values: list[float]) -> Number:
-        return Number.of(values, cells)
+    def number(values: list[float]) -> SeedMean:
+        return SeedMean.of(values, cells)
 
-    has_support = any(correlated.n >= LEAST for correlated in by_support)
+    has_support = any(c.n >= LEAST for c in by_support)
     return Along(
         corpus,
         encoder,
-        max(len(one.lams) for one in seeds),
-        number([one.tau for one in by_lam]),
-        number([one.spearman for one in by_lam]),
-        number([one.pearson for one in by_lam]),
-        number([one.tau for one in by_support]) if has_support else None,
-        number([one.spearman for one in by_support]) if has_support else None,
-        number([one.pearson for one in by_support]) if has_support else None,
+        max(len(sweep.lams) for sweep in seeds),
+        number([c.tau for c in by_lam]),
+        number([c.spearman for c in by_lam]),
+        number([c.pearson for c in by_lam]),
+        number([c.tau for c in by_support]) if has_support else None,
+        number([c.spearman for c in by_support]) if has_support else None,
+        number([c.pearson for c in by_support]) if has_support else None,
     )

@@ -1,4 +1,4 @@
-"""Claims about how spread the influence of inputs is: 2, 3, 4 and 5."""
+"""Claims 2, 3, 4 and 5: how spread the influence of inputs is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from verax.papers.meister_2021.models import (
     judged_on,
     models,
 )
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import span
 from verax.papers.results import Missing, PaperResults
 
@@ -27,7 +27,7 @@ LITTLE = 0.1
 """The largest of the six changes that it calls little: SST, Transformer, 0.73 to 0.63."""
 
 CLAIMS = ClaimList()
-Entropies = list[tuple[Model, Number]]
+Entropies = list[tuple[Model, SeedMean]]
 
 
 @CLAIMS.add(
@@ -116,16 +116,16 @@ def high_on_output(results: PaperResults) -> Finding:
     "Table 2",
 )
 def falls_with_lam(results: PaperResults) -> Finding:
-    """Claim 5, by the sign printed and λ as the paper defines it: larger is sparser.
+    """Claim 5, by the printed sign and by λ as the paper defines it: larger is sparser.
 
-    Its words read the same negative sign as entropy that rises with sparsity; both cannot be.
-    `why` tells, by the measured support, which way entropy goes.
+    The paper's words read the same negative sign as entropy that rises with sparsity; both cannot
+    be. `why` says, by the measured support, which way entropy goes.
     """
     sweeps = along(results, TABLE, ON_OUTPUT["gradient"], MEAN)
     if not sweeps:
         raise Missing("no finished cells give the entropy of gradients at three λ or more")
     comparisons = Comparisons()
-    numbers: dict[str, Number] = {}
+    numbers: dict[str, SeedMean] = {}
     for sweep in sweeps:
         comparisons.below(str(sweep), sweep.tau, 0)
         numbers |= {f"{sweep}: Spearman": sweep.spearman, f"{sweep}: Pearson": sweep.pearson}
@@ -163,7 +163,7 @@ def _high(entropies: Entropies, ending: str = "") -> Comparisons:
     return comparisons
 
 
-def _with_softmax(entropies: Entropies) -> list[tuple[Model, Number, Number]]:
+def _with_softmax(entropies: Entropies) -> list[tuple[Model, SeedMean, SeedMean]]:
     """Models of sparse attention, their entropy, and that of softmax on the same corpus."""
     dense = {(m.corpus, m.encoder): n for m, n in entropies if m.projection == SOFTMAX}
     return [

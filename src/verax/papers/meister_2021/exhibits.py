@@ -1,14 +1,12 @@
-"""The paper's tables and figures; its figures are images, so that nothing is beside theirs."""
+"""The paper's tables and figures; its figures are images, without published numbers."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from verax.papers import published
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import ExhibitList, Rows, entry, published_number
 from verax.papers.meister_2021.adversaries import POST_HOC, SEEDS, TRAINED, bases, percent_of
 from verax.papers.meister_2021.agreement import (
     ALL,
@@ -42,7 +40,7 @@ JACOBIAN = "influence@frobenius"
 ENTROPY_ON_ITEMS = "mean_normalised_entropy_g_h(x)"
 LAM_AND_ENTROPY = "corr_lambda_vs_entropy_g_yhat(x)"
 ALIGNED = {"bilstm": "BiLSTM (tanh)", "transformer": "Transformer (dot)"}
-"""Models as the paper's second table has them."""
+"""Models in the order of the paper's second table."""
 SEARCHED = "adversary.search"
 _OPPOSED = {"JSD": "jsd", "TVD": "tvd", "same": "same", "accuracy": "accuracy", "F1": "f1"}
 _POST_HOC = {
@@ -77,7 +75,6 @@ PROBED: Mapping[str, Measure] = {
     "entropy of inputs' influence on an item": summarised(TABLE, ON_ITEMS, MEAN),
 }
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(
@@ -87,15 +84,15 @@ Rows = Iterator[dict[str, Any]]
     "one over all items of all; the paper does not say which it prints.",
 )
 def table1(results: PaperResults) -> Rows:
-    """Softmax and sparsemax; the paper's corpora whether they are at hand or not."""
+    """Softmax and sparsemax on the paper's corpora, measured or not."""
     theirs = itertools.product(CORPORA, ENCODERS, (SOFTMAX, SPARSEMAX))
     printed = [Model(*key, FIXED_LAM[key[-1]]) for key in theirs]
     ours = models(results, (SOFTMAX, SPARSEMAX))
     for model in [*printed, *(m for m in ours if m.corpus not in CORPORA)]:
         name = CORPORA.get(model.corpus, "")
         key = (name, ENCODERS[model.encoder], model.projection, ENTROPY_ON_ITEMS)
-        mean = published.numbers(PACKAGE, "table1").get(key, math.nan)
-        spread = published.numbers(PACKAGE, "table1", "std").get(key, math.nan)
+        mean = published_number(PACKAGE, "table1", key)
+        spread = published_number(PACKAGE, "table1", key, "std")
         for measure, row, column, theirs_is in (
             ("mean", ON_ITEMS, MEAN, mean),
             ("sd", ON_ITEMS, "sd", spread),
@@ -115,13 +112,13 @@ def table1(results: PaperResults) -> Rows:
     "positive where sparser attention goes with lower entropy.",
 )
 def table2(results: PaperResults) -> Rows:
-    """Correlations seed by seed; the printed one beside each kind, for the paper names none."""
+    """Correlations seed by seed, beside the printed one, whose kind the paper does not name."""
     for importance, row in ON_OUTPUT.items():
         sweeps = {(o.corpus, o.encoder): o for o in along(results, TABLE, row, MEAN)}
         others = [key for key in sweeps if key[0] not in CORPORA]
         for corpus, encoder in [*itertools.product(CORPORA, ENCODERS), *others]:
             key = (CORPORA.get(corpus, ""), ALIGNED[encoder], "sparsegen", LAM_AND_ENTROPY)
-            printed = published.number(PACKAGE, "table2", key)
+            printed = published_number(PACKAGE, "table2", key)
             printed = printed if importance == "gradient" else math.nan
             sweep = sweeps.get((corpus, encoder))
             labels = {"corpus": corpus, "model": ENCODERS[encoder], "importance": importance}
@@ -169,7 +166,7 @@ def figure2(results: PaperResults) -> Rows:
     f"IMDb in the paper, every corpus here. {_AXIS}",
 )
 def figure3(results: PaperResults) -> Rows:
-    """Of every corpus; with the support and accuracy, by which a fall is to be read."""
+    """Agreement on every corpus, with the support and accuracy, which help to read a fall."""
     for model in models(results, FAMILY):
         for table, among in AMONG.items():
             for importance in (GRADIENT, LEAVE_ONE_OUT):
@@ -212,7 +209,7 @@ def _agreement(results: PaperResults, model: Model, compared: Compared = GRADIEN
 )
 def appendix_c(results: PaperResults) -> Rows:
     for base in bases(results):
-        yield from _own(results, base)
+        yield from _base(results, base)
         for table, called, words, columns in (
             (POST_HOC, "post hoc", epsilon_words, _POST_HOC),
             (SEARCHED, "post hoc, searched", epsilon_words, _SEARCHED),
@@ -228,7 +225,7 @@ def appendix_c(results: PaperResults) -> Rows:
             yield entry({**base.labels, "other attention": "another seed"}, measure, number)
 
 
-def _own(results: PaperResults, base: Model) -> Rows:
+def _base(results: PaperResults, base: Model) -> Rows:
     labels = {**base.labels, "other attention": "none"}
     if "test_accuracy" in results.cells:
         yield entry(labels, "accuracy", percent_of(results, base, "test_accuracy"))
@@ -243,7 +240,7 @@ def _own(results: PaperResults, base: Model) -> Rows:
     "λ of sparsemax is 0, softmax has none; symlog is λ from 0 on, and −log10(1 − λ) below.",
 )
 def accuracies(results: PaperResults) -> Rows:
-    """Every model and λ; accuracy and F1 are of all of test, the support of what was examined."""
+    """Every model and λ: accuracy and F1 on the test split, the support on examined documents."""
     for model in models(results):
         labels = {**model.labels, **model.along}
         for measure, column in (("accuracy", "test_accuracy"), ("F1", "test_f1")):

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import span
 from verax.papers.results import PaperResults
 
 PACKAGE = "verax.papers.meister_2021"
 PARTS = ("sst", "20news_sports", "imdb")
-"""Parts that ask of entropy and agreement; `ADVERSARIES` has other models of the same corpora."""
+"""Parts on entropy and agreement; `ADVERSARIES` has other models of the same corpora."""
 ADVERSARIES = "adversaries"
 CORPORA = {"imdb": "IMDb", "20news_sports": "20-News", "sst": "SST"}
 """Names here → the paper's, in its order."""
@@ -22,12 +22,12 @@ SOFTMAX, SPARSEMAX, SPARSEGEN = "softmax", "sparsemax", "sparsegen"
 PROJECTIONS = (SOFTMAX, SPARSEMAX, SPARSEGEN)
 FIXED_LAM = {SOFTMAX: math.nan, SPARSEMAX: 0.0}
 FAMILY = (SPARSEMAX, SPARSEGEN)
-"""Those with a λ: sparsemax is sparsegen at 0, and softmax is none of them."""
+"""Projections with a λ: sparsemax is sparsegen at 0, and softmax is none of them."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """One configuration, of as many seeds as there are.
+    """One configuration, of all its seeds.
 
     lam   of sparsegen; 0 of sparsemax, NaN of softmax
     part  the parts that its cells are in
@@ -45,20 +45,20 @@ class Model:
 
     @property
     def where(self) -> dict[str, Any]:
-        """What selects its cells."""
+        """The columns and values that select the model's cells."""
         where = {"part": self.part, "corpus": self.corpus, "encoder": self.encoder}
         where |= {"projection": self.projection}
         return where | ({"lam": self.lam} if self.projection == SPARSEGEN else {})
 
     @property
     def labels(self) -> dict[str, Any]:
-        """As exhibits have it."""
+        """The labels of the model in exhibits."""
         name = ENCODERS[self.encoder]
         return {"corpus": self.corpus, "model": name, "projection": self.projection}
 
     @property
     def along(self) -> dict[str, float]:
-        """Where it stands on a λ axis."""
+        """The model's place on a λ axis."""
         return {"lam": self.lam, "symlog": symlog(self.lam)}
 
     @property
@@ -66,8 +66,8 @@ class Model:
         """Whether its projection is at least as sparse as sparsemax."""
         return self.lam >= 0
 
-    def find(self, results: PaperResults, table: str, row: str, column: str) -> Number | None:
-        """A number of its summary; None where there is none."""
+    def find(self, results: PaperResults, table: str, row: str, column: str) -> SeedMean | None:
+        """A number of the model's summary; None if there is none."""
         return results.find(table, row, column, **self.where)
 
 
@@ -81,14 +81,14 @@ def models(results: PaperResults, projections: Collection[str] = PROJECTIONS) ->
         keys.add((str(row["corpus"]), str(row["encoder"]), str(row["projection"]), lam))
     corpora, encoders = _order(keys, 0, CORPORA), _order(keys, 1, ENCODERS)
 
-    def place(one: tuple[str, str, str, float]) -> tuple[int, int, bool, float, str]:
-        corpus, encoder, projection, lam = one
+    def place(key: tuple[str, str, str, float]) -> tuple[int, int, bool, float, str]:
+        corpus, encoder, projection, lam = key
         dense = projection == SOFTMAX
         where = corpora.index(corpus), encoders.index(encoder)
-        # sparsemax and sparsegen at λ = 0 are told apart, or the last digit of a sum is chance's
+        # name last: sparsemax and sparsegen at λ = 0 need a fixed order, or sums differ by a digit
         return *where, not dense, 0 if dense else lam, projection
 
-    return [Model(*one) for one in sorted(keys, key=place)]
+    return [Model(*key) for key in sorted(keys, key=place)]
 
 
 def symlog(lam: float) -> float:
@@ -101,22 +101,22 @@ def symlog(lam: float) -> float:
 
 
 def _order(keys: Iterable[tuple[Any, ...]], at: int, first: Collection[str]) -> list[str]:
-    """Names at a place: those of the paper in its order, others after them."""
+    """Names at a position of the keys: those of the paper in its order, others after them."""
     names = {key[at] for key in keys}
     return [name for name in first if name in names] + sorted(names - set(first))
 
 
-def between(numbers: Iterable[Number | None], digits: int = 2) -> str:
-    """The range of several numbers; empty where there is none.
+def between(numbers: Iterable[SeedMean | None], digits: int = 2) -> str:
+    """The range of several numbers; empty if there is none.
 
-    >>> between([Number.of([0.5], ["a"]), Number.of([0.25], ["b"]), None])
+    >>> between([SeedMean.of([0.5], ["a"]), SeedMean.of([0.25], ["b"]), None])
     '0.25 to 0.50'
     """
     return span([n.value for n in numbers if n is not None], f".{digits}f", empty="")
 
 
 def judged_on(corpora: Iterable[str]) -> str:
-    """Which corpora a verdict is from, and which of the paper's are not among them."""
+    """A sentence: the corpora behind a verdict, and those of the paper that are missing."""
     names = list(dict.fromkeys(corpora))
     if not names:
         return ""

@@ -1,4 +1,4 @@
-"""The paper's six architectures, and the models of results: one of them on one corpus."""
+"""The paper's six architectures, and the models of results: an architecture on a corpus."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from verax.papers import published
-from verax.papers.numbers import Number
+from verax.papers.exhibits import published_number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 
 PACKAGE = "verax.papers.serrano_smith_2019"
 DATASETS = ("Yahoo Answers", "IMDB", "Amazon", "Yelp")
 CORPORA = {"imdb": "IMDB", "yelp": "Yelp"}
-"""Ours → the paper's. 20news is in place of a corpus of topics, and none of theirs."""
+"""Our name → the paper's. 20news stands in for a corpus of topics, and is none of theirs."""
 
 
 class Architecture(NamedTuple):
-    """HAN attends sentences, FLAN words; rnn, conv and noenc are what encodes them."""
+    """HAN attends to sentences, FLAN to words; the encoder is rnn, conv or noenc."""
 
     name: str
     hierarchical: bool
@@ -50,8 +50,8 @@ WITHOUT_ENCODER = tuple(a for a in ARCHITECTURES if not a.encodes)
 class Model:
     """An architecture on a corpus: ours, the paper's, or both.
 
-    corpus   its name here; empty where it is not at hand
-    dataset  its name in the paper; empty where it is none of theirs
+    corpus   its name here; empty if results do not have it
+    dataset  its name in the paper; empty if the paper does not have it
     """
 
     corpus: str
@@ -65,7 +65,7 @@ class Model:
 
     @property
     def labels(self) -> dict[str, Any]:
-        """What says in an exhibit which model a number is of."""
+        """The labels of the model in exhibits."""
         return {"dataset": self.dataset, "corpus": self.corpus, "model": self.architecture.name}
 
     @property
@@ -73,23 +73,23 @@ class Model:
         a = self.architecture
         return {"corpus": self.corpus, "hierarchical": a.hierarchical, "encoder": a.encoder}
 
-    def find(self, table: str, row: str, column: str) -> Number | None:
-        """A number of the summary; None where there is none."""
+    def find(self, table: str, row: str, column: str) -> SeedMean | None:
+        """A number of the summary; None if there is none."""
         return self.results.find(table, row, column, **self.where) if self.corpus else None
 
-    def fact(self, column: str) -> Number | None:
+    def fact(self, column: str) -> SeedMean | None:
         return self.results.fact(column, **self.where)
 
     def published(self, table: str, metric: str, attention: str = "softmax") -> float:
-        """A published number; NaN where there is none."""
+        """A published number; NaN if there is none."""
         key = (self.dataset, self.architecture.name, attention, metric)
-        return published.number(PACKAGE, table, key)
+        return published_number(PACKAGE, table, key)
 
 
 def models(
     results: PaperResults, architectures: Sequence[Architecture] = ARCHITECTURES
 ) -> list[Model]:
-    """Those that results hold, corpus by corpus."""
+    """The models that results hold, corpus by corpus."""
     every = [
         Model(corpus, CORPORA.get(corpus, ""), architecture, results)
         for corpus in results.corpora()
@@ -101,7 +101,7 @@ def models(
 def lines(
     results: PaperResults, architectures: Sequence[Architecture] = ARCHITECTURES
 ) -> list[Model]:
-    """Every model of an exhibit: the paper's datasets, at hand or not, then our other corpora."""
+    """The models of an exhibit: the paper's datasets, measured or not, then our other corpora."""
     ours = results.corpora()
     names = {dataset: corpus for corpus, dataset in CORPORA.items() if corpus in ours}
     pairs = [(names.get(dataset, ""), dataset) for dataset in DATASETS]
@@ -110,13 +110,13 @@ def lines(
 
 
 def pairs(
-    results: PaperResults, one: Sequence[Architecture], other: Sequence[Architecture]
+    results: PaperResults, first: Sequence[Architecture], second: Sequence[Architecture]
 ) -> list[tuple[Model, Model]]:
     """Models of the same corpus and family, one of each kind."""
     return [
         (a, b)
-        for a in models(results, one)
-        for b in models(results, other)
+        for a in models(results, first)
+        for b in models(results, second)
         if a.corpus == b.corpus and a.architecture.family == b.architecture.family
     ]
 

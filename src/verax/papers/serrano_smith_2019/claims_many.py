@@ -1,4 +1,4 @@
-"""What the paper claims of erasing items in order, until the decision flips."""
+"""Claims on erasing items in order until the decision flips."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from verax.exams.erasure.measures import pair
 from verax.papers.claims import ClaimList, Comparisons, Finding
-from verax.papers.numbers import Number, combined, difference, percent
+from verax.papers.numbers import SeedMean, combined, difference, percent
 from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
     WITH_ENCODER,
@@ -175,7 +175,7 @@ def flanrnn_needs_most(results: PaperResults) -> Finding:
 def conv_flips_earlier(results: PaperResults) -> Finding:
     """Claim 13, by the median fraction, averaged over the four orders."""
     flan, han, weaker = Comparisons(), Comparisons(), Comparisons()
-    drops: dict[tuple[str, str], Number] = {}
+    drops: dict[tuple[str, str], SeedMean] = {}
     for rnn, conv in pairs(results, named("HANrnn", "FLANrnn"), named("HANconv", "FLANconv")):
         a, b = _median(rnn, RANKINGS), _median(conv, RANKINGS)
         if a is None or b is None:
@@ -280,28 +280,28 @@ def _odds(share: float) -> float:
 
 
 def _shorter(
-    compared: Sequence[Model], one: str, other: str, column: str, bound: float = 50.0
+    compared: Sequence[Model], first: str, second: str, column: str, bound: float = 50.0
 ) -> Comparisons:
     """Of the documents where two orders differ, the percentage in `column`, against a bound."""
     comparisons = Comparisons()
     for model in compared:
-        fewer, more = (model.find(PAIRS, pair(one, other), name) for name in ("fewer", "more"))
+        fewer, more = (model.find(PAIRS, pair(first, second), name) for name in ("fewer", "more"))
         if fewer is None or more is None:
             continue
         share = percent([fewer if column == "fewer" else more], [fewer, more])
         if not math.isnan(share.value):
-            comparisons.above(f"{model.label}, {one} : {other}", share, bound)
+            comparisons.above(f"{model.label}, {first} : {second}", share, bound)
     return comparisons
 
 
 def _differ(
-    compared: Sequence[Model], table: str, column: str, one: str, other: str, by: float
+    compared: Sequence[Model], table: str, column: str, first: str, second: str, by: float
 ) -> Comparisons:
     """A number of one order against that of another, model by model."""
     comparisons = Comparisons()
     for model in compared:
-        a, b = (model.find(table, name, column) for name in (one, other))
-        comparisons.larger(f"{model.label}, {one} : {other}", a, b, by)
+        a, b = (model.find(table, name, column) for name in (first, second))
+        comparisons.larger(f"{model.label}, {first} : {second}", a, b, by)
     return comparisons
 
 
@@ -315,8 +315,8 @@ def _falls(results: PaperResults, rankings: Sequence[str], by: float) -> Compari
     return comparisons
 
 
-def _median(model: Model, rankings: Sequence[str]) -> Number | None:
-    """The median fraction, averaged over orders; None unless all are there."""
+def _median(model: Model, rankings: Sequence[str]) -> SeedMean | None:
+    """The median fraction, averaged over orders; None unless all have one."""
     medians = [model.find(FRACTION, name, "median") for name in rankings]
     known = [(1 / len(rankings), number) for number in medians if number is not None]
     return combined(known) if len(known) == len(rankings) else None

@@ -1,4 +1,4 @@
-"""What the paper claims of erasing one item: ΔJS, and decisions that flip."""
+"""Claims on erasing one item: ΔJS, and decisions that flip."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from verax.exams.erasure.measures import tenth
 from verax.papers.claims import ClaimList, Comparisons, Finding
-from verax.papers.numbers import Number, combined, percent
+from verax.papers.numbers import SeedMean, combined, percent
 from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
     ARCHITECTURES,
@@ -118,8 +118,9 @@ def negatives_at_small_delta_alpha(results: PaperResults) -> Finding:
     "section 4.1, figures 3 and 7",
 )
 def small_until_large_delta_alpha(results: PaperResults) -> Finding:
-    """Claim 3. Around 0.4 are the two tenths beside it; the upswing is told by medians of ΔJS,
-    which have to rise more from 0.4 to 0.75 than from 0.05 to 0.4."""
+    """Claim 3. Around 0.4 are the two tenths beside it. The upswing is in the medians of ΔJS, which
+    have to rise more from 0.4 to 0.75 than from 0.05 to 0.4.
+    """
     near, upswing = Comparisons(), Comparisons()
     for model in models(results):
         close = _at(model, _AROUND_04, "near_zero_share")
@@ -176,7 +177,7 @@ def upswing_by_context(results: PaperResults) -> Finding:
 def top_flips_more_than_random(results: PaperResults) -> Finding:
     """Claim 5. *Much more so* is by ratio: of the documents that one of the two items alone flips,
     the random one's share is half as large. Differences of counts would set a word against a
-    sentence, which flips more whatever it says."""
+    sentence, which flips more anyway."""
     more = Comparisons()
     for model in models(results):
         top, chance = (
@@ -266,22 +267,22 @@ def top_by_other_rankings(results: PaperResults) -> Finding:
     return all_parts(results, parts, why, ONE_ITEM)
 
 
-def flips_of_top(model: Model, top: str) -> Number | None:
-    """Percent of decisions that flip with the top item, whatever the random one does."""
+def flips_of_top(model: Model, top: str) -> SeedMean | None:
+    """Percent of decisions that flip with the top item, with or without the random one."""
     counts = _counts(model, top)
     return None if counts is None else percent(counts[:2], counts)
 
 
-def _by_random(model: Model) -> Number | None:
-    """Of the documents that one erasure alone flips, the percentage that the random item does."""
+def _by_random(model: Model) -> SeedMean | None:
+    """Of the documents that one erasure alone flips, the percentage that the random item flips."""
     counts = _counts(model, "attention")
     if counts is None or not counts[1].value + counts[2].value > 0:
         return None
     return percent(counts[2:3], counts[1:3])
 
 
-def _counts(model: Model, top: str) -> list[Number] | None:
-    """So many documents of each case."""
+def _counts(model: Model, top: str) -> list[SeedMean] | None:
+    """The number of documents of each case."""
     shares = [model.find(CONTINGENCY, top, case) for case in CASES.values()]
     known = [number.scaled(number.n / 100) for number in shares if number is not None]
     return known if len(known) == len(CASES) else None
@@ -304,8 +305,8 @@ def _is_filled(model: Model, row: str) -> bool:
     return documents is not None and documents.value >= FEWEST
 
 
-def _at(model: Model, rows: Sequence[str], column: str) -> Number | None:
-    """The mean over tenths of Δα that have documents enough; None where there is none."""
+def _at(model: Model, rows: Sequence[str], column: str) -> SeedMean | None:
+    """The mean over tenths of Δα with enough documents; None if there is none."""
     medians = [model.find(BY_ALPHA, row, column) for row in rows if _is_filled(model, row)]
     known = [number for number in medians if number is not None]
     return combined([(1 / len(known), number) for number in known]) if known else None

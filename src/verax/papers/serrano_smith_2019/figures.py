@@ -1,5 +1,7 @@
-"""The paper's figures as chart data. They are images there: nothing is published beside them, but
-for numbers in one caption."""
+"""The paper's figures as chart data.
+
+They are images there: nothing is published beside them but numbers in one caption.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from verax.exams.erasure.measures import ALL_DRAWS
-from verax.papers.exhibits import ExhibitList, entry
-from verax.papers.numbers import Number
-from verax.papers.points import POINTS
+from verax.papers.exhibits import ExhibitList, Rows, entry
+from verax.papers.folders import POINTS
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
     ARCHITECTURES,
@@ -24,7 +26,7 @@ from verax.papers.serrano_smith_2019.architectures import (
 )
 from verax.papers.serrano_smith_2019.claims_many import FRACTION, MASS, RANKINGS
 from verax.papers.serrano_smith_2019.claims_single import BY_ALPHA, DELTA_JS, NEGATIVES, TENTHS
-from verax.papers.serrano_smith_2019.tables import RULES_NOTE, Rows, contingency
+from verax.papers.serrano_smith_2019.tables import RULES_NOTE, contingency
 
 _BOX = {
     "whisker low": "whisker_low",
@@ -60,7 +62,7 @@ def negatives(results: PaperResults, architectures: Sequence[Architecture]) -> R
 
 
 def _tenths(model: Model, table: str, columns: Mapping[str, str]) -> Rows:
-    """Numbers by Δα, which is the middle of a tenth."""
+    """Numbers by Δα, each at the middle of its tenth."""
     for place, row in enumerate(TENTHS):
         labels = {**model.labels, "delta_alpha": round(0.1 * place + 0.05, 2)}
         for measure, column in columns.items():
@@ -68,7 +70,7 @@ def _tenths(model: Model, table: str, columns: Mapping[str, str]) -> Rows:
 
 
 def _points(model: Model) -> Rows:
-    """Single documents, thinned already, of the model's first seed that has them."""
+    """Points of single documents, thinned, of the model's first seed that has them."""
     points = model.results.table_by_cell(POINTS)
     seeds = model.results.select(**model.where)["cell"]
     cell = next((key for key in seeds if key in points), None)
@@ -77,7 +79,7 @@ def _points(model: Model) -> Rows:
     for row in points[cell].sort_values(["delta_alpha", "id"]).itertuples():
         labels = {**model.labels, "delta_alpha": row.delta_alpha, "document": row.id}
         value = float(row.delta_js)  # type: ignore[arg-type]
-        yield entry(labels, "ΔJS", Number.of([value], [str(cell)], 1))
+        yield entry(labels, "ΔJS", SeedMean.of([value], [str(cell)], 1))
 
 
 def boxes(results: PaperResults, table: str, architectures: Sequence[Architecture]) -> Rows:

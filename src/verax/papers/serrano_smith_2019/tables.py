@@ -1,15 +1,14 @@
-"""The paper's tables, and its hyper-parameters: published beside measured."""
+"""The paper's tables and hyper-parameters: published beside measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from verax.exams.erasure.measures import variant
-from verax.papers import published
-from verax.papers.exhibits import ExhibitList, entry
-from verax.papers.numbers import Number
+from verax.papers.exhibits import ExhibitList, Rows, entry, published_number
+from verax.papers.numbers import SeedMean
 from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
 from verax.papers.serrano_smith_2019.architectures import (
@@ -53,7 +52,6 @@ RULES_NOTE = (
     "first, and it may be the top one (rule authors)."
 )
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(
@@ -66,7 +64,7 @@ Rows = Iterator[dict[str, Any]]
 def statistics(results: PaperResults) -> Rows:
     """Sizes of corpora, ours by the documents examined.
 
-    Where these are a sample the size of the test split is not known from results.
+    If documents were sampled, results do not have the size of the test split.
     """
     by_corpus: dict[tuple[str, str], list[Model]] = {}
     for model in lines(results):
@@ -79,7 +77,7 @@ def statistics(results: PaperResults) -> Rows:
         sampled = results.select(corpus=corpus, sample=None).empty
         for measure in _STATISTICS:
             number = examined if measure == "n_test" and not sampled else None
-            theirs = published.number(PACKAGE, "table1", (dataset, "", "", measure))
+            theirs = published_number(PACKAGE, "table1", (dataset, "", "", measure))
             yield entry(labels, measure, number, theirs, setting=True)
         for measure, number in (
             ("documents examined", examined),
@@ -89,7 +87,7 @@ def statistics(results: PaperResults) -> Rows:
             yield entry(labels, measure, number, setting=True)
 
 
-def _first(candidates: Sequence[Model], row: str) -> Number | None:
+def _first(candidates: Sequence[Model], row: str) -> SeedMean | None:
     numbers = (model.find(DOCUMENTS, row, "value") for model in candidates)
     return next((number for number in numbers if number is not None), None)
 
@@ -114,8 +112,8 @@ EXHIBITS.add(
 )(partial(contingency, top="attention", architectures=HANRNN))
 
 
-def accuracy_of(results: PaperResults, **where: Any) -> Number | None:
-    """Of all of test, in percent."""
+def accuracy_of(results: PaperResults, **where: Any) -> SeedMean | None:
+    """Accuracy on the test split, in percent."""
     share = results.fact("test_accuracy", **where)
     number = results.find(DOCUMENTS, "accuracy", "value", **where)
     if share is None:

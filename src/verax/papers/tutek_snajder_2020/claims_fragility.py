@@ -1,13 +1,13 @@
-"""Claims of tables 1 and 6: what becomes of F1 when attention is made uniform, or permuted."""
+"""Claims on tables 1 and 6: how F1 changes under uniform and permuted attention."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
 
-from verax.papers import published
 from verax.papers.claims import ClaimList, Comparisons, Finding, by_comparisons
-from verax.papers.numbers import Number
+from verax.papers.exhibits import published_number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import minus_span
 from verax.papers.results import Missing, PaperResults
 from verax.papers.tutek_snajder_2020.models import (
@@ -36,13 +36,11 @@ CLOSE = 3.0
 AS_A_RULE = 0.75
 """The share of cells in which a sweeping statement has to be true.
 
-What is said of the masked LM's fragility is, in 15 of the 20 cells of table 1.
-"""
+The paper's own on the masked LM is true in 15 of the 20 cells of table 1."""
 ALIKE = 5.0
 """Points of Δ F1 within which two models behave alike.
 
-Less than what the paper calls an effect: tying's under permuted attention is 5.2 at least.
-"""
+Effects that the paper names are larger: tying's under permuted attention is 5.2 at least."""
 LONG = 100.0
 """Words of a long text: between AG News, of 31 on average, and 20 Newsgroups, of 164."""
 SHRINKS = 16 / 24
@@ -61,7 +59,7 @@ CLAIMS = ClaimList()
     "table 1",
 )
 def f1_stays_close(results: PaperResults) -> Finding:
-    """1: no regularised model loses more than `CLOSE`. That one gains is not against it."""
+    """1: no regularised model loses more than `CLOSE`. A gain is not against the claim."""
     comparisons = Comparisons()
     for corpus, attention in _settings(results):
         base = main(results, corpus, attention, "base", ("replacement", TRAINED, "f1"))
@@ -84,7 +82,7 @@ def f1_stays_close(results: PaperResults) -> Finding:
     "table 1",
 )
 def tying_is_more_fragile(results: PaperResults) -> Finding:
-    """2: in every cell, against the base whose vectors are trained; the frozen one is told."""
+    """2: in every cell, against the base with trained vectors; the frozen base is only reported."""
     comparisons = _more_fragile(results, "tying")
     need(comparisons, "the base and tying")
     return by_comparisons(comparisons, _why(results, "tying", comparisons))
@@ -97,7 +95,7 @@ def tying_is_more_fragile(results: PaperResults) -> Finding:
     "table 1",
 )
 def masked_lm_is_more_fragile(results: PaperResults) -> Finding:
-    """3: in `AS_A_RULE` of the cells, which is what the paper's table has."""
+    """3: in `AS_A_RULE` of the cells, as in the paper's table."""
     comparisons = _more_fragile(results, "mlm")
     need(comparisons, "the base and the masked LM")
     why = _why(results, "mlm", comparisons)
@@ -115,7 +113,7 @@ def masked_lm_is_more_fragile(results: PaperResults) -> Finding:
 def residual_is_like_concat(results: PaperResults) -> Finding:
     """4: both lose the same F1, within `ALIKE`, in `AS_A_RULE` of the cells.
 
-    Two one-sided tests of equivalence: of the two sides the nearer one is compared.
+    The test is of equivalence, two one-sided ones: the nearer of the two sides is compared.
     """
     comparisons, gaps = Comparisons(), list[float]()
     for corpus, attention in _settings(results):
@@ -146,7 +144,7 @@ def residual_is_like_concat(results: PaperResults) -> Finding:
 def long_texts_are_fragile(results: PaperResults) -> Finding:
     """8: the base loses more F1 on every corpus of long texts than on every one of short ones.
 
-    A corpus is as long as its examined documents are on average, or as table 5 has it.
+    The length of a corpus is the mean over examined documents, or that of table 5.
     """
     lengths = {corpus: _length(results, corpus) for corpus in corpora_in(results, MAIN)}
     short = [corpus for corpus, words in lengths.items() if words < LONG]
@@ -208,9 +206,9 @@ def depth_weakens_regularisation(results: PaperResults) -> Finding:
     for corpus in corpora_in(results, MAIN):
         for model in REGULARISED:
             for row, name in CHANGED.items():
-                one, three = (size(deep(results, corpus, n, model, row)) for n in (1, 3))
-                comparisons.larger(label(corpus, model, name), one, three)
-                by_model[model].larger(label(corpus, model, name), one, three)
+                single, triple = (size(deep(results, corpus, n, model, row)) for n in (1, 3))
+                comparisons.larger(label(corpus, model, name), single, triple)
+                by_model[model].larger(label(corpus, model, name), single, triple)
     need(comparisons, "regularised models of one layer, and of three of the parts layers-…")
     counts = ", ".join(f"{model} {c.tally}" for model, c in by_model.items() if c)
     why = (
@@ -227,7 +225,7 @@ def depth_weakens_regularisation(results: PaperResults) -> Finding:
     "text on table 1",
 )
 def diabetes_falls_to_nothing(results: PaperResults) -> Finding:
-    """13: under uniform and permuted attention F1 is below `ZERO`, for every model there is."""
+    """13: under uniform and permuted attention F1 is below `ZERO`, for every model."""
     comparisons = Comparisons()
     for corpus in corpora_in(results, DIABETES):
         for attention in ATTENTIONS:
@@ -251,7 +249,7 @@ def _settings(results: PaperResults) -> Iterator[tuple[str, str]]:
 
 
 def _more_fragile(results: PaperResults, model: str, base: str = "base") -> Comparisons:
-    """The model loses more F1 than the base, wherever both are there."""
+    """Comparisons: the model loses more F1 than the base, for all cells that have both."""
     comparisons = Comparisons()
     for corpus, attention in _settings(results):
         for row, name in CHANGED.items():
@@ -274,15 +272,15 @@ def _why(results: PaperResults, model: str, comparisons: Comparisons) -> str:
 
 
 def _length(results: PaperResults, corpus: str) -> float:
-    """Words of a document; NaN where nothing tells."""
+    """Words of a document; NaN if they are not known."""
     measured = length(results, corpus)
     if measured is not None:
         return measured.value
     name = LENGTHS.get(plain_name(corpus), "")
-    return published.number(PACKAGE, "table5", (name, "", "", "avg_length"))
+    return published_number(PACKAGE, "table5", (name, "", "", "avg_length"))
 
 
-def length(results: PaperResults, corpus: str) -> Number | None:
+def length(results: PaperResults, corpus: str) -> SeedMean | None:
     """Words of a document, on average over those that were examined for their entropy."""
     where = {"part": INITIALISATION, "corpus": corpus, "query_init": "normal"}
     return results.find("dispersion.documents", "items", "value", **where)

@@ -1,4 +1,4 @@
-"""Claims of tables 2 and 3, figure 1 and appendix C: states, tokens, adversaries, the query."""
+"""Claims on tables 2 and 3, figure 1 and appendix C: states, tokens, adversaries, the query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from verax.papers.claims import ClaimList, Comparisons, Finding, all_of, by_comparisons
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.phrasing import minus_span
 from verax.papers.results import Missing, PaperResults
 from verax.papers.tutek_snajder_2020.claims_fragility import AS_A_RULE
@@ -34,25 +34,21 @@ from verax.papers.tutek_snajder_2020.models import (
 NEAR_CEILING = 0.8
 """Share of the words' entropy that is *near* it.
 
-The least that table 2 has for the residual model and frequent words, 4.3 nats, is 0.83 of the 5.2
-that a Zipf law over a thousand words has.
-"""
+The least in table 2 for the residual model and frequent words, 4.3 nats, is 0.83 of the 5.2 of a
+Zipf law over a thousand words."""
 MOST = 200 / 3
 """Percent of tokens that are *most*.
 
-Half would not do: tokens without a say fall to either side, and those that carry the decision are
-on its side by themselves.
-"""
+Half would not do: tokens without influence fall to either side, and those that carry the decision
+are on its side by themselves."""
 NEAR_HALF = 0.2
-"""How far from a half a token without a say may be, on average over a text.
+"""How far from a half a token without influence may be, on average over a text.
 
-Table 3 has 0.698 at most for tying and the masked LM, up to 0.887 for the base.
-"""
+Table 3 has 0.698 at most for tying and the masked LM, up to 0.887 for the base."""
 UNIFORM_ENTROPY = 0.95
 """Normalised entropy from which attention is *uniform*.
 
-There, weights of texts as short as SST's differ from their mean by about half of it.
-"""
+At that entropy, weights of texts as short as SST's differ from their mean by about half of it."""
 CLAIMS = ClaimList()
 _STEPS = 101
 _ALONE = ("single_token", CORRECT, "mean_probability")
@@ -69,7 +65,7 @@ _AGREE = ("single_token", CORRECT, "agreeing")
 def states_keep_their_words(results: PaperResults) -> Finding:
     """5: three models against the base, everywhere; and the residual one near the ceiling.
 
-    By raw information, as in the paper; `above_shuffled` has what shuffled labels give taken off.
+    It is by raw information, as in the paper; `above_shuffled` is less that of shuffled labels.
     """
     by_model = {model: Comparisons() for model in ("residual", "tying", "mlm")}
     less, beyond, ceiling = Comparisons(), Comparisons(), Comparisons()
@@ -113,8 +109,11 @@ def states_keep_their_words(results: PaperResults) -> Finding:
     "table 3",
 )
 def tokens_alone_say_less(results: PaperResults) -> Finding:
-    """6: tying and the masked LM, everywhere. The residual model, of which the paper's own numbers
-    go both ways (6 of 10), is told and has no part in the verdict."""
+    """6: tying and the masked LM, everywhere.
+
+    The residual model is reported and has no part in the verdict: the paper's own numbers of it go
+    both ways (6 of 10).
+    """
     by_model = {model: _below_base(results, model) for model in ("tying", "mlm")}
     every = Comparisons(c for comparisons in by_model.values() for c in comparisons)
     need(every, "the base and tying or the masked LM")
@@ -221,7 +220,7 @@ def default_query_gives_uniform(results: PaperResults) -> Finding:
 
 
 def _below_base(results: PaperResults, model: str) -> Comparisons:
-    """A token alone is less sure than in the base, wherever both are there."""
+    """Comparisons: a token alone is less sure than in the base, for all cells that have both."""
     comparisons = Comparisons()
     for corpus in corpora_in(results, MAIN):
         for attention in ATTENTIONS:
@@ -235,7 +234,7 @@ Curve = tuple[np.ndarray, np.ndarray]
 
 
 def _curves(results: PaperResults, corpus: str, model: str) -> dict[str, Curve]:
-    """Of each cell, a point for each λ."""
+    """The curve of each cell, with a point per λ."""
     where: Mapping[str, Any] = {
         "part": parts(results, ADVERSARIES),
         "corpus": corpus,
@@ -257,8 +256,8 @@ def _rising(points: Sequence[tuple[float, float]]) -> Curve:
     return jsd, tvd
 
 
-def _cost(curves: Mapping[str, Curve], low: float, high: float) -> Number:
+def _cost(curves: Mapping[str, Curve], low: float, high: float) -> SeedMean:
     """The mean TVD of each cell between two divergences."""
     steps = np.linspace(low, high, _STEPS)
     values = [float(np.interp(steps, jsd, tvd).mean()) for jsd, tvd in curves.values()]
-    return Number.of(values, list(curves))
+    return SeedMean.of(values, list(curves))

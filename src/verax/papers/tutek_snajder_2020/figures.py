@@ -1,13 +1,12 @@
-"""The paper's figures as data: curves of adversaries, and of what single tokens say."""
+"""The paper's figures as data: curves of adversaries and of single tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from verax.papers.exhibits import ExhibitList, entry
-from verax.papers.numbers import Number
+from verax.papers.exhibits import ExhibitList, Rows, entry
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.models import (
     ADVERSARIES,
@@ -20,12 +19,11 @@ from verax.studies.adversaries.measures import lambda_of
 
 DOCUMENTS = 6
 PART = "sst"
-"""Whose documents are shown."""
+"""The part whose documents are shown."""
 TOKENS = "single_token_tokens"
 DISTANCES = {"JSD": "jsd", "TVD": "tvd"}
 """Measure → column of `adversaries`."""
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(
@@ -34,7 +32,7 @@ Rows = Iterator[dict[str, Any]]
     "Additive attention. `lam` weighs JSD against TVD in the adversary's loss.",
 )
 def figure1(results: PaperResults) -> Rows:
-    """JSD of attention and TVD of the output of trained adversaries, a point for each λ."""
+    """JSD of attention and TVD of the output of trained adversaries, a point per λ."""
     adversaries = parts(results, ADVERSARIES)
     for corpus in corpora_in(results, adversaries):
         for model in ("base", "mlm"):
@@ -48,9 +46,9 @@ def figure1(results: PaperResults) -> Rows:
 
 
 def curves(results: PaperResults, place: int) -> Rows:
-    """A document: p and weight of each item, one seed a model.
+    """Probability and weight of each item of a document, one seed per model.
 
-    `place` counts documents, by id, from 0. No word is in it.
+    `place` counts documents, by id, from 0. There are no words in it.
     """
     tokens = results.table_by_cell(TOKENS)
     corpora = results.corpora(part=PART)
@@ -72,7 +70,7 @@ def curves(results: PaperResults, place: int) -> Rows:
                 labels |= {"model": model}
                 labels |= {"document": int(token["id"]), "item": int(token["item"])}
                 for measure in ("p", "weight"):
-                    yield entry(labels, measure, Number.of([token[measure]], [cell]))
+                    yield entry(labels, measure, SeedMean.of([token[measure]], [cell]))
 
 
 for _place in range(DOCUMENTS):

@@ -1,4 +1,4 @@
-"""The paper's models and corpora, as cells of its studies are selected."""
+"""The paper's models and corpora, and how their cells are selected."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from verax.papers.claims import Comparisons
 from verax.papers.comparing import Label
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import Missing, PaperResults
 
 PACKAGE = "verax.papers.tutek_snajder_2020"
 RUNS = 5
-"""Every published number is a mean of so many."""
+"""The runs behind every published mean."""
 
 CORPORA: Mapping[str, str] = {
     "sst": "SST",
@@ -27,7 +27,7 @@ MAIN = tuple(CORPORA)
 DIABETES = "mimic_diabetes"
 """The part of the corpus that table 1 leaves out."""
 INFORMATION, LAYERS, ADVERSARIES = "information-", "layers-", "adversaries-"
-"""How the names of parts begin that are there once for each corpus."""
+"""Beginnings of the names of parts that exist once per corpus."""
 INITIALISATION, SELECTION = "initialisation", ("selection", "selection-imdb")
 
 ATTENTIONS = ("additive", "dot")
@@ -41,7 +41,7 @@ MODELS: Mapping[str, Mapping[str, Any]] = {
     "tying": {"grounding": "tying", **_FROZEN},
     "mlm": {"grounding": "mlm", **_FROZEN},
 }
-"""Word vectors are trained in some and not in others, so that both have to be said."""
+"""Options of each model. Some train their word vectors and others do not, so all say which."""
 PUBLISHED = {"base": "Base", "concat": "Concat", "residual": "Resid", "tying": "Tying"}
 PUBLISHED |= {"mlm": "MLM"}
 """Names here → names in the paper's tables."""
@@ -51,13 +51,13 @@ TRAINED, UNIFORM, PERMUTED = "trained", "uniform", "permuted"
 CORRECT = "correct"
 """The row of `single_token` that the paper gives."""
 ENTROPY_OF_ATTENTION = ("dispersion.entropy", "attention", "mean")
-"""Normalised: 1 where it is uniform."""
+"""Normalised: 1 for uniform attention."""
 WORDS = {"most frequent": "frequent", "sampled": "sampled"}
 """The paper's two samples of words → rows of `information`."""
 
 
 def plain_name(corpus: str) -> str:
-    """A corpus without the folder that may be written into its name.
+    """A corpus's name without the folder that may follow it.
 
     >>> plain_name("mimic_anemia:/my/mimic")
     'mimic_anemia'
@@ -66,7 +66,7 @@ def plain_name(corpus: str) -> str:
 
 
 def published_corpus(corpus: str) -> str:
-    """What the paper's tables call a corpus; empty where they have none."""
+    """The name of a corpus in the paper's tables; empty if they do not have it."""
     return CORPORA.get(plain_name(corpus), "")
 
 
@@ -79,7 +79,7 @@ def corpora_in(results: PaperResults, part: str | tuple[str, ...]) -> list[str]:
 
 
 def parts(results: PaperResults, start: str) -> tuple[str, ...]:
-    """Names of the parts that begin so."""
+    """Names of the parts with this beginning."""
     return tuple(str(p) for p in dict.fromkeys(results.cells["part"]) if str(p).startswith(start))
 
 
@@ -89,7 +89,7 @@ def main(
     attention: str,
     model: str,
     what: tuple[str, str, str],
-) -> Number | None:
+) -> SeedMean | None:
     """A number (table, row, column) of a model of table 1."""
     where = {"part": MAIN, "corpus": corpus, "attention": attention, **MODELS[model]}
     return results.find(*what, **where)
@@ -97,8 +97,8 @@ def main(
 
 def deep(
     results: PaperResults, corpus: str, layers: int, model: str, row: str, column: str = "delta_f1"
-) -> Number | None:
-    """A number of `replacement` of a model of table 6; one with a single layer is of table 1."""
+) -> SeedMean | None:
+    """A number of `replacement` of a model of table 6; with one layer, of table 1."""
     if layers == 1:
         return main(results, corpus, "additive", model, ("replacement", row, column))
     where = {"part": parts(results, LAYERS), "corpus": corpus, "layers": layers}
@@ -107,24 +107,24 @@ def deep(
 
 def information(
     results: PaperResults, corpus: str, model: str, row: str, column: str = "information"
-) -> Number | None:
+) -> SeedMean | None:
     """A number of `information` of a model of table 2."""
     where = {"part": parts(results, INFORMATION), "corpus": corpus, "attention": "additive"}
     return results.find("information", row, column, **where, **MODELS[model])
 
 
-def size(number: Number | None, centre: float = 0.0) -> Number | None:
-    """How far each seed's value is from a centre; an interval over documents keeps its width."""
+def size(number: SeedMean | None, centre: float = 0.0) -> SeedMean | None:
+    """The distance of each seed's value from a centre; an interval over documents stays as wide."""
     if number is None:
         return None
     values = [abs(value - centre) for value in number.values]
     half = (number.high - number.low) / 2
     middle = abs(number.value - centre)
-    return Number.of(values, number.cells, number.n, (middle - half, middle + half))
+    return SeedMean.of(values, number.cells, number.n, (middle - half, middle + half))
 
 
 def label(corpus: str, *rest: str) -> Label:
-    """What a comparison is called.
+    """The label of a comparison.
 
     >>> label("sst", "dot", "tying")
     'sst: dot, tying'
@@ -133,6 +133,6 @@ def label(corpus: str, *rest: str) -> Label:
 
 
 def need(comparisons: Comparisons, what: str) -> None:
-    """Raise `Missing`, with what it takes, if there is nothing to compare."""
+    """Raise `Missing`, and say what is needed, if there is nothing to compare."""
     if not comparisons:
         raise Missing(f"needs {what}, which are not in these results")

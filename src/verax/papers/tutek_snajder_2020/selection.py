@@ -1,12 +1,11 @@
-"""How the strengths of tying and of the masked LM were chosen; no exhibit of the paper's."""
+"""The choice of strengths for tying and the masked LM; the paper has no such exhibit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from verax.papers.exhibits import ExhibitList, entry
-from verax.papers.numbers import Number
+from verax.papers.exhibits import ExhibitList, Rows, entry
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.models import (
     ATTENTIONS,
@@ -22,7 +21,6 @@ from verax.training.strength import select
 _MEASURES = {"F1": (TRAINED, "f1"), "Δ F1, permuted": (PERMUTED, "delta_f1")}
 """Measure → row and column of `replacement`."""
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(
@@ -34,8 +32,8 @@ Rows = Iterator[dict[str, Any]]
 def selection(results: PaperResults) -> Rows:
     """F1 and replacement on validation, by strength.
 
-    picked  by the rule: of those within a point of the base's F1 the most fragile to permuted
-            attention, the weakest of equals; the best F1 where none is within
+    picked  by the rule: of strengths within a point of the base's F1 the most fragile to permuted
+            attention, the weakest of equals; the best F1 if none is within a point
     used    by the models of table 1
     """
     for corpus in corpora_in(results, SELECTION):
@@ -54,7 +52,7 @@ def selection(results: PaperResults) -> Rows:
                     yield from _entries(labels, scores, strength == picked, strength in used)
 
 
-Scores = dict[str, Number | None]
+Scores = dict[str, SeedMean | None]
 """Measure → number."""
 
 
@@ -78,7 +76,7 @@ def _strengths(
 
 
 def _picked(base: Scores, by_strength: dict[float, Scores]) -> float | None:
-    """The strength that the rule picks; none where a number is not there."""
+    """The strength that the rule picks; none if a number is missing."""
     f1 = base["F1"]
     scores = []
     for tried in by_strength.values():

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from verax.papers import published
-from verax.papers.exhibits import ExhibitList, entry
-from verax.papers.numbers import Number
+from verax.papers.exhibits import (
+    ExhibitList,
+    PublishedKey,
+    Rows,
+    entry,
+    published_number,
+    published_table,
+)
+from verax.papers.numbers import SeedMean
 from verax.papers.probing import Measure, fact, summarised
 from verax.papers.results import PaperResults
 from verax.papers.tutek_snajder_2020.claims_fragility import LENGTHS, length
@@ -72,7 +78,7 @@ _OPTIONS = {
     "batch size": ("batch_size", "batch_size", 1.0),
     "weight decay": ("weight_decay", "weight_decay", 1.0),
 }
-"""Measure → the paper's name, our option, and by what ours is multiplied."""
+"""Measure → the paper's name, our option, and the factor of ours."""
 _GRIDS = {
     "mlm": ("masking_weight_eta_grid",),
     "tying": ("tying_weight_delta_grid_table4", "tying_weight_delta_grid_text"),
@@ -88,7 +94,6 @@ PROBED: Mapping[str, Measure] = {
     "entropy of attention": summarised(*ENTROPY_OF_ATTENTION),
 }
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(
@@ -98,7 +103,7 @@ Rows = Iterator[dict[str, Any]]
     "with frozen word vectors is ours, to compare tying and the masked LM with.",
 )
 def table1(results: PaperResults) -> Rows:
-    """F1 and what is lost of it; with the residual and the frozen base."""
+    """F1 and its losses, also of the residual model and the frozen base."""
     for corpus in corpora(results, MAIN):
         for attention in ATTENTIONS:
             for model in MODELS:
@@ -117,7 +122,7 @@ def table1(results: PaperResults) -> Rows:
     "percent.",
 )
 def table2(results: PaperResults) -> Rows:
-    """Information of words in states, and beside it what bounds it."""
+    """Information on words in states, beside its bounds."""
     for corpus in corpora(results, parts(results, INFORMATION)):
         for words, row in WORDS.items():
             for model in ("base", "residual", "tying", "mlm"):
@@ -135,7 +140,7 @@ def table2(results: PaperResults) -> Rows:
     "The mean over tokens, then documents, is the paper's; the other measures are ours.",
 )
 def table3(results: PaperResults) -> Rows:
-    """What a token alone gives the decision, where that is correct."""
+    """The probability of a correct decision from a token alone."""
     for corpus in corpora(results, MAIN):
         for attention in ATTENTIONS:
             for model in MODELS:
@@ -155,13 +160,13 @@ def table3(results: PaperResults) -> Rows:
     "Strengths: a row for each that either tried.",
 )
 def table4(results: PaperResults) -> Rows:
-    """Hyper-parameters: theirs, and what the cells of table 1 and of the selection have."""
+    """Hyper-parameters: the paper's, and those of the cells of table 1 and of the selection."""
     cells = results.select(part=MAIN)
     for measure, (metric, option, factor) in _OPTIONS.items():
-        theirs = published.number(PACKAGE, "table4", ("all", "all", "both", metric))
+        theirs = published_number(PACKAGE, "table4", ("all", "all", "both", metric))
         yield from _beside("all", measure, [factor * v for v in _values(cells, option)], theirs)
     masked = _values(results.select(part=MAIN, grounding="mlm"), "mask_probability")
-    theirs = published.number(PACKAGE, "table4", ("all", "MLM", "both", "masking_prob"))
+    theirs = published_number(PACKAGE, "table4", ("all", "MLM", "both", "masking_prob"))
     yield from _beside("mlm", "share of words masked", masked, theirs)
     for model, metrics in _GRIDS.items():
         grid = _grid(metrics)
@@ -184,7 +189,7 @@ def table5(results: PaperResults) -> Rows:
     for corpus in [*LENGTHS, *(name for name in others if plain_name(name) not in LENGTHS)]:
         name = LENGTHS.get(corpus, "")
         for measure, metric in (("words", "avg_length"), ("vocabulary", "vocabulary")):
-            theirs = published.number(PACKAGE, "table5", (name, "", "", metric))
+            theirs = published_number(PACKAGE, "table5", (name, "", "", metric))
             number = length(results, corpus) if measure == "words" else None
             yield entry({"corpus": corpus}, measure, number, theirs, setting=True)
 
@@ -195,7 +200,7 @@ def table5(results: PaperResults) -> Rows:
     "One layer: the models of table 1.",
 )
 def table6(results: PaperResults) -> Rows:
-    """As table 1, of additive attention, by depth of the encoder."""
+    """As table 1, for additive attention, by depth of the encoder."""
     for corpus in corpora(results, MAIN):
         for model in ("base", "concat", "tying", "mlm"):
             for layers in (1, 2, 3):
@@ -208,20 +213,20 @@ def table6(results: PaperResults) -> Rows:
 
 
 def corpora(results: PaperResults, part: Iterable[str]) -> list[str]:
-    """The paper's, under the names that results have for them, then others of these parts."""
+    """The paper's corpora, by their names in results, then others of these parts."""
     names = {plain_name(name): name for name in corpora_in(results, tuple(part))}
     others = [name for plain, name in names.items() if plain not in CORPORA and plain != DIABETES]
     return [*(names.get(plain, plain) for plain in CORPORA), *others]
 
 
 def _entry(
-    table: str, labels: dict[str, Any], measure: str, number: Number | None, key: published.Key
+    table: str, labels: dict[str, Any], measure: str, number: SeedMean | None, key: PublishedKey
 ) -> dict[str, Any]:
-    return entry(labels, measure, number, published.number(PACKAGE, table, key), RUNS)
+    return entry(labels, measure, number, published_number(PACKAGE, table, key), RUNS)
 
 
 def _values(cells: pd.DataFrame, option: str) -> list[float]:
-    """The different values of an option, rising; none where cells have no such column."""
+    """The distinct values of an option, rising; empty if cells have no such column."""
     if option not in cells:
         return []
     values = pd.to_numeric(cells[option], errors="coerce").dropna()
@@ -231,13 +236,13 @@ def _values(cells: pd.DataFrame, option: str) -> list[float]:
 def _beside(
     model: str, measure: str, values: Sequence[float], theirs: float
 ) -> list[dict[str, Any]]:
-    """A row for each value of ours; where there is none, one of the published alone."""
-    ours: list[Number | None] = [Number.of([value], []) for value in values]
+    """A row per value of ours; without any, a row of the published number alone."""
+    ours: list[SeedMean | None] = [SeedMean.of([value], []) for value in values]
     labels = {"model": model}
     return [entry(labels, measure, number, theirs, setting=True) for number in ours or [None]]
 
 
 def _grid(metrics: Iterable[str]) -> set[float]:
-    table = published.table(PACKAGE, "table4")
+    table = published_table(PACKAGE, "table4")
     grids = table.loc[table["metric"].isin(list(metrics)), "value"]
     return {float(value) for values in grids for value in values.split()}

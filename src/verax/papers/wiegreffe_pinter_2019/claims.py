@@ -1,4 +1,4 @@
-"""What the paper claims of uniform attention, of chance, of adversaries, and of guidance."""
+"""Claims on uniform attention, on seeds, on adversaries, and on guidance."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from verax.exams.adversary.measures import epsilon_row
 from verax.papers.claims import ClaimList, Comparisons, Finding, all_of, by_comparisons
-from verax.papers.comparing import Comparison, Label
-from verax.papers.numbers import Number
+from verax.papers.comparing import Label, PaperComparison
+from verax.papers.numbers import SeedMean
 from verax.papers.results import Missing, PaperResults
 from verax.papers.wiegreffe_pinter_2019.models import (
     BASE,
@@ -33,7 +33,7 @@ NEARLY = 1.0
 """Points of F1 within which two models do as well: scores are given to tenths of a point, and a
 point is what the choice of adversaries allows as well."""
 GENERALLY = 0.75
-"""Share of corpora behind what the paper says of its corpora together, of which it excepts some."""
+"""Share of corpora behind statements on all corpora, some of which the paper excepts."""
 CLAIMS = ClaimList()
 
 
@@ -44,7 +44,7 @@ CLAIMS = ClaimList()
     "Table 2, Section 3.1",
 )
 def uniform_does_as_well(results: PaperResults) -> Finding:
-    """On the corpora of topics: not a point below trained attention."""
+    """On the corpora of topics: no more than a point below trained attention."""
     comparisons = _controls(results, UNIFORM, BASE, TOPICS, -NEARLY)
     if not comparisons:
         names = " or ".join(CORPORA[name] for name in TOPICS)
@@ -77,7 +77,7 @@ def attention_helps_elsewhere(results: PaperResults) -> Finding:
     "Sections 3.2 and 4, Figures 3 and 5",
 )
 def seeds_differ_less_than_adversaries(results: PaperResults) -> Finding:
-    """Adversaries of the λ chosen on validation, that decide as well as the base where any do."""
+    """By adversaries of the λ chosen on validation, which decide as well as the base if any do."""
     comparisons = Comparisons()
     for corpus in results.corpora():
         seeds = find(results, SEEDS, MEAN, "jsd", corpus)
@@ -96,7 +96,7 @@ def seeds_differ_less_than_adversaries(results: PaperResults) -> Finding:
     "Section 4, Figure 5",
 )
 def divergence_costs_output(results: PaperResults) -> Finding:
-    """From the smallest λ to the largest: attention goes away, and so does the output."""
+    """From the smallest λ to the largest, attention moves away, and so does the output."""
     jsd, tvd = Comparisons(), Comparisons()
     for corpus in results.corpora():
         along = lams(results, corpus)
@@ -124,10 +124,10 @@ def divergence_costs_output(results: PaperResults) -> Finding:
     "Section 4, Figure 5",
 )
 def trained_are_less_free(results: PaperResults) -> Finding:
-    """Than attention picked for each document, at no more change of the output.
+    """Trained adversaries against attention picked per document, at no more change of the output.
 
-    For two classes TVD is |Δp|. Of the ε examined the largest that is not above the adversaries'
-    mean TVD is taken, or the smallest of all, so that the output is the more free for adversaries.
+    For two classes TVD is |Δp|. The ε is the largest examined that is not above the adversaries'
+    mean TVD, or the smallest of all. So the output is freer for the adversaries.
     """
     comparisons = Comparisons()
     for corpus in results.corpora():
@@ -180,7 +180,7 @@ def _guided(results: PaperResults, other: str, words: str, need: float) -> Findi
 def _controls(
     results: PaperResults, first: str, second: str, names: Sequence[str], by: float = 0.0
 ) -> Comparisons:
-    """F1 of one control above that of another and `by`, on each of these corpora."""
+    """Comparisons of the F1 of one control with that of another plus `by`, on these corpora."""
     comparisons = Comparisons()
     for corpus in names:
         a, b = (find(results, CONTROLS, control, "f1", corpus) for control in (first, second))
@@ -188,14 +188,14 @@ def _controls(
     return comparisons
 
 
-def _pairs(comparisons: Sequence[Comparison], form: str = ".1f") -> str:
-    """Both numbers of each: 93.4 and 94.2 (ag_news), …"""
+def _pairs(comparisons: Sequence[PaperComparison], form: str = ".1f") -> str:
+    """Both numbers of each comparison, as in `93.4 and 94.2 (ag_news), …`"""
     return ", ".join(
         f"{' and '.join(f'{n.value:{form}}' for n in _both(c))} ({c.label})" for c in comparisons
     )
 
 
-def _ends(comparisons: Sequence[Comparison]) -> str:
+def _ends(comparisons: Sequence[PaperComparison]) -> str:
     ends = []
     for c in comparisons:
         high, low = _both(c)
@@ -203,5 +203,5 @@ def _ends(comparisons: Sequence[Comparison]) -> str:
     return f" ({', '.join(ends)})" if ends else ""
 
 
-def _both(comparison: Comparison) -> list[Number]:
+def _both(comparison: PaperComparison) -> list[SeedMean]:
     return [n for n in (comparison.a, comparison.b) if n is not None]

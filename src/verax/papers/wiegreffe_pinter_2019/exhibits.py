@@ -1,12 +1,11 @@
-"""The paper's tables and figures, made again; no published number of them is at hand."""
+"""The paper's tables and figures, without published numbers, of which none are at hand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from verax.exams.adversary.measures import epsilon_row
-from verax.papers.exhibits import ExhibitList, entry
+from verax.papers.exhibits import ExhibitList, Rows, entry
 from verax.papers.phrasing import epsilon_words, lambda_words, seed_words
 from verax.papers.results import PaperResults
 from verax.papers.wiegreffe_pinter_2019.models import (
@@ -32,11 +31,10 @@ WEIGHTS = {
     BY_BASE: "of the base",
     BY_ADVERSARY: "of an adversary",
 }
-"""Control → where a model without context has its weights from."""
+"""Control → the source of the weights of a model without context."""
 MEASURES = {"JSD": "jsd", "TVD": "tvd", "same": "same", "F1": "f1", "accuracy": "accuracy"}
 """Measure → column of the summaries of adversaries and of other seeds."""
 EXHIBITS = ExhibitList()
-Rows = Iterator[dict[str, Any]]
 
 
 @EXHIBITS.add(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of
-from verax.papers.numbers import Number
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.studies.adversaries.measures import lambda_of, lambda_row
 
@@ -17,13 +17,13 @@ BASE, UNIFORM = "base", "uniform"
 MLP_UNIFORM, MLP_OWN = "mlp-uniform", "mlp-own"
 BY_BASE, BY_ADVERSARY = "mlp-guided-by-base", "mlp-guided-by-adversary"
 WITHOUT_BASE = (UNIFORM, MLP_UNIFORM, MLP_OWN)
-"""Controls that know nothing of the base: those of its other seeds are the same model again."""
+"""Controls that do not depend on the base: for its other seeds they are the same model again."""
 
 
-def find(results: PaperResults, table: str, row: str, column: str, corpus: str) -> Number | None:
-    """A number over the seeds of the base; None where there is none.
+def find(results: PaperResults, table: str, row: str, column: str, corpus: str) -> SeedMean | None:
+    """A number over the seeds of the base; None if there is none.
 
-    Of a control that does not hang on the base, models that came out alike count once.
+    If a control does not depend on the base, models with the same value count once.
     """
     seeds = results.select(corpus=corpus)["seed"].tolist()
     if table == CONTROLS and row in WITHOUT_BASE:
@@ -34,7 +34,7 @@ def find(results: PaperResults, table: str, row: str, column: str, corpus: str) 
 def _unlike(
     results: PaperResults, row: str, column: str, corpus: str, seeds: Sequence[int]
 ) -> list[int]:
-    """The first of those seeds of the base whose controls have the same value."""
+    """The first seeds of the base for each value of a control."""
     first: dict[float, int] = {}
     for seed in seeds:
         part = results.find(CONTROLS, row, column, corpus=corpus, seed=seed)
@@ -43,7 +43,7 @@ def _unlike(
     return list(first.values())
 
 
-def of_chosen(results: PaperResults, column: str, corpus: str) -> Number | None:
+def of_chosen(results: PaperResults, column: str, corpus: str) -> SeedMean | None:
     """A number of the adversaries of the λ chosen on validation, which may differ by seed."""
     parts = []
     for seed in results.select(corpus=corpus)["seed"].sort_values():
@@ -57,7 +57,7 @@ def of_chosen(results: PaperResults, column: str, corpus: str) -> Number | None:
     values = [part.value for part in parts]
     cells = [key for part in parts for key in part.cells]
     interval = parts[0].low, parts[0].high
-    return Number.of(values, cells, max(part.n for part in parts), interval)
+    return SeedMean.of(values, cells, max(part.n for part in parts), interval)
 
 
 def lams(results: PaperResults, corpus: str) -> list[float]:
@@ -66,6 +66,6 @@ def lams(results: PaperResults, corpus: str) -> list[float]:
 
 
 def epsilons(results: PaperResults, corpus: str) -> list[float]:
-    """The ε of attention found document by document, from small to large."""
+    """The ε of attention picked document by document, from small to large."""
     rows = results.rows("adversary", "jsd", corpus=corpus)
     return sorted(epsilon_of(row) for row in rows if row != ANY_OUTPUT)

@@ -152,7 +152,7 @@ class Result(Shown):
 
         Then it may be replaced.
         """
-        there = {path.name for path in folder.iterdir()}
+        files = {path.name for path in folder.iterdir()}
         try:
             manifest = _manifest_in(folder)
             if manifest is None or manifest["kind"] != cls.kind:
@@ -162,7 +162,7 @@ class Result(Shown):
             return False
         extra = {REPORT, *(f"{name}.parquet" for name in cls.sometimes)}
         whole = {_manifest_file(folder), *(f"{name}.parquet" for name in names)}
-        return there - extra == whole
+        return files - extra == whole
 
 
 class _Tables(Mapping[str, pd.DataFrame]):

@@ -128,7 +128,7 @@ def drawn(spec: Mapping[str, Any], name: str, title: str, text: str) -> str:
     # the renderer goes on counting from chart to chart
     numbered = dict.fromkeys(m[2] for tag in _TAG.findall(svg) for m in _ID.finditer(tag))
     ids = {id_: f"{name}-{number}" for number, id_ in enumerate(numbered)}
-    svg = _TAG.sub(lambda tag: _own(tag[0], ids), svg)
+    svg = _TAG.sub(lambda tag: _rewritten(tag[0], ids), svg)
     described = (
         f'<title id="{name}-title">{html.escape(printable(title))}</title>'
         f'<desc id="{name}-desc">{html.escape(printable(text))}</desc>'
@@ -192,7 +192,7 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def _own(tag: str, ids: Mapping[str, str]) -> str:
+def _rewritten(tag: str, ids: Mapping[str, str]) -> str:
     """A tag with ids of its own chart, hundredths of pixels, and nothing that says nothing."""
     tag = _UNUSED.sub("", tag)
     if "stroke=" not in tag:

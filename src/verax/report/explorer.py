@@ -132,7 +132,7 @@ def script_json(value: Any) -> str:
     '["\\\\u003c/script\\\\u003e","☃"]'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _document(

@@ -45,15 +45,15 @@ def charts(adversaries: Adversaries) -> Iterator[Chart]:
     """The curve over λ, with the yardstick and the controls on the same axes."""
     points = _points(adversaries)
     for measure, (title, axis, reading) in _MEASURES.items():
-        there = points[points[measure].notna() & points["jsd"].notna()]
-        if (there["kind"] == _ADVERSARIES).any():
+        measured = points[points[measure].notna() & points["jsd"].notna()]
+        if (measured["kind"] == _ADVERSARIES).any():
             reading += (
                 " Adversaries are joined in order of λ, the weight on attending elsewhere; the "
                 "one chosen on validation is labelled, and others where there is room. Beside them "
                 "stand models that differ from the base only by seed, the yardstick, and controls. "
                 "Lines are 95% intervals."
             )
-            yield _curve(there, measure, title, axis, reading)
+            yield _curve(measured, measure, title, axis, reading)
 
 
 def _points(adversaries: Adversaries) -> pd.DataFrame:
@@ -78,11 +78,11 @@ def _points(adversaries: Adversaries) -> pd.DataFrame:
     base = controls["kind"] == BASE
     controls.loc[base, ["jsd", "tvd"]] = 0.0
     controls["kind"] = [titles.row_title(CONTROLS.id, str(name)) for name in controls["kind"]]
-    found = pd.concat([curve, pd.DataFrame([other]), controls], ignore_index=True)
+    points = pd.concat([curve, pd.DataFrame([other]), controls], ignore_index=True)
     columns = [f"{n}{end}" for n in ("jsd", "tvd", "accuracy") for end in ("", "_low", "_high")]
-    found = found[["kind", "place", "label", "first", *columns]]
-    names = list(dict.fromkeys(found["kind"]))
-    return found.assign(kind=found["kind"].map(dict(zip(names, shown_names(names), strict=True))))
+    points = points[["kind", "place", "label", "first", *columns]]
+    names = list(dict.fromkeys(points["kind"]))
+    return points.assign(kind=points["kind"].map(dict(zip(names, shown_names(names), strict=True))))
 
 
 def _curve(points: pd.DataFrame, measure: str, title: str, axis: str, reading: str) -> Chart:
@@ -131,14 +131,14 @@ def _sides(points: pd.DataFrame, measure: str, right: float, top: float) -> list
     values = points[[measure, f"{measure}_low", f"{measure}_high"]].to_numpy(dtype=float)
     y, low, high = _SIZE[1] * (1 - np.clip(values, 0, top) / top).T
     places = list(zip(x.tolist(), y.tolist(), strict=True))
-    own = points.assign(at=range(len(points)))
-    own = own[own["kind"] == _ADVERSARIES].sort_values("place")
-    strokes = [(places[a], places[b]) for a, b in itertools.pairwise(own["at"])]
+    curve = points.assign(at=range(len(points)))
+    curve = curve[curve["kind"] == _ADVERSARIES].sort_values("place")
+    strokes = [(places[a], places[b]) for a, b in itertools.pairwise(curve["at"])]
     strokes += [
         ((x[k], low[k]), (x[k], high[k])) for k in range(len(points)) if not np.isnan(low[k])
     ]
-    own = own.sort_values(["first", "place"], ascending=[True, False])
-    labels = {int(at): str(label) for at, label in zip(own["at"], own["label"], strict=True)}
-    chosen = own.loc[own["first"] == 0, "at"].tolist()
-    found = sides(labels, places, strokes, _SIZE, needed=chosen)
-    return [found.get(place, "") for place in range(len(points))]
+    curve = curve.sort_values(["first", "place"], ascending=[True, False])
+    labels = {int(at): str(label) for at, label in zip(curve["at"], curve["label"], strict=True)}
+    chosen = curve.loc[curve["first"] == 0, "at"].tolist()
+    side_of = sides(labels, places, strokes, _SIZE, needed=chosen)
+    return [side_of.get(place, "") for place in range(len(points))]

@@ -37,11 +37,11 @@ def charts(comparison: Comparison) -> Iterator[Chart]:
     """A chart an exam, of what is judged; of all there is where nothing is."""
     table = shown_rows(comparison.table())
     table = table[table["low"].notna()]
-    for exam, own in table.groupby("exam", sort=False):
-        judged = own[own["better"] != ""]["measure"]
+    for exam, rows in table.groupby("exam", sort=False):
+        judged = rows[rows["better"] != ""]["measure"]
         if len(judged):
-            own = own[own["measure"].isin(set(judged))]
-        yield _differences(str(exam), own, comparison)
+            rows = rows[rows["measure"].isin(set(judged))]
+        yield _differences(str(exam), rows, comparison)
     if comparison.curves is not None and len(comparison.curves):
         yield _curves(comparison.curves)
 
@@ -92,8 +92,13 @@ def _labels(rows: pd.DataFrame, panels: Mapping[str, str]) -> dict[str, str]:
     """Measure → its title, after which way is better; no two of a panel alike."""
     labels: dict[str, str] = {}
     for _, part in rows.groupby(rows["measure"].map(panels), sort=False):
-        by = {str(measure): own for measure, own in part.groupby("measure", sort=False)}
-        words = [direction(own.itertuples()) + _title(measure) for measure, own in by.items()]
+        by = {
+            str(measure): of_measure for measure, of_measure in part.groupby("measure", sort=False)
+        }
+        words = [
+            direction(of_measure.itertuples()) + _title(measure)
+            for measure, of_measure in by.items()
+        ]
         labels |= zip(by, shown_names(words, _LABEL), strict=True)
     return labels
 
@@ -133,13 +138,13 @@ def _curves(curves: pd.DataFrame) -> Chart:
     models = list(dict.fromkeys(curves["model"]))[:MOST_CHARTED]
     names = dict(zip(models, shown_names(models, _NAME), strict=True))
     parts = []
-    for model, own in curves[curves["model"].isin(models)].groupby("model", sort=False):
-        each = -(-len(own) // LONGEST)
-        thin = own[["item", "p"]].groupby(np.arange(len(own)) // each).mean()
+    for model, curve in curves[curves["model"].isin(models)].groupby("model", sort=False):
+        each = -(-len(curve) // LONGEST)
+        thin = curve[["item", "p"]].groupby(np.arange(len(curve)) // each).mean()
         parts.append(thin.assign(model=names[model], panel=""))
-    found = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
-    found["place"] = found["item"] + 1
-    texts = [tuple(own["text"]) for _, own in curves.groupby("model", sort=False)]
+    points = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
+    points["place"] = points["item"] + 1
+    texts = [tuple(curve["text"]) for _, curve in curves.groupby("model", sort=False)]
     axis = alt.Axis(tickMinStep=1, grid=False)
     if len(set(texts)) == 1 and len(texts[0]) <= _WORDS:
         words = json.dumps([_short(word) for word in texts[0]])
@@ -152,7 +157,7 @@ def _curves(curves: pd.DataFrame) -> Chart:
             grid=False,
         )
     x = alt.X("place:Q", title="place in the text", axis=axis)
-    few = bool((found.groupby("model").size() <= _WORDS).all())
+    few = bool((points.groupby("model").size() <= _WORDS).all())
     series = Series("model", list(names.values()))
     return made(
         "comparison-curves",
@@ -161,7 +166,7 @@ def _curves(curves: pd.DataFrame) -> Chart:
         f"Along the text, the probability of {shown_names([curves['class'].iloc[0]])[0]}, had "
         "attention been on that token alone. A line that is high throughout tells the decision "
         "everywhere; one with peaks tells it at a few words.",
-        lines(found.drop(columns="item"), series, x, "probability", (0, 1), 150, few),
+        lines(points.drop(columns="item"), series, x, "probability", (0, 1), 150, few),
     )
 
 

@@ -86,9 +86,9 @@ def _taus(places: Mapping[str, MeasurePlace]) -> dict[str, tuple[str, str]]:
     }
     return {
         measure: (f"attention and importances of {on}", second)
-        for wanted in ("inputs", "items")
+        for kind in ("inputs", "items")
         for measure, (on, first, second) in pairs.items()
-        if on == wanted and first == ATTENTION
+        if on == kind and first == ATTENTION
     }
 
 

@@ -121,10 +121,10 @@ def run_adversaries(
     corpus = _own_corpus(base) if corpus is None else corpus_of(base, corpus, "the base")
     _refuse_another_corpus(base, corpus)
     recipe = recipe_of(base, options) if again or controls else {}
-    wanted = [name for name in CONTROLS if controls and name not in left_out(base)]
+    control_names = [name for name in CONTROLS if controls and name not in left_out(base)]
     plan = [Model(ADVERSARY, NAMES[ADVERSARY], lam, seed) for lam in lams for seed in seeds]
     plan += [Model(ANOTHER_SEED, NAMES[ANOTHER_SEED], None, seed) for seed in again]
-    plan += [Model(CONTROL, name, None, seed) for name in wanted for seed in seeds]
+    plan += [Model(CONTROL, name, None, seed) for name in control_names for seed in seeds]
 
     def announce(model: Model) -> None:
         begin({**model._asdict(), "number": plan.index(model) + 1, "total": len(plan)})
@@ -178,7 +178,7 @@ def run_adversaries(
         },
     }
     chosen = Adversaries(joined(parts), manifest).chosen().lam
-    for name in wanted:
+    for name in control_names:
         for seed in seeds:
             if name in (BY_BASE, BY_ADVERSARY):
                 guide = base if name == BY_BASE else adversaries[chosen, seed]

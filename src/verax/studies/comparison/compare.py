@@ -21,7 +21,7 @@ from verax.exams.verdict import Verdict
 from verax.options import SEED, build, check
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.comparison.conditions import common_conditions, refuse_other_conditions
-from verax.studies.comparison.entries import Entry, Given
+from verax.studies.comparison.entries import Comparable, Entry
 from verax.studies.comparison.grouping import grouped
 from verax.version import __version__
 
@@ -29,7 +29,7 @@ _BOUNDS = {"minimum": 1}
 
 
 def compare(
-    models: Mapping[str, Given | Sequence[Given]] | Iterable[Given],
+    models: Mapping[str, Comparable | Sequence[Comparable]] | Iterable[Comparable],
     corpus: Corpus | str | Path | None = None,
     exams: str | Sequence[str] | None = None,
     split: str = "test",
@@ -89,7 +89,7 @@ def compare(
     numbers: list[pd.DataFrame] = []
     described: dict[str, list[dict[str, Any]]] = {name: [] for name in groups}
     for group, entry in ((name, entry) for name, members in groups.items() for entry in members):
-        verdict = entry.given
+        verdict = entry.source
         if not isinstance(verdict, Verdict):
             verdict = examine(
                 verdict,

@@ -48,12 +48,7 @@ def _distribution(models: Models, drawn: pd.DataFrame) -> Chart:
         "averaged over a document's tokens. Below: what the model gives that class for the whole "
         "text. Where the two look alike, any token tells the decision, neutral words too: the "
         "encoder has spread the evidence, and attention need not find it.",
-        histograms(
-            drawn,
-            models,
-            _AXIS,
-            np.linspace(0, 1, 21).round(6).tolist(),
-        ),
+        histograms(drawn, models, _AXIS, (0, 1)),
     )
 
 

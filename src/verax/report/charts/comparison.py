@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import intervals, lines
+from verax.drawing.forms import intervals, lines, reach
 from verax.drawing.names import MOST_CHARTED, shown_names
 from verax.drawing.rendering import printable
 from verax.drawing.series import Series
-from verax.drawing.ticks import reach
 from verax.exams import titles
 from verax.exams.agreement.measures import AGREEMENT, ON_SUPPORT, pair_of
 from verax.exams.measures import PERCENT, POINTS

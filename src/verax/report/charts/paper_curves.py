@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from verax.drawing.chart import Chart
-from verax.drawing.forms import lines, panels
+from verax.drawing.forms import lines, panels, points_along, quantity
 from verax.drawing.names import shown_names
 from verax.drawing.series import Series
 from verax.report.charts.paper_frames import Shown, around
@@ -60,37 +60,24 @@ def along(shown: Shown, column: str) -> Iterator[Chart]:
 def _along(shown: Shown, column: str, title: str, about: str, several: bool) -> Chart:
     same = ("projection",) if column == "lam" else ()
     points, order = shown.lines(shown.varying(column, "document", *same))
+    name = ALONG[column].removeprefix("the ")
     x: alt.X
     if column == "lam":
         points, x = _lam(points)
     elif column == "item":
         points["x"] = points["item"] + 1
-        x = alt.X(
-            "x:Q",
-            title=ALONG[column].removeprefix("the "),
-            axis=alt.Axis(tickMinStep=1, grid=False),
-        )
+        x = alt.X("x:Q", title=name, axis=alt.Axis(tickMinStep=1, grid=False))
     elif column == "strength":
         points["x"] = points["strength"]
         values = sorted(set(points["x"]))
         scale = alt.Scale(type="symlog", constant=0.03, domain=[0, values[-1]], nice=False)
-        x = alt.X(
-            "x:Q",
-            title=ALONG[column].removeprefix("the "),
-            scale=scale,
-            axis=alt.Axis(values=values, format="~g", labelOverlap="greedy"),
-        )
+        axis = alt.Axis(values=values, format="~g", labelOverlap="greedy")
+        x = alt.X("x:Q", title=name, scale=scale, axis=axis)
     else:
         points["x"] = points[column].astype(str)
         places = list(dict.fromkeys(points["x"]))
         axis = alt.Axis(labelAngle=0)
-        x = alt.X(
-            "x:O",
-            sort=places,
-            title=ALONG[column].removeprefix("the "),
-            axis=axis,
-            scale=alt.Scale(padding=0.2),
-        )
+        x = alt.X("x:O", sort=places, title=name, axis=axis, scale=alt.Scale(padding=0.2))
     points, series = _named(points, order)
     kept = ["panel", "line", "x", "value", "low", "high", *({"joined"} & {*points})]
     number = points["panel"].nunique()
@@ -134,20 +121,12 @@ def against(shown: Shown, step: str) -> Iterator[Chart]:
 
 
 def _against(wide: pd.DataFrame, series: Series, measure: str, join: bool) -> Any:
-    scale = alt.Scale(domain=list(around(wide)), nice=False)
     right = min(0.7, float(wide["jsd"].max()) * 1.1 or 0.1)
-    x = alt.X(
-        "jsd:Q",
-        title="JSD of attention, nats",
-        scale=alt.Scale(domain=[0, round(right, 3)], nice=False),
-    )
-    y = alt.Y("value:Q", title=measure, scale=scale)
-    base = alt.Chart().encode(x=x, y=y, color=series.colour())
-    rule = alt.Chart().mark_rule(opacity=0.7, clip=True)
+    x = quantity("jsd", "JSD of attention, nats", (0, round(right, 3)))
+    base, rules = points_along(x, measure, around(wide), series, clip=True)
+    base = base.encode(color=series.colour())
     layers = [
-        rule.encode(
-            x=x, y=alt.Y("low:Q", title=measure, scale=scale), y2="high:Q", color=series.colour()
-        ),
+        rules,
         base.mark_point(filled=True, size=50, opacity=1).encode(shape=series.shape()),
     ]
     if join:
@@ -173,14 +152,9 @@ def _lam(points: pd.DataFrame) -> tuple[pd.DataFrame, alt.X]:
     ticks = sorted(names)
     shown = ", ".join(f"'{names[tick]}'" for tick in ticks)
     label = f"[{shown}][indexof([{', '.join(map(str, ticks))}], datum.value)]"
-    edges = [ticks[0] - 0.25, ticks[-1] + 0.2]
-    x = alt.X(
-        "x:Q",
-        title="λ",
-        scale=alt.Scale(domain=edges, nice=False),
-        axis=alt.Axis(values=ticks, labelExpr=label, labelOverlap="greedy"),
-    )
-    return points, x
+    edges = (ticks[0] - 0.25, ticks[-1] + 0.2)
+    axis = alt.Axis(values=ticks, labelExpr=label, labelOverlap="greedy")
+    return points, quantity("x", "λ", edges, axis=axis)
 
 
 def _apart(points: pd.DataFrame) -> bool:

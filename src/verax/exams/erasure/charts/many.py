@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import boxes, intervals
+from verax.drawing.forms import boxes, intervals, reach
 from verax.drawing.series import Models, of_column
-from verax.drawing.ticks import reach
 from verax.exams import titles
 from verax.exams.erasure.measures import ALL_DRAWS, EXCESS, FRACTION, MASS, NAME, OPTIMUM, RANDOM
 from verax.statistics.boxes import box_numbers

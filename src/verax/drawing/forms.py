@@ -65,8 +65,8 @@ def points_along(
     scale = alt.Scale(domain=list(domain), nice=False)
     base = alt.Chart().encode(x=x, y=alt.Y(f"{value}:Q", title=title, scale=scale))
     ends = alt.Y(f"{low}:Q", title=title, scale=scale)
-    lines = alt.Chart().mark_rule(opacity=0.7, **rule)
-    return base, lines.encode(x=x, y=ends, y2=f"{high}:Q", color=series.colour())
+    rules = alt.Chart().mark_rule(opacity=0.7, **rule)
+    return base, rules.encode(x=x, y=ends, y2=f"{high}:Q", color=series.colour())
 
 
 def boxes(

@@ -9,7 +9,7 @@ import pandas as pd
 
 from verax.drawing.chart import Chart, made
 from verax.drawing.forms import data, points_along, quantity, reach
-from verax.drawing.names import shown_names
+from verax.drawing.names import shortened
 from verax.drawing.placing import label_sides, texts
 from verax.drawing.series import Series
 from verax.exams import titles
@@ -78,8 +78,8 @@ def _points(adversaries: Adversaries) -> pd.DataFrame:
     points = pd.concat([curve, pd.DataFrame([other]), controls], ignore_index=True)
     columns = [f"{n}{end}" for n in ("jsd", "tvd", "accuracy") for end in ("", "_low", "_high")]
     points = points[["kind", "place", "label", "first", *columns]]
-    names = list(dict.fromkeys(points["kind"]))
-    return points.assign(kind=points["kind"].map(dict(zip(names, shown_names(names), strict=True))))
+    names = shortened(list(dict.fromkeys(points["kind"])))
+    return points.assign(kind=points["kind"].map(names))
 
 
 def _curve(points: pd.DataFrame, measure: str, title: str, axis: str, reading: str) -> Chart:

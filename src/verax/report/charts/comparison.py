@@ -6,19 +6,18 @@ import json
 from collections.abc import Iterator, Mapping
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
 from verax.drawing.forms import intervals, lines, reach
-from verax.drawing.names import MOST_CHARTED, shown_names
+from verax.drawing.names import MOST_CHARTED, shortened, shown_names
 from verax.drawing.rendering import printable
 from verax.drawing.series import Series
 from verax.exams import titles
 from verax.exams.agreement.measures import AGREEMENT, ON_SUPPORT, pair_of
 from verax.exams.measures import PERCENT, POINTS
 from verax.exams.registry import find_place
-from verax.exams.single_token.charts import LONGEST
+from verax.exams.single_token.charts import along_text
 from verax.report.compared import CURVES, direction, shown_rows
 from verax.studies import Comparison
 
@@ -48,7 +47,7 @@ def charts(comparison: Comparison) -> Iterator[Chart]:
 def _differences(exam: str, rows: pd.DataFrame, comparison: Comparison) -> Chart:
     groups = [group for group in comparison.groups if group in set(rows["group"])][:MOST_CHARTED]
     rows = rows[rows["group"].isin(groups)]
-    names = dict(zip(groups, shown_names(groups, _NAME), strict=True))
+    names = shortened(groups, _NAME)
     panels = _panels(rows)
     labels = _labels(rows, panels)
     frame = rows.assign(
@@ -134,15 +133,9 @@ def _around_zero(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _curves(curves: pd.DataFrame) -> Chart:
-    models = list(dict.fromkeys(curves["model"]))[:MOST_CHARTED]
-    names = dict(zip(models, shown_names(models, _NAME), strict=True))
-    parts = []
-    for model, curve in curves[curves["model"].isin(models)].groupby("model", sort=False):
-        each = -(-len(curve) // LONGEST)
-        thin = curve[["item", "p"]].groupby(np.arange(len(curve)) // each).mean()
-        parts.append(thin.assign(model=names[model], panel=""))
-    points = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
-    points["place"] = points["item"] + 1
+    names = shortened(list(dict.fromkeys(curves["model"]))[:MOST_CHARTED], _NAME)
+    chosen = curves[curves["model"].isin(list(names))]
+    points = along_text(chosen.assign(model=chosen["model"].map(names), panel=""))
     texts = [tuple(curve["text"]) for _, curve in curves.groupby("model", sort=False)]
     axis = alt.Axis(tickMinStep=1, grid=False)
     if len(set(texts)) == 1 and len(texts[0]) <= _WORDS:
@@ -165,7 +158,7 @@ def _curves(curves: pd.DataFrame) -> Chart:
         f"Along the text, the probability of {shown_names([curves['class'].iloc[0]])[0]}, had "
         "attention been on that token alone. A line that is high throughout tells the decision "
         "everywhere; one with peaks tells it at a few words.",
-        lines(points.drop(columns="item"), series, x, "probability", (0, 1), 150, few),
+        lines(points, series, x, "probability", (0, 1), 150, few),
     )
 
 

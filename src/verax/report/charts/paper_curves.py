@@ -10,10 +10,9 @@ import pandas as pd
 
 from verax.drawing.chart import Chart
 from verax.drawing.forms import lines, panels, points_along, quantity
-from verax.drawing.names import shown_names
+from verax.drawing.names import shortened
 from verax.drawing.series import Series
-from verax.report.charts.paper_frames import Shown, around
-from verax.report.charts.paper_made import drawn
+from verax.report.charts.paper_frames import Shown, around, drawn
 
 ALONG = {
     "lam": "λ",
@@ -163,7 +162,5 @@ def _apart(points: pd.DataFrame) -> bool:
 
 def _named(points: pd.DataFrame, order: Sequence[str]) -> tuple[pd.DataFrame, Series]:
     present = set(points["line"])
-    names = [name for name in order if name in present]
-    shown = shown_names(names, _LETTERS)
-    mapped = points["line"].map(dict(zip(names, shown, strict=True)))
-    return points.assign(line=mapped), Series("line", shown)
+    names = shortened([name for name in order if name in present], _LETTERS)
+    return points.assign(line=points["line"].map(names)), Series("line", list(names.values()))

@@ -12,8 +12,7 @@ from verax.drawing.forms import boxes
 from verax.drawing.series import Series
 from verax.exams.erasure.charts.many import in_order
 from verax.exams.erasure.charts.single import POINTS, negative_bars, scatter
-from verax.report.charts.paper_frames import CORPUS, Shown, around
-from verax.report.charts.paper_made import drawn
+from verax.report.charts.paper_frames import Shown, around, drawn
 
 BOX = {
     "whisker low": "whisker_low",
@@ -72,9 +71,8 @@ def box_plots(shown: Shown) -> Iterator[Chart]:
     """Boxes as the tables have them, the means over seeds of quartiles and whiskers."""
     shown = shown.where(measure=list(BOX))
     by = "ranking" if "ranking" in shown.rows else shown.varying()[-1]
-    rest = shown.varying(by)
-    corpus = [CORPUS] if len(shown.corpora) > 1 else []
-    rows = shown.rows.assign(row=shown.labels([by]), panel=shown.labels([*corpus, *rest]))
+    panel = shown.labels([*shown.corpus, *shown.varying(by)])
+    rows = shown.rows.assign(row=shown.labels([by]), panel=panel)
     wide = rows.pivot_table(
         index=["panel", "row"], columns="measure", values="value", sort=False
     ).reset_index()
@@ -98,5 +96,4 @@ def _without_first_draw(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _names(shown: Shown) -> list[str]:
-    corpus = [CORPUS] if len(shown.corpora) > 1 else []
-    return [*corpus, *shown.varying(DELTA_ALPHA, "document")]
+    return [*shown.corpus, *shown.varying(DELTA_ALPHA, "document")]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from verax.drawing.chart import Chart, made
 from verax.papers.exhibits import MEASURED
 
 CORPUS = "corpus"
@@ -55,6 +56,11 @@ class Shown:
     def corpora(self) -> list[str]:
         return list(dict.fromkeys(self.labels([CORPUS]))) if CORPUS in self.rows else []
 
+    @property
+    def corpus(self) -> list[str]:
+        """The column of corpora, where there are several to tell apart; else none."""
+        return [CORPUS] if len(self.corpora) > 1 else []
+
     def varying(self, *without: str) -> list[str]:
         """Label columns with more than one value, but the corpus and those named."""
         left = {*MEASURED, *_SAME_AS_ANOTHER, CORPUS, *without}
@@ -83,8 +89,7 @@ class Shown:
         while inner and count * rows[inner[-1]].nunique() <= _LINES:
             count *= rows[inner[-1]].nunique()
             by_line.insert(0, inner.pop())
-        corpus = [CORPUS] if len(self.corpora) > 1 else []
-        panel = self.labels([*corpus, *inner])
+        panel = self.labels([*self.corpus, *inner])
         return rows.assign(line=self.labels(by_line), panel=panel), self.order(by_line)
 
 
@@ -99,6 +104,17 @@ def called(name: str) -> str:
     kind = name.rstrip("0123456789")
     words = f"{kind.replace('_', ' ')} {name[len(kind) :]}".strip()
     return words[:1].upper() + words[1:]
+
+
+def drawn(shown: Shown, about: str, reading: str, picture: Any, several: bool) -> Chart:
+    """The chart of an exhibit; where there are `several`, `about` says which this is.
+
+    All have the name of the exhibit, until they are numbered.
+    """
+    title = f"{called(shown.name)}: {about}" if several and about else shown.title
+    if len(shown.corpora) == 1:
+        reading += f" On {shown.corpora[0]}."
+    return made(shown.name, shown.name, title, reading, picture)
 
 
 def around(rows: pd.DataFrame) -> tuple[float, float]:

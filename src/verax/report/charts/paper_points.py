@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import altair as alt
@@ -10,12 +10,11 @@ import pandas as pd
 
 from verax.drawing.chart import Chart
 from verax.drawing.forms import data, intervals
-from verax.drawing.names import shown_names
+from verax.drawing.names import shortened
 from verax.drawing.rendering import INK
 from verax.drawing.series import Series
 from verax.exams.erasure.charts.contingency import PLACE, heat
-from verax.report.charts.paper_frames import CORPUS, Shown, around
-from verax.report.charts.paper_made import drawn
+from verax.report.charts.paper_frames import CORPUS, Shown, around, drawn
 
 CELLS = {
     "both": ("flips", "flips"),
@@ -53,7 +52,7 @@ def contingency(shown: Shown) -> Iterator[Chart]:
         rows = part.rows
         cells = pd.DataFrame(
             {
-                "panel": part.labels([*_corpora(part), *part.varying("top")]),
+                "panel": part.labels([*part.corpus, *part.varying("top")]),
                 "top": [CELLS[measure][0] for measure in rows["measure"]],
                 "random": [CELLS[measure][1] for measure in rows["measure"]],
                 "value": rows["value"],
@@ -93,7 +92,7 @@ def _tables(cells: pd.DataFrame) -> Any:
 def _points(shown: Shown, measure: str, several: bool) -> Iterator[Chart]:
     columns = shown.varying() + ([] if measure else ["measure"])
     rows = shown.rows
-    corpus = _corpora(shown)
+    corpus = shown.corpus
     by_colour: list[str] = []
     if not columns:
         corpus, columns = [], [CORPUS] if CORPUS in rows else ["measure"]
@@ -108,7 +107,7 @@ def _points(shown: Shown, measure: str, several: bool) -> Iterator[Chart]:
     )
     if len(frame) < 2 or len(frame) > _ROWS:
         return
-    order, lines = _shorter(shown.order(by_name)), _shorter(shown.order(by_colour))
+    order, lines = shortened(shown.order(by_name)), shortened(shown.order(by_colour))
     frame["row"], frame["line"] = frame["row"].map(order), frame["line"].map(lines)
     kept = ["panel", "row", "line", "published", "value", "low", "high"]
     series = Series("line", list(lines.values()))
@@ -121,14 +120,6 @@ def _points(shown: Shown, measure: str, several: bool) -> Iterator[Chart]:
     if frame["published"].notna().any():
         reading += " Hollow diamonds are the published numbers."
     yield drawn(shown, measure, reading, picture, several)
-
-
-def _corpora(shown: Shown) -> list[str]:
-    return [CORPUS] if len(shown.corpora) > 1 else []
-
-
-def _shorter(names: Sequence[str]) -> dict[str, str]:
-    return dict(zip(names, shown_names(names), strict=True))
 
 
 def _varies(shown: Shown) -> bool:

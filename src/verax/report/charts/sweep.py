@@ -9,7 +9,7 @@ import pandas as pd
 
 from verax.drawing.chart import Chart, made
 from verax.drawing.forms import lines
-from verax.drawing.names import MOST_CHARTED, shown_names
+from verax.drawing.names import MOST_CHARTED, shortened
 from verax.drawing.series import Series
 from verax.exams.agreement.exam import ATTENTION
 from verax.exams.agreement.measures import AGREEMENT, ITSELF, pair_of
@@ -102,9 +102,8 @@ def _chosen(points: pd.DataFrame, lines: Mapping[str, tuple[str, str]]) -> pd.Da
 
 
 def _lines(frame: pd.DataFrame, title: str, domain: Sequence[float]) -> object:
-    names = list(dict.fromkeys(frame["line"]))[:MOST_CHARTED]
-    shown = dict(zip(names, shown_names(names), strict=True))
-    frame = frame[frame["line"].isin(names)].assign(line=frame["line"].map(shown))
+    shown = shortened(list(dict.fromkeys(frame["line"]))[:MOST_CHARTED])
+    frame = frame[frame["line"].isin(list(shown))].assign(line=frame["line"].map(shown))
     lams = sorted(float(lam) for lam in set(frame["lam"]))
     x = alt.X(
         "lam:Q",

@@ -32,7 +32,7 @@ KINDS: dict[str, type[Result]] = {}
 
 
 class InNotebook:
-    """What shows itself in a notebook."""
+    """A result that a notebook shows."""
 
     def _repr_html_(self) -> str:
         from verax.report.notebook import html_of
@@ -41,7 +41,7 @@ class InNotebook:
 
 
 class Shown(InNotebook):
-    """What has a page, and shows itself in a notebook."""
+    """A result that has a page, and that a notebook shows."""
 
     def report(self, path: str | Path, title: str | None = None) -> None:
         """Write one HTML file that shows it all, needs no other and no network.

@@ -260,17 +260,17 @@ def _stacked(layered: Any, frame: pd.DataFrame, series: Series, order: Sequence[
 
 
 def _room(order: Sequence[str]) -> int:
-    """Pixels beside the names of rows."""
+    """Pixels that the names of rows leave to a picture."""
     return min(WIDTH, _WHOLE - _extent(order))
 
 
 def _extent(order: Sequence[str]) -> int:
-    """Room for the longest name in a font wider than the one that names are measured in."""
+    """Pixels for the longest name in a font wider than the one that names are measured in."""
     return round(_LETTER * max(map(len, order), default=0)) + 12
 
 
 def _axis(title: str, domain: Sequence[float], ticks: int = 6) -> dict[str, Any]:
-    """As many ticks as have room for their labels; both ends and 0 where an axis is of −1 to 1."""
+    """Title, scale and ticks of an axis; from −1 to 1 both ends and 0 have a tick."""
     axis = alt.Axis(tickCount=ticks)
     if tuple(domain) == (-1, 1):
         axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1], format=".1f")
@@ -278,7 +278,7 @@ def _axis(title: str, domain: Sequence[float], ticks: int = 6) -> dict[str, Any]
 
 
 def _published(base: alt.Chart, x: alt.X) -> alt.Chart:
-    """Hollow marks, told in a legend of their own."""
+    """Hollow marks of published numbers, with a legend of their own."""
     legend = alt.Legend(symbolType="diamond", symbolFillColor="transparent", symbolSize=80)
     scale = alt.Scale(domain=["published"], range=[INK])
     hollow = base.mark_point(filled=False, shape="diamond", size=80, strokeWidth=1.8, opacity=1)

@@ -109,7 +109,7 @@ def texts(base: alt.Chart, label: str) -> Iterator[Any]:
 
 
 def _box(point: Point, label: str, side: str) -> NDArray[np.float64]:
-    """Its upper left and lower right corner."""
+    """The upper left and the lower right corner of a label."""
     right, below = _SIDES[side]
     x, y = point[0] + _BESIDE * right, point[1] + _OFF * below
     ends = sorted((x, x + right * _LETTER * len(label)))

@@ -159,7 +159,7 @@ def pdf(svg: str) -> bytes:
 
 
 def require_altair() -> None:
-    """An error that tells what to install where charts cannot be made."""
+    """Raise an error that says what to install where charts cannot be made."""
     _installed("altair", "altair")
 
 
@@ -185,7 +185,7 @@ def _clean(value: Any) -> Any:
 
 
 def _rewritten(tag: str, ids: Mapping[str, str]) -> str:
-    """A tag with ids of its own chart, hundredths of pixels, and nothing that says nothing."""
+    """A tag with ids of its chart and hundredths of pixels, without attributes of no effect."""
     tag = _UNUSED.sub("", tag)
     if "stroke=" not in tag:
         tag = _WIDTH.sub("", tag)

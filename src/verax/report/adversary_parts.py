@@ -35,7 +35,7 @@ _CAVEAT = (
 def adversary_parts(
     adversaries: Adversaries, charts: Sequence[Chart] = (), note: str = ""
 ) -> list[Part]:
-    """What was chosen and how far it is, the curve over λ, controls, and how all was made."""
+    """The parts of a page: the chosen adversary, the curve over λ, controls, and facts."""
     parts = [_first(adversaries), _curve(adversaries, charts, note)]
     controls = adversaries.controls().to_dict("records")
     if len(controls) > 1:

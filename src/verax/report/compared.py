@@ -28,12 +28,12 @@ def shown_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def direction(rows: Any) -> str:
-    """Which way is better: between two groups it may be judged, between two others not."""
+    """The arrow of a measure: the first way that some row calls better."""
     return ARROWS[next((row.better for row in rows if row.better), "")]
 
 
 def mark(row: Any) -> str:
-    """By Holm's p; in brackets where only the measure's own interval says so."""
+    """The mark of a row by Holm's p; in brackets where only the measure's own interval says so."""
     if row.judged != UNCLEAR or math.isnan(row.low) or row.low <= 0 <= row.high:
         return _MARKS[row.judged]
     return f"({_MARKS[BETTER if (row.difference > 0) == (row.better == HIGHER) else WORSE]})"

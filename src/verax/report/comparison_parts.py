@@ -114,7 +114,7 @@ def _exam(exam: str, table: pd.DataFrame, comparison: Comparison, charts: Sequen
 
 
 def _table(table: pd.DataFrame, comparison: Comparison, title: str) -> Markup:
-    """Under every measure a line a model, the reference first; below, why some is not judged."""
+    """A table with a line a model under every measure, and why some measures are not judged."""
     if table.empty:
         return Markup()
     lines: list[tuple[list[str], list[Cell]]] = []
@@ -137,7 +137,7 @@ def _table(table: pd.DataFrame, comparison: Comparison, title: str) -> Markup:
 
 
 def _text(curves: pd.DataFrame, charts: Sequence[Chart]) -> Part:
-    """What each token of the text says alone, and all of them together."""
+    """The part of one text: what each token says alone, and all of them together."""
     models = list(dict.fromkeys(curves["model"]))
     by = {name: curves[curves["model"] == name] for name in models}
     first = by[models[0]]

@@ -83,7 +83,7 @@ def study_verdicts(study: StudyResults) -> dict[str, Verdict]:
 
 
 def _by_folder(runs: Sequence[str | Path]) -> dict[str, str | Path]:
-    """The last part of each path, or the whole where two end alike."""
+    """Name → folder; the name is the last part of the path, or the whole where two end alike."""
     names = [Path(run).name or str(run) for run in runs]
     alike = {name for name in names if names.count(name) > 1}
     by_name: dict[str, str | Path] = {}

@@ -43,7 +43,7 @@ _OPEN = 40
 
 
 def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") -> list[Part]:
-    """Claims, what differs, what was done otherwise, every table and figure.
+    """The parts of a page: claims, what differs, what was done otherwise, tables and figures.
 
     Args:
         checked: the paper, its results and its claims.

@@ -98,7 +98,7 @@ def open_reported(paths: Sequence[str | Path]) -> tuple[Opened, str]:
 
 
 def draw_other(result: Other) -> tuple[list[Chart], str]:
-    """The charts of what is no verdict, and a note where they cannot be drawn here."""
+    """The charts of a result that is no verdict, and a note where they cannot be drawn here."""
     if not _can_draw():
         return [], NO_CHARTS
     from verax.report.charts import charts_of_other

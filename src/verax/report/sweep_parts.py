@@ -31,7 +31,7 @@ _MOVES = ("tau", "spearman", "pearson", "pooled_tau", "support_tau")
 
 
 def sweep_parts(sweep: Sweep, charts: Sequence[Chart] = (), note: str = "") -> list[Part]:
-    """From the ends of λ to every number, and how each moves with it."""
+    """The parts of a page: the ends of λ, every number by λ, and how each moves with λ."""
     points = sweep.points()
     measures = [str(m) for m in dict.fromkeys(points["measure"])]
     by = {str(m): rows.set_index("lam") for m, rows in points.groupby("measure", sort=False)}

@@ -98,7 +98,7 @@ def _boxes(models: Models, values: pd.DataFrame, over: str) -> Iterator[Chart]:
 
 
 def _means(models: Models) -> Iterator[Chart]:
-    """Attention's pairs, as a study has them that was packed without its tables by document."""
+    """Means of attention's pairs, for a study packed without its tables by document."""
     numbers = of_column(models.numbers(NAME, AGREEMENT.id), "tau")
     numbers = numbers[numbers["row"] != ITSELF]
     pairs = pd.DataFrame([pair_of(row) for row in numbers["row"]], numbers.index, columns=_PAIR)

@@ -73,7 +73,7 @@ def _boxes(models: Models, values: pd.DataFrame) -> Chart:
 
 
 def _means(models: Models) -> Iterator[Chart]:
-    """As a study has them that was packed without its tables by document."""
+    """Means, for a study that was packed without its tables by document."""
     numbers = of_column(models.numbers(NAME, ENTROPY.id), "mean")
     if numbers.empty:
         return

@@ -53,7 +53,7 @@ def _distribution(models: Models, drawn: pd.DataFrame) -> Chart:
 
 
 def _means(models: Models) -> Iterator[Chart]:
-    """As a study has them that was packed without its tables by document."""
+    """Means, for a study that was packed without its tables by document."""
     numbers = models.numbers(NAME, SINGLE_TOKEN.id)
     numbers = numbers[numbers["row"] == CORRECT]
     parts = [of_column(numbers, column).assign(row=words) for column, words in _MEANS.items()]

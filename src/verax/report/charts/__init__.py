@@ -31,7 +31,7 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
 
 
 def charts_of_other(result: Checked | Sweep | Adversaries | Comparison) -> list[Chart]:
-    """The charts of what is no verdict."""
+    """The charts of a result that is no verdict."""
     if isinstance(result, Checked):
         return charts_of_paper(result)
     require_altair()

@@ -32,7 +32,7 @@ _SLANTED = 18
 
 
 def charts(comparison: Comparison) -> Iterator[Chart]:
-    """A chart an exam, of what is judged; of all there is where nothing is."""
+    """A chart an exam, of its judged measures; of all measures where none is judged."""
     table = shown_rows(comparison.table())
     table = table[table["low"].notna()]
     for exam, rows in table.groupby("exam", sort=False):
@@ -102,7 +102,7 @@ def _labels(rows: pd.DataFrame, panels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _title(measure: str) -> str:
-    """Of agreement the other importance, for attention is one of each pair."""
+    """The title of a measure; of agreement the importance beside attention."""
     pair = _pair(measure)
     if pair is None:
         return titles.measure_title(measure)
@@ -120,7 +120,7 @@ def _pair(measure: str) -> tuple[str, str, str] | None:
 
 
 def _scales(rows: pd.DataFrame) -> pd.Series:
-    """Which differences one axis can hold: in points, of shares and rates, of counts."""
+    """The axis of each row: differences in points, of shares and rates, or of counts."""
     scales = rows["measure"].where(rows["measure"].isin(_COUNTS), "rate")
     return scales.where(~rows["unit"].isin((PERCENT, POINTS)), _POINTS)
 

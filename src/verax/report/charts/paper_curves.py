@@ -92,7 +92,7 @@ def _along(shown: Shown, column: str, title: str, about: str, several: bool) -> 
 
 
 def against(shown: Shown, step: str) -> Iterator[Chart]:
-    """How outputs move, or how well it decides, against how far attention is."""
+    """Charts of how outputs move, or how well a model decides, against how far attention is."""
     measures = [m for m in ("TVD", "accuracy", "F1") if m in shown.measures][:2]
     if step == "other attention":
         kinds = shown.rows[step].astype(str).str.rpartition(", ")[0]
@@ -136,7 +136,7 @@ def _against(wide: pd.DataFrame, series: Series, measure: str, join: bool) -> An
 
 
 def _lam(points: pd.DataFrame) -> tuple[pd.DataFrame, alt.X]:
-    """Places by symlog, named by λ; what has no λ stands apart, and no line leads there."""
+    """Points with their places by symlog, and the axis; one without λ stands apart."""
     has_lam = points["lam"].notna()
     points = points.assign(x=points["symlog"] if "symlog" in points else points["lam"])
     names = {

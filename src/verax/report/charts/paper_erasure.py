@@ -29,7 +29,7 @@ _TENTH = 0.05
 
 
 def delta_js(shown: Shown) -> Iterator[Chart]:
-    """A point a document."""
+    """A scatter plot of ΔJS against Δα, a point a document."""
     shown = shown.where(measure=DELTA_JS)
     rows = shown.rows.assign(model=shown.labels(_names(shown)))
     rows = rows.rename(columns={"value": "delta_js"})[["model", DELTA_ALPHA, "delta_js"]]
@@ -47,7 +47,7 @@ def delta_js(shown: Shown) -> Iterator[Chart]:
 
 
 def negatives(shown: Shown) -> Iterator[Chart]:
-    """All documents of each tenth of Δα, and those with a negative ΔJS."""
+    """Bars of the documents of each tenth of Δα, and of those with a negative ΔJS."""
     shown = shown.where(measure=["documents", "negative"])
     rows = shown.rows.assign(model=shown.labels(_names(shown)))
     rows = rows[rows[DELTA_ALPHA].notna()]
@@ -68,7 +68,7 @@ def negatives(shown: Shown) -> Iterator[Chart]:
 
 
 def box_plots(shown: Shown) -> Iterator[Chart]:
-    """Boxes as the tables have them, the means over seeds of quartiles and whiskers."""
+    """Box plots of what is erased; quartiles and whiskers are means over seeds."""
     shown = shown.where(measure=list(BOX))
     by = "ranking" if "ranking" in shown.rows else shown.varying()[-1]
     panel = shown.labels([*shown.corpus, *shown.varying(by)])
@@ -90,7 +90,7 @@ def box_plots(shown: Shown) -> Iterator[Chart]:
 
 
 def _without_first_draw(rows: pd.DataFrame) -> pd.DataFrame:
-    """All draws averaged say more than the first, where both are there."""
+    """Rows without the first random draw, where there is also the mean over all draws."""
     averaged = rows["row"].astype(str).str.startswith(f"{_RANDOM} (").any()
     return rows[rows["row"] != _RANDOM] if averaged else rows
 

@@ -123,13 +123,13 @@ def _points(shown: Shown, measure: str, several: bool) -> Iterator[Chart]:
 
 
 def _varies(shown: Shown) -> bool:
-    """Whether it has an interval: sizes of corpora and settings of training have none."""
+    """Whether some number has an interval: sizes of corpora and settings of training have none."""
     rows = shown.rows
     return bool((rows["high"] - rows["low"] > 1e-9 * rows["value"].abs()).any())
 
 
 def _alike(shown: Shown) -> bool:
-    """Several measures, of a few numbers each, that one scale can hold."""
+    """Whether these are several measures, of a few numbers each, that one scale can hold."""
     counts = shown.rows["measure"].value_counts()
     small = bool(shown.rows["value"].abs().max() <= 1)
     return len(counts) > 1 and int(counts.max()) < _FEW and small

@@ -22,7 +22,7 @@ from verax.report.charts.paper_points import CELLS, contingency, points
 
 
 def exhibit_charts(name: str, title: str, table: pd.DataFrame) -> list[Chart]:
-    """Published beside measured, in the form that the labels and measures of a table ask for.
+    """The charts of an exhibit, in the form that its labels and measures ask for.
 
     name, title  of the exhibit
     table        as `verax.papers.exhibits.frame` makes it

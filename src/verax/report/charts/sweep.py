@@ -77,7 +77,7 @@ def _entropies(places: Mapping[str, MeasurePlace]) -> dict[str, tuple[str, str]]
 
 
 def _taus(places: Mapping[str, MeasurePlace]) -> dict[str, tuple[str, str]]:
-    """The same of attention's agreement with other importances, first of inputs, then of items."""
+    """Measure → panel and line, of attention's rank agreements, first of inputs, then of items."""
     pairs = {
         measure: pair_of(place.row)
         for measure, place in places.items()

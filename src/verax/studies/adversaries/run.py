@@ -211,7 +211,7 @@ def _seeds(name: str, values: Any, empty: bool = False) -> list[int]:
 
 
 def _refuse_seen(again: Sequence[int], base_seed: int | None, others: Sequence[int | None]) -> None:
-    """The base again would be the base, and a seed that is given need not be trained."""
+    """Raise an error where a seed to train is the base's, or that of a model given beside it."""
     for seed in again:
         if seed == base_seed:
             raise VeraxError(
@@ -237,7 +237,7 @@ def _own_corpus(base: AttentionClassifier) -> Corpus:
 
 
 def _refuse_another_corpus(base: AttentionClassifier, corpus: Corpus) -> None:
-    """An error that names what would make it the base's own, if anything does."""
+    """Raise an error where the corpus is not the base's; it names what would make it so."""
     refuse_other_corpus(base, corpus)
     config = dict(base.record.get("corpus") or {})
     fingerprint = config.pop("fingerprint", None)

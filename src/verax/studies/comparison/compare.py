@@ -160,7 +160,7 @@ def _checked(exams: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict
 
 
 def _corpus(corpus: Corpus | str | Path | None, entries: Sequence[Entry]) -> Corpus | None:
-    """What to examine on; None if there is nothing to examine, and no corpus is given."""
+    """The corpus to examine on; None if no model is to be examined and no corpus is given."""
     models = [entry for entry in entries if entry.verdict is None]
     if len({tuple(entry.reading.items()) for entry in models}) > 1:
         raise VeraxError(
@@ -193,7 +193,7 @@ def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
 
 
 def _refuse_other_classes(corpus: Corpus | None, entries: Sequence[Entry]) -> None:
-    """Before the first model is examined, not after."""
+    """Raise an error, before any model is examined, where one lacks a class of the corpus."""
     for entry in entries:
         if corpus is None or entry.verdict is not None:
             continue

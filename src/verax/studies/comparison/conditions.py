@@ -80,7 +80,7 @@ def common_conditions(
 
 
 def refuse_other_conditions(entry: Entry, common: Conditions) -> None:
-    """An error where an entry is a verdict that was made under other conditions."""
+    """Raise an error where an entry is a verdict that was made under other conditions."""
     if entry.verdict is None:
         return
     actual = conditions_of(entry.verdict, list(common.options))

@@ -46,7 +46,7 @@ class Entry:
 
     @property
     def fingerprint(self) -> str | None:
-        """That of the corpus it was trained on."""
+        """The fingerprint of the corpus it was trained on."""
         return self.record.get("corpus", {}).get("fingerprint")
 
     @property

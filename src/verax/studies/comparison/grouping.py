@@ -89,7 +89,7 @@ def _by_settings(entries: Sequence[Entry]) -> Groups:
 
 
 def _refuse_mixture(name: str, group: Sequence[Entry]) -> None:
-    """Models of several kinds, taken for seeds of one, would make differences surer than they are.
+    """Raise an error where a group holds more than seeds of one model.
 
     Adversaries of several bases, and models of several guides, may be seeds of one.
     """
@@ -107,7 +107,7 @@ def _refuse_mixture(name: str, group: Sequence[Entry]) -> None:
 
 
 def _refuse_twins(name: str, group: Sequence[Entry]) -> None:
-    """A model that counts twice would make intervals over seeds too narrow."""
+    """Raise an error where a group holds a model twice: intervals would be too narrow."""
     by_key: dict[Any, Entry] = {}
     for entry in group:
         key = entry.name if entry.seed is None else (entry.seed, *settings_of(entry).items())

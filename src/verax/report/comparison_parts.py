@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from verax.drawing.chart import Chart
 from verax.exams.judgement.model_summary import Number
 from verax.exams.judgement.phrasing import numeral
 from verax.exams.measures import PERCENT, POINTS
@@ -28,7 +29,7 @@ from verax.report.compared import (
 )
 from verax.report.facts import facts
 from verax.report.page import Part
-from verax.report.sections import ABOUT, Chart, figures
+from verax.report.sections import ABOUT, figures
 from verax.report.tables import Cell, html_table
 from verax.report.templating import fill, fold
 from verax.studies import Comparison

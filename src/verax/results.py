@@ -32,7 +32,7 @@ KINDS: dict[str, type[Result]] = {}
 
 
 class InNotebook:
-    """What shows itself in a notebook."""
+    """A result that a notebook shows."""
 
     def _repr_html_(self) -> str:
         from verax.report.notebook import html_of
@@ -41,7 +41,7 @@ class InNotebook:
 
 
 class Shown(InNotebook):
-    """What has a page, and shows itself in a notebook."""
+    """A result that has a page, and that a notebook shows."""
 
     def report(self, path: str | Path, title: str | None = None) -> None:
         """Write one HTML file that shows it all, needs no other and no network.
@@ -152,7 +152,7 @@ class Result(Shown):
 
         Then it may be replaced.
         """
-        there = {path.name for path in folder.iterdir()}
+        files = {path.name for path in folder.iterdir()}
         try:
             manifest = _manifest_in(folder)
             if manifest is None or manifest["kind"] != cls.kind:
@@ -162,7 +162,7 @@ class Result(Shown):
             return False
         extra = {REPORT, *(f"{name}.parquet" for name in cls.sometimes)}
         whole = {_manifest_file(folder), *(f"{name}.parquet" for name in names)}
-        return there - extra == whole
+        return files - extra == whole
 
 
 class _Tables(Mapping[str, pd.DataFrame]):

@@ -26,7 +26,6 @@ class Packed(Encoder):
 
     uses = frozenset({"hidden_size"})
     training_cost = 3.0
-    reading_cost = (2.0, 2.0)
 
     def __init__(self, input_size: int, options: ModelOptions) -> None:
         super().__init__()

@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 
 from verax.exams.cells import number_cell
-from verax.exams.exam import Cost, Exam
+from verax.exams.exam import Exam
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import Judged, lean
@@ -51,7 +51,6 @@ class OpeningExam(Exam):
     summary_tables = (OPENING,)
     tidy_tables = ("opening",)
     charts = "strangers_charts"
-    cost = Cost(1e-6)
     limits: Mapping[str, float] = {"for_above": 0.5, "against_below": 0.4}
 
     @torch.no_grad()

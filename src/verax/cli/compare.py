@@ -117,9 +117,9 @@ def _curves(text: str, groups: Groups, device: str) -> pd.DataFrame:
     """What each token says alone to each group's first model."""
     models: dict[str, AttentionClassifier] = {}
     for name, (first, *_) in groups.items():
-        if not isinstance(first.args, Path):
+        if not isinstance(first.source, Path):
             raise VeraxError(f"--text needs models, and {first.name} is a verdict: leave it out")
-        models[name] = load(first.args, device=device)
+        models[name] = load(first.source, device=device)
         if models[name].tokeniser.finds_nothing(text):
             raise VeraxError("--text has no words: give a text with some")
     return token_curves(models, text)

@@ -14,14 +14,17 @@ from verax.exams.erasure.judging import FEWER
 from verax.exams.measures import PERCENT, POINTS
 from verax.exams.titles import comparison_title, measure_title
 from verax.report.compared import (
+    COMMON,
     direction,
+    interval_words,
     is_of_common_documents,
     left_out,
     mark,
+    marks_words,
     shown_rows,
 )
 from verax.studies import Comparison
-from verax.studies.comparison.differences import DOCUMENTS, NOTHING, SEEDS
+from verax.studies.comparison.differences import NOTHING
 from verax.studies.comparison.directions import OTHER_ITEMS
 
 _LONGEST = 18
@@ -144,25 +147,17 @@ def _rounded(value: float, digits: int) -> float:
 
 
 def _footnotes(rows: pd.DataFrame, comparison: Comparison, heads: dict[str, str]) -> Iterator[str]:
-    over = {
-        SEEDS: "over seeds (Welch's)",
-        DOCUMENTS: "over documents, paired: it says nothing of what other seeds would give",
-    }
-    for kind, text in over.items():
+    for kind, text in interval_words(rows, "it says").items():
         groups = [heads[n] for n in dict.fromkeys(rows.loc[rows["over"] == kind, "group"])]
-        if groups:
-            which = "" if len(groups) == len(comparison.groups) - 1 else f" of {', '.join(groups)}"
-            reference = heads[comparison.reference]
-            yield f"differences{which} from {reference}, ± half the 95% interval {text}"
+        which = "" if len(groups) == len(comparison.groups) - 1 else f" of {', '.join(groups)}"
+        reference = heads[comparison.reference]
+        yield f"differences{which} from {reference}, ± half the 95% interval {text}"
     if (rows["over"] == NOTHING).any():
         yield "information has no interval with one model: it takes two seeds or more of each"
     if any(is_of_common_documents(row) for row in rows.itertuples()):
-        yield "† the difference is of the documents that have a value on both sides"
+        yield f"† the {COMMON}"
     judged = int(rows["holm"].notna().groupby(rows["group"]).sum().max())
-    yield (
-        "↑ ↓ which way attention is more truthful, or decisions more accurate: ✓ better, ✗ worse, "
-        f"· unclear, after Holm's correction (m = {judged}); (✓) (✗) by its own interval alone"
-    )
+    yield marks_words(f" (m = {judged})")
     if (rows["note"] == FEWER).any():
         yield "items without weight need not go, by arithmetic: optimal is judged instead"
     if (rows["note"] == ZEROS).any():

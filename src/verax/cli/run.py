@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         if not bars.total:  # nothing was begun
             raise
         raise VeraxError(f"{error}; finished cells are kept, to go on: {again(args)}") from error
-    for key in set(ran.failed) - bars.told:
+    for key in set(ran.failed) - bars.shown_failures:
         bars.says(f"failed before: {study.labels[key]}: {one_line(ran.failed[key].get('error'))}")
     return report(ran, out, args)
 

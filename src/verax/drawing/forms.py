@@ -6,6 +6,7 @@ other on one scale.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,6 +32,41 @@ def data(frame: pd.DataFrame) -> alt.InlineData:
     clean = frame.astype(object).where(frame.notna(), None)
     records = [{str(k): v for k, v in row.items()} for row in clean.to_dict("records")]
     return alt.InlineData(values=records)
+
+
+def reach(most: float) -> float:
+    """A round number a little beyond the largest value, so that no mark is cut.
+
+    >>> reach(0.37), reach(8.2), reach(96)
+    (0.38, 8.4, 98.0)
+    """
+    if not math.isfinite(most) or most <= 0:
+        return 1.0
+    step = 10 ** math.floor(math.log10(most)) / 5
+    return round(math.ceil(most * 1.02 / step) * step, 9)
+
+
+def quantity(field: str, title: str, domain: Sequence[float], **more: Any) -> alt.X:
+    """An x-axis of numbers that begins and ends where `domain` does."""
+    scale = alt.Scale(domain=list(domain), nice=False)
+    return alt.X(f"{field}:Q", title=title, scale=scale, **more)
+
+
+def points_along(
+    x: alt.X,
+    title: str,
+    domain: Sequence[float],
+    series: Series,
+    fields: Sequence[str] = ("value", "low", "high"),
+    **rule: Any,
+) -> tuple[alt.Chart, alt.Chart]:
+    """A base for marks at the first of `fields` along x, and lines between the two others."""
+    value, low, high = fields
+    scale = alt.Scale(domain=list(domain), nice=False)
+    base = alt.Chart().encode(x=x, y=alt.Y(f"{value}:Q", title=title, scale=scale))
+    ends = alt.Y(f"{low}:Q", title=title, scale=scale)
+    rules = alt.Chart().mark_rule(opacity=0.7, **rule)
+    return base, rules.encode(x=x, y=ends, y2=f"{high}:Q", color=series.colour())
 
 
 def boxes(
@@ -104,18 +140,24 @@ def means(
     series: Series,
     title: str,
     domain: Sequence[float],
+    bars: bool = False,
     zero: bool = False,
 ) -> Any:
     """Means with their intervals, from `value`, `low` and `high`, rows in the table's order."""
     kept = frame[["model", "panel", "row", "value", "low", "high", "n"]]
-    return intervals(kept, series, title, list(dict.fromkeys(kept["row"])), domain, zero=zero)
+    return intervals(kept, series, title, list(dict.fromkeys(kept["row"])), domain, bars, zero)
 
 
 def histograms(
-    frame: pd.DataFrame, series: Series, title: str, edges: Sequence[float], height: int = 90
+    frame: pd.DataFrame,
+    series: Series,
+    title: str,
+    domain: Sequence[float],
+    height: int = 90,
+    bins: int = 20,
 ) -> Any:
-    """How `value` is spread over the bins between `edges`, in percent of a series' values."""
-    cuts = np.asarray(edges, dtype=np.float64)
+    """How `value` is spread over as many bins of `domain`, in percent of a series' values."""
+    cuts = np.linspace(domain[0], domain[1], bins + 1).round(6)
     parts = []
     for (panel, name), part in frame.groupby(["panel", series.field], sort=False, observed=True):
         values = part["value"].dropna().to_numpy(dtype=np.float64)
@@ -218,17 +260,17 @@ def _stacked(layered: Any, frame: pd.DataFrame, series: Series, order: Sequence[
 
 
 def _room(order: Sequence[str]) -> int:
-    """Pixels beside the names of rows."""
+    """Pixels that the names of rows leave to a picture."""
     return min(WIDTH, _WHOLE - _extent(order))
 
 
 def _extent(order: Sequence[str]) -> int:
-    """Room for the longest name in a font wider than the one that names are measured in."""
+    """Pixels for the longest name in a font wider than the one that names are measured in."""
     return round(_LETTER * max(map(len, order), default=0)) + 12
 
 
 def _axis(title: str, domain: Sequence[float], ticks: int = 6) -> dict[str, Any]:
-    """As many ticks as have room for their labels; both ends and 0 where an axis is of −1 to 1."""
+    """Title, scale and ticks of an axis; from −1 to 1 both ends and 0 have a tick."""
     axis = alt.Axis(tickCount=ticks)
     if tuple(domain) == (-1, 1):
         axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1], format=".1f")
@@ -236,7 +278,7 @@ def _axis(title: str, domain: Sequence[float], ticks: int = 6) -> dict[str, Any]
 
 
 def _published(base: alt.Chart, x: alt.X) -> alt.Chart:
-    """Hollow marks, told in a legend of their own."""
+    """Hollow marks of published numbers, with a legend of their own."""
     legend = alt.Legend(symbolType="diamond", symbolFillColor="transparent", symbolSize=80)
     scale = alt.Scale(domain=["published"], range=[INK])
     hollow = base.mark_point(filled=False, shape="diamond", size=80, strokeWidth=1.8, opacity=1)

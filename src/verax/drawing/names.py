@@ -31,3 +31,8 @@ def shown_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
             unique, number = f"{short} ({number})", number + 1
         shown.append(unique)
     return shown
+
+
+def shortened(names: Sequence[str], longest: int = LONGEST) -> dict[str, str]:
+    """Name → as a chart has room for it (see `shown_names`)."""
+    return dict(zip(names, shown_names(names, longest), strict=True))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -66,6 +67,33 @@ def sides(
     return chosen
 
 
+def label_sides(
+    points: NDArray[np.float64],
+    domains: tuple[Point, Point],
+    size: Point,
+    labels: Mapping[int, str],
+    joined: Iterable[int],
+    needed: Sequence[int] = (),
+) -> list[str]:
+    """For each point, on which side of it its label stands; empty where it has none.
+
+    points   x, y, and the ends of an interval of y, in the units of the axes; (points, 4)
+    domains  where the two axes begin and end
+    size     of the picture, in pixels
+    joined   the points that one line joins, in its order
+
+    Labels, and those that are needed, are as `sides` has them.
+    """
+    (left, right), (bottom, top) = domains
+    x = size[0] * (points[:, 0] - left) / (right - left)
+    y, low, high = size[1] * (top - np.clip(points[:, 1:], bottom, top)).T / (top - bottom)
+    places = list(zip(x.tolist(), y.tolist(), strict=True))
+    strokes = [(places[a], places[b]) for a, b in itertools.pairwise(joined)]
+    strokes += [((x[k], low[k]), (x[k], high[k])) for k in np.flatnonzero(~np.isnan(low))]
+    chosen = sides(labels, places, strokes, size, needed)
+    return [chosen.get(place, "") for place in range(len(places))]
+
+
 def texts(base: alt.Chart, label: str) -> Iterator[Any]:
     """Layers that write `label` where the column `side` says, on a rim of paper."""
     for side, (right, below) in _SIDES.items():
@@ -81,7 +109,7 @@ def texts(base: alt.Chart, label: str) -> Iterator[Any]:
 
 
 def _box(point: Point, label: str, side: str) -> NDArray[np.float64]:
-    """Its upper left and lower right corner."""
+    """The upper left and the lower right corner of a label."""
     right, below = _SIDES[side]
     x, y = point[0] + _BESIDE * right, point[1] + _OFF * below
     ends = sorted((x, x + right * _LETTER * len(label)))

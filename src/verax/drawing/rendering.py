@@ -46,6 +46,12 @@ LETTERS, _MEASURED = 13, 15.5
 """Pixels, on charts at most 620 px wide. Room is left for larger letters than are written: the
 reader's font may be wider than the one they are measured in, and no label may be cut."""
 
+_LABELS: dict[str, Any] = {"labelColor": INK, "labelFontSize": _MEASURED}
+_TITLES: dict[str, Any] = {
+    "titleColor": INK,
+    "titleFontSize": _MEASURED,
+    "titleFontWeight": "normal",
+}
 CONFIG: dict[str, Any] = {
     "aria": False,  # a label a mark would be most of the file; the whole has a title and a text
     "background": PAPER,
@@ -53,14 +59,11 @@ CONFIG: dict[str, Any] = {
     "padding": 8,
     "view": {"stroke": None},
     "axis": {
-        "labelColor": INK,
-        "titleColor": INK,
+        **_LABELS,
+        **_TITLES,
         "domainColor": INK,
         "tickColor": INK,
         "gridColor": GRID,
-        "labelFontSize": _MEASURED,
-        "titleFontSize": _MEASURED,
-        "titleFontWeight": "normal",
         "labelLimit": 260,
         "titleLimit": 600,
         "titlePadding": 8,
@@ -72,26 +75,15 @@ CONFIG: dict[str, Any] = {
     "axisQuantitative": {"labelOverlap": "parity"},
     "axisBand": {"grid": False, "domain": False, "ticks": False, "labelPadding": 10},
     "legend": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": _MEASURED,
-        "titleFontSize": _MEASURED,
-        "titleFontWeight": "normal",
+        **_LABELS,
+        **_TITLES,
         "labelLimit": 300,
         "titleLimit": 400,
         "orient": "top",
         "symbolSize": 90,
         "columnPadding": 18,
     },
-    "header": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": _MEASURED,
-        "labelFontWeight": "bold",
-        "labelLimit": 520,
-        "titleFontSize": _MEASURED,
-        "titleFontWeight": "normal",
-    },
+    "header": {**_LABELS, **_TITLES, "labelFontWeight": "bold", "labelLimit": 520},
     "title": {"color": INK, "fontSize": _MEASURED, "anchor": "start", "fontWeight": "bold"},
     "text": {"color": INK, "fontSize": _MEASURED},
     "rule": {"color": INK},
@@ -128,7 +120,7 @@ def drawn(spec: Mapping[str, Any], name: str, title: str, text: str) -> str:
     # the renderer goes on counting from chart to chart
     numbered = dict.fromkeys(m[2] for tag in _TAG.findall(svg) for m in _ID.finditer(tag))
     ids = {id_: f"{name}-{number}" for number, id_ in enumerate(numbered)}
-    svg = _TAG.sub(lambda tag: _own(tag[0], ids), svg)
+    svg = _TAG.sub(lambda tag: _rewritten(tag[0], ids), svg)
     described = (
         f'<title id="{name}-title">{html.escape(printable(title))}</title>'
         f'<desc id="{name}-desc">{html.escape(printable(text))}</desc>'
@@ -167,7 +159,7 @@ def pdf(svg: str) -> bytes:
 
 
 def require_altair() -> None:
-    """An error that tells what to install where charts cannot be made."""
+    """Raise an error that says what to install where charts cannot be made."""
     _installed("altair", "altair")
 
 
@@ -192,8 +184,8 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def _own(tag: str, ids: Mapping[str, str]) -> str:
-    """A tag with ids of its own chart, hundredths of pixels, and nothing that says nothing."""
+def _rewritten(tag: str, ids: Mapping[str, str]) -> str:
+    """A tag with ids of its chart and hundredths of pixels, without attributes of no effect."""
     tag = _UNUSED.sub("", tag)
     if "stroke=" not in tag:
         tag = _WIDTH.sub("", tag)

@@ -25,7 +25,7 @@ _WIDE = 540
 
 @dataclass(frozen=True)
 class Series:
-    """What is told apart by colour, and by shape or dash too, so that colour is never alone.
+    """Names told apart by colour, and by shape or dash too, so that colour is never alone.
 
     field  the column of it, in every table drawn
     names  as shown, in order
@@ -39,7 +39,7 @@ class Series:
         return len(self.names) > 1
 
     def colour(self, line: bool = False, room: int = _WIDE) -> alt.Color:
-        """With a legend of marks, or of lines where there are no marks, `room` pixels wide."""
+        """The colour, with a legend `room` pixels wide: of lines where there are no marks."""
         legend = self._legend(line, room)
         return alt.Color(f"{self.field}:N", scale=self.scale(CATEGORIES), legend=legend, title=None)
 
@@ -48,14 +48,14 @@ class Series:
         return alt.Shape(f"{self.field}:N", scale=self.scale(SHAPES), legend=legend, title=None)
 
     def dash(self, line: bool = False) -> alt.StrokeDash:
-        """In the legend where that is of lines; a mark's outline would be dashed else."""
+        """The dash of a line; in the legend only where that is of lines, not of marks."""
         legend = self._legend(line) if line else None
         return alt.StrokeDash(
             f"{self.field}:N", scale=self.scale(DASHES), legend=legend, title=None
         )
 
     def offset(self) -> alt.YOffset:
-        """Below each other, in order, within the row of a category."""
+        """The place of a series within the row of a category, one below the other."""
         return alt.YOffset(f"{self.field}:N", scale=alt.Scale(domain=list(self.names)))
 
     def scale(self, values: Sequence[Any]) -> alt.Scale:

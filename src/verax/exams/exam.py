@@ -33,15 +33,6 @@ class NoOptions:
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Seconds a token takes on one core: at all, through the encoder, and by a text's length."""
-
-    token: float = 5e-6
-    through_encoder: float = 0.0
-    by_length: float = 0.0
-
-
-@dataclass(frozen=True)
 class Pair:
     """Two groups of models that are compared.
 
@@ -61,7 +52,7 @@ class Exam(ABC):
 
     A subclass declares all that belongs to an exam, and `verax.exams.register` makes it known.
     Then it has a keyword of `examine` and a flag, tables, a summary, a part in comparisons,
-    judgements and reports, columns of a study, and an estimate of its time.
+    judgements and reports, and columns of a study.
 
     name             id of the exam, of its table and of its flag
     title            heading of its part of a report
@@ -72,7 +63,6 @@ class Exam(ABC):
     summary_tables   the tables of its summary, the most important first
     tidy_tables      names of the tables it gives, a row per document and measure
     charts           dotted name of the module that draws them: `charts(models)` yields charts
-    cost             what a token takes, for the estimate of a study
     limits           limits of its judgement by name, where no file of limits has them
     limit_ranges     limit → the least and the most it can be; a file with another is refused
     of_items         whether its numbers are of what attention weighs, so that models that attend
@@ -91,7 +81,6 @@ class Exam(ABC):
     summary_tables: ClassVar[tuple[Table, ...]] = ()
     tidy_tables: ClassVar[tuple[str, ...]] = ()
     charts: ClassVar[str | None] = None
-    cost: ClassVar[Cost] = Cost()
     limits: ClassVar[Mapping[str, float]] = {}
     limit_ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
     of_items: ClassVar[bool] = False
@@ -229,16 +218,6 @@ class Exam(ABC):
             limits: the limits of this exam, by name.
         """
         return ()
-
-    @classmethod
-    def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
-        """The cost of a token, for the estimate of a study.
-
-        Args:
-            options: the exam's options by name.
-            length: tokens of a document.
-        """
-        return cls.cost
 
     @classmethod
     def drawing(cls) -> ModuleType | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from verax.drawing.chart import Chart
 from verax.exams.judgement.model_summary import Number
 from verax.exams.judgement.phrasing import numeral
 from verax.exams.judgement.row import NOT_APPLICABLE, Judged
@@ -16,7 +17,7 @@ from verax.exams.titles import question
 from verax.report.adversary_text import chosen_words, one_item_words, score_name, yardstick_words
 from verax.report.facts import facts
 from verax.report.page import Part
-from verax.report.sections import ABOUT, Chart, cards, figures
+from verax.report.sections import ABOUT, cards, figures
 from verax.report.tables import Rows, html_table
 from verax.report.templating import fill, fold
 from verax.studies import Adversaries
@@ -35,7 +36,7 @@ _CAVEAT = (
 def adversary_parts(
     adversaries: Adversaries, charts: Sequence[Chart] = (), note: str = ""
 ) -> list[Part]:
-    """What was chosen and how far it is, the curve over λ, controls, and how all was made."""
+    """The parts of a page: the chosen adversary, the curve over λ, controls, and facts."""
     parts = [_first(adversaries), _curve(adversaries, charts, note)]
     controls = adversaries.controls().to_dict("records")
     if len(controls) > 1:

@@ -11,8 +11,10 @@ import pandas as pd
 from verax.exams.measures import HIGHER, LOWER, NEITHER
 from verax.exams.titles import measure_title
 from verax.studies import Comparison
-from verax.studies.comparison.differences import BETTER, DOCUMENTS, UNCLEAR, WORSE
+from verax.studies.comparison.differences import BETTER, DOCUMENTS, SEEDS, UNCLEAR, WORSE
 
+COMMON = "difference is of the documents that have a value on both sides"
+"""What † says."""
 CURVES = "curves"
 """Stands for an exam where a part or a chart is of one text."""
 ARROWS = {HIGHER: "↑ ", LOWER: "↓ ", NEITHER: "  "}
@@ -26,15 +28,32 @@ def shown_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def direction(rows: Any) -> str:
-    """Which way is better: between two groups it may be judged, between two others not."""
+    """The arrow of a measure: the first way that some row calls better."""
     return ARROWS[next((row.better for row in rows if row.better), "")]
 
 
 def mark(row: Any) -> str:
-    """By Holm's p; in brackets where only the measure's own interval says so."""
+    """The mark of a row by Holm's p; in brackets where only the measure's own interval says so."""
     if row.judged != UNCLEAR or math.isnan(row.low) or row.low <= 0 <= row.high:
         return _MARKS[row.judged]
     return f"({_MARKS[BETTER if (row.difference > 0) == (row.better == HIGHER) else WORSE]})"
+
+
+def marks_words(correction: str = "") -> str:
+    """What arrows and marks say; `correction` adds to what is said of Holm's."""
+    return (
+        "↑ ↓ which way attention is more truthful, or decisions more accurate: ✓ better, ✗ worse, "
+        f"· unclear, after Holm's correction{correction}; (✓) (✗) by its own interval alone"
+    )
+
+
+def interval_words(table: pd.DataFrame, says: str = "they say") -> dict[str, str]:
+    """What intervals of differences are over → that in words, of all that a table has."""
+    words = {
+        SEEDS: "over seeds (Welch's)",
+        DOCUMENTS: f"over documents, paired: {says} nothing of what other seeds would give",
+    }
+    return {over: text for over, text in words.items() if (table["over"] == over).any()}
 
 
 def is_of_common_documents(row: Any) -> bool:

@@ -10,38 +10,33 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from verax.drawing.chart import Chart
 from verax.exams.judgement.model_summary import Number
 from verax.exams.judgement.phrasing import numeral
 from verax.exams.measures import PERCENT, POINTS
 from verax.exams.registry import EXAMS
 from verax.exams.titles import comparison_title, exam_title, measure_title
 from verax.report.compared import (
+    COMMON,
     CURVES,
     direction,
+    interval_words,
     is_of_common_documents,
     left_out,
     mark,
+    marks_words,
     shown_rows,
 )
 from verax.report.facts import facts
 from verax.report.page import Part
-from verax.report.sections import ABOUT, Chart, figures
+from verax.report.sections import ABOUT, figures
 from verax.report.tables import Cell, html_table
 from verax.report.templating import fill, fold
 from verax.studies import Comparison
-from verax.studies.comparison.differences import BETTER, DOCUMENTS, SEEDS, UNCLEAR, WORSE
+from verax.studies.comparison.differences import BETTER, UNCLEAR, WORSE
 
-_OVER = {
-    SEEDS: "over seeds (Welch's)",
-    DOCUMENTS: "over documents, paired: they say nothing of what other seeds would give",
-}
 _LEAST = 0.001
 """Of a p-value no more is shown than that it is below."""
-_READING = (
-    "↑ ↓ which way attention is more truthful, or decisions more accurate: ✓ better, ✗ worse, "
-    "· unclear, after Holm's correction; (✓) (✗) by its own interval alone. † The difference is "
-    "of the documents that have a value on both sides."
-)
 
 
 def comparison_parts(
@@ -86,17 +81,16 @@ def _first(comparison: Comparison, table: pd.DataFrame, note: str) -> Part:
     reference = comparison.reference
     heads = ["model", "exam", BETTER, WORSE, UNCLEAR]
     intervals = [
-        f"Differences have 95% intervals {words}."
-        for kind, words in _OVER.items()
-        if (table["over"] == kind).any()
+        f"Differences have 95% intervals {words}." for words in interval_words(table).values()
     ]
+    marks = f"{marks_words()}. † The {COMMON}."
     inner = fill(
         "studies",
         "comparison",
         tallies=tallies,
         reference=reference,
         table=html_table(heads, rows, 2, f"measures, against {reference}"),
-        caveats=[*intervals, _READING, note],
+        caveats=[*intervals, marks, note],
     )
     return Part("verdict", "Side by side", inner)
 
@@ -121,7 +115,7 @@ def _exam(exam: str, table: pd.DataFrame, comparison: Comparison, charts: Sequen
 
 
 def _table(table: pd.DataFrame, comparison: Comparison, title: str) -> Markup:
-    """Under every measure a line a model, the reference first; below, why some is not judged."""
+    """A table with a line a model under every measure, and why some measures are not judged."""
     if table.empty:
         return Markup()
     lines: list[tuple[list[str], list[Cell]]] = []
@@ -144,7 +138,7 @@ def _table(table: pd.DataFrame, comparison: Comparison, title: str) -> Markup:
 
 
 def _text(curves: pd.DataFrame, charts: Sequence[Chart]) -> Part:
-    """What each token of the text says alone, and all of them together."""
+    """The part of one text: what each token says alone, and all of them together."""
     models = list(dict.fromkeys(curves["model"]))
     by = {name: curves[curves["model"] == name] for name in models}
     first = by[models[0]]

@@ -82,7 +82,7 @@ class Numbers:
         self._count = 0
 
     def placed(self, value: Any) -> Any:
-        """The same with each array, however deep, in here and its [from, to) in its place."""
+        """The value with [from, to) in place of each array, which is appended to the numbers."""
         if isinstance(value, Mapping):
             return {name: self.placed(inner) for name, inner in value.items()}
         if isinstance(value, list):
@@ -132,7 +132,7 @@ def script_json(value: Any) -> str:
     '["\\\\u003c/script\\\\u003e","☃"]'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _document(
@@ -204,7 +204,7 @@ def _heats(item: str) -> dict[str, dict[str, Any]]:
 
 
 def _order(when: pd.Series) -> NDArray[np.int64]:
-    """When each item goes, −1 for never → the items, the first to go first."""
+    """Items in the order in which they go, from when each goes (−1: never)."""
     places = when.to_numpy()
     return np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :]
 

@@ -28,17 +28,17 @@ def charts_in(runs: Sequence[str | Path] | Mapping[str, str | Path]) -> list[Cha
         raise VeraxError("nothing to draw: give the folder of saved results")
     verdicts: dict[str, Verdict] = {}
     for name, run in named.items():
-        found = open_path(run)
-        if isinstance(found, Verdict):
-            verdicts[name] = found
+        result = open_path(run)
+        if isinstance(result, Verdict):
+            verdicts[name] = result
         elif len(named) > 1:
             raise VeraxError(f"{run} is not a saved verdict: several can be drawn of verdicts only")
-        elif isinstance(found, StudyResults):
-            verdicts = study_verdicts(found)
-        elif isinstance(found, Mapping):
-            verdicts = dict(found)
+        elif isinstance(result, StudyResults):
+            verdicts = study_verdicts(result)
+        elif isinstance(result, Mapping):
+            verdicts = dict(result)
         else:
-            return charts_of_other(found)
+            return charts_of_other(result)
     return charts_of(verdicts)
 
 
@@ -73,25 +73,25 @@ def study_verdicts(study: StudyResults) -> dict[str, Verdict]:
             "these"
         )
     cells = study.cells.set_index("cell").loc[study.done]
-    told = [c for c in study.table("summary").columns if c in cells and cells[c].nunique() > 1]
+    varying = [c for c in study.table("summary").columns if c in cells and cells[c].nunique() > 1]
     rows = cells.index.to_series()
-    if told:
-        shown = {c: [v if isinstance(v, str) else f"{c} {v}" for v in cells[c]] for c in told}
+    if varying:
+        shown = {c: [v if isinstance(v, str) else f"{c} {v}" for v in cells[c]] for c in varying}
         rows = pd.DataFrame(shown, index=cells.index).agg(", ".join, axis=1)
     names = rows.where(~rows.duplicated(keep=False), rows + " " + rows.index)
     return {str(name): study.verdict(str(key)) for key, name in names.items()}
 
 
 def _by_folder(runs: Sequence[str | Path]) -> dict[str, str | Path]:
-    """The last part of each path, or the whole where two end alike."""
+    """Name → folder; the name is the last part of the path, or the whole where two end alike."""
     names = [Path(run).name or str(run) for run in runs]
     alike = {name for name in names if names.count(name) > 1}
-    found: dict[str, str | Path] = {}
+    by_name: dict[str, str | Path] = {}
     for name, run in zip(names, runs, strict=True):
-        found[str(run) if name in alike else name] = run
-    if len(found) < len(runs):
+        by_name[str(run) if name in alike else name] = run
+    if len(by_name) < len(runs):
         raise VeraxError("a folder is given twice: give each once")
-    return found
+    return by_name
 
 
 def _file(chart: Chart, kind: str) -> bytes:

@@ -53,7 +53,7 @@ def verdict_html(verdict: Verdict) -> str:
 
 @html_of.register
 def judgement_html(judgement: Judgement) -> str:
-    """The same of a judgement."""
+    """The headline of a judgement, what each exam says, and the caveats."""
     rows = [([exam_title(row.exam), row.label], _cells(row)) for row in judgement.rows]
     note = " ".join([*judgement.caveats, f"Limits {judgement.limits.version}."])
     return _html(judgement.headline, html_table(["exam", "", *_HEADS], rows, 2), note)

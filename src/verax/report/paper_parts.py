@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from verax.drawing.chart import Chart
 from verax.papers import Checked
 from verax.papers.claims import Finding
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
@@ -32,7 +33,7 @@ from verax.papers.results import TABLES
 from verax.report.charts.paper_frames import called
 from verax.report.markdown import markdown, spans
 from verax.report.page import Part
-from verax.report.sections import Chart, figures
+from verax.report.sections import figures
 from verax.report.tables import html_table
 from verax.report.templating import fill, fold
 
@@ -43,7 +44,7 @@ _OPEN = 40
 
 
 def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") -> list[Part]:
-    """Claims, what differs, what was done otherwise, every table and figure.
+    """The parts of a page: claims, what differs, what was done otherwise, tables and figures.
 
     Args:
         checked: the paper, its results and its claims.

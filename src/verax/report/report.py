@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from verax.drawing.chart import Chart
 from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError
 from verax.exams.judgement.model_summary import SEEDS, ModelSummary
@@ -20,7 +21,7 @@ from verax.report.class_scores import class_part
 from verax.report.comparison_parts import comparison_parts
 from verax.report.page import Part, page, write
 from verax.report.paper_parts import paper_parts
-from verax.report.sections import Chart, about_part, exam_part, explorer_part, first_screen
+from verax.report.sections import about_part, exam_part, explorer_part, first_screen
 from verax.report.study_about import study_about
 from verax.report.sweep_parts import sweep_parts
 from verax.report.templating import fill
@@ -98,7 +99,7 @@ def open_reported(paths: Sequence[str | Path]) -> tuple[Opened, str]:
 
 
 def draw_other(result: Other) -> tuple[list[Chart], str]:
-    """The charts of what is no verdict, and a note where they cannot be drawn here."""
+    """The charts of a result that is no verdict, and a note where they cannot be drawn here."""
     if not _can_draw():
         return [], NO_CHARTS
     from verax.report.charts import charts_of_other

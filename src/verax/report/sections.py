@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from markupsafe import Markup
 
+from verax.drawing.chart import Chart
 from verax.exams.judgement.judgement import Judgement
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
@@ -46,24 +47,6 @@ _KINDS = {
     (False, False): "are left open",
 }
 """Whether an exam speaks for a model's attention, and whether one against it → in words."""
-
-
-class Chart(Protocol):
-    """What a page needs of a chart (see `verax.report.charts`)."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def exam(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def reading(self) -> str: ...
-
-    def svg(self) -> str: ...
 
 
 def first_screen(models: Sequence[ModelSummary], explorer: bool = False) -> Part:

@@ -22,7 +22,7 @@ _SHOWN_ABOVE = ("corpus", "seed", "split", "sample", "exams", "adversaries", "fi
 
 
 def study_about(results: StudyResults, models: Sequence[ModelSummary]) -> Part:
-    """A line a fact, then every configuration, and the options that all have alike."""
+    """The part of facts: a line a fact, every configuration, and the options that all share."""
     cells = results.cells
     last = list(cells).index("seconds")
     options = [str(name) for name in list(cells)[2:last] if name not in _SHOWN_ABOVE]
@@ -64,7 +64,7 @@ def _documents(summary: pd.DataFrame) -> list[str]:
 
 
 def _configurations(results: StudyResults, summary: pd.DataFrame) -> Markup:
-    """Each by its name with all that varies, and its seeds."""
+    """A table of configurations by name: the options that vary, and the seeds."""
     cells = labelled(results).drop_duplicates("cell").set_index("cell")
     options = varying(summary)
     rows = []

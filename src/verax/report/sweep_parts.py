@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from verax.drawing.chart import Chart
 from verax.exams.agreement.measures import AGREEMENT, ITSELF, ON_SUPPORT, importances_of
 from verax.exams.dispersion.measures import ENTROPY
 from verax.exams.judgement.model_summary import Number
@@ -17,7 +18,7 @@ from verax.exams.registry import find_place
 from verax.exams.titles import measure_title
 from verax.report.facts import facts
 from verax.report.page import Part
-from verax.report.sections import ABOUT, Chart, figures
+from verax.report.sections import ABOUT, figures
 from verax.report.tables import html_table
 from verax.report.templating import fill
 from verax.statistics.seeds import EXCLUDED
@@ -31,7 +32,7 @@ _MOVES = ("tau", "spearman", "pearson", "pooled_tau", "support_tau")
 
 
 def sweep_parts(sweep: Sweep, charts: Sequence[Chart] = (), note: str = "") -> list[Part]:
-    """From the ends of λ to every number, and how each moves with it."""
+    """The parts of a page: the ends of λ, every number by λ, and how each moves with λ."""
     points = sweep.points()
     measures = [str(m) for m in dict.fromkeys(points["measure"])]
     by = {str(m): rows.set_index("lam") for m, rows in points.groupby("measure", sort=False)}

@@ -42,11 +42,11 @@ def distinguishing(
     """
     varying = [name for name in names if len({row.get(name) for row in rows}) > 1]
     choices_first = sorted(varying, key=lambda name: not _is_choice(name))
-    seen, needed = list(known), set()
+    keys, needed = list(known), set()
     for name in choices_first:
-        more = [(*old, row.get(name)) for old, row in zip(seen, rows, strict=True)]
-        if len(set(more)) > len(set(seen)):
-            seen = more
+        more = [(*old, row.get(name)) for old, row in zip(keys, rows, strict=True)]
+        if len(set(more)) > len(set(keys)):
+            keys = more
             needed.add(name)
     return [name for name in varying if name in needed]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import altair as alt
@@ -10,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import data, histograms, lines
-from verax.drawing.placing import sides, texts
+from verax.drawing.forms import data, histograms, lines, points_along, quantity
+from verax.drawing.placing import label_sides, texts
 from verax.drawing.series import Models, of_column
 from verax.exams import titles
 from verax.exams.adversary.measures import (
@@ -70,8 +69,9 @@ def _histogram(models: Models) -> Iterator[Chart]:
             pd.concat(parts, ignore_index=True),
             models,
             _JSD,
-            np.linspace(0, _MOST, 15).round(6).tolist(),
+            (0, _MOST),
             height=80,
+            bins=14,
         ),
     )
 
@@ -112,29 +112,25 @@ def _accuracy(models: Models, jsd: pd.DataFrame, accuracy: pd.DataFrame) -> Iter
     drawn = drawn.rename(columns={"value_x": "jsd", "value": "accuracy"})
     drawn = drawn[["model", "row", "place", "jsd", "accuracy", "low", "high", "n"]]
     colour, shape, dash = models.colour(), models.shape(), models.dash()
-    x = alt.X(
-        "jsd:Q",
-        title=_JSD,
-        scale=alt.Scale(domain=[0, _MOST], nice=False),
-        axis=alt.Axis(tickCount=7),
-    )
-    title = "accuracy, %"
+    x = quantity("jsd", _JSD, (0, _MOST), axis=alt.Axis(tickCount=7))
     least = 10 * (float(np.nanmin(drawn[["low", "accuracy"]].to_numpy(dtype=float))) // 10)
-    scale = alt.Scale(domain=[least, 100], nice=False)
-    y = alt.Y("accuracy:Q", title=title, scale=scale)
-    base = alt.Chart().encode(x=x, y=y)
-    rules = (
-        alt.Chart()
-        .mark_rule(strokeWidth=1, opacity=0.7)
-        .encode(x=x, y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q", color=colour)
-    )
+    fields = ("accuracy", "low", "high")
+    base, rules = points_along(x, "accuracy, %", (least, 100), models, fields, strokeWidth=1)
     line = base.mark_line(strokeWidth=2).encode(color=colour, strokeDash=dash, order="place:Q")
     points = base.mark_point(filled=True, size=55, opacity=1).encode(color=colour, shape=shape)
     layers = [rules, line, points]
     if not models.several:
         labels = {_OWN: "own attention", ANY_OUTPUT: _row_title(ANY_OUTPUT)}
         drawn["label"] = drawn["row"].map(labels).fillna("")
-        drawn["side"] = _sides(drawn, least)
+        named = {place: label for place, label in enumerate(drawn["label"]) if label}
+        drawn["side"] = label_sides(
+            drawn[["jsd", *fields]].to_numpy(dtype=float),
+            ((0, _MOST), (least, 100)),
+            _SIZE,
+            named,
+            joined=range(len(drawn)),
+            needed=list(named),
+        )
         layers += texts(base, "label")
     width, height = _SIZE
     picture = alt.layer(*layers).properties(data=data(drawn), width=width, height=height)
@@ -148,19 +144,6 @@ def _accuracy(models: Models, jsd: pd.DataFrame, accuracy: pd.DataFrame) -> Iter
         "attentions that have little in common with the model's own and decide as well.",
         picture,
     )
-
-
-def _sides(drawn: pd.DataFrame, least: float) -> list[str]:
-    """On which side of its point each label stands, of points that one line joins in order."""
-    x = _SIZE[0] * drawn["jsd"].to_numpy(dtype=float) / _MOST
-    values = drawn[["accuracy", "low", "high"]].to_numpy(dtype=float)
-    y, low, high = _SIZE[1] * (100 - values).T / (100 - least)
-    places = list(zip(x.tolist(), y.tolist(), strict=True))
-    strokes = list(itertools.pairwise(places))
-    strokes += [((x[k], low[k]), (x[k], high[k])) for k in np.flatnonzero(~np.isnan(low))]
-    labels = {k: label for k, label in enumerate(drawn["label"]) if label}
-    chosen = sides(labels, places, strokes, _SIZE, needed=list(labels))
-    return [chosen.get(place, "") for place in range(len(drawn))]
 
 
 def _row_title(row: str) -> str:

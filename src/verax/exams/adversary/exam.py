@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +21,6 @@ from verax.exams.adversary.most_divergent import (
     most_divergent,
 )
 from verax.exams.adversary.search import SearchedAttentions, SearchOptions, search, search_through
-from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
@@ -95,7 +93,6 @@ class AdversaryExam(ItemExam):
     summary_tables = TABLES
     tidy_tables = ("adversary_instances", "adversary")
     charts = "verax.exams.adversary.charts"
-    cost = Cost(14e-6)
     limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "adversary_instances"
@@ -182,11 +179,6 @@ class AdversaryExam(ItemExam):
             "permuted": moved.quantile(0.5, dim=0),
             "farthest": farthest_anywhere(evidence.weights, evidence.mask),
         }
-
-    @classmethod
-    def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
-        """The cost of a token; a search costs about ten times what the exact answer does."""
-        return replace(cls.cost, token=10 * cls.cost.token) if options["search"] else cls.cost
 
 
 def _measures(adversary: Adversary, labels: Tensor) -> dict[str, Tensor]:

@@ -55,7 +55,7 @@ def _histogram(models: Models, values: pd.DataFrame) -> Iterator[Chart]:
         "How τ-b is spread over documents: 1 where attention and the other importance put all "
         "words in the same order, 0 where the orders have nothing to do with each other, −1 where "
         "they are opposite. Of short texts τ-b varies much by chance.",
-        histograms(drawn, models, _AXIS, np.linspace(-1, 1, 21).round(6).tolist()),
+        histograms(drawn, models, _AXIS, (-1, 1)),
     )
 
 
@@ -98,7 +98,7 @@ def _boxes(models: Models, values: pd.DataFrame, over: str) -> Iterator[Chart]:
 
 
 def _means(models: Models) -> Iterator[Chart]:
-    """Attention's pairs, as a study has them that was packed without its tables by document."""
+    """Means of attention's pairs, for a study packed without its tables by document."""
     numbers = of_column(models.numbers(NAME, AGREEMENT.id), "tau")
     numbers = numbers[numbers["row"] != ITSELF]
     pairs = pd.DataFrame([pair_of(row) for row in numbers["row"]], numbers.index, columns=_PAIR)

@@ -13,7 +13,7 @@ from verax.errors import VeraxError
 from verax.exams.agreement import judging, summary
 from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
-from verax.exams.exam import Cost, Exam
+from verax.exams.exam import Exam
 from verax.exams.reading import ask, sum_by_item, support_measures
 from verax.exams.registry import register
 from verax.importance import names_of, score
@@ -65,7 +65,6 @@ class AgreementExam(Exam):
     summary_tables = TABLES
     tidy_tables = ("agreement_instances", "agreement")
     charts = "verax.exams.agreement.charts"
-    cost = Cost(5e-6, 35e-6, 0.6e-6)
     limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "agreement_instances"

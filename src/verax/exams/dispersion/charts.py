@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
@@ -46,7 +45,7 @@ def charts(models: Models) -> Iterator[Chart]:
         "where all have the same. Attention on few items (its mass at the left) says little of few "
         "words if the influence of words on an item, or on the output, is spread over all (its "
         "mass at the right).",
-        histograms(drawn, models, _AXIS, np.linspace(0, 1, 21).round(6).tolist(), height=80),
+        histograms(drawn, models, _AXIS, (0, 1), height=80),
     )
     yield _boxes(models, values)
 
@@ -74,7 +73,7 @@ def _boxes(models: Models, values: pd.DataFrame) -> Chart:
 
 
 def _means(models: Models) -> Iterator[Chart]:
-    """As a study has them that was packed without its tables by document."""
+    """Means, for a study that was packed without its tables by document."""
     numbers = of_column(models.numbers(NAME, ENTROPY.id), "mean")
     if numbers.empty:
         return

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -13,7 +12,7 @@ from torch import Tensor
 from verax.exams.dispersion import judging, summary
 from verax.exams.dispersion.entropy import normalised_entropy
 from verax.exams.dispersion.measures import TABLES
-from verax.exams.exam import Cost, Exam
+from verax.exams.exam import Exam
 from verax.exams.reading import support_measures
 from verax.exams.registry import register
 from verax.importance import gradient, influences, names_of, score
@@ -75,7 +74,6 @@ class DispersionExam(Exam):
     summary_tables = TABLES
     tidy_tables = ("dispersion_instances", "dispersion", "dispersion_influence")
     charts = "verax.exams.dispersion.charts"
-    cost = Cost(3e-6, 40e-6, 2.6e-6)
     decisions_table = "dispersion_instances"
     summarise = staticmethod(summary.summarise)
     document_values = staticmethod(summary.document_values)
@@ -154,12 +152,6 @@ class DispersionExam(Exam):
             joined["kind"] = joined["kind"].astype("category")
             tables["dispersion_influence"] = joined
         return tables
-
-    @classmethod
-    def cost_of(cls, options: Mapping[str, Any], length: float) -> Cost:
-        """Influence is looked at for some positions of a document alone, if so many are asked."""
-        positions = options["positions"] or length
-        return replace(cls.cost, by_length=cls.cost.by_length * min(length, positions) / length)
 
 
 def spread(scores: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -16,7 +16,7 @@ from verax.exams.erasure.measures import TABLES
 from verax.exams.erasure.single_weight import RULES, erase_each, random_item, top_item
 from verax.exams.erasure.states import AffineStates, FlipSets, States, ranks_from_below
 from verax.exams.erasure.through_head import HeadStates
-from verax.exams.exam import Cost, Exam
+from verax.exams.exam import Exam
 from verax.exams.reading import (
     ask,
     check_affine,
@@ -72,7 +72,6 @@ class ErasureExam(Exam):
     summary_tables = TABLES
     tidy_tables = ("erasure_instances", "erasure_single", "erasure_many", "erasure_minimal")
     charts = "verax.exams.erasure.charts"
-    cost = Cost(5e-6)
     limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "erasure_instances"

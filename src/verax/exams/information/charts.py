@@ -8,10 +8,9 @@ import altair as alt
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import WIDTH, panels
+from verax.drawing.forms import WIDTH, panels, quantity, reach
 from verax.drawing.rendering import CATEGORIES, INK
 from verax.drawing.series import Models, of_column
-from verax.drawing.ticks import reach
 from verax.exams import titles
 from verax.exams.information.measures import INFORMATION, NAME
 
@@ -33,11 +32,8 @@ def charts(models: Models) -> Iterator[Chart]:
     drawn["panel"] = drawn["row"].map(rows) if several else ""
     drawn = drawn[["model", "panel", "bound", "value"]]
     axis = "information of word and cluster, nats"
-    x = alt.X(
-        "value:Q",
-        title=axis if several else f"{axis} ({next(iter(rows.values()))})",
-        scale=alt.Scale(domain=[0, reach(drawn["value"].max())], nice=False),
-    )
+    title = axis if several else f"{axis} ({next(iter(rows.values()))})"
+    x = quantity("value", title, (0, reach(drawn["value"].max())))
     labels = alt.Axis(labels=models.several)
     base = alt.Chart().encode(
         x=x, y=alt.Y("model:N", sort=list(models.names), title=None, axis=labels)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.vocabulary import Vocabulary
-from verax.exams.exam import Cost, Exam
+from verax.exams.exam import Exam
 from verax.exams.information import judging, summary
 from verax.exams.information.clustering import cluster
 from verax.exams.information.measures import TABLES
@@ -81,7 +81,6 @@ class InformationExam(Exam):
     summary_tables = TABLES
     tidy_tables = ("information", "information_words")
     charts = "verax.exams.information.charts"
-    cost = Cost(0.0, 60e-6)
     summarise = staticmethod(summary.summarise)
     split_values = staticmethod(summary.split_values)
     judge = staticmethod(judging.judge)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import intervals
+from verax.drawing.forms import means
 from verax.drawing.series import Models, of_column
 from verax.exams import titles
 from verax.exams.replacement.measures import NAME, REPLACEMENT, TRAINED
@@ -27,7 +27,6 @@ def charts(models: Models) -> Iterator[Chart]:
     panels = {column: titles.column_title(REPLACEMENT.id, column) for column in _PANELS}
     rows = {row: titles.row_title(REPLACEMENT.id, row) for row in dict.fromkeys(drawn["row"])}
     drawn = drawn.assign(panel=drawn["column"].map(panels), row=drawn["row"].map(rows))
-    drawn = drawn[["model", "panel", "row", "value", "low", "high", "n"]]
     yield made(
         "replacement-scores",
         NAME,
@@ -36,5 +35,5 @@ def charts(models: Models) -> Iterator[Chart]:
         "trained attention, and decisions that nearly all survive, mean that the model does not "
         "notice what it attends to. Lines are 95% intervals; permuted is the mean over random "
         "orders.",
-        intervals(drawn, models, "percent", list(rows.values()), (0, 100), bars=True),
+        means(drawn, models, "percent", (0, 100), bars=True),
     )

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import torch
 
-from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
@@ -52,7 +51,6 @@ class ReplacementExam(ItemExam):
     summary_tables = TABLES
     tidy_tables = ("replacement_instances", "replacement")
     charts = "verax.exams.replacement.charts"
-    cost = Cost(3e-6)
     limit_ranges = judging.LIMIT_RANGES
     decisions_table = "replacement_instances"
     decides_again = True

@@ -48,17 +48,12 @@ def _distribution(models: Models, drawn: pd.DataFrame) -> Chart:
         "averaged over a document's tokens. Below: what the model gives that class for the whole "
         "text. Where the two look alike, any token tells the decision, neutral words too: the "
         "encoder has spread the evidence, and attention need not find it.",
-        histograms(
-            drawn,
-            models,
-            _AXIS,
-            np.linspace(0, 1, 21).round(6).tolist(),
-        ),
+        histograms(drawn, models, _AXIS, (0, 1)),
     )
 
 
 def _means(models: Models) -> Iterator[Chart]:
-    """As a study has them that was packed without its tables by document."""
+    """Means, for a study that was packed without its tables by document."""
     numbers = models.numbers(NAME, SINGLE_TOKEN.id)
     numbers = numbers[numbers["row"] == CORRECT]
     parts = [of_column(numbers, column).assign(row=words) for column, words in _MEANS.items()]
@@ -79,15 +74,8 @@ def _means(models: Models) -> Iterator[Chart]:
 
 def _curves(models: Models, tokens: pd.DataFrame) -> Chart:
     documents = list(dict.fromkeys(tokens["id"]))[:DOCUMENTS]
-    parts = []
-    for (model, document), part in tokens[tokens["id"].isin(documents)].groupby(
-        ["model", "id"], sort=False, observed=True
-    ):
-        each = -(-len(part) // LONGEST)
-        thin = part[["item", "p"]].groupby(np.arange(len(part)) // each).mean()
-        parts.append(thin.assign(model=str(model), panel=f"document {document}"))
-    drawn = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
-    drawn["place"] = drawn["item"] + 1
+    chosen = tokens[tokens["id"].isin(documents)]
+    drawn = along_text(chosen.assign(panel=[f"document {id_}" for id_ in chosen["id"]]))
     few = bool((drawn.groupby(["panel", "model"]).size() <= 40).all())
     x = alt.X("place:Q", title="place in the text", axis=alt.Axis(tickMinStep=1, grid=False))
     return made(
@@ -98,5 +86,19 @@ def _curves(models: Models, tokens: pd.DataFrame) -> Chart:
         "on that token alone. A line that is high throughout tells the decision everywhere; one "
         "with peaks tells it at a few words. Lines of different models are comparable where they "
         f"decide alike. Of texts of more than {LONGEST} tokens means of neighbours are drawn.",
-        lines(drawn.drop(columns="item"), models, x, "probability", (0, 1), 90, few),
+        lines(drawn, models, x, "probability", (0, 1), 90, few),
     )
+
+
+def along_text(curves: pd.DataFrame) -> pd.DataFrame:
+    """value, model, panel and place: `p` along the items of each panel and model.
+
+    Of more than `LONGEST` items, neighbours are one place with their mean.
+    """
+    parts = []
+    for (panel, model), part in curves.groupby(["panel", "model"], sort=False, observed=True):
+        each = -(-len(part) // LONGEST)
+        thin = part[["item", "p"]].groupby(np.arange(len(part)) // each).mean()
+        parts.append(thin.assign(model=str(model), panel=str(panel)))
+    points = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
+    return points.assign(place=points["item"] + 1).drop(columns="item")

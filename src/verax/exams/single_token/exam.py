@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pandas as pd
 import torch
 
-from verax.exams.exam import Cost
 from verax.exams.item_evidence import ItemEvidence, ItemExam
 from verax.exams.reading import check_finite, correct
 from verax.exams.registry import register
@@ -51,7 +50,6 @@ class SingleTokenExam(ItemExam):
     summary_tables = TABLES
     tidy_tables = ("single_token", "single_token_tokens")
     charts = "verax.exams.single_token.charts"
-    cost = Cost(2e-6)
     limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "single_token"

@@ -40,8 +40,6 @@ class Encoder(nn.Module, ABC):
     replayable       whether a training step can be captured on a GPU and replayed: `forward` asks
                      the device for no value, so it cannot know lengths on the CPU
     training_cost    what a token costs in training, a BiLSTM's being 1
-    reading_cost     what it costs to look through it, a BiLSTM being 1: at all, and the more the
-                     longer a text is
 
     A subclass with a `forward` of its own says `reach` and `replayable` anew: what its parent
     promised need not be true of it.
@@ -56,7 +54,6 @@ class Encoder(nn.Module, ABC):
     reach: ClassVar[int | None] = None
     replayable: ClassVar[bool] = False
     training_cost: ClassVar[float] = 1.0
-    reading_cost: ClassVar[tuple[float, float]] = (6.0, 6.0)
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)

@@ -29,7 +29,6 @@ class Convolution(Encoder):
     reach = 2
     replayable = True
     training_cost = 1.0
-    reading_cost = (0.5, 0.02)
 
     def __init__(self, input_size: int, output_size: int, dropout: float) -> None:
         super().__init__()

@@ -25,7 +25,6 @@ class Pointwise(Encoder):
     reach = 0
     replayable = True
     training_cost = 0.4
-    reading_cost = (0.2, 0.0)
 
     def __init__(self, input_size: int, output_size: int) -> None:
         super().__init__()
@@ -56,7 +55,6 @@ class Identity(Encoder):
     reach = 0
     replayable = True
     training_cost = 0.2
-    reading_cost = (0.15, 0.0)
 
     def __init__(self, input_size: int) -> None:
         super().__init__()

@@ -79,7 +79,6 @@ class BiLstm(Recurrent):
     """Encoder `bilstm`."""
 
     training_cost = 1.0
-    reading_cost = (1.0, 1.0)
 
 
 @register_encoder("bigru")
@@ -88,7 +87,6 @@ class BiGru(Recurrent):
 
     cell = "bigru"
     training_cost = 1.3
-    reading_cost = (0.85, 0.85)
 
 
 def has_one_layer(encoder: Encoder) -> bool:

@@ -34,7 +34,6 @@ class Transformer(Encoder):
     default_dropout = 0.1
     replayable = True
     training_cost = 2.2
-    reading_cost = (6.0, 6.0)
 
     def __init__(
         self,

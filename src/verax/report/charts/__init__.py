@@ -30,18 +30,18 @@ def charts_of(verdicts: Mapping[str, Verdict]) -> list[Chart]:
     return [chart for part in (*modules, adversaries_of_cells) for chart in part.charts(models)]
 
 
-def charts_of_other(found: Checked | Sweep | Adversaries | Comparison) -> list[Chart]:
-    """The charts of what is no verdict."""
-    if isinstance(found, Checked):
-        return charts_of_paper(found)
+def charts_of_other(result: Checked | Sweep | Adversaries | Comparison) -> list[Chart]:
+    """The charts of a result that is no verdict."""
+    if isinstance(result, Checked):
+        return charts_of_paper(result)
     require_altair()
     from verax.report.charts import adversaries, comparison, sweep
 
-    if isinstance(found, Sweep):
-        return list(sweep.charts(found))
-    if isinstance(found, Adversaries):
-        return list(adversaries.charts(found))
-    return list(comparison.charts(found))
+    if isinstance(result, Sweep):
+        return list(sweep.charts(result))
+    if isinstance(result, Adversaries):
+        return list(adversaries.charts(result))
+    return list(comparison.charts(result))
 
 
 def charts_of_paper(checked: Checked) -> list[Chart]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import data
-from verax.drawing.names import shown_names
-from verax.drawing.placing import sides, texts
+from verax.drawing.forms import data, points_along, quantity, reach
+from verax.drawing.names import shortened
+from verax.drawing.placing import label_sides, texts
 from verax.drawing.series import Series
-from verax.drawing.ticks import reach
 from verax.exams import titles
 from verax.studies.adversaries.adversaries import Adversaries
 from verax.studies.adversaries.measures import CONTROLS
@@ -45,15 +42,15 @@ def charts(adversaries: Adversaries) -> Iterator[Chart]:
     """The curve over λ, with the yardstick and the controls on the same axes."""
     points = _points(adversaries)
     for measure, (title, axis, reading) in _MEASURES.items():
-        there = points[points[measure].notna() & points["jsd"].notna()]
-        if (there["kind"] == _ADVERSARIES).any():
+        measured = points[points[measure].notna() & points["jsd"].notna()]
+        if (measured["kind"] == _ADVERSARIES).any():
             reading += (
                 " Adversaries are joined in order of λ, the weight on attending elsewhere; the "
                 "one chosen on validation is labelled, and others where there is room. Beside them "
                 "stand models that differ from the base only by seed, the yardstick, and controls. "
                 "Lines are 95% intervals."
             )
-            yield _curve(there, measure, title, axis, reading)
+            yield _curve(measured, measure, title, axis, reading)
 
 
 def _points(adversaries: Adversaries) -> pd.DataFrame:
@@ -78,35 +75,20 @@ def _points(adversaries: Adversaries) -> pd.DataFrame:
     base = controls["kind"] == BASE
     controls.loc[base, ["jsd", "tvd"]] = 0.0
     controls["kind"] = [titles.row_title(CONTROLS.id, str(name)) for name in controls["kind"]]
-    found = pd.concat([curve, pd.DataFrame([other]), controls], ignore_index=True)
+    points = pd.concat([curve, pd.DataFrame([other]), controls], ignore_index=True)
     columns = [f"{n}{end}" for n in ("jsd", "tvd", "accuracy") for end in ("", "_low", "_high")]
-    found = found[["kind", "place", "label", "first", *columns]]
-    names = list(dict.fromkeys(found["kind"]))
-    return found.assign(kind=found["kind"].map(dict(zip(names, shown_names(names), strict=True))))
+    points = points[["kind", "place", "label", "first", *columns]]
+    names = shortened(list(dict.fromkeys(points["kind"])))
+    return points.assign(kind=points["kind"].map(names))
 
 
 def _curve(points: pd.DataFrame, measure: str, title: str, axis: str, reading: str) -> Chart:
     series = Series("kind", list(dict.fromkeys(points["kind"])))
     most = reach(points[measure].max()) if measure == "tvd" else 1.0
     right = min(_MOST, reach(points["jsd"].max()))
-    x = alt.X(
-        "jsd:Q",
-        title="JSD of attention from the base, nats",
-        scale=alt.Scale(domain=[0, right], nice=False),
-    )
-    scale = alt.Scale(domain=[0, most], nice=False)
-    y = alt.Y(f"{measure}:Q", title=axis, scale=scale)
-    base = alt.Chart().encode(x=x, y=y)
-    rules = (
-        alt.Chart()
-        .mark_rule(opacity=0.7, clip=True)
-        .encode(
-            x=x,
-            y=alt.Y(f"{measure}_low:Q", title=axis, scale=scale),
-            y2=f"{measure}_high:Q",
-            color=series.colour(),
-        )
-    )
+    x = quantity("jsd", "JSD of attention from the base, nats", (0, right))
+    fields = (measure, f"{measure}_low", f"{measure}_high")
+    base, rules = points_along(x, axis, (0, most), series, fields, clip=True)
     along = alt.FieldEqualPredicate(field="kind", equal=_ADVERSARIES)
     line = (
         base.transform_filter(along)
@@ -127,18 +109,15 @@ def _sides(points: pd.DataFrame, measure: str, right: float, top: float) -> list
 
     The chosen λ comes first, then the last, which is farthest from the base.
     """
-    x = _SIZE[0] * points["jsd"].to_numpy(dtype=float) / right
-    values = points[[measure, f"{measure}_low", f"{measure}_high"]].to_numpy(dtype=float)
-    y, low, high = _SIZE[1] * (1 - np.clip(values, 0, top) / top).T
-    places = list(zip(x.tolist(), y.tolist(), strict=True))
-    own = points.assign(at=range(len(points)))
-    own = own[own["kind"] == _ADVERSARIES].sort_values("place")
-    strokes = [(places[a], places[b]) for a, b in itertools.pairwise(own["at"])]
-    strokes += [
-        ((x[k], low[k]), (x[k], high[k])) for k in range(len(points)) if not np.isnan(low[k])
-    ]
-    own = own.sort_values(["first", "place"], ascending=[True, False])
-    labels = {int(at): str(label) for at, label in zip(own["at"], own["label"], strict=True)}
-    chosen = own.loc[own["first"] == 0, "at"].tolist()
-    found = sides(labels, places, strokes, _SIZE, needed=chosen)
-    return [found.get(place, "") for place in range(len(points))]
+    curve = points.assign(at=range(len(points)))
+    curve = curve[curve["kind"] == _ADVERSARIES].sort_values("place")
+    joined = curve["at"].tolist()
+    curve = curve.sort_values(["first", "place"], ascending=[True, False])
+    return label_sides(
+        points[["jsd", measure, f"{measure}_low", f"{measure}_high"]].to_numpy(dtype=float),
+        ((0, right), (0, top)),
+        _SIZE,
+        dict(zip(curve["at"].tolist(), curve["label"].astype(str), strict=True)),
+        joined,
+        needed=curve.loc[curve["first"] == 0, "at"].tolist(),
+    )

@@ -6,20 +6,18 @@ import json
 from collections.abc import Iterator, Mapping
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import intervals, lines
-from verax.drawing.names import MOST_CHARTED, shown_names
+from verax.drawing.forms import intervals, lines, reach
+from verax.drawing.names import MOST_CHARTED, shortened, shown_names
 from verax.drawing.rendering import printable
 from verax.drawing.series import Series
-from verax.drawing.ticks import reach
 from verax.exams import titles
 from verax.exams.agreement.measures import AGREEMENT, ON_SUPPORT, pair_of
 from verax.exams.measures import PERCENT, POINTS
 from verax.exams.registry import find_place
-from verax.exams.single_token.charts import LONGEST
+from verax.exams.single_token.charts import along_text
 from verax.report.compared import CURVES, direction, shown_rows
 from verax.studies import Comparison
 
@@ -34,14 +32,14 @@ _SLANTED = 18
 
 
 def charts(comparison: Comparison) -> Iterator[Chart]:
-    """A chart an exam, of what is judged; of all there is where nothing is."""
+    """A chart an exam, of its judged measures; of all measures where none is judged."""
     table = shown_rows(comparison.table())
     table = table[table["low"].notna()]
-    for exam, own in table.groupby("exam", sort=False):
-        judged = own[own["better"] != ""]["measure"]
+    for exam, rows in table.groupby("exam", sort=False):
+        judged = rows[rows["better"] != ""]["measure"]
         if len(judged):
-            own = own[own["measure"].isin(set(judged))]
-        yield _differences(str(exam), own, comparison)
+            rows = rows[rows["measure"].isin(set(judged))]
+        yield _differences(str(exam), rows, comparison)
     if comparison.curves is not None and len(comparison.curves):
         yield _curves(comparison.curves)
 
@@ -49,7 +47,7 @@ def charts(comparison: Comparison) -> Iterator[Chart]:
 def _differences(exam: str, rows: pd.DataFrame, comparison: Comparison) -> Chart:
     groups = [group for group in comparison.groups if group in set(rows["group"])][:MOST_CHARTED]
     rows = rows[rows["group"].isin(groups)]
-    names = dict(zip(groups, shown_names(groups, _NAME), strict=True))
+    names = shortened(groups, _NAME)
     panels = _panels(rows)
     labels = _labels(rows, panels)
     frame = rows.assign(
@@ -92,14 +90,19 @@ def _labels(rows: pd.DataFrame, panels: Mapping[str, str]) -> dict[str, str]:
     """Measure → its title, after which way is better; no two of a panel alike."""
     labels: dict[str, str] = {}
     for _, part in rows.groupby(rows["measure"].map(panels), sort=False):
-        by = {str(measure): own for measure, own in part.groupby("measure", sort=False)}
-        words = [direction(own.itertuples()) + _title(measure) for measure, own in by.items()]
+        by = {
+            str(measure): of_measure for measure, of_measure in part.groupby("measure", sort=False)
+        }
+        words = [
+            direction(of_measure.itertuples()) + _title(measure)
+            for measure, of_measure in by.items()
+        ]
         labels |= zip(by, shown_names(words, _LABEL), strict=True)
     return labels
 
 
 def _title(measure: str) -> str:
-    """Of agreement the other importance, for attention is one of each pair."""
+    """The title of a measure; of agreement the importance beside attention."""
     pair = _pair(measure)
     if pair is None:
         return titles.measure_title(measure)
@@ -117,7 +120,7 @@ def _pair(measure: str) -> tuple[str, str, str] | None:
 
 
 def _scales(rows: pd.DataFrame) -> pd.Series:
-    """Which differences one axis can hold: in points, of shares and rates, of counts."""
+    """The axis of each row: differences in points, of shares and rates, or of counts."""
     scales = rows["measure"].where(rows["measure"].isin(_COUNTS), "rate")
     return scales.where(~rows["unit"].isin((PERCENT, POINTS)), _POINTS)
 
@@ -130,16 +133,10 @@ def _around_zero(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _curves(curves: pd.DataFrame) -> Chart:
-    models = list(dict.fromkeys(curves["model"]))[:MOST_CHARTED]
-    names = dict(zip(models, shown_names(models, _NAME), strict=True))
-    parts = []
-    for model, own in curves[curves["model"].isin(models)].groupby("model", sort=False):
-        each = -(-len(own) // LONGEST)
-        thin = own[["item", "p"]].groupby(np.arange(len(own)) // each).mean()
-        parts.append(thin.assign(model=names[model], panel=""))
-    found = pd.concat(parts, ignore_index=True).rename(columns={"p": "value"})
-    found["place"] = found["item"] + 1
-    texts = [tuple(own["text"]) for _, own in curves.groupby("model", sort=False)]
+    names = shortened(list(dict.fromkeys(curves["model"]))[:MOST_CHARTED], _NAME)
+    chosen = curves[curves["model"].isin(list(names))]
+    points = along_text(chosen.assign(model=chosen["model"].map(names), panel=""))
+    texts = [tuple(curve["text"]) for _, curve in curves.groupby("model", sort=False)]
     axis = alt.Axis(tickMinStep=1, grid=False)
     if len(set(texts)) == 1 and len(texts[0]) <= _WORDS:
         words = json.dumps([_short(word) for word in texts[0]])
@@ -152,7 +149,7 @@ def _curves(curves: pd.DataFrame) -> Chart:
             grid=False,
         )
     x = alt.X("place:Q", title="place in the text", axis=axis)
-    few = bool((found.groupby("model").size() <= _WORDS).all())
+    few = bool((points.groupby("model").size() <= _WORDS).all())
     series = Series("model", list(names.values()))
     return made(
         "comparison-curves",
@@ -161,7 +158,7 @@ def _curves(curves: pd.DataFrame) -> Chart:
         f"Along the text, the probability of {shown_names([curves['class'].iloc[0]])[0]}, had "
         "attention been on that token alone. A line that is high throughout tells the decision "
         "everywhere; one with peaks tells it at a few words.",
-        lines(found.drop(columns="item"), series, x, "probability", (0, 1), 150, few),
+        lines(points, series, x, "probability", (0, 1), 150, few),
     )
 
 

@@ -9,11 +9,10 @@ import altair as alt
 import pandas as pd
 
 from verax.drawing.chart import Chart
-from verax.drawing.forms import lines, panels
-from verax.drawing.names import shown_names
+from verax.drawing.forms import lines, panels, points_along, quantity
+from verax.drawing.names import shortened
 from verax.drawing.series import Series
-from verax.report.charts.paper_frames import Shown, around
-from verax.report.charts.paper_made import drawn
+from verax.report.charts.paper_frames import Shown, around, drawn
 
 ALONG = {
     "lam": "λ",
@@ -40,84 +39,71 @@ def along(shown: Shown, column: str) -> Iterator[Chart]:
     for name in ("class", column):
         # a number of all is no point of the curve, and all classes are what is drawn
         if name in shown.rows and (shown.rows[name] == _ALL).any():
-            wanted = {v for v in shown.rows[name] if (v == _ALL) == (name == "class")}
-            shown = shown.where(**{name: wanted})
+            values = {v for v in shown.rows[name] if (v == _ALL) == (name == "class")}
+            shown = shown.where(**{name: values})
     split = "by" if "by" in shown.varying() else None
-    wanted_charts = [
+    drawn_of = [
         (measure, by)
         for by in (dict.fromkeys(shown.rows["by"]) if split else [None])
         for measure in shown.measures
         if measure not in _BESIDE
     ][:_MOST]
-    for measure, by in wanted_charts:
-        own = shown.where(measure=measure, **({} if by is None else {"by": by}))
+    for measure, by in drawn_of:
+        part = shown.where(measure=measure, **({} if by is None else {"by": by}))
         title = _NAMES.get(measure, measure)
-        told = title if by is None else f"{title}, {by}"
+        about = title if by is None else f"{title}, {by}"
         axis = _AXES.get(measure, title)
-        yield _along(own, column, axis, told, len(wanted_charts) > 1)
+        yield _along(part, column, axis, about, len(drawn_of) > 1)
 
 
-def _along(shown: Shown, column: str, title: str, told: str, several: bool) -> Chart:
+def _along(shown: Shown, column: str, title: str, about: str, several: bool) -> Chart:
     same = ("projection",) if column == "lam" else ()
-    found, order = shown.lines(shown.varying(column, "document", *same))
+    points, order = shown.lines(shown.varying(column, "document", *same))
+    name = ALONG[column].removeprefix("the ")
     x: alt.X
     if column == "lam":
-        found, x = _lam(found)
+        points, x = _lam(points)
     elif column == "item":
-        found["x"] = found["item"] + 1
-        x = alt.X(
-            "x:Q",
-            title=ALONG[column].removeprefix("the "),
-            axis=alt.Axis(tickMinStep=1, grid=False),
-        )
+        points["x"] = points["item"] + 1
+        x = alt.X("x:Q", title=name, axis=alt.Axis(tickMinStep=1, grid=False))
     elif column == "strength":
-        found["x"] = found["strength"]
-        values = sorted(set(found["x"]))
+        points["x"] = points["strength"]
+        values = sorted(set(points["x"]))
         scale = alt.Scale(type="symlog", constant=0.03, domain=[0, values[-1]], nice=False)
-        x = alt.X(
-            "x:Q",
-            title=ALONG[column].removeprefix("the "),
-            scale=scale,
-            axis=alt.Axis(values=values, format="~g", labelOverlap="greedy"),
-        )
+        axis = alt.Axis(values=values, format="~g", labelOverlap="greedy")
+        x = alt.X("x:Q", title=name, scale=scale, axis=axis)
     else:
-        found["x"] = found[column].astype(str)
-        places = list(dict.fromkeys(found["x"]))
+        points["x"] = points[column].astype(str)
+        places = list(dict.fromkeys(points["x"]))
         axis = alt.Axis(labelAngle=0)
-        x = alt.X(
-            "x:O",
-            sort=places,
-            title=ALONG[column].removeprefix("the "),
-            axis=axis,
-            scale=alt.Scale(padding=0.2),
-        )
-    found, series = _named(found, order)
-    kept = ["panel", "line", "x", "value", "low", "high", *({"joined"} & {*found})]
-    number = found["panel"].nunique()
+        x = alt.X("x:O", sort=places, title=name, axis=axis, scale=alt.Scale(padding=0.2))
+    points, series = _named(points, order)
+    kept = ["panel", "line", "x", "value", "low", "high", *({"joined"} & {*points})]
+    number = points["panel"].nunique()
     height = 160 if number <= 3 else 120
-    picture = lines(found[kept], series, x, title, around(found), height)
+    picture = lines(points[kept], series, x, title, around(points), height)
     reading = f"From left to right: {ALONG[column]}."
-    if found["low"].notna().any():
+    if points["low"].notna().any():
         reading += " Bands are 95% intervals."
     if column == "lam":
         reading += " Larger λ is sparser attention; sparsemax is λ = 0"
-        reading += ", and softmax, which has none, stands apart." if _apart(found) else "."
-    return drawn(shown, told, reading, picture, several)
+        reading += ", and softmax, which has none, stands apart." if _apart(points) else "."
+    return drawn(shown, about, reading, picture, several)
 
 
 def against(shown: Shown, step: str) -> Iterator[Chart]:
-    """How outputs move, or how well it decides, against how far attention is."""
+    """Charts of how outputs move, or how well a model decides, against how far attention is."""
     measures = [m for m in ("TVD", "accuracy", "F1") if m in shown.measures][:2]
     if step == "other attention":
         kinds = shown.rows[step].astype(str).str.rpartition(", ")[0]
         rows = shown.rows.assign(kind=kinds.where(kinds != "", shown.rows[step]))
         shown = Shown(shown.name, shown.title, rows)
     for measure in measures:
-        own = shown.where(measure=["JSD", measure])
-        found, order = own.lines(own.varying(step))
-        keys = [c for c in (*own.varying(), "panel", "line", "corpus") if c in found]
-        wide = found[found["measure"] == measure].merge(
-            found.loc[found["measure"] == "JSD", [*keys, "value"]],
+        pair = shown.where(measure=["JSD", measure])
+        points, order = pair.lines(pair.varying(step))
+        keys = [c for c in (*pair.varying(), "panel", "line", "corpus") if c in points]
+        wide = points[points["measure"] == measure].merge(
+            points.loc[points["measure"] == "JSD", [*keys, "value"]],
             on=keys,
             suffixes=("", "_x"),
         )
@@ -134,20 +120,12 @@ def against(shown: Shown, step: str) -> Iterator[Chart]:
 
 
 def _against(wide: pd.DataFrame, series: Series, measure: str, join: bool) -> Any:
-    scale = alt.Scale(domain=list(around(wide)), nice=False)
     right = min(0.7, float(wide["jsd"].max()) * 1.1 or 0.1)
-    x = alt.X(
-        "jsd:Q",
-        title="JSD of attention, nats",
-        scale=alt.Scale(domain=[0, round(right, 3)], nice=False),
-    )
-    y = alt.Y("value:Q", title=measure, scale=scale)
-    base = alt.Chart().encode(x=x, y=y, color=series.colour())
-    rule = alt.Chart().mark_rule(opacity=0.7, clip=True)
+    x = quantity("jsd", "JSD of attention, nats", (0, round(right, 3)))
+    base, rules = points_along(x, measure, around(wide), series, clip=True)
+    base = base.encode(color=series.colour())
     layers = [
-        rule.encode(
-            x=x, y=alt.Y("low:Q", title=measure, scale=scale), y2="high:Q", color=series.colour()
-        ),
+        rules,
         base.mark_point(filled=True, size=50, opacity=1).encode(shape=series.shape()),
     ]
     if join:
@@ -157,39 +135,32 @@ def _against(wide: pd.DataFrame, series: Series, measure: str, join: bool) -> An
     return panels(alt.layer(*layers).properties(width=460, height=200), wide[kept])
 
 
-def _lam(found: pd.DataFrame) -> tuple[pd.DataFrame, alt.X]:
-    """Places by symlog, named by λ; what has no λ stands apart, and no line leads there."""
-    there = found["lam"].notna()
-    found = found.assign(x=found["symlog"] if "symlog" in found else found["lam"])
+def _lam(points: pd.DataFrame) -> tuple[pd.DataFrame, alt.X]:
+    """Points with their places by symlog, and the axis; one without λ stands apart."""
+    has_lam = points["lam"].notna()
+    points = points.assign(x=points["symlog"] if "symlog" in points else points["lam"])
     names = {
         round(float(x), 4): f"{lam:g}".replace("-", "−")
-        for x, lam in zip(found.loc[there, "x"], found.loc[there, "lam"], strict=True)
+        for x, lam in zip(points.loc[has_lam, "x"], points.loc[has_lam, "lam"], strict=True)
     }
     left = min(names) - _APART
-    found["x"] = found["x"].astype(float).where(there, left).round(4)
-    found["joined"] = ["yes" if own else "no" for own in there]
-    if not there.all():
+    points["x"] = points["x"].astype(float).where(has_lam, left).round(4)
+    points["joined"] = ["yes" if has else "no" for has in has_lam]
+    if not has_lam.all():
         names[round(left, 4)] = _NO_LAM
     ticks = sorted(names)
     shown = ", ".join(f"'{names[tick]}'" for tick in ticks)
     label = f"[{shown}][indexof([{', '.join(map(str, ticks))}], datum.value)]"
-    edges = [ticks[0] - 0.25, ticks[-1] + 0.2]
-    x = alt.X(
-        "x:Q",
-        title="λ",
-        scale=alt.Scale(domain=edges, nice=False),
-        axis=alt.Axis(values=ticks, labelExpr=label, labelOverlap="greedy"),
-    )
-    return found, x
+    edges = (ticks[0] - 0.25, ticks[-1] + 0.2)
+    axis = alt.Axis(values=ticks, labelExpr=label, labelOverlap="greedy")
+    return points, quantity("x", "λ", edges, axis=axis)
 
 
-def _apart(found: pd.DataFrame) -> bool:
-    return bool((found["joined"] == "no").any())
+def _apart(points: pd.DataFrame) -> bool:
+    return bool((points["joined"] == "no").any())
 
 
-def _named(found: pd.DataFrame, order: Sequence[str]) -> tuple[pd.DataFrame, Series]:
-    there = set(found["line"])
-    names = [name for name in order if name in there]
-    shown = shown_names(names, _LETTERS)
-    mapped = found["line"].map(dict(zip(names, shown, strict=True)))
-    return found.assign(line=mapped), Series("line", shown)
+def _named(points: pd.DataFrame, order: Sequence[str]) -> tuple[pd.DataFrame, Series]:
+    present = set(points["line"])
+    names = shortened([name for name in order if name in present], _LETTERS)
+    return points.assign(line=points["line"].map(names)), Series("line", list(names.values()))

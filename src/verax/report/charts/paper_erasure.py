@@ -12,8 +12,7 @@ from verax.drawing.forms import boxes
 from verax.drawing.series import Series
 from verax.exams.erasure.charts.many import in_order
 from verax.exams.erasure.charts.single import POINTS, negative_bars, scatter
-from verax.report.charts.paper_frames import CORPUS, Shown, around
-from verax.report.charts.paper_made import drawn
+from verax.report.charts.paper_frames import Shown, around, drawn
 
 BOX = {
     "whisker low": "whisker_low",
@@ -30,9 +29,9 @@ _TENTH = 0.05
 
 
 def delta_js(shown: Shown) -> Iterator[Chart]:
-    """A point a document."""
-    own = shown.where(measure=DELTA_JS)
-    rows = own.rows.assign(model=own.told(_names(own)))
+    """A scatter plot of ΔJS against Δα, a point a document."""
+    shown = shown.where(measure=DELTA_JS)
+    rows = shown.rows.assign(model=shown.labels(_names(shown)))
     rows = rows.rename(columns={"value": "delta_js"})[["model", DELTA_ALPHA, "delta_js"]]
     reading = (
         "A point a document: how much more the output moves when the item with most weight is "
@@ -44,13 +43,13 @@ def delta_js(shown: Shown) -> Iterator[Chart]:
         reading += f" {POINTS:,} points are drawn, picked at random."
     rows["model"] = rows["model"].astype(str)
     series = Series("model", list(dict.fromkeys(rows["model"])))
-    yield drawn(own, "", reading, scatter(series, rows), several=False)
+    yield drawn(shown, "", reading, scatter(series, rows), several=False)
 
 
 def negatives(shown: Shown) -> Iterator[Chart]:
-    """All documents of each tenth of Δα, and those with a negative ΔJS."""
-    own = shown.where(measure=["documents", "negative"])
-    rows = own.rows.assign(model=own.told(_names(own)))
+    """Bars of the documents of each tenth of Δα, and of those with a negative ΔJS."""
+    shown = shown.where(measure=["documents", "negative"])
+    rows = shown.rows.assign(model=shown.labels(_names(shown)))
     rows = rows[rows[DELTA_ALPHA].notna()]
     kinds = {"documents": "all", "negative": "with ΔJS < 0"}
     bars = rows[["model", "value"]].assign(
@@ -65,16 +64,15 @@ def negatives(shown: Shown) -> Iterator[Chart]:
         "For each tenth of Δα, all documents (grey) and those where a random item mattered more "
         "than the top one (coloured); means over seeds."
     )
-    yield drawn(own, "", reading, negative_bars(series, bars), several=False)
+    yield drawn(shown, "", reading, negative_bars(series, bars), several=False)
 
 
 def box_plots(shown: Shown) -> Iterator[Chart]:
-    """Boxes as the tables have them, the means over seeds of quartiles and whiskers."""
-    own = shown.where(measure=list(BOX))
-    by = "ranking" if "ranking" in own.rows else own.varying()[-1]
-    rest = own.varying(by)
-    corpus = [CORPUS] if len(own.corpora) > 1 else []
-    rows = own.rows.assign(row=own.told([by]), panel=own.told([*corpus, *rest]))
+    """Box plots of what is erased; quartiles and whiskers are means over seeds."""
+    shown = shown.where(measure=list(BOX))
+    by = "ranking" if "ranking" in shown.rows else shown.varying()[-1]
+    panel = shown.labels([*shown.corpus, *shown.varying(by)])
+    rows = shown.rows.assign(row=shown.labels([by]), panel=panel)
     wide = rows.pivot_table(
         index=["panel", "row"], columns="measure", values="value", sort=False
     ).reset_index()
@@ -88,15 +86,14 @@ def box_plots(shown: Shown) -> Iterator[Chart]:
     low, high = around(ends)
     axis, domain = "erased when the decision flips", (min(0.0, low), high)
     picture = boxes(wide, Series("line", [""]), axis, in_order(wide), domain)
-    yield drawn(own, "", reading, picture, several=False)
+    yield drawn(shown, "", reading, picture, several=False)
 
 
 def _without_first_draw(rows: pd.DataFrame) -> pd.DataFrame:
-    """All draws averaged say more than the first, where both are there."""
+    """Rows without the first random draw, where there is also the mean over all draws."""
     averaged = rows["row"].astype(str).str.startswith(f"{_RANDOM} (").any()
     return rows[rows["row"] != _RANDOM] if averaged else rows
 
 
 def _names(shown: Shown) -> list[str]:
-    corpus = [CORPUS] if len(shown.corpora) > 1 else []
-    return [*corpus, *shown.varying(DELTA_ALPHA, "document")]
+    return [*shown.corpus, *shown.varying(DELTA_ALPHA, "document")]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from verax.drawing.chart import Chart, made
 from verax.papers.exhibits import MEASURED
 
 CORPUS = "corpus"
@@ -42,8 +43,8 @@ class Shown:
     def where(self, **labels: Any) -> Shown:
         """The rows that have these labels; a collection means any of its values."""
         rows = self.rows
-        for column, wanted in labels.items():
-            values = list(wanted) if isinstance(wanted, (list, tuple, set)) else [wanted]
+        for column, label in labels.items():
+            values = list(label) if isinstance(label, (list, tuple, set)) else [label]
             rows = rows[rows[column].isin(values)]
         return replace(self, rows=rows.reset_index(drop=True))
 
@@ -53,25 +54,30 @@ class Shown:
 
     @cached_property
     def corpora(self) -> list[str]:
-        return list(dict.fromkeys(self.told([CORPUS]))) if CORPUS in self.rows else []
+        return list(dict.fromkeys(self.labels([CORPUS]))) if CORPUS in self.rows else []
+
+    @property
+    def corpus(self) -> list[str]:
+        """The column of corpora, where there are several to tell apart; else none."""
+        return [CORPUS] if len(self.corpora) > 1 else []
 
     def varying(self, *without: str) -> list[str]:
         """Label columns with more than one value, but the corpus and those named."""
         left = {*MEASURED, *_SAME_AS_ANOTHER, CORPUS, *without}
         return [str(c) for c in self.rows if c not in left and self.rows[c].nunique() > 1]
 
-    def told(self, columns: Sequence[str]) -> pd.Series:
+    def labels(self, columns: Sequence[str]) -> pd.Series:
         """The labels of each row in these columns, as one text."""
         records = self.rows[list(columns)].to_dict("records")
         words = [", ".join(w for v in row.values() if (w := _word(v))) for row in records]
         return pd.Series(words, index=self.rows.index, dtype=object)
 
     def order(self, columns: Sequence[str]) -> list[str]:
-        """What `told` says of rows, once each, by the order in which each column's values come."""
-        keys = pd.DataFrame({c: pd.factorize(self.told([c]))[0] for c in columns})
+        """The `labels` of rows, once each, by the order in which each column's values come."""
+        keys = pd.DataFrame({c: pd.factorize(self.labels([c]))[0] for c in columns})
         if keys.empty:
             return [""]
-        return list(dict.fromkeys(self.told(columns)[keys.sort_values(list(columns)).index]))
+        return list(dict.fromkeys(self.labels(columns)[keys.sort_values(list(columns)).index]))
 
     def lines(self, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
         """The rows with `line` and `panel`, and the lines in order.
@@ -79,13 +85,12 @@ class Shown:
         Lines are told apart by as many of the last columns as make few of them.
         """
         rows, inner, count = self.rows, list(columns), 1
-        own: list[str] = []
+        by_line: list[str] = []
         while inner and count * rows[inner[-1]].nunique() <= _LINES:
             count *= rows[inner[-1]].nunique()
-            own.insert(0, inner.pop())
-        corpus = [CORPUS] if len(self.corpora) > 1 else []
-        found = rows.assign(line=self.told(own), panel=self.told([*corpus, *inner]))
-        return found, self.order(own)
+            by_line.insert(0, inner.pop())
+        panel = self.labels([*self.corpus, *inner])
+        return rows.assign(line=self.labels(by_line), panel=panel), self.order(by_line)
 
 
 def called(name: str) -> str:
@@ -99,6 +104,17 @@ def called(name: str) -> str:
     kind = name.rstrip("0123456789")
     words = f"{kind.replace('_', ' ')} {name[len(kind) :]}".strip()
     return words[:1].upper() + words[1:]
+
+
+def drawn(shown: Shown, about: str, reading: str, picture: Any, several: bool) -> Chart:
+    """The chart of an exhibit; where there are `several`, `about` says which this is.
+
+    All have the name of the exhibit, until they are numbered.
+    """
+    title = f"{called(shown.name)}: {about}" if several and about else shown.title
+    if len(shown.corpora) == 1:
+        reading += f" On {shown.corpora[0]}."
+    return made(shown.name, shown.name, title, reading, picture)
 
 
 def around(rows: pd.DataFrame) -> tuple[float, float]:

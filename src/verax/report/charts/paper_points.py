@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import altair as alt
@@ -10,12 +10,11 @@ import pandas as pd
 
 from verax.drawing.chart import Chart
 from verax.drawing.forms import data, intervals
-from verax.drawing.names import shown_names
+from verax.drawing.names import shortened
 from verax.drawing.rendering import INK
 from verax.drawing.series import Series
 from verax.exams.erasure.charts.contingency import PLACE, heat
-from verax.report.charts.paper_frames import CORPUS, Shown, around
-from verax.report.charts.paper_made import drawn
+from verax.report.charts.paper_frames import CORPUS, Shown, around, drawn
 
 CELLS = {
     "both": ("flips", "flips"),
@@ -35,25 +34,25 @@ _ROWS = 90
 
 def points(shown: Shown) -> Iterator[Chart]:
     """A chart a measure, those with published numbers first; none where nothing could vary."""
-    own = shown.where(measure=[m for m in shown.measures if m not in _BESIDE])
-    if _alike(own):
-        yield from _points(own, "", several=False)
+    shown = shown.where(measure=[m for m in shown.measures if m not in _BESIDE])
+    if _alike(shown):
+        yield from _points(shown, "", several=False)
         return
-    measures = [m for m in own.measures if _varies(own.where(measure=m))]
-    measures.sort(key=lambda m: not own.where(measure=m).rows["published"].notna().any())
+    measures = [m for m in shown.measures if _varies(shown.where(measure=m))]
+    measures.sort(key=lambda m: not shown.where(measure=m).rows["published"].notna().any())
     for measure in measures[:_MOST]:
-        yield from _points(own.where(measure=measure), measure, len(measures) > 1)
+        yield from _points(shown.where(measure=measure), measure, len(measures) > 1)
 
 
 def contingency(shown: Shown) -> Iterator[Chart]:
     """Tables of two by two, one a model; of each rule for the random item."""
     rules = list(dict.fromkeys(shown.rows["rule"])) if "rule" in shown.rows else [None]
     for rule in rules:
-        own = shown.where(measure=list(CELLS), **({} if rule is None else {"rule": rule}))
-        rows = own.rows
+        part = shown.where(measure=list(CELLS), **({} if rule is None else {"rule": rule}))
+        rows = part.rows
         cells = pd.DataFrame(
             {
-                "panel": own.told([*_corpora(own), *own.varying("top")]),
+                "panel": part.labels([*part.corpus, *part.varying("top")]),
                 "top": [CELLS[measure][0] for measure in rows["measure"]],
                 "random": [CELLS[measure][1] for measure in rows["measure"]],
                 "value": rows["value"],
@@ -67,10 +66,10 @@ def contingency(shown: Shown) -> Iterator[Chart]:
         )
         if rows["published"].notna().any():
             reading += " In brackets: published."
-        told = (
+        about = (
             "" if rule is None else f"the random item by the rule of the {_RULES.get(rule, rule)}"
         )
-        yield drawn(own, told, reading, picture, several=len(rules) > 1)
+        yield drawn(part, about, reading, picture, several=len(rules) > 1)
 
 
 _RULES = {"paper": "paper", "authors": "authors' code"}
@@ -93,50 +92,44 @@ def _tables(cells: pd.DataFrame) -> Any:
 def _points(shown: Shown, measure: str, several: bool) -> Iterator[Chart]:
     columns = shown.varying() + ([] if measure else ["measure"])
     rows = shown.rows
-    corpus = _corpora(shown)
-    own: list[str] = []
+    corpus = shown.corpus
+    by_colour: list[str] = []
     if not columns:
         corpus, columns = [], [CORPUS] if CORPUS in rows else ["measure"]
     if len(columns) > 1:
         # of the fewest values, the last: it is told by colour, the others by name
         fewest = min(reversed(columns), key=lambda c: rows[c].nunique())
         if rows[fewest].nunique() <= _FEW:
-            own = [fewest]
-    told = [c for c in columns if c not in own]
-    found = rows.assign(row=shown.told(told), line=shown.told(own), panel=shown.told(corpus))
-    if len(found) < 2 or len(found) > _ROWS:
+            by_colour = [fewest]
+    by_name = [c for c in columns if c not in by_colour]
+    frame = rows.assign(
+        row=shown.labels(by_name), line=shown.labels(by_colour), panel=shown.labels(corpus)
+    )
+    if len(frame) < 2 or len(frame) > _ROWS:
         return
-    order, lines = _shorter(shown.order(told)), _shorter(shown.order(own))
-    found["row"], found["line"] = found["row"].map(order), found["line"].map(lines)
+    order, lines = shortened(shown.order(by_name)), shortened(shown.order(by_colour))
+    frame["row"], frame["line"] = frame["row"].map(order), frame["line"].map(lines)
     kept = ["panel", "row", "line", "published", "value", "low", "high"]
     series = Series("line", list(lines.values()))
     axis = measure or "value"
-    picture = intervals(found[kept], series, axis, list(order.values()), around(found))
+    picture = intervals(frame[kept], series, axis, list(order.values()), around(frame))
     reading = "Points are measured."
-    if found["low"].notna().any():
+    if frame["low"].notna().any():
         reading = "Points are measured, lines their 95% intervals: over seeds where there are "
         reading += "several, else over documents."
-    if found["published"].notna().any():
+    if frame["published"].notna().any():
         reading += " Hollow diamonds are the published numbers."
     yield drawn(shown, measure, reading, picture, several)
 
 
-def _corpora(shown: Shown) -> list[str]:
-    return [CORPUS] if len(shown.corpora) > 1 else []
-
-
-def _shorter(names: Sequence[str]) -> dict[str, str]:
-    return dict(zip(names, shown_names(names), strict=True))
-
-
 def _varies(shown: Shown) -> bool:
-    """Whether it has an interval: sizes of corpora and settings of training have none."""
+    """Whether some number has an interval: sizes of corpora and settings of training have none."""
     rows = shown.rows
     return bool((rows["high"] - rows["low"] > 1e-9 * rows["value"].abs()).any())
 
 
 def _alike(shown: Shown) -> bool:
-    """Several measures, of a few numbers each, that one scale can hold."""
+    """Whether these are several measures, of a few numbers each, that one scale can hold."""
     counts = shown.rows["measure"].value_counts()
     small = bool(shown.rows["value"].abs().max() <= 1)
     return len(counts) > 1 and int(counts.max()) < _FEW and small

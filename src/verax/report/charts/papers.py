@@ -22,7 +22,7 @@ from verax.report.charts.paper_points import CELLS, contingency, points
 
 
 def exhibit_charts(name: str, title: str, table: pd.DataFrame) -> list[Chart]:
-    """Published beside measured, in the form that the labels and measures of a table ask for.
+    """The charts of an exhibit, in the form that its labels and measures ask for.
 
     name, title  of the exhibit
     table        as `verax.papers.exhibits.frame` makes it
@@ -31,10 +31,10 @@ def exhibit_charts(name: str, title: str, table: pd.DataFrame) -> list[Chart]:
     of a corpus, a setting of training.
     """
     shown = Shown.of(name, title, table)
-    found = list(_charts(shown)) if len(shown.rows) > 1 else []
+    charts = list(_charts(shown)) if len(shown.rows) > 1 else []
     return [
         replace(chart, name=f"{name}-{number}" if number > 1 else name)
-        for number, chart in enumerate(found, start=1)
+        for number, chart in enumerate(charts, start=1)
     ]
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from verax.drawing.chart import Chart, made
 from verax.drawing.forms import lines
-from verax.drawing.names import MOST_CHARTED, shown_names
+from verax.drawing.names import MOST_CHARTED, shortened
 from verax.drawing.series import Series
 from verax.exams.agreement.exam import ATTENTION
 from verax.exams.agreement.measures import AGREEMENT, ITSELF, pair_of
@@ -77,7 +77,7 @@ def _entropies(places: Mapping[str, MeasurePlace]) -> dict[str, tuple[str, str]]
 
 
 def _taus(places: Mapping[str, MeasurePlace]) -> dict[str, tuple[str, str]]:
-    """The same of attention's agreement with other importances, first of inputs, then of items."""
+    """Measure → panel and line, of attention's rank agreements, first of inputs, then of items."""
     pairs = {
         measure: pair_of(place.row)
         for measure, place in places.items()
@@ -86,9 +86,9 @@ def _taus(places: Mapping[str, MeasurePlace]) -> dict[str, tuple[str, str]]:
     }
     return {
         measure: (f"attention and importances of {on}", second)
-        for wanted in ("inputs", "items")
+        for kind in ("inputs", "items")
         for measure, (on, first, second) in pairs.items()
-        if on == wanted and first == ATTENTION
+        if on == kind and first == ATTENTION
     }
 
 
@@ -102,9 +102,8 @@ def _chosen(points: pd.DataFrame, lines: Mapping[str, tuple[str, str]]) -> pd.Da
 
 
 def _lines(frame: pd.DataFrame, title: str, domain: Sequence[float]) -> object:
-    names = list(dict.fromkeys(frame["line"]))[:MOST_CHARTED]
-    shown = dict(zip(names, shown_names(names), strict=True))
-    frame = frame[frame["line"].isin(names)].assign(line=frame["line"].map(shown))
+    shown = shortened(list(dict.fromkeys(frame["line"]))[:MOST_CHARTED])
+    frame = frame[frame["line"].isin(list(shown))].assign(line=frame["line"].map(shown))
     lams = sorted(float(lam) for lam in set(frame["lam"]))
     x = alt.X(
         "lam:Q",

@@ -11,9 +11,8 @@ import altair as alt
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import data
+from verax.drawing.forms import data, points_along, quantity, reach
 from verax.drawing.series import Models, of_column
-from verax.drawing.ticks import reach
 from verax.studies.adversaries.measures import CONTROLS, CURVE, MEAN, NAME, SEEDS, lambda_of
 from verax.studies.adversaries.measuring import BASE
 
@@ -60,19 +59,8 @@ def _chart(models: Models, column: str, axis: str, title: str, reading: str) -> 
         return
     most = 100.0 if column == _ACCURACY else reach(float(points["value"].max()))
     right = min(_MOST, reach(float(points["jsd"].max())))
-    x = alt.X(
-        "jsd:Q",
-        title="JSD of attention from the base, nats",
-        scale=alt.Scale(domain=[0, right], nice=False),
-    )
-    scale = alt.Scale(domain=[0, most], nice=False)
-    y = alt.Y("value:Q", title=axis, scale=scale)
-    base = alt.Chart().encode(x=x, y=y)
-    rules = (
-        alt.Chart()
-        .mark_rule(opacity=0.7, clip=True)
-        .encode(x=x, y=alt.Y("low:Q", title=axis), y2="high:Q", color=models.colour())
-    )
+    x = quantity("jsd", "JSD of attention from the base, nats", (0, right))
+    base, rules = points_along(x, axis, (0, most), models, clip=True)
     along = alt.FieldOneOfPredicate(field="kind", oneOf=[_CURVE, _BASE])
     beside = alt.FieldEqualPredicate(field="kind", equal=_OTHERS)
     line = (

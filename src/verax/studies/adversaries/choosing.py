@@ -66,5 +66,5 @@ def choose(curve: Sequence[Mapping[str, float]], base_f1: float, base_accuracy: 
 
 
 def _or_least(value: float) -> float:
-    """What has no value goes last."""
+    """The value, or −∞ where it is NaN."""
     return -math.inf if math.isnan(value) else value

@@ -38,7 +38,7 @@ class Keeping:
     shared: Mapping[str, Any]
 
     def refuse_unfit(self) -> None:
-        """An error where something could not be kept: to ask before the work, not after it."""
+        """Raise an error, before the work, where something could not be kept."""
         if self.folder is None:
             return
         if self.folder.exists() and not self.folder.is_dir():
@@ -77,7 +77,7 @@ class Keeping:
     def table(
         self, name: str, settings: Mapping[str, Any], make: Callable[[], pd.DataFrame]
     ) -> pd.DataFrame:
-        """The same for what was measured of a model that cannot be kept itself."""
+        """The table kept under this name if it is the one asked for, else one made and kept."""
         if self.folder is None:
             return make()
         folder, settings = self.folder / name, {**self.shared, **settings}
@@ -113,7 +113,7 @@ def _is_only_a_table(folder: Path) -> bool:
 
 
 def _refuse_others(folder: Path) -> None:
-    """A folder of something else is not one to put models into; what is hidden is left alone."""
+    """Raise an error where a folder holds something else; hidden files are left alone."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
             continue

@@ -74,7 +74,7 @@ def left_out(base: AttentionClassifier) -> dict[str, str]:
 
 
 def left_out_of(hierarchical: bool) -> dict[str, str]:
-    """The same of a base that is hierarchical, or is not."""
+    """Controls that cannot be for a base that is hierarchical, or is not, and why."""
     if not hierarchical:
         return {}
     why = "the base attends sentences, and a guide attends words"
@@ -82,7 +82,7 @@ def left_out_of(hierarchical: bool) -> dict[str, str]:
 
 
 def refuse_as_base(base: AttentionClassifier) -> None:
-    """An adversary needs a base with attention of its own, made for its labels."""
+    """Raise an error where a model cannot be a base: it needs attention, trained for its labels."""
     if isinstance(base, GuidedClassifier):
         raise VeraxError("a guided model has no attention of its own: give its guide as the base")
     if "adversary" in base.record:

@@ -121,10 +121,10 @@ def run_adversaries(
     corpus = _own_corpus(base) if corpus is None else corpus_of(base, corpus, "the base")
     _refuse_another_corpus(base, corpus)
     recipe = recipe_of(base, options) if again or controls else {}
-    wanted = [name for name in CONTROLS if controls and name not in left_out(base)]
+    control_names = [name for name in CONTROLS if controls and name not in left_out(base)]
     plan = [Model(ADVERSARY, NAMES[ADVERSARY], lam, seed) for lam in lams for seed in seeds]
     plan += [Model(ANOTHER_SEED, NAMES[ANOTHER_SEED], None, seed) for seed in again]
-    plan += [Model(CONTROL, name, None, seed) for name in wanted for seed in seeds]
+    plan += [Model(CONTROL, name, None, seed) for name in control_names for seed in seeds]
 
     def announce(model: Model) -> None:
         begin({**model._asdict(), "number": plan.index(model) + 1, "total": len(plan)})
@@ -178,7 +178,7 @@ def run_adversaries(
         },
     }
     chosen = Adversaries(joined(parts), manifest).chosen().lam
-    for name in wanted:
+    for name in control_names:
         for seed in seeds:
             if name in (BY_BASE, BY_ADVERSARY):
                 guide = base if name == BY_BASE else adversaries[chosen, seed]
@@ -211,7 +211,7 @@ def _seeds(name: str, values: Any, empty: bool = False) -> list[int]:
 
 
 def _refuse_seen(again: Sequence[int], base_seed: int | None, others: Sequence[int | None]) -> None:
-    """The base again would be the base, and a seed that is given need not be trained."""
+    """Raise an error where a seed to train is the base's, or that of a model given beside it."""
     for seed in again:
         if seed == base_seed:
             raise VeraxError(
@@ -237,7 +237,7 @@ def _own_corpus(base: AttentionClassifier) -> Corpus:
 
 
 def _refuse_another_corpus(base: AttentionClassifier, corpus: Corpus) -> None:
-    """An error that names what would make it the base's own, if anything does."""
+    """Raise an error where the corpus is not the base's; it names what would make it so."""
     refuse_other_corpus(base, corpus)
     config = dict(base.record.get("corpus") or {})
     fingerprint = config.pop("fingerprint", None)

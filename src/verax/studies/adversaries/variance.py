@@ -91,7 +91,7 @@ def seed_variance(
 
 
 def refuse_more_than_seeds(entries: Sequence[Entry]) -> None:
-    """An error that names what differs besides the seed, or that nothing does."""
+    """Raise an error where models differ in more than the seed, or in nothing; it names what."""
     first = entries[0]
     settings = _settings(first)
     for entry in entries[1:]:

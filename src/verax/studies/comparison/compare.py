@@ -21,7 +21,7 @@ from verax.exams.verdict import Verdict
 from verax.options import SEED, build, check
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.comparison.conditions import common_conditions, refuse_other_conditions
-from verax.studies.comparison.entries import Entry, Given
+from verax.studies.comparison.entries import Comparable, Entry
 from verax.studies.comparison.grouping import grouped
 from verax.version import __version__
 
@@ -29,7 +29,7 @@ _BOUNDS = {"minimum": 1}
 
 
 def compare(
-    models: Mapping[str, Given | Sequence[Given]] | Iterable[Given],
+    models: Mapping[str, Comparable | Sequence[Comparable]] | Iterable[Comparable],
     corpus: Corpus | str | Path | None = None,
     exams: str | Sequence[str] | None = None,
     split: str = "test",
@@ -89,7 +89,7 @@ def compare(
     numbers: list[pd.DataFrame] = []
     described: dict[str, list[dict[str, Any]]] = {name: [] for name in groups}
     for group, entry in ((name, entry) for name, members in groups.items() for entry in members):
-        verdict = entry.given
+        verdict = entry.source
         if not isinstance(verdict, Verdict):
             verdict = examine(
                 verdict,
@@ -160,7 +160,7 @@ def _checked(exams: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict
 
 
 def _corpus(corpus: Corpus | str | Path | None, entries: Sequence[Entry]) -> Corpus | None:
-    """What to examine on; None if there is nothing to examine, and no corpus is given."""
+    """The corpus to examine on; None if no model is to be examined and no corpus is given."""
     models = [entry for entry in entries if entry.verdict is None]
     if len({tuple(entry.reading.items()) for entry in models}) > 1:
         raise VeraxError(
@@ -193,7 +193,7 @@ def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
 
 
 def _refuse_other_classes(corpus: Corpus | None, entries: Sequence[Entry]) -> None:
-    """Before the first model is examined, not after."""
+    """Raise an error, before any model is examined, where one lacks a class of the corpus."""
     for entry in entries:
         if corpus is None or entry.verdict is not None:
             continue

@@ -17,7 +17,11 @@ ExamOptions = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Conditions:
-    """corpus is its name, documents how many of the split's `sampled_from` are examined."""
+    """The corpus, documents, seed and options of exams that a model is examined with.
+
+    corpus     its name
+    documents  how many of the split's `sampled_from` are examined
+    """
 
     corpus: str
     fingerprint: str | None
@@ -51,16 +55,22 @@ def common_conditions(
     sample: int | None,
     seed: int,
 ) -> Conditions:
-    """The conditions for all: as given; among verdicts alone, the first's but for what is given."""
+    """The conditions for all models.
+
+    With a corpus and a model to examine they are the arguments. Among verdicts alone they are the
+    first verdict's, changed by the arguments.
+    """
     if corpus is not None and any(entry.verdict is None for entry in entries):
         whole = len(corpus.splits[split])
         documents = whole if sample is None else min(sample, whole)
-        full = {name: asdict(EXAMS[name].options_class(**own)) for name, own in options.items()}
+        full = {
+            name: asdict(EXAMS[name].options_class(**chosen)) for name, chosen in options.items()
+        }
         return Conditions(corpus.name, corpus.fingerprint, split, documents, whole, seed, full)
     first = entries[0].verdict
     assert first is not None
     common = conditions_of(first, list(options))
-    merged = {name: {**common.options[name], **own} for name, own in options.items()}
+    merged = {name: {**common.options[name], **chosen} for name, chosen in options.items()}
     common = replace(common, split=split if common.split is not None else None, options=merged)
     if sample is not None and common.sampled_from is not None:
         common = replace(common, documents=min(sample, common.sampled_from))
@@ -70,35 +80,35 @@ def common_conditions(
 
 
 def refuse_other_conditions(entry: Entry, common: Conditions) -> None:
-    """An error where an entry is a verdict that was made under other conditions."""
+    """Raise an error where an entry is a verdict that was made under other conditions."""
     if entry.verdict is None:
         return
-    own = conditions_of(entry.verdict, list(common.options))
+    actual = conditions_of(entry.verdict, list(common.options))
     differences = [
         (
-            own.fingerprint != common.fingerprint,
-            f"on other texts or labels ({own.corpus}) than those to compare on ({common.corpus}): "
-            "compare models on one corpus",
+            actual.fingerprint != common.fingerprint,
+            f"on other texts or labels ({actual.corpus}) than those to compare on "
+            f"({common.corpus}): compare models on one corpus",
         ),
         (
-            own.split != common.split,
-            f"on split {own.split}, asked for is {common.split}: give split {own.split}",
+            actual.split != common.split,
+            f"on split {actual.split}, asked for is {common.split}: give split {actual.split}",
         ),
         (
-            (own.documents, own.sampled_from) != (common.documents, common.sampled_from),
-            f"on {own.documents} documents of {own.sampled_from}, asked for are "
+            (actual.documents, actual.sampled_from) != (common.documents, common.sampled_from),
+            f"on {actual.documents} documents of {actual.sampled_from}, asked for are "
             f"{common.documents} of {common.sampled_from}: give the same sample",
         ),
         (
-            own.seed != common.seed,
-            f"with seed {own.seed}, asked for is {common.seed}: give seed {own.seed}",
+            actual.seed != common.seed,
+            f"with seed {actual.seed}, asked for is {common.seed}: give seed {actual.seed}",
         ),
     ]
     for exam, options in common.options.items():
         for name, value in options.items():
-            given = own.options[exam].get(name)
-            message = f"with {name} {given}, asked for is {value}: give the same {name}"
-            differences.append((given != value, message))
+            used = actual.options[exam].get(name)
+            message = f"with {name} {used}, asked for is {value}: give the same {name}"
+            differences.append((used != value, message))
     for differs, message in differences:
         if differs:
             raise VeraxError(f"{entry.name} was examined {message}, or examine the model again")

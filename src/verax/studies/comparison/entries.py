@@ -20,7 +20,7 @@ class Entry:
     """One model of a comparison, before it is examined.
 
     name       its folder as given, or its number
-    given      the classifier, the verdict, or the folder of a model
+    source     the classifier, the verdict, or the folder of a model
     options    of the model
     record     what is known of its making: training, corpus, strength
     reading    tokeniser and lowercase, for loading a corpus as the model reads
@@ -28,7 +28,7 @@ class Entry:
     """
 
     name: str
-    given: AttentionClassifier | Verdict | Path
+    source: AttentionClassifier | Verdict | Path
     options: Mapping[str, Any]
     record: Mapping[str, Any]
     reading: Mapping[str, Any]
@@ -36,7 +36,7 @@ class Entry:
 
     @property
     def verdict(self) -> Verdict | None:
-        return self.given if isinstance(self.given, Verdict) else None
+        return self.source if isinstance(self.source, Verdict) else None
 
     @property
     def seed(self) -> int | None:
@@ -46,7 +46,7 @@ class Entry:
 
     @property
     def fingerprint(self) -> str | None:
-        """That of the corpus it was trained on."""
+        """The fingerprint of the corpus it was trained on."""
         return self.record.get("corpus", {}).get("fingerprint")
 
     @property
@@ -55,29 +55,29 @@ class Entry:
         return Path(self.name).name or self.name
 
 
-Given = AttentionClassifier | Verdict | str | Path | Entry
+Comparable = AttentionClassifier | Verdict | str | Path | Entry
 
 
-def entry_of(given: Any, number: int) -> Entry:
-    """The model given as the number-th, neither loaded nor examined."""
-    if isinstance(given, Entry):
-        return given
-    if isinstance(given, AttentionClassifier):
-        reading = {"tokeniser": given.tokeniser.kind, "lowercase": given.tokeniser.lowercase}
-        options = asdict(given.options)
-        return Entry(f"model {number}", given, options, given.record, reading, given.classes)
-    if isinstance(given, Verdict):
-        return _of_verdict(f"verdict {number}", given)
-    if not isinstance(given, (str, Path)):
-        kind = type(given).__name__
+def entry_of(source: Any, number: int) -> Entry:
+    """The entry of the number-th model, neither loaded nor examined."""
+    if isinstance(source, Entry):
+        return source
+    if isinstance(source, AttentionClassifier):
+        reading = {"tokeniser": source.tokeniser.kind, "lowercase": source.tokeniser.lowercase}
+        options = asdict(source.options)
+        return Entry(f"model {number}", source, options, source.record, reading, source.classes)
+    if isinstance(source, Verdict):
+        return _of_verdict(f"verdict {number}", source)
+    if not isinstance(source, (str, Path)):
+        kind = type(source).__name__
         raise VeraxError(f"cannot compare a {kind}: give models, verdicts, or folders of them")
-    folder = Path(given)
+    folder = Path(source)
     if is_model_folder(folder):
-        return _of_folder(str(given), folder)
+        return _of_folder(str(source), folder)
     if saved_kind(folder) == Verdict.kind:
-        return _of_verdict(str(given), Verdict.load(folder))
+        return _of_verdict(str(source), Verdict.load(folder))
     raise VeraxError(
-        f"{given} is neither a saved model nor a saved verdict: expected a folder that train or "
+        f"{source} is neither a saved model nor a saved verdict: expected a folder that train or "
         "examine wrote"
     )
 

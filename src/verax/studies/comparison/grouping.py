@@ -11,7 +11,7 @@ from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import AUTO, ModelOptions
 from verax.options import names
-from verax.studies.comparison.entries import Entry, Given, entry_of
+from verax.studies.comparison.entries import Comparable, Entry, entry_of
 from verax.studies.naming import group_name
 from verax.training.adversary import DEFAULTS as ADVERSARIAL
 from verax.training.effects import in_words, inactive_options, settled_options
@@ -32,7 +32,9 @@ _OF_ADVERSARIES = (*ADVERSARIAL, _BASE)
 """What tells adversaries from each other, but not from other models: all of them have it."""
 
 
-def grouped(models: Mapping[str, Given | Sequence[Given]] | Iterable[Given]) -> Groups:
+def grouped(
+    models: Mapping[str, Comparable | Sequence[Comparable]] | Iterable[Comparable],
+) -> Groups:
     """Name → models that are seeds of one; the first group is the reference.
 
     A mapping says so itself. In a list, models whose options, training and corpus differ in
@@ -44,7 +46,7 @@ def grouped(models: Mapping[str, Given | Sequence[Given]] | Iterable[Given]) -> 
         groups = _by_name(models)
     else:
         listed = _list(models)
-        groups = _by_settings([entry_of(given, n) for n, given in enumerate(listed, start=1)])
+        groups = _by_settings([entry_of(model, n) for n, model in enumerate(listed, start=1)])
     if len(groups) < 2:
         raise VeraxError("fewer than two models to compare: give the reference, then the others")
     return groups
@@ -55,13 +57,13 @@ def _list(models: Any) -> list[Any]:
     return [models] if one or not isinstance(models, Iterable) else list(models)
 
 
-def _by_name(models: Mapping[str, Given | Sequence[Given]]) -> Groups:
+def _by_name(models: Mapping[str, Comparable | Sequence[Comparable]]) -> Groups:
     groups: Groups = {}
     number = 0
-    for name, given in models.items():
+    for name, members in models.items():
         if not isinstance(name, str) or not name.strip():
             raise VeraxError(f"a model is called {name!r}: name it with text")
-        listed = _list(given)
+        listed = _list(members)
         if not listed:
             raise VeraxError(f"no model is given under {name!r}: give one, or several seeds of it")
         groups[name] = [entry_of(one, number := number + 1) for one in listed]
@@ -87,7 +89,7 @@ def _by_settings(entries: Sequence[Entry]) -> Groups:
 
 
 def _refuse_mixture(name: str, group: Sequence[Entry]) -> None:
-    """Models of several kinds, taken for seeds of one, would make differences surer than they are.
+    """Raise an error where a group holds more than seeds of one model.
 
     Adversaries of several bases, and models of several guides, may be seeds of one.
     """
@@ -105,16 +107,16 @@ def _refuse_mixture(name: str, group: Sequence[Entry]) -> None:
 
 
 def _refuse_twins(name: str, group: Sequence[Entry]) -> None:
-    """A model that counts twice would make intervals over seeds too narrow."""
-    seen: dict[Any, Entry] = {}
+    """Raise an error where a group holds a model twice: intervals would be too narrow."""
+    by_key: dict[Any, Entry] = {}
     for entry in group:
         key = entry.name if entry.seed is None else (entry.seed, *settings_of(entry).items())
-        if key in seen:
+        if key in by_key:
             raise VeraxError(
-                f"{seen[key].name} and {entry.name} are one model with one seed, both under "
+                f"{by_key[key].name} and {entry.name} are one model with one seed, both under "
                 f"{name!r}: give each seed once, or name groups"
             )
-        seen[key] = entry
+        by_key[key] = entry
 
 
 def settings_of(entry: Entry) -> Settings:

@@ -78,8 +78,8 @@ def read_corpora(section: LocatedValue, problems: Problems) -> list[Reading]:
             known = declared(CorpusOptions)
             if name.partition(":")[0] == "planted":
                 known |= declared(Planted)
-            own = part.only(n for n in part.value if n not in OF_TRAINING)
-            options = read_values(own, {**known, **OF_TRAINING}, problems)
+            of_corpus = part.only(n for n in part.value if n not in OF_TRAINING)
+            options = read_values(of_corpus, {**known, **OF_TRAINING}, problems)
             whole = len(problems) == before
             axes = read_axes(part.only(OF_TRAINING), OF_TRAINING, problems)
             reading = Reading(name, location, options, axes, whole)

@@ -118,21 +118,21 @@ def refuse(
 
     Nothing is said about options some of whose values were refused already.
     """
-    conditions: dict[int, refusing.Conditions] = {}
+    requirements: dict[int, refusing.Requirements] = {}
     numbers: Counter[str] = Counter()
     locations: dict[str, set[Location]] = {}
     for one in combinations:
-        if id(one.corpus) not in conditions:
-            conditions[id(one.corpus)] = refusing.conditions_of(
+        if id(one.corpus) not in requirements:
+            requirements[id(one.corpus)] = refusing.requirements_of(
                 one.corpus, widths, plan.adversaries
             )
-        condition = conditions[id(one.corpus)]
-        messages = refusing.refusals(values_of(one.options), condition)
+        requirement = requirements[id(one.corpus)]
+        messages = refusing.refusals(values_of(one.options), requirement)
         if messages and all(numbers[message] >= _TRACED for message in messages):
             numbers.update(messages)
         elif messages:
             for message, where in refusing.causes_of(
-                one.options, one.reading.location, condition
+                one.options, one.reading.location, requirement
             ).items():
                 numbers[message] += 1
                 locations.setdefault(message, set()).update(where)

@@ -25,8 +25,8 @@ _ROUNDS = 5
 
 
 @dataclass(frozen=True)
-class Conditions:
-    """What a combination has to go with: corpus, widths of vectors files, adversaries."""
+class Requirements:
+    """What a combination of options has to fit: corpus, widths of vectors files, adversaries."""
 
     classes: int = 2
     all_validated: bool = True
@@ -34,21 +34,21 @@ class Conditions:
     adversaries: AdversaryPlan | None = None
 
 
-def conditions_of(
+def requirements_of(
     corpus: Corpus | None, widths: Mapping[str, int], adversaries: AdversaryPlan | None
-) -> Conditions:
-    """Those of a corpus; of one that could not be read, two classes."""
+) -> Requirements:
+    """The requirements of a corpus; one that could not be read has two classes."""
     if corpus is None:
-        return Conditions(widths=widths, adversaries=adversaries)
+        return Requirements(widths=widths, adversaries=adversaries)
     classes = len(corpus.classes)
     validated = len(np.unique(corpus.validation.labels))
-    return Conditions(classes, validated == classes, widths, adversaries)
+    return Requirements(classes, validated == classes, widths, adversaries)
 
 
-def refusals(values: Mapping[str, Any], conditions: Conditions) -> list[str]:
+def refusals(values: Mapping[str, Any], requirements: Requirements) -> list[str]:
     """Why these options do not go together, or not with adversaries; empty where they do."""
-    messages = _refusals_of_model(values, conditions)
-    plan = conditions.adversaries
+    messages = _refusals_of_model(values, requirements)
+    plan = requirements.adversaries
     if messages or plan is None:
         return messages
     if values.get("projection") == UNIFORM:
@@ -58,29 +58,29 @@ def refusals(values: Mapping[str, Any], conditions: Conditions) -> list[str]:
         ]
     if not plan.options:
         return []
-    model, training = settled_options(values, conditions.classes)
+    model, training = settled_options(values, requirements.classes)
     beside = plan.options_beside({**model, **training})
-    return [f"adversaries: {message}" for message in _refusals_of_model(beside, conditions)]
+    return [f"adversaries: {message}" for message in _refusals_of_model(beside, requirements)]
 
 
-def _refusals_of_model(values: Mapping[str, Any], conditions: Conditions) -> list[str]:
+def _refusals_of_model(values: Mapping[str, Any], requirements: Requirements) -> list[str]:
     of_model, of_training = divide(values, ModelOptions, TrainingOptions)
     model = ModelOptions(**of_model)
     path, metric = of_training.get("vectors"), of_training.get("metric")
     messages = Problems()
     with messages.at():
-        model.resolved(conditions.classes)
-        if path in conditions.widths:
-            width = conditions.widths[str(path)]
-            replace(model, embedding_size=width).resolved(conditions.classes)
+        model.resolved(requirements.classes)
+        if path in requirements.widths:
+            width = requirements.widths[str(path)]
+            replace(model, embedding_size=width).resolved(requirements.classes)
     with messages.at():
         TrainingOptions(**of_training)
     if model.strength == AUTO:
         with messages.at():
             candidates(model.grounding, of_training.get("strengths"))
-    if metric == "f1" and conditions.classes != 2:
-        messages.add(f"metric 'f1' is for two classes, not {conditions.classes}: use 'macro_f1'")
-    if metric == "roc_auc" and not conditions.all_validated:
+    if metric == "f1" and requirements.classes != 2:
+        messages.add(f"metric 'f1' is for two classes, not {requirements.classes}: use 'macro_f1'")
+    if metric == "roc_auc" and not requirements.all_validated:
         messages.add("metric 'roc_auc' needs validation documents of every class: use 'macro_f1'")
     if path == WORD2VEC and importlib.util.find_spec("gensim") is None:
         messages.add("vectors 'word2vec' needs gensim: pip install 'verax[vectors]'")
@@ -88,7 +88,7 @@ def _refusals_of_model(values: Mapping[str, Any], conditions: Conditions) -> lis
 
 
 def causes_of(
-    combination: Combination, corpus: Location, conditions: Conditions
+    combination: Combination, corpus: Location, requirements: Requirements
 ) -> dict[str, set[Location]]:
     """Each refusal of a combination, and where it comes from.
 
@@ -97,10 +97,10 @@ def causes_of(
     refusal are then taken away, to see whether there is another.
     """
     causes: dict[str, set[Location]] = {}
-    simplest = replace(conditions, classes=2, all_validated=True)
+    simplest = replace(requirements, classes=2, all_validated=True)
     values = values_of(combination)
     for _ in range(_ROUNDS):
-        new = [message for message in refusals(values, conditions) if message not in causes]
+        new = [message for message in refusals(values, requirements) if message not in causes]
         if not new:
             break
         removed: set[str] = set()
@@ -109,26 +109,26 @@ def causes_of(
                 name
                 for name in values
                 if message
-                not in refusals({n: v for n, v in values.items() if n != name}, conditions)
+                not in refusals({n: v for n, v in values.items() if n != name}, requirements)
             }
             causes[message] = {combination[name].location for name in names}
             if message not in refusals(values, simplest):
                 causes[message].add(corpus)
-            causes[message] |= _causes_in_adversaries(message, values, conditions)
+            causes[message] |= _causes_in_adversaries(message, values, requirements)
             removed |= names
         values = {n: v for n, v in values.items() if n not in removed}
     return causes
 
 
 def _causes_in_adversaries(
-    message: str, values: Mapping[str, Any], conditions: Conditions
+    message: str, values: Mapping[str, Any], requirements: Requirements
 ) -> set[Location]:
-    plan = conditions.adversaries
-    if plan is None or message in refusals(values, replace(conditions, adversaries=None)):
+    plan = requirements.adversaries
+    if plan is None or message in refusals(values, replace(requirements, adversaries=None)):
         return set()
     causes = {
         plan.locations[name]
         for name in plan.options
-        if message not in refusals(values, replace(conditions, adversaries=plan.without(name)))
+        if message not in refusals(values, replace(requirements, adversaries=plan.without(name)))
     }
     return causes or {plan.location}

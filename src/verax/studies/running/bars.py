@@ -55,7 +55,7 @@ class Bars(Watcher):
         )
         self.all: TaskID | None = None
         self.tasks: dict[str, TaskID] = {}
-        self.told: set[str] = set()
+        self.shown_failures: set[str] = set()
         self.ended = self.failed = self.total = self.before = 0
 
     def __enter__(self) -> Bars:
@@ -102,7 +102,7 @@ class Bars(Watcher):
 
     def fails(self, key: str, record: Mapping[str, Any]) -> None:
         self.failed += 1
-        self.told.add(key)
+        self.shown_failures.add(key)
         self._end(key, f"  failed, {record.get('reason')}: {one_line(record.get('error'))}")
 
     def gives_up(self, key: str, why: str) -> None:

@@ -72,7 +72,7 @@ def run_study(
     """
     if not isinstance(study, Study):
         study = read_study(study, corpora=corpora, seeds=seeds, exams=exams, changed=changed)
-    elif any(given is not None for given in (corpora, seeds, exams, changed)):
+    elif any(setting is not None for setting in (corpora, seeds, exams, changed)):
         raise VeraxError(
             "this study is read already: give corpora, seeds, exams to verax.studies.read_study"
         )

@@ -73,21 +73,21 @@ class Runner:
 
         What is done is left as it is. Cells that failed wait for `retry_failed`.
         """
-        wanted = {cell.key: cell for cell in self.study.cells}
-        damaged = self.store.verify(wanted, contents=True)
+        planned = {cell.key: cell for cell in self.study.cells}
+        damaged = self.store.verify(planned, contents=True)
         for key in damaged:
             self._remove_damaged(key)
         stored = set(self.store.keys())
-        kept = stored & set(wanted) - set(damaged)
-        self.ran.beside = len(stored - set(wanted))
+        kept = stored & set(planned) - set(damaged)
+        self.ran.beside = len(stored - set(planned))
         self.ran.kept = len(kept)
         if not self.retry_failed:
             failures = self.store.failures()
-            self.ran.failed = {key: why for key, why in failures.items() if key in wanted}
+            self.ran.failed = {key: why for key, why in failures.items() if key in planned}
         self._mention(kept)
         if self.study.weights:
             self.models = trained_models(self.store)
-        return [c for key, c in wanted.items() if key not in kept and key not in self.ran.failed]
+        return [c for key, c in planned.items() if key not in kept and key not in self.ran.failed]
 
     def _remove_damaged(self, key: str) -> None:
         claim = self.store.lock(key)

@@ -67,16 +67,16 @@ class CellFolders:
             contents: compare checksums, not only lengths; by default on this machine only.
         """
         stored = self.keys()
-        wanted = stored if keys is None else sorted(set(keys) & set(stored))
+        chosen = stored if keys is None else sorted(set(keys) & set(stored))
         contents = self.folder.is_local if contents is None else contents
-        sizes: dict[str, dict[str, int]] = {key: {} for key in wanted}
+        sizes: dict[str, dict[str, int]] = {key: {} for key in chosen}
         for name, size in self.folder.sizes(CELLS).items():
             key, _, rest = name.partition("/")
             if key in sizes:
                 sizes[key][rest] = size
         with ThreadPoolExecutor(8) as pool:
-            problems = pool.map(lambda key: self._damage(key, sizes[key], contents), wanted)
-            return {k: p for k, p in zip(wanted, problems, strict=True) if p is not None}
+            problems = pool.map(lambda key: self._damage(key, sizes[key], contents), chosen)
+            return {k: p for k, p in zip(chosen, problems, strict=True) if p is not None}
 
     def manifest(self, key: str) -> dict[str, Any]:
         """A cell's facts, and its files with sizes and checksums."""

@@ -194,11 +194,11 @@ class PackedSource:
         starts = self._group_starts[name]
         first = int(np.searchsorted(starts, start, side="right")) - 1
         last = int(np.searchsorted(starts, start + number, side="left"))
-        wanted = (first, last, columns)
-        if table not in self._last_read or self._last_read[table][0] != wanted:
+        request = (first, last, columns)
+        if table not in self._last_read or self._last_read[table][0] != request:
             with self._open(name) as file:
                 if start + number > starts[-1]:
                     raise OSError("rows are missing")
                 groups = file.read_row_groups(range(first, last), columns=columns)
-            self._last_read[table] = wanted, groups
+            self._last_read[table] = request, groups
         return self._last_read[table][1].slice(start - int(starts[first]), number)

@@ -231,13 +231,13 @@ class StudyResults(Shown):
     def select(self, **where: Any) -> list[str]:
         """The keys of finished cells of a configuration, as `verdicts` takes it."""
         chosen = self._configuration
-        for column, wanted in where.items():
+        for column, allowed in where.items():
             if column not in self._configuration:
                 raise VeraxError(
                     f"unknown column {column!r}: {nearest(column, self._configuration.columns)}"
                 )
-            several = isinstance(wanted, Collection) and not isinstance(wanted, str)
-            values = list(wanted) if several else [wanted]
+            several = isinstance(allowed, Collection) and not isinstance(allowed, str)
+            values = list(allowed) if several else [allowed]
             column_values = self._configuration[column]
             for value in values:
                 if not equal(column_values, value).any():
@@ -321,11 +321,11 @@ class StudyResults(Shown):
             return self._varying()
         if columns == "all":
             return known
-        wanted = [columns] if isinstance(columns, str) else list(columns)
-        for name in wanted:
+        names = [columns] if isinstance(columns, str) else list(columns)
+        for name in names:
             if name not in known:
                 raise VeraxError(f"unknown column {name!r}: {nearest(name, known)}")
-        return wanted
+        return names
 
 
 def _error(state: CellState) -> str | None:

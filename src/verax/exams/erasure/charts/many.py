@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import boxes, intervals
+from verax.drawing.forms import boxes, intervals, reach
 from verax.drawing.series import Models, of_column
-from verax.drawing.ticks import reach
 from verax.exams import titles
 from verax.exams.erasure.measures import ALL_DRAWS, EXCESS, FRACTION, MASS, NAME, OPTIMUM, RANDOM
 from verax.statistics.boxes import box_numbers
@@ -65,7 +64,7 @@ def _boxes(numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _excess(models: Models) -> Iterator[Chart]:
-    """Over the same documents in every row, and by quantiles: one long text can make a mean."""
+    """Boxes of items beyond the optimum, over the same documents in every row."""
     drawn = common_excess(models)
     if drawn.empty:
         return
@@ -147,7 +146,7 @@ def _optimal(models: Models) -> Iterator[Chart]:
 
 
 def without_first_draw(rows: pd.DataFrame) -> pd.DataFrame:
-    """All draws averaged say more than the first, where both are there."""
+    """Rows without the first random draw, where there is also the mean over all draws."""
     averaged = (rows["row"] == ALL_DRAWS).any()
     return rows[rows["row"] != RANDOM] if averaged else rows
 

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import side_by_side
+from verax.drawing.forms import quantity, reach, side_by_side
 from verax.drawing.rendering import CATEGORIES, GRID, INK
 from verax.drawing.series import Models, Series, of_column
-from verax.drawing.ticks import reach
 from verax.exams.erasure.measures import NAME, NEGATIVE, tenth_of
 from verax.exams.tables import wide
 
@@ -70,12 +69,8 @@ def scatter(series: Series, points: pd.DataFrame) -> Any:
     points = points.assign(sign=sign)
     signs = ["not negative", "negative"]
     most = min(1.0, reach(points["delta_alpha"].max()))
-    x = alt.X(
-        "delta_alpha:Q",
-        title="Δα, difference of the two weights",
-        scale=alt.Scale(domain=[0, most], nice=False),
-        axis=alt.Axis(tickCount=5),
-    )
+    title = "Δα, difference of the two weights"
+    x = quantity("delta_alpha", title, (0, most), axis=alt.Axis(tickCount=5))
     y = alt.Y("delta_js:Q", title="ΔJS, nats", axis=alt.Axis(labelExpr=_MINUS, tickCount=6))
     colour = alt.Color(
         "sign:N",

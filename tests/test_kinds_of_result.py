@@ -89,7 +89,9 @@ def test_saved_opened_and_the_same(kind: str, made: dict[str, Result], tmp_path:
         found = opening(folder)
         assert isinstance(found, Result)
         same(found, made[kind])
-    found.save(folder)  # over itself
+    with pytest.raises(verax.VeraxError, match="holds an earlier result; give another folder, or"):
+        found.save(folder)
+    found.save(folder, overwrite=True)  # over itself
     assert json.loads((folder / MANIFEST).read_text()) == written
     same(type(made[kind]).load(folder), made[kind])
 
@@ -108,7 +110,7 @@ def test_reported_and_shown_in_a_notebook(
     assert shown == made[kind]._repr_html_()
     assert "<table" in shown
     assert found.owns(tmp_path)  # with its page it may be replaced
-    found.save(tmp_path)
+    found.save(tmp_path, overwrite=True)
     assert not (tmp_path / REPORT).exists()
 
 
@@ -123,13 +125,13 @@ def test_what_is_of_another_kind_or_not_alone_is_left_as_it_is(
             continue
         assert not type(made[other]).owns(folder)
         with pytest.raises(verax.VeraxError, match="holds other files"):
-            made[other].save(folder)
+            made[other].save(folder, overwrite=True)
         with pytest.raises(verax.VeraxError, match=f"holds a saved {kind}, not a {other}"):
             type(made[other]).load(folder)
     same(type(made[kind]).load(folder), made[kind])
     (folder / "letter.txt").write_text("dear")
     with pytest.raises(verax.VeraxError, match="holds other files"):
-        made[kind].save(folder)
+        made[kind].save(folder, overwrite=True)
     assert (folder / "letter.txt").read_text() == "dear"
 
 
@@ -146,7 +148,7 @@ def test_a_folder_of_an_earlier_version_opens_and_may_be_replaced(
     assert json.dumps(told) == json.dumps({n: v for n, v in found.manifest.items() if n in told})
     for name, table in made[kind]._tables().items():
         pd.testing.assert_frame_equal(plain(found._tables()[name]), plain(table))
-    found.save(tmp_path)
+    found.save(tmp_path, overwrite=True)
     assert json.loads((tmp_path / MANIFEST).read_text())["kind"] == kind
     assert not any((tmp_path / name).exists() for name in EARLIER)
     same(type(made[kind]).load(tmp_path), made[kind])

@@ -14,8 +14,8 @@ from verax.cli import main
 from verax.exams import load_verdict
 from verax.exams.registry import EXAMS
 
-ALWAYS = {"replacement": {"against_above": -1, "for_below": -2}}
-NEVER = {"replacement": {"against_above": 101, "for_below": 100.5}}
+ALWAYS = {"replacement": {"against_above": 1, "for_below": 0.5}}
+NEVER = {"replacement": {"against_above": 100, "for_below": 99.5}}
 """Limits by which replacement always speaks against, and for."""
 
 

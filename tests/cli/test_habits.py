@@ -84,13 +84,13 @@ def test_an_interruption_says_what_is_on_disk(
     assert err.startswith("verax: stopped; nothing was written to m; m.candidates keeps what was ")
     assert [path.name for path in Path().iterdir()] == ["m.candidates"]
     with monkeypatch.context() as patch:
-        patch.setattr("verax.models.saving.save_file", interrupt)
+        patch.setattr("verax.models.saving.packed", interrupt)
         assert main(train) == 130
         assert capsys.readouterr().err == "verax: stopped; nothing was written to m\n"
     assert [path.name for path in Path().iterdir()] == ["m.candidates"]
     assert main(train) == 0
     with monkeypatch.context() as patch:
-        patch.setattr("verax.models.saving.save_file", interrupt)
+        patch.setattr("verax.models.saving.packed", interrupt)
         assert main([*train, "--overwrite"]) == 130
         assert "stopped; m is as it was before" in capsys.readouterr().err
     with monkeypatch.context() as patch:

@@ -84,8 +84,10 @@ def test_examine_writes_a_report_last_and_may_replace_it(
     corpus = verax.load_corpus("planted", documents=90)
     verax.train(corpus, encoder="none", epochs=1).save(tmp_path / "model")
     command = ["examine", str(tmp_path / "model"), "--exams", "replacement", "--gallery", "3"]
-    for _ in range(2):
-        assert main([*command, "--out", str(tmp_path / "v")]) == 0
+    command += ["--out", str(tmp_path / "v")]
+    assert main(command) == 0
+    assert main(command) == 2
+    assert main([*command, "--overwrite"]) == 0
     page = (tmp_path / "v" / REPORT).read_text(encoding="utf-8")
     assert 'id="explorer-root"' in page
     assert verax.Verdict.owns(tmp_path / "v")

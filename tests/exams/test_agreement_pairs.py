@@ -130,7 +130,7 @@ def test_nan_of_ones_own_is_told(make_model: Make, planted: verax.Corpus) -> Non
         ("gradient", lambda m, t: t.weights, "'gradient' is built in: give yours another name"),
         ("leave-one-out", lambda m, t: t.weights, "'leave-one-out' is built in"),
         ("my own", lambda m, t: t.weights, "name it with letters"),
-        ("mine", "gradient", "'mine' is not a function"),
+        ("mine", "gradient", "'mine' has the type str: expected a function of"),
     ],
 )
 def test_a_bad_importance_is_named(

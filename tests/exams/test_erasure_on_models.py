@@ -175,7 +175,7 @@ def test_an_importance_of_ones_own_is_ranked_too(
         ("attention", lambda m, t: t.weights, "importance 'attention' is built in"),
         ("optimum", lambda m, t: t.weights, "importance 'optimum' is built in"),
         ("mine (2 draws)", lambda m, t: t.weights, "name it with letters"),
-        ("mine", 3, "importance 'mine' is not a function"),
+        ("mine", 3, "importance 'mine' has the type int: expected a function"),
     ],
 )
 def test_a_bad_importance_is_named(

@@ -123,7 +123,7 @@ def test_scores_of_ones_own_in_every_form(make_model: Make) -> None:
         ([[1, np.nan], [1, 2, 3]], "a score for text 0 that is not finite"),
         ([["a", "b"], [1, 2, 3]], "is no array of numbers"),
         (np.zeros((2, 3, 4, 5)), "has 3 dimensions for a document"),
-        (3, "is a int: expected a function"),
+        (3, "has the type int: expected a function"),
         (lambda model, trace: trace.tokens[:, :1], "expected a tensor of shape"),
     ],
 )

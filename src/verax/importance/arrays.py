@@ -62,7 +62,7 @@ def per_document(
     """The scores of each document's words, checked; see `importance_of`."""
     if not isinstance(values, (Sequence, np.ndarray, Tensor)) or isinstance(values, str):
         raise VeraxError(
-            f"importance {name!r} is a {type(values).__name__}: expected a function of "
+            f"importance {name!r} has the type {type(values).__name__}: expected a function of "
             "(model, trace), or an array of scores for each text"
         )
     arrays = [_array(name, row) for row in values]

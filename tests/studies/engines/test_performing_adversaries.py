@@ -176,7 +176,7 @@ def test_a_cells_adversaries_are_a_result(
         assert found.chosen() == direct.chosen()
         expected = {**direct.manifest, "options": {**ASKED_OF_EACH, **direct.manifest["options"]}}
         assert json.dumps(found.manifest, sort_keys=True) == json.dumps(expected, sort_keys=True)
-        found.save(tmp_path / "alone")
+        found.save(tmp_path / "alone", overwrite=True)
         again = verax.open(tmp_path / "alone")
         assert isinstance(again, Adversaries)
         assert again.manifest == found.manifest

@@ -1,4 +1,4 @@
-"""Verax puts attention on the witness stand.
+"""Verax tells whether a text classifier's attention explains its decisions.
 
 >>> import verax
 >>> corpus = verax.load_corpus("planted", documents=120)

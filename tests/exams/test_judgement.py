@@ -280,7 +280,8 @@ def test_documents_that_change_only_when_all_is_erased_are_counted() -> None:
     counts = counted(examined=250, all_weight_needed=100, no_erasure_flips=63)
     row = judged(part_optimal(19.5, 12.0, 29.0), *counts, n=87)
     assert row.of == (
-        "of 87 documents that change before all is erased; 100 change only then, 63 never"
+        "of 87 documents that change before all is erased; 100 change only when all is erased, "
+        "63 never"
     )
     assert "in 87 of 250 documents" in row.sentence
     assert "100 more change only when all is erased, where nothing is shorter" in row.sentence

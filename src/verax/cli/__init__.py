@@ -73,7 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> Parser:
     """The parser of all commands; importing it takes torch along."""
-    parser = Parser(prog="verax", description="Puts attention on the witness stand.")
+    parser = Parser(
+        prog="verax",
+        description="Tells whether a text classifier's attention explains its decisions.",
+    )
     parser.add_argument("--version", action="version", version=f"verax {__version__}")
     parser.add_argument(
         "--plugin",

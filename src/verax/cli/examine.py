@@ -1,4 +1,4 @@
-"""`verax examine`: put a saved model on the witness stand."""
+"""`verax examine`: put a saved model through exams."""
 
 from __future__ import annotations
 
@@ -136,13 +136,13 @@ def run(args: argparse.Namespace) -> int | None:
         print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         say_notes(corpus)
-        _show(verdict, args.full)
+        _show(verdict, args.full, args.out)
     if args.out:
         say_saved(verdict, args.out, stderr=args.json)
     return FAILED if args.fail_on and verdict.judgement.speaks(args.fail_on) else None
 
 
-def _show(verdict: Verdict, full: bool) -> None:
+def _show(verdict: Verdict, full: bool, out: str | None) -> None:
     """The judgement in ten lines, the answer last; then, if `full`, every table."""
     screen = console()
     manifest = verdict.manifest
@@ -157,7 +157,7 @@ def _show(verdict: Verdict, full: bool) -> None:
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)
     if not full:
-        say("· --full prints every number, --out DIR writes a report")
+        say(f"· --full prints every number{'' if out else ', --out DIR writes a report'}")
     screen.print(answer, style="bold", markup=False, soft_wrap=True)
     if full:
         show_tables(verdict)

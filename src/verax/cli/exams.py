@@ -32,9 +32,9 @@ def run(args: argparse.Namespace) -> None:
     screen = console()
     limits = load_limits(args.limits)
     if not args.names:
-        rows = [[name, exam.question] for name, exam in EXAMS.items()]
-        for name, question in rows:
-            say(f"{name:<14}{question}")
+        width = max(map(len, EXAMS)) + 2
+        for name, exam in EXAMS.items():
+            say(f"{name:<{width}}{exam.question}")
         say("\nverax exams NAME tells more of one", "dim")
         return
     for name in chosen_exams(args.names):

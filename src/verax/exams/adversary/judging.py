@@ -73,12 +73,12 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             ADVERSARY.id_of(row, "constraint_cost"),
             verdict,
             cost,
-            f"nats by which keeping the decision's probability within {within} holds another "
-            "attention back",
+            f"divergence that another attention must give up to keep the probability within {within} "
+            "(nats, at most 0.69)",
             listed(others),
             f"Another attention, {with_interval(jsd)} nats away on average (0.693 is the most "
-            f"there is), keeps the probability of the decision within {within}{also}; having to "
-            f"keep it holds it back by {with_interval(cost)}{why}.",
+            f"there is), keeps the probability of the decision within {within}{also}; it gives up "
+            f"{with_interval(cost)} nats to keep it{why}.",
             of_all(cost, model),
             f"for it above {above:g}, against it below {below:g}; judged where more than "
             f"{least:g}% of decisions are kept and the model's confidence is above {enough}",
@@ -95,7 +95,7 @@ def _confidence(model: ModelSummary) -> Number | None:
     return confidence
 
 
-PEAKED = "of how peaked attention is, by arithmetic: see held back"
+PEAKED = "of how peaked attention is, by arithmetic: see constraint cost"
 
 
 def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:

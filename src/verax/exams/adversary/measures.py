@@ -133,7 +133,7 @@ ADVERSARY = Table(
     "the most divergent attention that moves the decision's probability by ε at most",
     (
         *_DISTANCE,
-        Measure("constraint_cost", "held back", better=HIGHER, bounds=JSD),
+        Measure("constraint_cost", "constraint cost", better=HIGHER, bounds=JSD),
         Measure("change", "|Δp|", bounds=UNIT_INTERVAL),
         Measure("decisions_kept", "decisions kept", PERCENT),
         ACCURACY,

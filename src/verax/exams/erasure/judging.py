@@ -30,7 +30,7 @@ LIMIT_RANGES = {
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Judge by how often erasing by attention changes a decision as soon as any order can."""
+    """Judge by how often erasing by attention changes a decision with the fewest items possible."""
     number = model.cell(EXCESS.id, ATTENTION, PART)
     if number is None:
         return _judge_of_all(model, limits)
@@ -56,7 +56,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     )
     if number.n:
         sentence += (
-            f". Erasing from the most attended {item} down changes it as soon as any order can in "
+            f". Erasing from the most attended {item} down does so with the fewest {item}s possible in "
             f"{with_interval(number)} of these{beside(others)}{more}"
         )
     return [
@@ -65,7 +65,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             EXCESS.id_of(ATTENTION, PART),
             verdict,
             number,
-            f"decisions that erasing the most attended {item}s changes as soon as any order can",
+            "decisions that change after the fewest erasures possible, erasing by attention",
             listed(others),
             f"{sentence}{'' if number.n >= least else ': too few to judge'}.{only}",
             _of_erased(model, number.n),
@@ -91,7 +91,7 @@ def _judge_of_all(model: ModelSummary, limits: Limits) -> list[Judged]:
             EXCESS.id_of(ATTENTION, ALL),
             AGAINST if number.is_below(below) else OPEN,
             number,
-            f"decisions that erasing the most attended {item}s changes as soon as any order can, "
+            "decisions that change after the fewest erasures possible, erasing by attention, "
             "with those that change only when all is erased",
             listed(others),
             f"Erasing {item}s from the most attended down changes the decision as soon as any "
@@ -116,7 +116,7 @@ def _of_erased(model: ModelSummary, part: int) -> str:
     only, never = _count(model, "all_weight_needed"), _count(model, "no_erasure_flips")
     each = " a seed" if model.over == SEEDS else ""
     text = f"of {part:,} documents{each} that change before all is erased"
-    others = [f"{only:,} change only then"] if only else []
+    others = [f"{only:,} change only when all is erased"] if only else []
     others += [f"{never:,} never"] if never else []
     return f"{text}; {', '.join(others)}" if others else text
 

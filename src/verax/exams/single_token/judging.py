@@ -60,7 +60,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             SINGLE_TOKEN.id_of(row, "mean_probability"),
             verdict,
             number,
-            f"probability of the decision, had attention been on one {item} alone; a mean",
+            f"mean probability of the decision with all attention on a single {item}",
             compared,
             f"One {item} alone gives {_WHOSE[row]} a probability of {with_interval(number)} on "
             f"average{between}{beside(others)}: the nearer that comes to what all give together, "

@@ -171,7 +171,11 @@ def test_another_attention_must_keep_decisions_of_a_model_known_to_be_sure(
     row = judged(*another((0.03, 0.01, 0.049), kept, confidence))
     assert row.verdict == expected
     assert row.reason == reason
-    assert (reason in row.sentence) if reason else row.sentence.endswith("(0.010 to 0.049).")
+    assert (
+        (reason in row.sentence)
+        if reason
+        else row.sentence.endswith("(0.010 to 0.049) nats to keep it.")
+    )
     assert row.number.value == 0.03  # what is shown is what is judged
     assert "JSD" in row.compared
     assert (kept is None) or f"decisions kept {kept[0]}%" in row.compared
@@ -209,7 +213,7 @@ def test_with_twenty_classes_a_small_change_keeps_no_decision() -> None:
     cells = another((2.9e-17, 1e-17, 4e-17), kept=(47.7, 40.0, 55.0), confidence=None)
     row = judged(*cells, classes=[str(k) for k in range(20)])
     assert row.verdict == OPEN
-    assert "holds it back by 0.000 (0.000 to 0.000)" in row.sentence
+    assert "it gives up 0.000 (0.000 to 0.000) nats" in row.sentence
     assert row.reason == "not surely more than 90% of the decisions are kept"
 
 

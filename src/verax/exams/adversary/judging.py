@@ -73,8 +73,8 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             ADVERSARY.id_of(row, "constraint_cost"),
             verdict,
             cost,
-            f"divergence that another attention must give up to keep the probability within {within} "
-            "(nats, at most 0.69)",
+            f"divergence that another attention must give up to keep the probability within "
+            f"{within} (nats, at most 0.69)",
             listed(others),
             f"Another attention, {with_interval(jsd)} nats away on average (0.693 is the most "
             f"there is), keeps the probability of the decision within {within}{also}; it gives up "

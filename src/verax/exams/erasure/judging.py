@@ -56,7 +56,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     )
     if number.n:
         sentence += (
-            f". Erasing from the most attended {item} down does so with the fewest {item}s possible in "
+            f". Erasing from the most attended {item} down takes the fewest {item}s possible in "
             f"{with_interval(number)} of these{beside(others)}{more}"
         )
     return [
@@ -65,7 +65,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             EXCESS.id_of(ATTENTION, PART),
             verdict,
             number,
-            "decisions that change after the fewest erasures possible, erasing by attention",
+            f"decisions that change with the fewest {item}s erased, most attended {item}s first",
             listed(others),
             f"{sentence}{'' if number.n >= least else ': too few to judge'}.{only}",
             _of_erased(model, number.n),
@@ -91,7 +91,7 @@ def _judge_of_all(model: ModelSummary, limits: Limits) -> list[Judged]:
             EXCESS.id_of(ATTENTION, ALL),
             AGAINST if number.is_below(below) else OPEN,
             number,
-            "decisions that change after the fewest erasures possible, erasing by attention, "
+            f"decisions that change with the fewest {item}s erased, most attended {item}s first, "
             "with those that change only when all is erased",
             listed(others),
             f"Erasing {item}s from the most attended down changes the decision as soon as any "

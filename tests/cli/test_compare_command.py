@@ -154,14 +154,20 @@ def test_another_corpus_and_split(capsys: pytest.CaptureFixture[str]) -> None:
     assert "none0, 9 documents" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("width", [60, 80, 100, 120])
-def test_no_line_is_wider_than_the_screen_and_no_name_is_cut(width: int) -> None:
-    given = {"none": "none0", "sparse": "sparse", "a name that is long": "sentences"}
+@pytest.fixture(scope="module")
+def of_three(folders: Path) -> verax.Comparison:
+    names = {"none": "none0", "sparse": "sparse", "a name that is long": "sentences"}
     few = {"inputs": "gradient", "items": "leave-one-out-renormalised", "device": "cpu"}
-    found = verax.compare(given, exams=["agreement", "erasure", "single_token"], **few)
+    given = {name: folders / folder for name, folder in names.items()}
+    return verax.compare(given, exams=["agreement", "erasure", "single_token"], **few)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_no_line_is_wider_than_the_screen_and_no_name_is_cut(
+    of_three: verax.Comparison, width: int
+) -> None:
     screen = Console(width=width, highlight=False, record=True, file=io.StringIO())
-    show(found, screen)
+    show(of_three, screen)
     text = screen.export_text()
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text

@@ -46,6 +46,7 @@ def test_another_corpus_and_split(
     folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["examine", folder, "--corpus", "planted", "--documents", "60", "--split", "train"]
+    command += ["--exams", "replacement"]
     assert main([*command, "--out", str(tmp_path / "v")]) == 0
     assert load_verdict(tmp_path / "v").manifest["documents"] == 40
 
@@ -66,7 +67,7 @@ def test_a_file_is_read_as_the_model_reads(folder: str, tmp_path: Path) -> None:
         {"tokens": [f"w{i}", f"good{i % 2}_{i % 7}", "w2"], "stars": str(i % 2)} for i in range(90)
     ]
     pd.DataFrame(rows).to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
-    command = ["examine", folder, "--corpus", str(tmp_path / "mine.jsonl")]
+    command = ["examine", folder, "--corpus", str(tmp_path / "mine.jsonl"), "--exams", "erasure"]
     assert main([*command, "--label-column", "stars", "--out", str(tmp_path / "v")]) == 0
 
 

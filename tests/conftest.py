@@ -45,6 +45,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # so that extensions are freed as Python ends
+
+
 @pytest.fixture(scope="session")
 def planted() -> verax.Corpus:
     return verax.load_corpus("planted", documents=300, sentences=3, length=24, evidence=2)

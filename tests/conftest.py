@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +37,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.nodeid.split("[")[0] in slow]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item.nodeid.split("[")[0] not in slow]
+
+
+def pytest_collection_finish() -> None:
+    """Studies collect garbage after every cell: what was imported is not gone through again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # so that extensions are freed as Python ends
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,14 @@ from verax.importance import IMPORTANCES
 from verax.models.encoders import ENCODERS
 from verax.models.projections import PROJECTIONS
 from verax.plugins import Registry
+from verax.studies.engines.here import HereEngine
+from verax.studies.grid.hardware import Hardware
 
 ROOT = Path(__file__).parent.parent
 REGISTRIES: tuple[Registry[Any], ...] = (ENCODERS, PROJECTIONS, IMPORTANCES, EXAMS)
-FEW = 60
+FEW = 30
 """Documents of a split where a page names a limit: the code is tried, not what models learn."""
+MOST = {"limit": FEW, "documents": 2 * FEW, "epochs": 1}
 PAGES = ["README.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
 
 
@@ -41,16 +45,44 @@ def registries() -> Iterator[None]:
             registry.unregister(name)
 
 
-@pytest.mark.usefixtures("registries")
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells of studies start no process: those have tests of their own."""
+
+    def here(hardware: Hardware) -> HereEngine:
+        return HereEngine(hardware.device)
+
+    # the name leads to the function of the same name
+    monkeypatch.setattr(sys.modules["verax.studies.running.run"], "make_engine", here)
+
+
+def less(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with `MOST` at most, those within a study too."""
+    return {
+        name: less(value)
+        if isinstance(value, dict)
+        else min(value, MOST[name])
+        if name in MOST
+        else value
+        for name, value in options.items()
+    }
+
+
+def smaller(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The call itself, for fewer documents and epochs where it names a number of them."""
+
+    def called(*given: Any, **options: Any) -> Any:
+        return call(*(less(g) if isinstance(g, dict) else g for g in given), **less(options))
+
+    return called
+
+
+@pytest.mark.usefixtures("registries", "in_this_process")
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")])
 def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    load = verax.load_corpus
-
-    def fewer(name: str, **options: Any) -> verax.Corpus:
-        return load(name, **options | ({"limit": FEW} if "limit" in options else {}))
-
-    monkeypatch.setattr(verax, "load_corpus", fewer)
+    for name in ("load_corpus", "train", "sweep", "adversaries", "run_study"):
+        monkeypatch.setattr(verax, name, smaller(getattr(verax, name)))
     names: dict[str, object] = {}
     for block in blocks(page, "python"):
         exec(compile(block, page, "exec"), names)
@@ -70,8 +102,9 @@ def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for command in ours:
         if command[:2] in (["train", "planted"], ["sweep", "planted"]):
             command += ["--documents", str(2 * FEW)]
-        if "--limit" in command:
-            command[command.index("--limit") + 1] = str(FEW)
+        for flag, number in (("--limit", FEW), ("--epochs", 1)):
+            if flag in command:
+                command[command.index(flag) + 1] = str(number)
         assert main(command) == 0, command
 
 
@@ -98,6 +131,7 @@ def test_the_study_of_the_docs_is_valid(
         assert f"{4 * 2 * seeds} cells, {4 * 2 * seeds} to run" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_the_sql_of_the_docs_finds_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

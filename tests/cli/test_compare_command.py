@@ -106,7 +106,6 @@ def test_prints_every_exam_and_writes_every_number(capsys: pytest.CaptureFixture
 def test_names_verdicts_and_one_model_each(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["compare", "--exams", "replacement,single_token", "plain=verdict", "other=residual1"]
     assert main([*command, "--out", "out/"]) == 0
-    assert main([*command, "--out", "out", "--overwrite"]) == 0  # over its own earlier result
     out = capsys.readouterr().out
     assert "plain (the reference): 1 model, seed 0" in out
     assert "over documents, paired" in out
@@ -140,7 +139,7 @@ def test_the_tokens_of_a_text(capsys: pytest.CaptureFixture[str]) -> None:
     sure = [curves[curves["model"] == name].iloc[0]["confidence"] for name in models]
     assert f"whole text {sure[0]:.3f} {sure[1]:.3f}" in shown
     assert (
-        main([*command[:-4], "--out", "out", "--overwrite"]) == 0
+        main([*command[:-4], "--out", "out/", "--overwrite"]) == 0
     )  # with curves in it, it is still ours
     assert not Path("out/curves.parquet").exists()
 
@@ -154,14 +153,20 @@ def test_another_corpus_and_split(capsys: pytest.CaptureFixture[str]) -> None:
     assert "none0, 9 documents" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("width", [60, 80, 100, 120])
-def test_no_line_is_wider_than_the_screen_and_no_name_is_cut(width: int) -> None:
-    given = {"none": "none0", "sparse": "sparse", "a name that is long": "sentences"}
+@pytest.fixture(scope="module")
+def of_three(folders: Path) -> verax.Comparison:
+    names = {"none": "none0", "sparse": "sparse", "a name that is long": "sentences"}
     few = {"inputs": "gradient", "items": "leave-one-out-renormalised", "device": "cpu"}
-    found = verax.compare(given, exams=["agreement", "erasure", "single_token"], **few)
+    given = {name: folders / folder for name, folder in names.items()}
+    return verax.compare(given, exams=["agreement", "erasure", "single_token"], **few)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_no_line_is_wider_than_the_screen_and_no_name_is_cut(
+    of_three: verax.Comparison, width: int
+) -> None:
     screen = Console(width=width, highlight=False, record=True, file=io.StringIO())
-    show(found, screen)
+    show(of_three, screen)
     text = screen.export_text()
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text

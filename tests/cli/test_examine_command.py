@@ -39,26 +39,24 @@ def test_prints_the_tables_and_keeps_every_number(
     kept = load_verdict(out)
     same = verax.examine(folder, planted, "erasure", draws=2)
     pd.testing.assert_frame_equal(kept.summary(), same.summary())
-    assert main([*command, "--overwrite"]) == 0  # over its own earlier result
 
 
 def test_another_corpus_and_split(
     folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["examine", folder, "--corpus", "planted", "--documents", "60", "--split", "train"]
+    command += ["--exams", "replacement"]
     assert main([*command, "--out", str(tmp_path / "v")]) == 0
     assert load_verdict(tmp_path / "v").manifest["documents"] == 40
 
 
-@pytest.mark.parametrize(("asked", "kept"), [([], 3), (["--curves", "0"], 0)])
-def test_what_tokens_say_alone_is_kept_for_the_report(
-    folder: str, tmp_path: Path, asked: list[str], kept: int
-) -> None:
-    command = ["examine", folder, "--exams", "single_token", *asked, "--out", str(tmp_path / "v")]
+def test_what_tokens_say_alone_is_kept_for_the_report(folder: str, tmp_path: Path) -> None:
+    command = ["examine", folder, "--exams", "single_token", "--out", str(tmp_path / "v")]
     assert main(command) == 0
     tables = load_verdict(tmp_path / "v").tables
-    assert ("single_token_tokens" in tables) is bool(kept)
-    assert not kept or tables["single_token_tokens"]["id"].nunique() == kept
+    assert tables["single_token_tokens"]["id"].nunique() == 3
+    assert main([*command, "--curves", "0", "--overwrite"]) == 0  # over its own earlier result
+    assert "single_token_tokens" not in load_verdict(tmp_path / "v").tables
 
 
 def test_a_file_is_read_as_the_model_reads(folder: str, tmp_path: Path) -> None:
@@ -66,7 +64,7 @@ def test_a_file_is_read_as_the_model_reads(folder: str, tmp_path: Path) -> None:
         {"tokens": [f"w{i}", f"good{i % 2}_{i % 7}", "w2"], "stars": str(i % 2)} for i in range(90)
     ]
     pd.DataFrame(rows).to_json(tmp_path / "mine.jsonl", orient="records", lines=True)
-    command = ["examine", folder, "--corpus", str(tmp_path / "mine.jsonl")]
+    command = ["examine", folder, "--corpus", str(tmp_path / "mine.jsonl"), "--exams", "erasure"]
     assert main([*command, "--label-column", "stars", "--out", str(tmp_path / "v")]) == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,21 @@ QUICK = ["--epochs", "1", "--device", "cpu"]
 FEW = ["--influence", "none", "--entropy-of", "", "--inputs", "gradient", "--items", "gradient"]
 
 
-@pytest.fixture
-def models(alone: None) -> None:
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
     corpus = verax.load_corpus("planted", documents=60, length=12)
     for name, projection in (("soft", "softmax"), ("sparse", "sparsemax")):
         model = verax.train(
             corpus, encoder="none", embedding_size=8, projection=projection, epochs=1, device="cpu"
         )
-        model.save(name)
+        model.save(folder / name)
+    return folder
+
+
+@pytest.fixture
+def models(alone: None, trained: Path) -> None:
+    shutil.copytree(trained, ".", dirs_exist_ok=True)
 
 
 COMMANDS = {

@@ -11,6 +11,10 @@ import verax
 from verax.cli import main
 from verax.exams.titles import measure_title
 from verax.results import REPORT
+from verax.studies.engines.here import HereEngine
+from verax.studies.grid import read_study
+from verax.studies.running.runner import Runner
+from verax.studies.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +69,9 @@ def test_a_study_shows_its_configurations_over_seeds(
         "models: {encoder: none, projection: [softmax, sparsemax]}\n"
         "training: {epochs: 1}\nseeds: [1, 2]\nexams: [replacement]\n"
     )
-    assert main(["run", "s.yaml", "--out", "s", "--workers", "1"]) == 0
+    study = read_study("s.yaml")
+    runner = Runner(study, Store.create("s", study.name, study.text, study.resolved()))
+    runner.run(HereEngine("cpu"), runner.pending())
     assert main(["report", "s"]) == 0
     page = Path(REPORT).read_text(encoding="utf-8")
     assert "<bdi>softmax</bdi>" in page
@@ -122,7 +128,8 @@ def test_a_model_and_several_that_are_no_verdicts_are_refused(
         "model is a model, which verax.load opens: to see results, examine it, and give the"
         in capsys.readouterr().err
     )
-    verax.sweep(planted, [0, 0.5], encoder="none", epochs=1).save(tmp_path / "sweep")
+    few = {"exams": "dispersion", "influence": "none", "entropy_of": ""}
+    verax.sweep(planted, [0, 0.5], encoder="none", epochs=1, **few).save(tmp_path / "sweep")
     assert main(["report", str(saved / "soft"), str(tmp_path / "sweep")]) == 2
     assert "is no verdict: several can be shown only if all are" in capsys.readouterr().err
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +68,36 @@ def study(base: Model, corpus: verax.Corpus, others: list[Model]) -> Adversaries
     return verax.adversaries(base, corpus, others=others, **ASKED)
 
 
+@pytest.fixture(scope="module")
+def by_hand(base: Model, corpus: verax.Corpus) -> dict[tuple[float, int], Model]:
+    """The adversaries of `study`, each trained by itself."""
+    return {
+        (lam, seed): train_adversary(base, corpus, lam, seed=seed, epochs=3, device="cpu")
+        for lam in LAMBDAS
+        for seed in SEEDS
+    }
+
+
+@pytest.fixture(scope="module")
+def interrupted(
+    base: Model,
+    corpus: verax.Corpus,
+    others: list[Model],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """What a study keeps that was stopped where its guided controls begin."""
+
+    def stopped(*given: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    folder = tmp_path_factory.mktemp("interrupted")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(f"{MAKING}.train_guided", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            verax.adversaries(base, corpus, others=others, keep=folder, **ASKED)
+    return folder
+
+
 def never(*given: object, **options: object) -> None:
     raise AssertionError("a model was trained")
 
@@ -83,7 +114,11 @@ def rows(found: Adversaries, split: str, **wanted: Any) -> pd.DataFrame:
 
 
 def test_every_model_is_the_one_that_is_trained_by_hand(
-    study: Adversaries, base: Model, corpus: verax.Corpus, others: list[Model]
+    study: Adversaries,
+    base: Model,
+    corpus: verax.Corpus,
+    others: list[Model],
+    by_hand: dict[tuple[float, int], Model],
 ) -> None:
     told: dict[str, Any] = {"encoder": "conv", "epochs": 2, "device": "cpu", **TINY}
     unencoded = {**told, "encoder": "mlp", "hidden_size": 128}
@@ -93,8 +128,7 @@ def test_every_model_is_the_one_that_is_trained_by_hand(
     }
     for seed in SEEDS:
         for lam in LAMBDAS:
-            model = train_adversary(base, corpus, lam, seed=seed, epochs=3, device="cpu")
-            expected["adversary", "adversary", lam, seed] = model
+            expected["adversary", "adversary", lam, seed] = by_hand[lam, seed]
         chosen = expected["adversary", "adversary", study.chosen().lam, seed]
         guided = {"lr": 0.05, "epochs": 2, "metric": "accuracy", "patience": None, "device": "cpu"}
         for name, model in {
@@ -113,20 +147,23 @@ def test_every_model_is_the_one_that_is_trained_by_hand(
         if kind == "adversary":
             wanted["lam"] = lam
         for split in ("validation", "test"):
-            by_hand = divergences(model, base, corpus.splits[split]).set_index("id")
+            alone = divergences(model, base, corpus.splits[split]).set_index("id")
             own = rows(study, split, **wanted)
             assert set(own) == {"jsd", "tvd", "same", "decision", "correct"}
-            expected_values = by_hand[list(own)].astype(float)
+            expected_values = alone[list(own)].astype(float)
             pd.testing.assert_frame_equal(own, expected_values, check_names=False)
     for split in ("validation", "test"):
         own = rows(study, split, kind="control", name="base")
-        by_hand = divergences(base, base, corpus.splits[split]).set_index("id")
+        alone = divergences(base, base, corpus.splits[split]).set_index("id")
         assert set(own) == {"decision", "correct", "label", "max_weight", "items"}
-        pd.testing.assert_frame_equal(own, by_hand[list(own)].astype(float), check_names=False)
+        pd.testing.assert_frame_equal(own, alone[list(own)].astype(float), check_names=False)
 
 
 def test_points_are_means_of_divergences_and_f1_is_scikit_learns(
-    study: Adversaries, base: Model, corpus: verax.Corpus
+    study: Adversaries,
+    base: Model,
+    corpus: verax.Corpus,
+    by_hand: dict[tuple[float, int], Model],
 ) -> None:
     points = study.points().set_index("lam")
     assert points.index.tolist() == [0.0, 1.0]
@@ -134,12 +171,7 @@ def test_points_are_means_of_divergences_and_f1_is_scikit_learns(
     for lam, point in points.iterrows():
         for split, start in (("test", ""), ("validation", "validation_")):
             found = [
-                divergences(
-                    train_adversary(base, corpus, float(str(lam)), seed=s, epochs=3, device="cpu"),
-                    base,
-                    corpus.splits[split],
-                )
-                for s in SEEDS
+                divergences(by_hand[float(str(lam)), s], base, corpus.splits[split]) for s in SEEDS
             ]
             for name in ("jsd", "tvd"):
                 assert point[start + name] == pytest.approx(np.mean([f[name] for f in found]))
@@ -317,24 +349,29 @@ def test_options_reach_whom_they_are_for(
 # -- what is kept
 
 
-def test_what_was_kept_is_not_done_again(
+def test_what_was_finished_before_an_interruption_is_kept_and_not_done_again(
     base: Model,
     corpus: verax.Corpus,
     others: list[Model],
     study: Adversaries,
+    interrupted: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     keep = tmp_path / "models"
+    shutil.copytree(interrupted, keep)
+    there = sorted(p.name for p in keep.iterdir())
+    assert there == sorted(name for name in KEPT if "guided" not in name)
+    monkeypatch.setattr(f"{MAKING}.train_adversary", never)
+    monkeypatch.setattr(f"{MAKING}.train", never)
     settings: dict[str, Any] = {"others": others, "keep": keep, **ASKED}
-    first = verax.adversaries(base, corpus, **settings)
-    pd.testing.assert_frame_equal(first.instances, study.instances)
+    found = verax.adversaries(base, corpus, **settings)
+    pd.testing.assert_frame_equal(found.instances, study.instances)
     assert sorted(p.name for p in keep.iterdir()) == sorted(KEPT)
     assert verax.load(keep / "lam1-seed2").record["adversary"]["lam"] == 1.0
-    for name in ("train", "train_adversary", "train_guided"):
-        monkeypatch.setattr(f"{MAKING}.{name}", never)
+    monkeypatch.setattr(f"{MAKING}.train_guided", never)
     again = verax.adversaries(base, corpus, **{**settings, "max_tokens": 77})
-    pd.testing.assert_frame_equal(again.instances, first.instances, rtol=1e-4, atol=1e-6)
+    pd.testing.assert_frame_equal(again.instances, found.instances, rtol=1e-4, atol=1e-6)
     for other in (
         {"lams": [0.25]},
         {"seeds": [4]},
@@ -346,27 +383,3 @@ def test_what_was_kept_is_not_done_again(
             verax.adversaries(base, corpus, **{**settings, **other})
     with pytest.raises(AssertionError, match="a model was trained"):
         verax.adversaries(others[0], corpus, **{**settings, "others": ()})
-
-
-def test_what_was_finished_before_an_interruption_is_kept(
-    base: Model,
-    corpus: verax.Corpus,
-    others: list[Model],
-    study: Adversaries,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def stopped(*given: object, **options: object) -> None:
-        raise KeyboardInterrupt
-
-    settings: dict[str, Any] = {"others": others, "keep": tmp_path, **ASKED}
-    monkeypatch.setattr(f"{MAKING}.train_guided", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        verax.adversaries(base, corpus, **settings)
-    there = sorted(p.name for p in tmp_path.iterdir())
-    assert there == sorted(name for name in KEPT if "guided" not in name)
-    monkeypatch.setattr(f"{MAKING}.train_guided", train_guided)
-    monkeypatch.setattr(f"{MAKING}.train_adversary", never)
-    monkeypatch.setattr(f"{MAKING}.train", never)
-    found = verax.adversaries(base, corpus, **settings)
-    pd.testing.assert_frame_equal(found.instances, study.instances)

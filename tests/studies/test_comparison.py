@@ -245,13 +245,27 @@ def models(corpus: verax.Corpus) -> dict[str, list[verax.AttentionClassifier]]:
     }
 
 
-def test_differences_are_those_of_the_tables(
+@pytest.fixture(scope="module")
+def verdicts(
     corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
+) -> dict[str, verax.Verdict]:
+    """Of each pair's first seed, every exam."""
+    return {name: verax.examine(seeds[0], corpus, **FEW) for name, seeds in models.items()}
+
+
+@pytest.fixture(scope="module")
+def compared(
+    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
+) -> verax.Comparison:
+    """The pair itself, examined by `compare`."""
+    return verax.compare({name: seeds[0] for name, seeds in models.items()}, corpus, **FEW)
+
+
+def test_differences_are_those_of_the_tables(
+    compared: verax.Comparison, verdicts: dict[str, verax.Verdict]
 ) -> None:
-    pair = {name: seeds[0] for name, seeds in models.items()}
-    found = verax.compare(pair, corpus, **FEW)
-    a, b = (verax.examine(model, corpus, **FEW) for model in pair.values())
-    table = found.table()
+    a, b = verdicts.values()
+    table = compared.table()
 
     def column(verdict: verax.Verdict, name: str, measure: str, **labels: Any) -> pd.Series:
         own = verdict.tables[name]
@@ -286,16 +300,17 @@ def test_differences_are_those_of_the_tables(
 
 
 def test_f1_and_other_ratios_are_their_estimates(
-    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
+    corpus: verax.Corpus,
+    models: dict[str, list[verax.AttentionClassifier]],
+    compared: verax.Comparison,
+    verdicts: dict[str, verax.Verdict],
 ) -> None:
-    pair = {name: seeds[0] for name, seeds in models.items()}
-    exams = ["replacement", "single_token", "information"]
-    table = verax.compare(pair, corpus, exams, clusters=20, max_words=30).table()
-    a, b = (verax.examine(m, corpus, exams, clusters=20, max_words=30) for m in pair.values())
+    table = compared.table()
+    a, b = verdicts.values()
     scores = [replacements(verdict.tables) for verdict in (a, b)]
     labels = corpus.test.labels
     f1 = []
-    for model in pair.values():
+    for model, _ in models.values():
         said = [model.classes.index(x) for x in model.predict(corpus.test.texts)["label"]]
         f1.append(100 * f1_score(labels, said))
     line = row(table, "decisions.f1")
@@ -335,20 +350,24 @@ def test_information_over_seeds_has_an_interval(
 
 
 def test_a_model_against_itself_differs_in_nothing(
-    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
+    corpus: verax.Corpus,
+    models: dict[str, list[verax.AttentionClassifier]],
+    verdicts: dict[str, verax.Verdict],
 ) -> None:
-    for given in (models["none"][0], models["none"]):
-        table = verax.compare({"a": given, "b": given}, corpus, **FEW).table()
+    first, second = models["none"]
+    seeds = [verdicts["none"], verax.examine(second, corpus, **FEW)]
+    for one, other in ((verdicts["none"], first), (seeds, seeds)):
+        table = verax.compare({"a": one, "b": other}, corpus, **FEW).table()
         assert (table["difference"].dropna() == 0).all()
         assert set(table["judged"]) <= {"unclear", ""}
         assert (table["p"].dropna() == 1).all()
 
 
 def test_the_other_way_round_flips_signs_and_verdicts(
-    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]]
+    compared: verax.Comparison, verdicts: dict[str, verax.Verdict]
 ) -> None:
-    there = verax.compare({n: models[n][0] for n in ("none", "residual")}, corpus, **FEW).table()
-    back = verax.compare({n: models[n][0] for n in ("residual", "none")}, corpus, **FEW).table()
+    there = compared.table()
+    back = verax.compare({n: verdicts[n] for n in ("residual", "none")}, **FEW).table()
     assert back["measure"].tolist() == there["measure"].tolist()
     assert back["difference"].tolist() == pytest.approx(
         (-there["difference"]).tolist(), nan_ok=True
@@ -367,17 +386,20 @@ def test_the_other_way_round_flips_signs_and_verdicts(
 
 
 def test_folders_and_verdicts_are_as_good_as_models(
-    corpus: verax.Corpus, models: dict[str, list[verax.AttentionClassifier]], tmp_path: Path
+    models: dict[str, list[verax.AttentionClassifier]],
+    compared: verax.Comparison,
+    verdicts: dict[str, verax.Verdict],
+    tmp_path: Path,
 ) -> None:
-    expected = verax.compare({n: m[0] for n, m in models.items()}, corpus, **FEW).table()
+    expected = compared.table()
     for name, seeds in models.items():
         seeds[0].save(tmp_path / name)
-        verax.examine(seeds[0], corpus, **FEW).save(tmp_path / f"{name}-verdict")
+    verdicts["none"].save(tmp_path / "none-verdict")
     seen = []
     for given in (
         [tmp_path / "none", str(tmp_path / "residual")],
         [tmp_path / "none-verdict", tmp_path / "residual"],
-        [tmp_path / "none-verdict", verax.examine(models["residual"][0], corpus, **FEW)],
+        [tmp_path / "none-verdict", verdicts["residual"]],
     ):
         found = verax.compare(
             given, done=lambda group, model, verdict: seen.append(group), device="cpu", **FEW
@@ -409,13 +431,11 @@ def test_other_vocabularies_and_sentences_can_be_compared(corpus: verax.Corpus) 
         line = row(table, "agreement.on_support.items:attention:gradient.tau", group)
         assert line["note"] == on_support
     # words are the items of a model without encoder: these two are attention itself
+    model = {name: given[name] for name in ("flat", "rare words")}
+    few = {"items": "gradient-detached", "inputs": "gradient-detached"}
+    table = verax.compare(model, corpus, "agreement", **few).table()
     for on in ("items", "inputs"):
-        model = {name: given[name] for name in ("flat", "rare words")}
-        few = {"items": "gradient-detached", "inputs": "gradient-detached"}
-        line = row(
-            verax.compare(model, corpus, "agreement", **few).table(),
-            f"agreement.{on}:attention:gradient-detached.tau",
-        )
+        line = row(table, f"agreement.{on}:attention:gradient-detached.tau")
         assert line[["reference_value", "value"]].tolist() == pytest.approx([1, 1])
         assert line[["judged", "note"]].tolist() == ["", ATTENTION_ITSELF]
 

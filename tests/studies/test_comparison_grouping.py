@@ -206,6 +206,7 @@ def test_exams_that_verdicts_have_in_common() -> None:
 
 
 def test_models_of_different_corpora_need_one_named() -> None:
+    small = "planted:documents=72,length=12"
     told: dict[str, Any] = {"encoder": "none", "embedding_size": 8, "epochs": 1, "device": "cpu"}
     corpora = [verax.load_corpus("planted", documents=n, length=12) for n in (60, 90)]
     models = [verax.train(corpus, **told) for corpus in corpora]
@@ -214,15 +215,13 @@ def test_models_of_different_corpora_need_one_named() -> None:
     few = {"inputs": "gradient", "items": "gradient"}
     found = verax.compare({"a": models[0], "b": models[1]}, corpora[1], "agreement", **few)
     assert found.manifest["documents"] == len(corpora[1].test)
-    by_name = verax.compare(
-        {"a": models[0], "b": models[1]}, "planted", "agreement", sample=4, **few
-    )
+    by_name = verax.compare({"a": models[0], "b": models[1]}, small, "agreement", sample=4, **few)
     assert by_name.manifest["documents"] == 4
     verdict = verax.examine(models[0], corpora[0], "agreement", **few)
     with pytest.raises(verax.VeraxError, match=r"other texts or labels \(planted\)"):
         verax.compare({"a": verdict, "b": models[1]}, None, "agreement", **few)
     with pytest.raises(verax.VeraxError, match=r"other texts or labels \(planted\)"):
-        verax.compare({"a": verdict, "b": verdict}, "planted")
+        verax.compare({"a": verdict, "b": verdict}, small)
     assert verax.compare({"a": verdict, "b": verdict}, corpora[0]).groups == ["a", "b"]
 
 

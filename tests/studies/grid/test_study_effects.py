@@ -32,8 +32,16 @@ def cell_of(options: dict[str, Any]) -> Any:
     return cell
 
 
-def weights(corpus: verax.Corpus, options: dict[str, Any], **told: Any) -> dict[str, torch.Tensor]:
-    return dict(verax.train(corpus, seed=4, device="cpu", **options, **told).state_dict())
+TRAINED: dict[str, dict[str, torch.Tensor]] = {}
+"""By the options exactly as they were given: many pairs are held against the same model."""
+
+
+def weights(corpus: verax.Corpus, options: dict[str, Any]) -> dict[str, torch.Tensor]:
+    asked = repr(sorted(options.items()))
+    if asked not in TRAINED:
+        model = verax.train(corpus, seed=4, device="cpu", **options)
+        TRAINED[asked] = dict(model.state_dict())
+    return TRAINED[asked]
 
 
 # each pair: options that say something without effect, and the same without saying it

@@ -165,7 +165,10 @@ WHOLE = [
         "corpora:\n  planted: {hidden_size: 9}\n",
         "line 2: option 'hidden_size' does not belong here: put it under models",
     ),
-    ("corpora:\n  planted:\n    epochs: 0\n", "line 3: option 'epochs' is 0"),
+    (
+        "corpora:\n  planted:\n    documents: 60\n    epochs: 0\n",
+        "line 4: option 'epochs' is 0",
+    ),
     ("corpora:\n- SMALL\n- SMALL\n", "line 3: corpus 'planted' is given twice"),
 ]
 
@@ -217,8 +220,9 @@ def test_all_mistakes_are_told_at_once_by_line(tmp_path: Path) -> None:
 
 
 def test_a_study_in_python_is_refused_by_path() -> None:
+    small = {"planted": {"documents": 60, "length": 12}}
     with pytest.raises(VeraxError) as caught:
-        read_study({"corpora": "planted", "models": {"lr": [1e-3, -1]}, "seeds": [0, 0]})
+        read_study({"corpora": small, "models": {"lr": [1e-3, -1]}, "seeds": [0, 0]})
     assert caught.value.problems == [  # type: ignore[attr-defined]
         "models.lr[1]: option 'lr' is -1.0: it must be above 0",
         "seeds[1]: option 'seeds' has 0 twice",

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 from captum.attr import FeatureAblation
-from pairwise import pairwise
 
 import verax
+from pairwise import pairwise
 from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.ragged import Ragged
 from verax.importance import leave_one_out

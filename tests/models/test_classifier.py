@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pairwise import pairwise
 
 import verax
+from pairwise import pairwise
 from verax.corpora.encoded import EncodedDocuments
 from verax.errors import VeraxError
 from verax.models import AttentionClassifier

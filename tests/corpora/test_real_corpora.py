@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from verax.corpora import known_corpora, load_corpus
+from verax.corpora import Corpus, known_corpora, load_corpus
 from verax.corpora.batching import padding_share, training_batches
 
 pytestmark = pytest.mark.skipif(
@@ -26,15 +26,23 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(SIZES))
-def test_sizes_are_those_of_the_readme(name: str) -> None:
-    corpus = load_corpus(name)
+@pytest.fixture(scope="module")
+def corpus(request: pytest.FixtureRequest) -> Corpus:
+    """A corpus by name, read once for the tests of it."""
+    return load_corpus(request.param)
+
+
+@pytest.mark.parametrize(
+    ("corpus", "name"), [(name, name) for name in sorted(SIZES)], indirect=["corpus"]
+)
+def test_sizes_are_those_of_the_readme(corpus: Corpus, name: str) -> None:
     assert (len(corpus.classes), *map(len, corpus.splits.values())) == SIZES[name]
     assert name in known_corpora()
 
 
-def test_dropped_documents_are_counted() -> None:
-    notes = load_corpus("20news_sports").notes
+@pytest.mark.parametrize("corpus", ["20news_sports"], indirect=True)
+def test_dropped_documents_are_counted(corpus: Corpus) -> None:
+    notes = corpus.notes
     assert [note.split()[1] for note in notes] == ["33", "4", "23"]
 
 
@@ -59,9 +67,9 @@ def test_rationales_of_eraser_are_as_dense_as_published() -> None:
     assert np.round(shares, 3).tolist() == [0.093, 0.072, 0.314]
 
 
-@pytest.mark.parametrize("name", ["sst", "ag_news", "eraser_movies", "yelp"])
-def test_padding_stays_under_a_tenth(name: str) -> None:
-    lengths = load_corpus(name).train.token_numbers.lengths
+@pytest.mark.parametrize("corpus", ["sst", "ag_news", "eraser_movies", "yelp"], indirect=True)
+def test_padding_stays_under_a_tenth(corpus: Corpus) -> None:
+    lengths = corpus.train.token_numbers.lengths
     assert padding_share(training_batches(lengths, 32, seed=0, epoch=1), lengths) < 0.1
 
 
@@ -83,6 +91,7 @@ def test_imdb_has_the_lengths_of_keras() -> None:
     assert lengths.mean() == pytest.approx(238.71364, abs=1e-9)
 
 
-def test_raw_newsgroup_messages_become_the_stripped_ones() -> None:
+@pytest.mark.parametrize("corpus", ["20news_sports"], indirect=True)
+def test_raw_newsgroup_messages_become_the_stripped_ones(corpus: Corpus) -> None:
     raw = load_corpus("20news_sports", text_column="text_raw", strip_messages=True)
-    assert raw.fingerprint == load_corpus("20news_sports").fingerprint
+    assert raw.fingerprint == corpus.fingerprint

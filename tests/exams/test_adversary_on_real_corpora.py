@@ -22,20 +22,13 @@ def jsd(verdict: verax.Verdict, by: str) -> np.ndarray:
     return own.pivot(index="id", columns="epsilon", values="value").to_numpy()
 
 
-@pytest.fixture(scope="module")
-def sst() -> verax.Corpus:
-    return verax.load_corpus(
-        "sst", text_column="text_jw", tokeniser="whitespace", min_length=6, limit=800
-    )
-
-
 @pytest.mark.parametrize("projection", ["softmax", "sparsemax"])
 @pytest.mark.parametrize("grounding", ["none", "tying"])
 def test_no_search_on_sst_gets_beyond_the_certificate(
     sst: verax.Corpus, projection: str, grounding: str
 ) -> None:
     told = {"projection": projection, "grounding": grounding, "epochs": 2, "encoder": "conv"}
-    model = verax.train(sst, **told)
+    model = verax.train(sst, hidden_size=16, embedding_size=16, **told)
     verdict = verax.examine(model, sst, "adversary", sample=60, search=True, search_steps=200)
     best, searched = jsd(verdict, "best"), jsd(verdict, "search")
     assert best.shape == (60, 6)
@@ -46,10 +39,9 @@ def test_no_search_on_sst_gets_beyond_the_certificate(
     assert searched.mean() < best.mean()
 
 
-def test_five_classes_of_yelp_are_bounded_from_both_sides() -> None:
-    corpus = verax.load_corpus("yelp", limit=300)
-    model = verax.train(corpus, encoder="conv", epochs=1)
-    verdict = verax.examine(model, corpus, "adversary", sample=20, search=True, search_steps=50)
+def test_five_classes_of_yelp_are_bounded_from_both_sides(yelp: verax.Corpus) -> None:
+    model = verax.train(yelp, encoder="conv", epochs=1, hidden_size=16, embedding_size=16)
+    verdict = verax.examine(model, yelp, "adversary", sample=20, search=True, search_steps=50)
     shown = numbers(verdict, "adversary")
     assert (shown["jsd"] <= shown["upper_bound"] + 1e-12).all()
     assert shown.loc["any_output", "certified"] == 100

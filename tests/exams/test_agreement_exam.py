@@ -213,15 +213,13 @@ def expected_agreement(
 
 
 @pytest.mark.parametrize("slot", SLOTS, ids=_names)
-def test_kendall_is_scipys(
-    make_model: Make, planted: verax.Corpus, slot: dict[str, object]
-) -> None:
+def test_kendall_is_scipys(make_model: Make, few: verax.Corpus, slot: dict[str, object]) -> None:
     model = make_model(**slot)
-    verdict = verax.examine(model, planted, "agreement")
+    verdict = verax.examine(model, few, "agreement")
     for measure, part in (("kendall", "statistic"), ("p", "pvalue")):
         found = values(verdict, measure)
         expected = expected_agreement(
-            model, planted, lambda a, b, part=part: scipys(a, b, stats.kendalltau, part)
+            model, few, lambda a, b, part=part: scipys(a, b, stats.kendalltau, part)
         )
         assert found.notna().to_numpy().any()
         assert found.index.equals(expected.index)
@@ -234,13 +232,13 @@ def overlap(a: np.ndarray, b: np.ndarray, k: int = 3) -> float:
     return len(tops[0] & tops[1]) / min(k, len(a))
 
 
-def test_spearman_and_the_top_where_asked_for(make_model: Make, planted: verax.Corpus) -> None:
+def test_spearman_and_the_top_where_asked_for(make_model: Make, few: verax.Corpus) -> None:
     model = make_model(encoder="conv", projection="sparsemax")
-    verdict = verax.examine(model, planted, "agreement", spearman=True, top_k=3)
+    verdict = verax.examine(model, few, "agreement", spearman=True, top_k=3)
     rank = {"spearman": lambda a, b: scipys(a, b, stats.spearmanr), "overlap": overlap}
     for measure, by in rank.items():
         found = values(verdict, measure)
-        expected = expected_agreement(model, planted, by)
+        expected = expected_agreement(model, few, by)
         np.testing.assert_allclose(found, expected[list(found)], atol=1e-12)
         for table, over in (("agreement", "all"), ("agreement.on_support", "support")):
             shown = numbers(verdict, table)[measure]
@@ -248,16 +246,16 @@ def test_spearman_and_the_top_where_asked_for(make_model: Make, planted: verax.C
                 if part == over:
                     value = shown[f"{on}:{first}:{second}"]
                     assert value == pytest.approx(found[on, first, second, part].mean())
-    plain = verax.examine(model, planted, "agreement")
+    plain = verax.examine(model, few, "agreement")
     assert set(plain.tables["agreement"]["measure"]) == {"kendall", "reason", "p"}
 
 
 @pytest.mark.parametrize("slot", SLOTS, ids=_names)
 def test_detached_gradients_of_items_are_attention(
-    make_model: Make, planted: verax.Corpus, slot: dict[str, object]
+    make_model: Make, few: verax.Corpus, slot: dict[str, object]
 ) -> None:
     """∂p/∂h_i is α_i times what all items share: no tie is lost and no order changed."""
-    verdict = verax.examine(make_model(**slot), planted, "agreement", inputs="", spearman=True)
+    verdict = verax.examine(make_model(**slot), few, "agreement", inputs="", spearman=True)
     row = "items:attention:gradient-detached"
     for over, table in (("all", "agreement"), ("support", "agreement.on_support")):
         key = ("items", "attention", "gradient-detached", over)
@@ -275,8 +273,8 @@ def test_a_decision_near_certainty_keeps_the_order_of_what_made_it() -> None:
         assert values(verdict)[on, "attention", "gradient-detached", "all"].tolist() == [1]
 
 
-def test_a_value_or_a_reason(make_model: Make, planted: verax.Corpus) -> None:
-    verdict = verax.examine(make_model(projection="sparsegen", lam=0.99), planted, "agreement")
+def test_a_value_or_a_reason(make_model: Make, few: verax.Corpus) -> None:
+    verdict = verax.examine(make_model(projection="sparsegen", lam=0.99), few, "agreement")
     found, why = values(verdict), values(verdict, "reason")
     assert found.isna().to_numpy().any()
     assert (found.isna() == (why != 0)).to_numpy().all()
@@ -288,12 +286,11 @@ def test_a_value_or_a_reason(make_model: Make, planted: verax.Corpus) -> None:
 
 @pytest.mark.parametrize("slot", SLOTS, ids=_names)
 def test_the_token_budget_changes_no_number(
-    make_model: Make, planted: verax.Corpus, slot: dict[str, object]
+    make_model: Make, few: verax.Corpus, slot: dict[str, object]
 ) -> None:
     """But for rounding, which can turn round two scores that nearly tie."""
     model = make_model(**slot)
-    corpus = replace(planted, test=planted.test.take(np.arange(20)))
-    whole, cut = (verax.examine(model, corpus, "agreement", max_tokens=n) for n in (10**5, 60))
+    whole, cut = (verax.examine(model, few, "agreement", max_tokens=n) for n in (10**5, 60))
     one, other = values(whole), values(cut)
     assert one.index.equals(other.index)
     assert one.columns.equals(other.columns)
@@ -305,17 +302,17 @@ def test_the_token_budget_changes_no_number(
         assert instances[0].equals(instances[1])
 
 
-def test_the_order_of_documents_does_not_matter(make_model: Make, planted: verax.Corpus) -> None:
+def test_the_order_of_documents_does_not_matter(make_model: Make, few: verax.Corpus) -> None:
     model = make_model(encoder="conv")
-    turned = planted.test.take(np.arange(len(planted.test))[::-1])
-    one = verax.examine(model, planted, "agreement")
-    other = verax.examine(model, replace(planted, test=turned), "agreement")
+    turned = few.test.take(np.arange(len(few.test))[::-1])
+    one = verax.examine(model, few, "agreement")
+    other = verax.examine(model, replace(few, test=turned), "agreement")
     for name, table in one.tables.items():
         assert table.drop(columns="value").equals(other.tables[name].drop(columns="value"))
         np.testing.assert_allclose(table["value"], other.tables[name]["value"], atol=0.05)
 
 
-def test_without_an_encoder_an_input_is_its_item(make_model: Make, planted: verax.Corpus) -> None:
+def test_without_an_encoder_an_input_is_its_item(make_model: Make, few: verax.Corpus) -> None:
     """Deleting a word is then deleting its item: without weight it has no part, to the last digit.
 
     Else rounding would rank what attention ties. Scores that nearly tie may yet change places.
@@ -323,13 +320,13 @@ def test_without_an_encoder_an_input_is_its_item(make_model: Make, planted: vera
     model = make_model(encoder="none", projection="sparsemax")
     with torch.no_grad():
         model.embedding.weight.mul_(20)  # spread the scores: many words get no weight
-    verdict = verax.examine(model, planted, "agreement")
+    verdict = verax.examine(model, few, "agreement")
     assert verdict.value("agreement.documents.support") < 10
     found = values(verdict)
     for name in ("gradient", "gradient-detached", "leave-one-out"):
         on_inputs = found["inputs", "attention", name, "all"]
         np.testing.assert_allclose(on_inputs, found["items", "attention", name, "all"], atol=0.01)
-    for trace in model.traces(planted.test):
+    for trace in model.traces(few.test):
         unattended = trace.mask & (trace.weights == 0)
         assert (score("leave-one-out", model, trace)[unattended] == 0).all()
 
@@ -337,8 +334,8 @@ def test_without_an_encoder_an_input_is_its_item(make_model: Make, planted: vera
 # -- the summary
 
 
-def test_summaries_are_numpys_over_the_tables(make_model: Make, planted: verax.Corpus) -> None:
-    verdict = verax.examine(make_model(projection="sparsemax"), planted, "agreement")
+def test_summaries_are_numpys_over_the_tables(make_model: Make, few: verax.Corpus) -> None:
+    verdict = verax.examine(make_model(projection="sparsemax"), few, "agreement")
     found, why, p = (values(verdict, name) for name in ("kendall", "reason", "p"))
     summary = verdict.summary()
     assert set(summary["exam"]) == {"agreement"}
@@ -363,7 +360,7 @@ def test_summaries_are_numpys_over_the_tables(make_model: Make, planted: verax.C
         for code, reason in enumerate(REASONS[1:], start=1):
             assert cells.loc[exclusion_id(reason), "value"] == (why[key] == code).sum()
         out = cells.index.str.startswith("out_")
-        assert cells.loc[out, "value"].sum() + len(there) == len(planted.test)
+        assert cells.loc[out, "value"].sum() + len(there) == len(few.test)
     instances = wide(verdict.tables["agreement_instances"])
     documents = numbers(verdict, "agreement.documents")["value"]
     assert documents["items"] == pytest.approx(instances["items"].mean())
@@ -371,10 +368,10 @@ def test_summaries_are_numpys_over_the_tables(make_model: Make, planted: verax.C
     assert documents["accuracy"] == pytest.approx(100 * instances["correct"].mean())
 
 
-def test_a_share_is_its_count_over_all(make_model: Make, planted: verax.Corpus) -> None:
+def test_a_share_is_its_count_over_all(make_model: Make, few: verax.Corpus) -> None:
     """To the last digit, so that the two exams that measure it say the same."""
     model = make_model(projection="sparsegen", lam=0.99)
-    verdict = verax.examine(model, planted, ["agreement", "dispersion"], influence="none")
+    verdict = verax.examine(model, few, ["agreement", "dispersion"], influence="none")
     found = wide(verdict.tables["agreement_instances"])
     assert found["support_share"].tolist() == (found["support"] / found["items"]).tolist()
     assert found.equals(wide(verdict.tables["dispersion_instances"]))

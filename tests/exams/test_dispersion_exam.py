@@ -134,24 +134,24 @@ def deaf(make_model: Make) -> AttentionClassifier:
 
 
 def test_a_head_that_hears_nothing_leaves_no_gradient_to_spread(
-    deaf: AttentionClassifier, planted: verax.Corpus
+    deaf: AttentionClassifier, few: verax.Corpus
 ) -> None:
-    verdict = verax.examine(deaf, planted, "dispersion")
+    verdict = verax.examine(deaf, few, "dispersion")
     gradient = of(verdict, "gradient")
     assert gradient[["entropy", "boundaries"]].isna().all(axis=None)
     assert (gradient["reason"] == 2).all()
     found = numbers(verdict, "dispersion.entropy").loc[ON_OUTPUT]
-    assert found[["documents", "out_all_zero"]].tolist() == [0, len(planted.test)]
+    assert found[["documents", "out_all_zero"]].tolist() == [0, len(few.test)]
     assert math.isnan(found["mean"])
     assert of(verdict, "attention")["entropy"].notna().all()
     assert on_items(verdict)["entropy"].notna().all()  # items do not pass through the head
 
 
 def test_a_head_that_hears_nothing_leaves_no_deletion_to_spread(
-    deaf: AttentionClassifier, planted: verax.Corpus
+    deaf: AttentionClassifier, few: verax.Corpus
 ) -> None:
     """Rounding has an entropy too, and it is high: none of it may pass for influence."""
-    verdict = verax.examine(deaf, planted, "dispersion", influence="none")
+    verdict = verax.examine(deaf, few, "dispersion", influence="none")
     assert of(verdict, "leave-one-out")["entropy"].isna().all()
     assert (of(verdict, "leave-one-out")["reason"] == 2).all()
 
@@ -160,13 +160,13 @@ def test_a_head_that_hears_nothing_leaves_no_deletion_to_spread(
 
 
 @pytest.mark.parametrize("slot", SLOTS, ids=_names)
-def test_entropies_are_scipys(make: Make, planted: verax.Corpus, slot: dict[str, object]) -> None:
+def test_entropies_are_scipys(make: Make, few: verax.Corpus, slot: dict[str, object]) -> None:
     model = make(**slot)
     names = ("gradient", "gradient-input-detached", "leave-one-out", "random")
-    verdict = verax.examine(model, planted, "dispersion", entropy_of=",".join(names), seed=3)
+    verdict = verax.examine(model, few, "dispersion", entropy_of=",".join(names), seed=3)
     assert list(verdict.tables["dispersion"]["of"].cat.categories) == ["attention", *names]
     found = {name: of(verdict, name)["entropy"] for name in ("attention", *names)}
-    for trace in model.traces(planted.test):
+    for trace in model.traces(few.test):
         scores = {name: score(name, model, trace, seed=3) for name in names}
         for row, identity in enumerate(trace.ids):
             for name in names:
@@ -178,11 +178,11 @@ def test_entropies_are_scipys(make: Make, planted: verax.Corpus, slot: dict[str,
 
 @pytest.mark.parametrize("slot", SLOTS, ids=_names)
 def test_influence_is_averaged_over_items_then_documents(
-    make: Make, planted: verax.Corpus, slot: dict[str, object]
+    make: Make, few: verax.Corpus, slot: dict[str, object]
 ) -> None:
     """The pooled sd is over every item of every document, as if no document held it."""
     model = make(**slot)
-    corpus = replace(planted, test=planted.test.take(np.arange(3)))
+    corpus = replace(few, test=few.test.take(np.arange(3)))
     options = {"entropy_of": "", "influence": "both", "max_tokens": 1500}
     verdict = verax.examine(model, corpus, "dispersion", **options)  # type: ignore[arg-type]
     summary = numbers(verdict, "dispersion.entropy")
@@ -214,14 +214,14 @@ def test_influence_is_averaged_over_items_then_documents(
 
 @pytest.mark.parametrize("encoder", ["bilstm", "transformer"])
 def test_the_share_of_boundaries_is_the_gradients(
-    make_model: Make, planted: verax.Corpus, encoder: str
+    make_model: Make, few: verax.Corpus, encoder: str
 ) -> None:
     """SOS is the first token that is read and EOS the last; autograd tells what they hold."""
     model = make_model(encoder=encoder)
-    verdict = verax.examine(model, planted, "dispersion", influence="none")
+    verdict = verax.examine(model, few, "dispersion", influence="none")
     found = of(verdict, "gradient")["boundaries"]
     expected = {}
-    for trace in model.traces(planted.test):
+    for trace in model.traces(few.test):
         embedded = trace.embedded.clone().requires_grad_()
         model.run(trace.batch, embedded).logits.sigmoid().sum().backward()
         assert embedded.grad is not None
@@ -238,8 +238,8 @@ def test_the_share_of_boundaries_is_the_gradients(
     assert of(verdict, "leave-one-out")["boundaries"].isna().all()
 
 
-def test_without_boundaries_none_of_it_is_there(make_model: Make, planted: verax.Corpus) -> None:
-    verdict = verax.examine(make_model(boundaries=False), planted, "dispersion", influence="none")
+def test_without_boundaries_none_of_it_is_there(make_model: Make, few: verax.Corpus) -> None:
+    verdict = verax.examine(make_model(boundaries=False), few, "dispersion", influence="none")
     assert (of(verdict, "gradient")["boundaries"] == 0).all()
 
 
@@ -280,47 +280,47 @@ def test_what_has_no_entropy_and_why() -> None:
 # -- options
 
 
-def test_influence_of_neither_one_or_both_kinds(make_model: Make, planted: verax.Corpus) -> None:
+def test_influence_of_neither_one_or_both_kinds(make_model: Make, few: verax.Corpus) -> None:
     model = make_model(encoder="conv")
-    both = verax.examine(model, planted, "dispersion", entropy_of="", influence="both")
+    both = verax.examine(model, few, "dispersion", entropy_of="", influence="both")
     for kind, row in (("norm", ON_MAGNITUDE), ("frobenius", ON_ITEM)):
-        alone = verax.examine(model, planted, "dispersion", entropy_of="", influence=kind)
+        alone = verax.examine(model, few, "dispersion", entropy_of="", influence=kind)
         pd.testing.assert_frame_equal(on_items(alone, kind), on_items(both, kind))
         assert numbers(alone, "dispersion.entropy").index.tolist() == ["attention", row]
     assert numbers(both, "dispersion.entropy").index.tolist()[1:] == [ON_MAGNITUDE, ON_ITEM]
-    none = verax.examine(model, planted, "dispersion", entropy_of="attention", influence="none")
+    none = verax.examine(model, few, "dispersion", entropy_of="attention", influence="none")
     assert list(none.tables) == ["dispersion_instances", "dispersion"]
     assert numbers(none, "dispersion.entropy").index.tolist() == ["attention"]
 
 
 @pytest.mark.parametrize("slot", SLOTS[:1] + SLOTS[3:], ids=_names)
 def test_some_items_drawn_by_the_seed(
-    make_model: Make, planted: verax.Corpus, slot: dict[str, object]
+    make_model: Make, few: verax.Corpus, slot: dict[str, object]
 ) -> None:
     model = make_model(**slot)
-    few, again, others = (
-        on_items(verax.examine(model, planted, "dispersion", entropy_of="", positions=2, seed=s))
+    drawn, again, others = (
+        on_items(verax.examine(model, few, "dispersion", entropy_of="", positions=2, seed=s))
         for s in (5, 5, 6)
     )
-    pd.testing.assert_frame_equal(few, again)
-    assert not few["entropy"].equals(others["entropy"])
-    assert (few["positions"] == 2).all()
-    for trace in model.traces(planted.test):
+    pd.testing.assert_frame_equal(drawn, again)
+    assert not drawn["entropy"].equals(others["entropy"])
+    assert (drawn["positions"] == 2).all()
+    for trace in model.traces(few.test):
         some = influence(model, trace, positions=2, seed=5)
         for row, identity in enumerate(trace.ids):
             words = trace.batch.words[row]
             own = [entropy(scores[words].double().numpy()) for scores in some.matrix[row]]
-            assert few["entropy"][identity] == pytest.approx(np.mean(own), rel=1e-4)
-    whole = on_items(verax.examine(model, planted, "dispersion", entropy_of="", positions=10**6))
-    same = on_items(verax.examine(model, planted, "dispersion", entropy_of=""))
+            assert drawn["entropy"][identity] == pytest.approx(np.mean(own), rel=1e-4)
+    whole = on_items(verax.examine(model, few, "dispersion", entropy_of="", positions=10**6))
+    same = on_items(verax.examine(model, few, "dispersion", entropy_of=""))
     pd.testing.assert_frame_equal(whole, same)
 
 
-def test_the_support_is_what_has_weight(make_model: Make, planted: verax.Corpus) -> None:
+def test_the_support_is_what_has_weight(make_model: Make, few: verax.Corpus) -> None:
     model = make_model(projection="sparsegen", lam=0.95)
-    verdict = verax.examine(model, planted, "dispersion", influence="none")
+    verdict = verax.examine(model, few, "dispersion", influence="none")
     found = wide(verdict.tables["dispersion_instances"])
-    for trace in model.traces(planted.test):
+    for trace in model.traces(few.test):
         for row, identity in enumerate(trace.ids):
             weights = trace.weights[row].tolist()
             items = int(trace.mask[row].sum())
@@ -332,11 +332,11 @@ def test_the_support_is_what_has_weight(make_model: Make, planted: verax.Corpus)
             ]
             assert found.loc[identity, "support_share"] == support / items
             assert found.loc[identity, "correct"] == (
-                (trace.logits[row, 0] > 0).item() == planted.test.labels[identity]
+                (trace.logits[row, 0] > 0).item() == few.test.labels[identity]
             )
     assert 0 < found["support_share"].min() < found["support_share"].max() < 1
     documents = numbers(verdict, "dispersion.documents")["value"]
-    assert documents["documents"] == len(planted.test)
+    assert documents["documents"] == len(few.test)
     assert documents["support"] == pytest.approx(found["support"].mean())
     assert documents["support_share"] == pytest.approx(found["support_share"].mean())
     assert documents["accuracy"] == pytest.approx(100 * found["correct"].mean())
@@ -360,10 +360,10 @@ def test_the_support_is_what_has_weight(make_model: Make, planted: verax.Corpus)
     ],
 )
 def test_bad_options_are_one_line(
-    make_model: Make, planted: verax.Corpus, options: dict[str, object], message: str
+    make_model: Make, few: verax.Corpus, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(verax.VeraxError, match=message) as error:
-        verax.examine(make_model(), planted, "dispersion", **options)  # type: ignore[arg-type]
+        verax.examine(make_model(), few, "dispersion", **options)  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
 
 
@@ -395,14 +395,14 @@ def test_a_word_alone_is_not_one_that_nothing_moves(make_model: Make) -> None:
     assert numbers(verdict, "dispersion.entropy").loc[ON_MAGNITUDE, "items_out_all_zero"] == 0
 
 
-def test_items_that_nothing_moves_are_counted(make_model: Make, planted: verax.Corpus) -> None:
+def test_items_that_nothing_moves_are_counted(make_model: Make, few: verax.Corpus) -> None:
     """A convolution whose filters are all below zero has no state that any word moves."""
     model = make_model(encoder="conv")
     with torch.no_grad():
         for name, parameter in model.encoder.named_parameters():
             parameter.fill_(-1.0 if name.endswith("bias") else 0.0)
-    verdict = verax.examine(model, planted, "dispersion", influence="both")
-    words = planted.test.token_numbers.lengths
+    verdict = verax.examine(model, few, "dispersion", influence="both")
+    words = few.test.token_numbers.lengths
     for kind, row in (("norm", ON_MAGNITUDE), ("frobenius", ON_ITEM)):
         found = on_items(verdict, kind)
         assert found["zero"].tolist() == words.tolist()
@@ -418,12 +418,11 @@ def test_items_that_nothing_moves_are_counted(make_model: Make, planted: verax.C
 
 @pytest.mark.parametrize("slot", SLOTS, ids=_names)
 def test_the_token_budget_changes_no_number(
-    make: Make, planted: verax.Corpus, slot: dict[str, object]
+    make: Make, few: verax.Corpus, slot: dict[str, object]
 ) -> None:
     model = make(**slot)
-    corpus = replace(planted, test=planted.test.take(np.arange(20)))
     whole, cut = (
-        verax.examine(model, corpus, "dispersion", positions=4, max_tokens=n) for n in (10**5, 60)
+        verax.examine(model, few, "dispersion", positions=4, max_tokens=n) for n in (10**5, 60)
     )
     for name, table in whole.tables.items():
         other = cut.tables[name]
@@ -446,10 +445,10 @@ def test_no_labels_means_no_accuracy(make_model: Make) -> None:
 # -- a sample of the split
 
 
-def test_a_sample_is_drawn_by_the_seed(make_model: Make, planted: verax.Corpus) -> None:
+def test_a_sample_is_drawn_by_the_seed(make_model: Make, few: verax.Corpus) -> None:
     model = make_model(encoder="none")
     one, two, other = (
-        verax.examine(model, planted, "dispersion", sample=7, seed=s, influence="none")
+        verax.examine(model, few, "dispersion", sample=7, seed=s, influence="none")
         for s in (0, 0, 1)
     )
     for name, table in one.tables.items():
@@ -458,21 +457,21 @@ def test_a_sample_is_drawn_by_the_seed(make_model: Make, planted: verax.Corpus) 
     assert ids[0] != ids[1]
     for drawn in ids:
         assert len(drawn) == 7
-        assert set(drawn) < set(planted.test.ids)
+        assert set(drawn) < set(few.test.ids)
     assert one.manifest["documents"] == 7
-    assert one.manifest["sampled_from"] == len(planted.test)
-    whole = verax.examine(model, planted, "dispersion", influence="none")
+    assert one.manifest["sampled_from"] == len(few.test)
+    whole = verax.examine(model, few, "dispersion", influence="none")
     table = whole.tables["dispersion"]
     part = table[table["id"].isin(ids[0])].reset_index(drop=True)
     pd.testing.assert_frame_equal(one.tables["dispersion"], part, atol=1e-5)
 
 
-def test_a_sample_of_all_is_all(make_model: Make, planted: verax.Corpus) -> None:
+def test_a_sample_of_all_is_all(make_model: Make, few: verax.Corpus) -> None:
     model = make_model(encoder="none")
     whole, all_of_it, more = (
-        verax.examine(model, planted, "dispersion", sample=n, influence="none")
-        for n in (None, len(planted.test), 10**6)
+        verax.examine(model, few, "dispersion", sample=n, influence="none")
+        for n in (None, len(few.test), 10**6)
     )
     for verdict in (all_of_it, more):
         pd.testing.assert_frame_equal(verdict.summary(), whole.summary())
-        assert verdict.manifest["documents"] == verdict.manifest["sampled_from"] == 50
+        assert verdict.manifest["documents"] == verdict.manifest["sampled_from"] == len(few.test)

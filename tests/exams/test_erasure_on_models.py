@@ -73,11 +73,14 @@ def test_hierarchical_models_are_examined_at_their_sentences(
 
 
 @pytest.mark.parametrize(
-    ("distractors", "training"),
-    [(1, {"epochs": 8}), (0, {"epochs": 20, "lr": 5e-3, "weight_decay": 1e-3})],
+    ("distractors", "documents", "training"),
+    [
+        (1, 1200, {"epochs": 8, "lr": 3e-3}),
+        (0, 3000, {"epochs": 20, "lr": 5e-3, "weight_decay": 1e-3}),
+    ],
 )
 def test_without_an_encoder_the_minimal_set_lies_inside_the_planted_evidence(
-    distractors: int, training: dict[str, float]
+    distractors: int, documents: int, training: dict[str, float]
 ) -> None:
     """What must go to change a decision is what was planted.
 
@@ -85,7 +88,7 @@ def test_without_an_encoder_the_minimal_set_lies_inside_the_planted_evidence(
     one, noise words decide once the evidence is gone; only where training has shrunk their say
     below the bias's does a decision hang on the evidence alone.
     """
-    corpus = verax.load_corpus("planted", distractors=distractors)
+    corpus = verax.load_corpus("planted", distractors=distractors, documents=documents)
     model = verax.train(corpus, encoder="none", boundaries=False, seed=0, **training)
     assert model.record["test"]["accuracy"] > 0.95
     inside = flips = 0

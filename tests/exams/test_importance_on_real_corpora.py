@@ -20,15 +20,8 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def sst() -> verax.Corpus:
-    return verax.load_corpus(
-        "sst", text_column="text_jw", tokeniser="whitespace", min_length=6, limit=800
-    )
-
-
-@pytest.fixture(scope="module")
 def model(sst: verax.Corpus) -> AttentionClassifier:
-    return verax.train(sst, encoder="bilstm", hidden_size=32, epochs=2, projection="sparsemax")
+    return verax.train(sst, encoder="bilstm", hidden_size=16, epochs=2, projection="sparsemax")
 
 
 def test_agreement_on_sst_is_scipys(model: AttentionClassifier, sst: verax.Corpus) -> None:
@@ -67,10 +60,10 @@ def test_deleting_words_of_sst_is_reading_the_rest(
 
 
 @pytest.mark.parametrize("hierarchical", [False, True])
-def test_five_classes_of_yelp(hierarchical: bool) -> None:
-    corpus = verax.load_corpus("yelp", limit=300)
-    model = verax.train(corpus, encoder="conv", epochs=1, hierarchical=hierarchical)
-    verdict = verax.examine(model, corpus, ["agreement", "dispersion"], sample=20, positions=4)
+def test_five_classes_of_yelp(yelp: verax.Corpus, hierarchical: bool) -> None:
+    sizes = {"hidden_size": 16, "embedding_size": 16, "epochs": 1}
+    model = verax.train(yelp, encoder="conv", hierarchical=hierarchical, **sizes)
+    verdict = verax.examine(model, yelp, ["agreement", "dispersion"], sample=20, positions=4)
     entropies = numbers(verdict, "dispersion.entropy")["mean"]
     assert ((entropies >= 0) & (entropies <= 1)).all()
     counted = numbers(verdict, "agreement")[["documents"]].sum(axis=1)

@@ -44,16 +44,39 @@ def as_two(row: Row) -> Row:
     return weights, both, None if bias is None else np.array([0.0, bias[0]])
 
 
+def whole(numbers: list[Fraction]) -> list[int]:
+    """Products of doubles times a power of two that makes all of them whole."""
+    scaled = [number * 2**2200 for number in numbers]
+    assert all(number.denominator == 1 for number in scaled)
+    return [number.numerator for number in scaled]
+
+
+def highest(numbers: list[int]) -> int:
+    """Of equal ones the first."""
+    return numbers.index(max(numbers))
+
+
 def brute_force(row: Row) -> int:
     """The size of the smallest subset whose erasure changes the decision, −1 if none does."""
-    row = as_two(row)
-    first = logits_without(frozenset(), row)
-    assert first is not None
-    decision = decide(first)
-    for size in range(1, len(row[0]) + 1):
-        for removed in itertools.combinations(range(len(row[0])), size):
-            logits = logits_without(frozenset(removed), row)
-            if logits is not None and decide(logits) != decision:
+    weights, says, bias = as_two(row)
+    classes = range(says.shape[1])
+    # what each attended item adds, in whole numbers; renormalising does not change who is highest
+    adds = {
+        i: whole([Fraction(float(weights[i])) * Fraction(float(s)) for s in says[i]])
+        for i in np.flatnonzero(weights).tolist()
+    }
+    total = [sum(add[c] for add in adds.values()) for c in classes]
+    decision = highest(total)
+    for size in range(1, len(weights) + 1):
+        for removed in itertools.combinations(range(len(weights)), size):
+            gone = [adds[i] for i in removed if i in adds]
+            if len(gone) < len(adds):
+                left = [total[c] - sum(add[c] for add in gone) for c in classes]
+            elif bias is not None:
+                left = whole([Fraction(float(b)) for b in bias])
+            else:
+                continue
+            if highest(left) != decision:
                 return size
     return -1
 

@@ -100,16 +100,16 @@ def naively(
 @pytest.mark.parametrize("max_tokens", [10**5, 70, 1])
 @pytest.mark.parametrize("slot", SLOTS, ids=str)
 def test_states_are_those_of_the_chosen_words_in_order_of_the_split(
-    make_model: Make, planted: verax.Corpus, slot: dict[str, object], max_tokens: int
+    make_model: Make, few: verax.Corpus, slot: dict[str, object], max_tokens: int
 ) -> None:
     """The 15 most frequent of the split, whatever is read together with what."""
     model = make_model(**slot)
-    texts = planted.test.tokens
+    texts = few.test.tokens
     counts = Counter(word for text in texts for word in text if word in model.vocabulary.rows)
     rows = model.vocabulary.rows
     ranked = sorted(counts, key=lambda word: (-counts[word], rows[word]))
     chosen = {rows[word] for word in ranked[:15]}
-    found = gather(model, planted.test, max_tokens)
+    found = gather(model, few.test, max_tokens)
     expected = naively(model, texts, chosen)
     assert found.words.tolist() == [row for row, _ in expected]
     assert found.in_split == len(expected) == sum(counts[word] for word in ranked[:15])

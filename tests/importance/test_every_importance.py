@@ -16,6 +16,7 @@ from verax.models import AttentionClassifier
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
 ALL = [(name, on) for name, kind in IMPORTANCES.items() for on in kind.levels]
+TEXTS = ["w1 good0_2 . w3", "w4", "w5 . good1_3 w6 w7 .", "w2 w2 . w8 w1 good0_1 . w3 w9"]
 ENCODERS = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
 
 
@@ -23,14 +24,14 @@ ENCODERS = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize(("name", "on"), ALL)
 def test_scores_are_masked_and_leave_the_model_alone(
-    make_model: Make, encoded: Encode, name: str, on: str, encoder: str, hierarchical: bool
+    make_model: Make, name: str, on: str, encoder: str, hierarchical: bool
 ) -> None:
     model = make_model(3, encoder=encoder, hierarchical=hierarchical).train()
     model.head.eval()  # each module keeps its own mode
     model.embedding.weight.requires_grad_(False)
     before = {n: (p.clone(), p.requires_grad) for n, p in model.named_parameters()}
     modes = [module.training for module in model.modules()]
-    batch = encoded(model).batch(np.arange(6), model.device)
+    batch = model.read(TEXTS).batch(np.arange(4), model.device)
     scores = score(name, model, batch, on)
     where = batch.words if on == "inputs" else batch.mask
     assert scores.shape == where.shape
@@ -73,17 +74,30 @@ def test_influence_leaves_the_model_alone(
     assert all(module.training for module in model.modules())
 
 
-@pytest.mark.parametrize("hierarchical", [False, True])
-@pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize(("name", "on"), ALL)
-def test_company_in_the_batch_changes_nothing(
-    make_model: Make, encoded: Encode, name: str, on: str, encoder: str, hierarchical: bool
-) -> None:
+@pytest.fixture(scope="module")
+def company(
+    request: pytest.FixtureRequest, make_model: Make
+) -> tuple[AttentionClassifier, verax.Trace, verax.Trace]:
+    """A model, and its traces of all texts and of the third alone: importances share their work."""
+    encoder, hierarchical = request.param
     model = make_model(3, encoder=encoder, hierarchical=hierarchical)
-    documents = encoded(model)
-    together = score(name, model, documents.batch(np.arange(6), model.device), on)
-    alone = score(name, model, documents.batch(np.array([2]), model.device), on)
+    documents = model.read(TEXTS)
+    batches = [documents.batch(np.array(ids), model.device) for ids in ([0, 1, 2, 3], [2])]
+    together, alone = (model.trace(batch) for batch in batches)
+    return model, together, alone
+
+
+@pytest.mark.parametrize(("name", "on"), ALL)
+@pytest.mark.parametrize(
+    "company", [(e, h) for e in ENCODERS for h in (False, True)], indirect=True, ids=str
+)
+def test_company_in_the_batch_changes_nothing(
+    company: tuple[AttentionClassifier, verax.Trace, verax.Trace], name: str, on: str
+) -> None:
+    model, *traces = company
+    together, alone = (score(name, model, trace, on) for trace in traces)
     width = alone.shape[1]
+    assert width < together.shape[1]
     torch.testing.assert_close(together[2, :width], alone[0], rtol=1e-4, atol=1e-6)
 
 

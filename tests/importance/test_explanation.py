@@ -71,12 +71,22 @@ def test_words_share_out_attention(make_model: Make, slot: dict[str, object]) ->
     assert table.groupby("text")["attention"].sum().tolist() == pytest.approx([1] * 5, abs=1e-6)
 
 
-@pytest.mark.parametrize("slot", SLOTS, ids=_names)
-def test_scores_are_those_of_each_text_by_itself(make_model: Make, slot: dict[str, object]) -> None:
+@pytest.fixture(scope="module")
+def explained(
+    request: pytest.FixtureRequest, make_model: Make
+) -> tuple[AttentionClassifier, pd.DataFrame]:
+    """A model, and all texts explained by everything, all at once."""
+    model = make_model(**request.param)
+    return model, model.explain(TEXTS, ON_INPUTS, max_tokens=10**5)
+
+
+@pytest.mark.parametrize("explained", SLOTS, ids=_names, indirect=True)
+def test_scores_are_those_of_each_text_by_itself(
+    explained: tuple[AttentionClassifier, pd.DataFrame],
+) -> None:
     """Batches are of several texts, longest first; rows are not."""
-    model = make_model(**slot)
+    model, table = explained
     names = [name for name in ON_INPUTS if name != "random"]
-    table = model.explain(TEXTS, names)
     for number, text in enumerate(TEXTS):
         trace = model.trace([text])
         own = table[table["text"] == number]
@@ -85,10 +95,12 @@ def test_scores_are_those_of_each_text_by_itself(make_model: Make, slot: dict[st
             np.testing.assert_allclose(own[name], expected, rtol=1e-4, atol=1e-7)
 
 
-@pytest.mark.parametrize("slot", SLOTS, ids=_names)
-def test_the_token_budget_does_not_matter(make_model: Make, slot: dict[str, object]) -> None:
-    model = make_model(**slot)
-    whole, cut = (model.explain(TEXTS, ON_INPUTS, max_tokens=n) for n in (10**5, 1))
+@pytest.mark.parametrize("explained", SLOTS, ids=_names, indirect=True)
+def test_the_token_budget_does_not_matter(
+    explained: tuple[AttentionClassifier, pd.DataFrame],
+) -> None:
+    model, whole = explained
+    cut = model.explain(TEXTS, ON_INPUTS, max_tokens=1)
     pd.testing.assert_frame_equal(whole, cut, rtol=1e-4, atol=1e-7)
 
 

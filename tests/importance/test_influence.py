@@ -39,11 +39,15 @@ def _names(slot: dict[str, object]) -> str:
 def own_jacobian(
     request: pytest.FixtureRequest, make_model: Make
 ) -> tuple[AttentionClassifier, verax.Trace, torch.Tensor]:
-    """A model, its trace, and all of ∂h_p/∂x_i: the slow part, made once for a slot."""
-    model = make_model(3, **request.param)
+    """A model, its trace, and all of ∂h_p/∂x_i: the slow part, made once for a slot.
+
+    A document's items have no gradient on another's words: those of the sum over documents are
+    each one's own.
+    """
+    model = make_model(3, hidden_size=4, embedding_size=4, heads=2, **request.param)
     trace = model.trace(TEXTS)
-    whole = jacobian(lambda x: model.encode(trace.batch, x)[1], trace.embedded)
-    return model, trace, torch.stack([whole[row, :, :, row] for row in range(len(trace))])
+    whole = jacobian(lambda x: model.encode(trace.batch, x)[1].sum(0), trace.embedded)
+    return model, trace, whole.permute(2, 0, 1, 3, 4)
 
 
 def _expected(trace: verax.Trace, own: torch.Tensor, kind: str) -> torch.Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 import torch
 
 import verax
+from pairwise import pairwise
 from verax.corpora.encoded import EncodedDocuments
 from verax.errors import VeraxError
 from verax.models import AttentionClassifier
@@ -27,16 +27,17 @@ def allowed(encoder: str, grounding: str) -> bool:
 
 GRID = [
     {"encoder": e, "attention": a, "projection": p, "grounding": g, "hierarchical": h}
-    for e, a, p, g, h in itertools.product(
-        ENCODERS, ALIGNMENTS, PROJECTIONS, GROUNDINGS, (False, True)
+    for h in (False, True)
+    for e, g, p, a in pairwise(
+        ENCODERS, GROUNDINGS, PROJECTIONS, ALIGNMENTS, allowed=lambda e, g, p, a: allowed(e, g)
     )
-    if allowed(e, g)
 ]
+"""Every pair of slots, flat and hierarchical: a slot does not know what fills the others."""
 
 
 @pytest.fixture(scope="module")
 def grid(make_model: Make) -> list[tuple[dict[str, Any], AttentionClassifier]]:
-    """Every model, of two classes and in double precision; tests only read with them."""
+    """The models, of two classes and in double precision; tests only read with them."""
     return [(options, make_model(**options).double()) for options in GRID]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,10 +59,12 @@ def test_clipping_is_torchs_own(
 def test_rows_alone_train_as_the_dense_gradient_does(
     options: dict[str, Any], planted: verax.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes: dict[str, Any] = {"hidden_size": 12, "embedding_size": 12, "epochs": 2}
-    rows = verax.train(planted, **sizes, **options)
+    """Eight steps, each of which leaves rows alone."""
+    sizes: dict[str, Any] = {"hidden_size": 12, "embedding_size": 12, "epochs": 2, "batch_size": 16}
+    few = replace(planted, train=planted.train.take(np.arange(64)))
+    rows = verax.train(few, **sizes, **options)
     monkeypatch.setattr(room, "has_sparse_gradient", lambda model: False)
-    dense = verax.train(planted, **sizes, **options)
+    dense = verax.train(few, **sizes, **options)
     for name, value in rows.state_dict().items():
         torch.testing.assert_close(dense.state_dict()[name], value, atol=1e-4, rtol=0, msg=name)
 

@@ -27,7 +27,7 @@ AUTO: dict[str, Any] = {**QUICK, "grounding": "tying", "strength": "auto", "stre
 def easy() -> verax.Corpus:
     """What a small model learns in a second."""
     return verax.load_corpus(
-        "planted", documents=240, length=12, sentences=2, evidence=2, vocabulary=40, lexicon=3
+        "planted", documents=144, length=12, sentences=2, evidence=2, vocabulary=40, lexicon=3
     )
 
 

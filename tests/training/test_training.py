@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,9 @@ def test_a_token_budget_changes_memory_and_not_the_result(
 ) -> None:
     """float64 would hide nothing here: float32 rounding through Adam stays under 1e-3 in one epoch,
     while another dropout mask or another mean moves weights by the learning rate at every step."""
+    few = replace(planted, train=planted.train.take(np.arange(56)))  # three batches and a half
     runs = [
-        verax.train(planted, max_tokens=budget, lr=1e-3, **SMALL, **options)
+        verax.train(few, max_tokens=budget, lr=1e-3, **SMALL, **options)
         for budget in (100_000, 120, 1)
     ]
     for other in runs[1:]:

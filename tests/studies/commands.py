@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 import verax
 from verax.studies.engines.here import HereEngine
+from verax.studies.running import run
 from verax.studies.store.store import Store
 
 STUDY = """
@@ -42,7 +45,7 @@ def written(folder: Path, text: str = STUDY) -> Path:
 
 _FORKS = multiprocessing.get_context("forkserver")
 # one process imports what a command needs, and every command is a fork of it
-_FORKS.set_forkserver_preload(["verax.cli", "verax.studies.engines.worker"])
+_FORKS.set_forkserver_preload(["verax.cli", "verax.report.report", "altair", "sklearn.metrics"])
 
 
 class Command:
@@ -86,16 +89,16 @@ def _become(words: Sequence[str], files: Sequence[str], here: bool) -> None:
         os.dup2(os.open(path, os.O_WRONLY), number)
     from verax.cli import main
 
-    if here:
-        cells_run_here()
-    sys.exit(main(words))
+    with cells_here() if here else contextlib.nullcontext():
+        sys.exit(main(words))
 
 
-def cells_run_here() -> None:
-    """Cells of studies are run by the process that runs the study, until further notice."""
-    from verax.studies.running import run
-
-    run.make_engine = lambda hardware: HereEngine("cpu")
+@contextlib.contextmanager
+def cells_here() -> Iterator[None]:
+    """Studies are run without processes of workers, where these are not what is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "make_engine", lambda hardware: HereEngine("cpu"))
+        yield
 
 
 def start(study: Path, out: Path, *flags: str, here: bool = False) -> Command:

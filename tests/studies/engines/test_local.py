@@ -31,11 +31,28 @@ from verax.studies.grid.hardware import Hardware
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[LocalEngine]:
-    """The first tests need one worker of it, the next ones both, and the last one stops it."""
-    engine = LocalEngine(Hardware(workers=2, device="cpu"))
-    yield engine
-    engine.stop()
+def engines() -> Iterator[list[LocalEngine]]:
+    made: list[LocalEngine] = []
+    yield made
+    for engine in made:
+        engine.stop()
+
+
+@pytest.fixture
+def two(engines: list[LocalEngine]) -> LocalEngine:
+    """An engine of two workers, which start when there is work; the same until a test stops it."""
+    if not engines or not engines[-1].free:
+        engines.append(LocalEngine(Hardware(workers=2, device="cpu")))
+    return engines[-1]
+
+
+@pytest.fixture
+def one(two: LocalEngine) -> LocalEngine:
+    """The same engine with no more than one worker that has started."""
+    for pid in two.pids[1:]:
+        os.kill(pid, signal.SIGKILL)
+    assert soon(lambda: len(two.pids) <= 1)
+    return two
 
 
 def test_workers_start_when_there_is_work_and_stay(two: LocalEngine, small: verax.Corpus) -> None:
@@ -85,20 +102,20 @@ def test_failures_are_told_and_do_not_stop_the_rest(two: LocalEngine, small: ver
 
 
 def test_a_worker_keeps_two_corpora_and_is_sent_a_third_again(
-    two: LocalEngine, monkeypatch: pytest.MonkeyPatch
+    one: LocalEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpora = [verax.load_corpus("planted", documents=60, seed=seed) for seed in (1, 2, 3)]
     packed: list[str] = []
-    pack = two._pickle
-    monkeypatch.setattr(two, "_pickle", lambda name, c: packed.append(name) or pack(name, c))
+    pack = one._pickle
+    monkeypatch.setattr(one, "_pickle", lambda name, c: packed.append(name) or pack(name, c))
     for turn in (0, 1, 0, 1, 2, 1, 0):
         corpus = corpora[turn]
         job = Job(cell(corpus))
-        assert lasting(run(two, job, corpus)) == lasting(perform(job, corpus, device="cpu"))
+        assert lasting(run(one, job, corpus)) == lasting(perform(job, corpus, device="cpu"))
         assert all("token_numbers" in vars(d) for d in corpus.splits.values())
     names = {n: c for c, n in enumerate(dict.fromkeys(packed))}
     assert [names[name] for name in packed] == [0, 1, 2, 0]
-    assert len(two.pids) == 1
+    assert len(one.pids) == 1
 
 
 def memory(pid: int) -> int:
@@ -108,26 +125,26 @@ def memory(pid: int) -> int:
     return int(found[1]) * 1024
 
 
-def test_memory_that_runs_out_halves_the_budget_once_and_then_fails(two: LocalEngine) -> None:
+def test_memory_that_runs_out_halves_the_budget_once_and_then_fails(one: LocalEngine) -> None:
     """200 documents of up to 302 tokens: 60,400 are all at once, in about 500 MB; half in 270."""
     corpus = verax.load_corpus("planted", documents=300, length=200)
     big = Job(cell(corpus, embedding_size=600, batch_size=300), max_tokens=60_400)
     little = Job(cell(corpus))
-    finished(run(two, little, corpus))
-    (pid,) = two.pids
+    finished(run(one, little, corpus))
+    (pid,) = one.pids
     limit = memory(pid) + (390 << 20)
     resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
-    facts = finished(run(two, big, corpus)).facts
+    facts = finished(run(one, big, corpus)).facts
     assert (facts["halved"], facts["max_tokens"]) == (True, 30_200)
-    assert two.pids == [pid]
+    assert one.pids == [pid]
     limit = memory(pid) + (60 << 20)
     resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
-    outcome = failed(run(two, big, corpus))
+    outcome = failed(run(one, big, corpus))
     assert outcome.reason == OUT_OF_MEMORY
     assert outcome.error.endswith("(and so with max_tokens 30200)")
     assert "Traceback" in outcome.traceback
     assert not exists(pid)  # a worker in that state runs nothing else
-    finished(run(two, little, corpus))
+    finished(run(one, little, corpus))
 
 
 def test_two_cells_run_at_the_same_time_with_the_results_of_one_after_the_other(
@@ -156,21 +173,18 @@ def test_two_cells_run_at_the_same_time_with_the_results_of_one_after_the_other(
     assert {e.key: lasting(e) for e in events if isinstance(e, Finished)} == alone
 
 
-def test_stop_leaves_nothing_and_may_be_called_twice(two: LocalEngine, small: verax.Corpus) -> None:
-    before = children() - set(two.pids)
-    run(two, Job(cell(small)), small)
-    for pid in two.pids[1:]:
-        os.kill(pid, signal.SIGKILL)
-    assert soon(lambda: len(two.pids) == 1)
-    two.submit(Job(cell(small, epochs=10_000)), small)
-    two.submit(Job(cell(small, epochs=10_000, seed=1)), small)  # still starting
+def test_stop_leaves_nothing_and_may_be_called_twice(one: LocalEngine, small: verax.Corpus) -> None:
+    before = children() - set(one.pids)
+    run(one, Job(cell(small)), small)
+    one.submit(Job(cell(small, epochs=10_000)), small)
+    one.submit(Job(cell(small, epochs=10_000, seed=1)), small)  # still starting
     assert len(children() - before) == 2
     started = time.monotonic()
-    two.stop()
+    one.stop()
     assert time.monotonic() - started < 3
     assert children() <= before
-    two.stop()
-    assert (two.free, two.pids, two.wait(0)) == (0, [], [])
+    one.stop()
+    assert (one.free, one.pids, one.wait(0)) == (0, [], [])
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def at_work(engine: LocalEngine) -> None:
 def test_a_worker_killed_at_any_moment_is_told_and_the_cell_can_be_run_again(
     engine: LocalEngine, small: verax.Corpus
 ) -> None:
-    """Ctrl-C is not for workers: neither while they start, when Python would die of it, nor at work."""
+    """But not by Ctrl-C: neither while it starts, when Python would die of it, nor at work."""
     job = Job(cell(small, encoder="conv", epochs=12, patience=None), weights=True)
     for number, working in ((signal.SIGKILL, False), (signal.SIGSEGV, True)):
         engine.submit(job, small)

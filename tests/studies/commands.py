@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import os
-import subprocess
+import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 import verax
+from verax.studies.engines.here import HereEngine
+from verax.studies.running import run
 from verax.studies.store.store import Store
 
 STUDY = """
 name: killed
-corpora: {planted: {documents: 240}}
+corpora: {planted: {documents: 60}}
 models:
-  encoder: conv
-  hidden_size: 32
-  embedding_size: 32
+  encoder: none
+  hidden_size: 8
+  embedding_size: 8
   projection: [softmax, sparsemax]
-training: {epochs: 3}
-seeds: [0, 1, 2]
+training: {epochs: 12, patience: null}
+seeds: [0, 1]
 exams: [replacement, single_token]
 """
-CELLS = 6
+"""Cells that take long enough to be killed at work."""
+CELLS = 4
 LONG = 120.0
 """Seconds after which a test gives up."""
 
@@ -37,28 +43,66 @@ def written(folder: Path, text: str = STUDY) -> Path:
     return path
 
 
-def start(study: Path, out: Path, *flags: str) -> subprocess.Popen[str]:
-    """A runner of its own process group, as a terminal would have it."""
-    command = [sys.executable, "-m", "verax", "run", str(study), "--out", str(out), *flags]
-    return started(command)
+_FORKS = multiprocessing.get_context("forkserver")
+# one process imports what a command needs, and every command is a fork of it
+_FORKS.set_forkserver_preload(["verax.cli", "verax.report.report", "altair", "sklearn.metrics"])
 
 
-def started(command: Sequence[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+class Command:
+    """A command of a process group of its own, as a terminal would have it.
+
+    It prints into files; `here` runs its cells in the same process rather than in workers.
+    """
+
+    def __init__(self, words: Sequence[str], folder: Path, here: bool = False) -> None:
+        number = len(list(folder.glob("*.printed")))
+        self._files = [folder / f"{number}.printed", folder / f"{number}.errors"]
+        for path in self._files:
+            path.touch()
+        files = list(map(str, self._files))
+        self.process = _FORKS.Process(target=_become, args=(words, files, here))
+        self.process.start()
+        assert self.process.pid is not None
+        self.pid = self.process.pid
+
+    @property
+    def over(self) -> bool:
+        return not self.process.is_alive()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join(LONG)
+        assert self.process.exitcode == -signal.SIGKILL
+
+    def ended(self, code: int = 0) -> tuple[str, str]:
+        """What a command printed by the time it ended, which it does with this exit code."""
+        self.process.join(LONG)
+        printed, errors = (path.read_text(encoding="utf-8") for path in self._files)
+        assert self.process.exitcode == code, f"{printed}\n{errors}"
+        return printed, errors
 
 
-def ended(runner: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
-    """What a runner printed by the time it ended, which it does with this exit code."""
-    out, err = runner.communicate(timeout=LONG)
-    assert runner.returncode == code, f"{out}\n{err}"
-    return out, err
+def _become(words: Sequence[str], files: Sequence[str], here: bool) -> None:
+    """Turn a fork into a command: its group, its output, and its exit code."""
+    os.setsid()
+    for number, path in enumerate(files, start=1):
+        os.dup2(os.open(path, os.O_WRONLY), number)
+    from verax.cli import main
+
+    with cells_here() if here else contextlib.nullcontext():
+        sys.exit(main(words))
+
+
+@contextlib.contextmanager
+def cells_here() -> Iterator[None]:
+    """Studies are run without processes of workers, where these are not what is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "make_engine", lambda hardware: HereEngine("cpu"))
+        yield
+
+
+def start(study: Path, out: Path, *flags: str, here: bool = False) -> Command:
+    return Command(["run", str(study), "--out", str(out), *flags], study.parent, here)
 
 
 def until(true: Callable[[], bool], what: str, seconds: float = LONG) -> None:

@@ -55,6 +55,11 @@ class TwoNodes:
         own = f"--node-ip-address=127.0.0.{1 + len(self._sessions)}"
         self._start(f"--address={self.address}", own)
 
+    @property
+    def missing(self) -> bool:
+        """Whether the second node was killed."""
+        return len(self._sessions) < 2
+
     def kill_node(self) -> None:
         """The last one, all its processes, as a machine that loses power."""
         kill_session(self._sessions.pop())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from made_up_cells import cell
-from running import LIMIT, children, exists, failed, finished, lasting, run, settle
+from running import LIMIT, children, exists, failed, finished, lasting, run, settle, soon
 
 import verax
 from verax.studies.engines import local
@@ -29,10 +31,28 @@ from verax.studies.grid.hardware import Hardware
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[LocalEngine]:
-    engine = LocalEngine(Hardware(workers=2, device="cpu"))
-    yield engine
-    engine.stop()
+def engines() -> Iterator[list[LocalEngine]]:
+    made: list[LocalEngine] = []
+    yield made
+    for engine in made:
+        engine.stop()
+
+
+@pytest.fixture
+def two(engines: list[LocalEngine]) -> LocalEngine:
+    """An engine of two workers, which start when there is work; the same until a test stops it."""
+    if not engines or not engines[-1].free:
+        engines.append(LocalEngine(Hardware(workers=2, device="cpu")))
+    return engines[-1]
+
+
+@pytest.fixture
+def one(two: LocalEngine) -> LocalEngine:
+    """The same engine with no more than one worker that has started."""
+    for pid in two.pids[1:]:
+        os.kill(pid, signal.SIGKILL)
+    assert soon(lambda: len(two.pids) <= 1)
+    return two
 
 
 def test_workers_start_when_there_is_work_and_stay(two: LocalEngine, small: verax.Corpus) -> None:
@@ -59,49 +79,6 @@ def test_results_are_those_of_a_process_without_an_engine(
     assert there == lasting(perform(job, small, device="cpu"))
 
 
-def test_two_cells_run_at_the_same_time_with_the_results_of_one_after_the_other(
-    two: LocalEngine, small: verax.Corpus
-) -> None:
-    jobs = [Job(cell(small, seed=seed, encoder="conv", epochs=30)) for seed in (0, 1)]
-    alone = {job.cell.key: lasting(run(two, job, small)) for job in jobs}
-    for seed in (0, 1):  # both must be there: one that starts is late
-        two.submit(Job(cell(small, seed=seed)), small)
-    assert two.free == 0
-    with pytest.raises(RuntimeError, match="no worker is free"):
-        two.submit(jobs[0], small)
-    settle(two, 2)
-    assert len(two.pids) == 2
-    for job in jobs:
-        two.submit(job, small)
-    events: list[Event] = []
-    until = time.monotonic() + LIMIT
-    while sum(isinstance(event, Finished) for event in events) < 2 and time.monotonic() < until:
-        events += two.wait(1)
-    done = next(n for n, event in enumerate(events) if isinstance(event, Finished))
-    seen = {event.key for event in events[:done] if isinstance(event, Progressed)}
-    assert seen == set(alone)  # each was at work before either was done
-    assert {e.key: lasting(e) for e in events if isinstance(e, Finished)} == alone
-
-
-def test_a_worker_keeps_two_corpora_and_is_sent_a_third_again() -> None:
-    corpora = [verax.load_corpus("planted", documents=120, seed=seed) for seed in (1, 2, 3)]
-    engine = LocalEngine(Hardware(workers=1, device="cpu"))
-    packed: list[str] = []
-    pack = engine._pickle
-    engine._pickle = lambda name, corpus: packed.append(name) or pack(name, corpus)  # type: ignore
-    try:
-        for turn in (0, 1, 0, 1, 2, 1, 0):
-            corpus = corpora[turn]
-            job = Job(cell(corpus))
-            assert lasting(run(engine, job, corpus)) == lasting(perform(job, corpus, device="cpu"))
-            assert all("token_numbers" in vars(d) for d in corpus.splits.values())
-        names = {n: c for c, n in enumerate(dict.fromkeys(packed))}
-        assert [names[name] for name in packed] == [0, 1, 2, 0]
-        assert len(engine.pids) == 1
-    finally:
-        engine.stop()
-
-
 def test_the_same_texts_loaded_otherwise_are_another_corpus(
     two: LocalEngine, small: verax.Corpus
 ) -> None:
@@ -124,6 +101,23 @@ def test_failures_are_told_and_do_not_stop_the_rest(two: LocalEngine, small: ver
     finished(run(two, Job(cell(small)), small))
 
 
+def test_a_worker_keeps_two_corpora_and_is_sent_a_third_again(
+    one: LocalEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpora = [verax.load_corpus("planted", documents=60, seed=seed) for seed in (1, 2, 3)]
+    packed: list[str] = []
+    pack = one._pickle
+    monkeypatch.setattr(one, "_pickle", lambda name, c: packed.append(name) or pack(name, c))
+    for turn in (0, 1, 0, 1, 2, 1, 0):
+        corpus = corpora[turn]
+        job = Job(cell(corpus))
+        assert lasting(run(one, job, corpus)) == lasting(perform(job, corpus, device="cpu"))
+        assert all("token_numbers" in vars(d) for d in corpus.splits.values())
+    names = {n: c for c, n in enumerate(dict.fromkeys(packed))}
+    assert [names[name] for name in packed] == [0, 1, 2, 0]
+    assert len(one.pids) == 1
+
+
 def memory(pid: int) -> int:
     with open(f"/proc/{pid}/status") as status:
         found = re.search(r"VmSize:\s+(\d+) kB", status.read())
@@ -131,45 +125,66 @@ def memory(pid: int) -> int:
     return int(found[1]) * 1024
 
 
-def test_memory_that_runs_out_halves_the_budget_once_and_then_fails() -> None:
+def test_memory_that_runs_out_halves_the_budget_once_and_then_fails(one: LocalEngine) -> None:
     """200 documents of up to 302 tokens: 60,400 are all at once, in about 500 MB; half in 270."""
     corpus = verax.load_corpus("planted", documents=300, length=200)
     big = Job(cell(corpus, embedding_size=600, batch_size=300), max_tokens=60_400)
     little = Job(cell(corpus))
-    engine = LocalEngine(Hardware(workers=1, device="cpu"))
-    try:
-        finished(run(engine, little, corpus))
-        (pid,) = engine.pids
-        limit = memory(pid) + (390 << 20)
-        resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
-        facts = finished(run(engine, big, corpus)).facts
-        assert (facts["halved"], facts["max_tokens"]) == (True, 30_200)
-        assert engine.pids == [pid]
-        limit = memory(pid) + (60 << 20)
-        resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
-        outcome = failed(run(engine, big, corpus))
-        assert outcome.reason == OUT_OF_MEMORY
-        assert outcome.error.endswith("(and so with max_tokens 30200)")
-        assert "Traceback" in outcome.traceback
-        assert not exists(pid)  # a worker in that state runs nothing else
-        finished(run(engine, little, corpus))
-    finally:
-        engine.stop()
+    finished(run(one, little, corpus))
+    (pid,) = one.pids
+    limit = memory(pid) + (390 << 20)
+    resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
+    facts = finished(run(one, big, corpus)).facts
+    assert (facts["halved"], facts["max_tokens"]) == (True, 30_200)
+    assert one.pids == [pid]
+    limit = memory(pid) + (60 << 20)
+    resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
+    outcome = failed(run(one, big, corpus))
+    assert outcome.reason == OUT_OF_MEMORY
+    assert outcome.error.endswith("(and so with max_tokens 30200)")
+    assert "Traceback" in outcome.traceback
+    assert not exists(pid)  # a worker in that state runs nothing else
+    finished(run(one, little, corpus))
 
 
-def test_stop_leaves_nothing_and_may_be_called_twice(small: verax.Corpus) -> None:
-    before = children()
-    engine = LocalEngine(Hardware(workers=2, device="cpu"))
-    run(engine, Job(cell(small)), small)
-    engine.submit(Job(cell(small, epochs=10_000)), small)
-    engine.submit(Job(cell(small, epochs=10_000, seed=1)), small)  # still starting
+def test_two_cells_run_at_the_same_time_with_the_results_of_one_after_the_other(
+    two: LocalEngine, small: verax.Corpus
+) -> None:
+    jobs = [
+        Job(cell(small, seed=seed, encoder="conv", epochs=15, patience=None)) for seed in (0, 1)
+    ]
+    alone = {job.cell.key: lasting(run(two, job, small)) for job in jobs}
+    for seed in (0, 1):  # both must be there: one that starts is late
+        two.submit(Job(cell(small, seed=seed)), small)
+    assert two.free == 0
+    with pytest.raises(RuntimeError, match="no worker is free"):
+        two.submit(jobs[0], small)
+    settle(two, 2)
+    assert len(two.pids) == 2
+    for job in jobs:
+        two.submit(job, small)
+    events: list[Event] = []
+    until = time.monotonic() + LIMIT
+    while sum(isinstance(event, Finished) for event in events) < 2 and time.monotonic() < until:
+        events += two.wait(1)
+    done = next(n for n, event in enumerate(events) if isinstance(event, Finished))
+    seen = {event.key for event in events[:done] if isinstance(event, Progressed)}
+    assert seen == set(alone)  # each was at work before either was done
+    assert {e.key: lasting(e) for e in events if isinstance(e, Finished)} == alone
+
+
+def test_stop_leaves_nothing_and_may_be_called_twice(one: LocalEngine, small: verax.Corpus) -> None:
+    before = children() - set(one.pids)
+    run(one, Job(cell(small)), small)
+    one.submit(Job(cell(small, epochs=10_000)), small)
+    one.submit(Job(cell(small, epochs=10_000, seed=1)), small)  # still starting
     assert len(children() - before) == 2
     started = time.monotonic()
-    engine.stop()
+    one.stop()
     assert time.monotonic() - started < 3
     assert children() <= before
-    engine.stop()
-    assert (engine.free, engine.pids, engine.wait(0)) == (0, [], [])
+    one.stop()
+    assert (one.free, one.pids, one.wait(0)) == (0, [], [])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from made_up_cells import cell
-from running import LIMIT, children, exists, failed, finished, lasting, run, settle, soon
+from running import LIMIT, children, exists, failed, lasting, run, settle, soon
 
 import verax
 from verax.studies.engines import process
@@ -46,7 +46,8 @@ def at_work(engine: LocalEngine) -> None:
 def test_a_worker_killed_at_any_moment_is_told_and_the_cell_can_be_run_again(
     engine: LocalEngine, small: verax.Corpus
 ) -> None:
-    job = Job(cell(small, encoder="conv", epochs=40), weights=True)
+    """But not by Ctrl-C: neither while it starts, when Python would die of it, nor at work."""
+    job = Job(cell(small, encoder="conv", epochs=12, patience=None), weights=True)
     for number, working in ((signal.SIGKILL, False), (signal.SIGSEGV, True)):
         engine.submit(job, small)
         if working:
@@ -65,7 +66,16 @@ def test_a_worker_killed_at_any_moment_is_told_and_the_cell_can_be_run_again(
     (pid,) = engine.pids
     os.kill(pid, signal.SIGKILL)  # idle: that is nobody's loss
     assert soon(lambda: not engine.pids)
-    assert lasting(run(engine, job, small)) == expected
+
+    engine.submit(job, small)
+    (pid,) = engine.pids
+    for _ in range(20):
+        os.kill(pid, signal.SIGINT)
+        time.sleep(0.02)
+    at_work(engine)
+    os.kill(pid, signal.SIGINT)
+    assert lasting(settle(engine)[0]) == expected
+    assert engine.pids == [pid]
 
 
 @pytest.mark.parametrize(
@@ -88,20 +98,6 @@ def test_whatever_a_worker_had_sent_when_it_ended(
     assert ("no such module" in outcome.traceback) == ("no such module" in last)
 
 
-def test_ctrl_c_is_not_for_workers(engine: LocalEngine, small: verax.Corpus) -> None:
-    """Neither while they start, when Python would die of it, nor at work."""
-    job = Job(cell(small, epochs=40))
-    engine.submit(job, small)
-    (pid,) = engine.pids
-    for _ in range(20):
-        os.kill(pid, signal.SIGINT)
-        time.sleep(0.02)
-    at_work(engine)
-    os.kill(pid, signal.SIGINT)
-    finished(settle(engine)[0])
-    assert engine.pids == [pid]
-
-
 RUNNER = """
     import sys
     sys.path.insert(0, {tests!r})
@@ -111,30 +107,32 @@ RUNNER = """
     from verax.studies.engines.local import LocalEngine
     from verax.studies.grid.hardware import Hardware
 
-    corpus = verax.load_corpus("planted", documents=120)
-    engine = LocalEngine(Hardware(workers={workers}, device="cpu"))
-    for seed in range({workers}):
-        engine.submit(Job(cell(corpus, seed=seed, epochs=100_000)), corpus)
-    seen = set()
-    while len(seen) < {workers}:
-        seen |= {{event.key for event in engine.wait(60)}}
+    corpus = verax.load_corpus("planted", documents=40)
+    engine = LocalEngine(Hardware(workers=1, device="cpu"))
+    engine.submit(Job(cell(corpus, epochs=100_000)), corpus)
+    while not engine.wait(60):
+        pass
     print(*engine.pids, flush=True)
+    if "killed" in sys.argv:
+        while True:
+            engine.wait(600)
+    raise OSError("disk full")
 """
+"""A runner of a cell, with no guard around what it does, that waits to be killed or fails."""
 
 
-def script(ending: str, workers: int) -> str:
-    """A runner of a cell a worker, with no guard around what it does, and how it ends."""
-    tests = str(HERE.parent)
-    return textwrap.dedent(RUNNER).format(tests=tests, workers=workers) + ending
+def script() -> str:
+    return textwrap.dedent(RUNNER).format(tests=str(HERE.parent))
 
 
 def test_workers_do_not_outlive_a_runner_that_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "runner.py"
-    path.write_text(script("while True: engine.wait(600)\n", workers=2))
-    with subprocess.Popen([sys.executable, str(path)], stdout=subprocess.PIPE, text=True) as runner:
+    path.write_text(script())
+    command = [sys.executable, str(path), "killed"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as runner:
         assert runner.stdout is not None
         pids = [int(pid) for pid in runner.stdout.readline().split()]
-        assert len(pids) == 2
+        assert len(pids) == 1
         assert all(map(exists, pids))
         runner.kill()
         runner.wait()
@@ -145,7 +143,7 @@ def test_a_runner_that_fails_leaves_nothing_behind() -> None:
     """Given on standard input: there is no file that a worker could run again."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-"],
-        input=script("raise OSError('disk full')\n", workers=1),
+        input=script(),
         capture_output=True,
         text=True,
         timeout=LIMIT,

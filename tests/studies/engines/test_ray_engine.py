@@ -15,14 +15,12 @@ from commands import (
     assert_same_tables,
     assert_whole,
     done,
-    ended,
     stamps,
     start,
     until,
     written,
 )
 from made_up_cells import cell
-from ray_driver import driver
 from running import LIMIT, failed, finished, lasting, run, settle, soon
 from two_nodes import TwoNodes, ray
 
@@ -36,12 +34,20 @@ from verax.studies.grid.hardware import Hardware
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[TwoNodes]:
-    nodes = TwoNodes()
+def nodes() -> Iterator[TwoNodes]:
+    started = TwoNodes()
     try:
-        yield nodes
+        yield started
     finally:
-        nodes.stop()
+        started.stop()
+
+
+@pytest.fixture
+def cluster(nodes: TwoNodes) -> TwoNodes:
+    """With both nodes, also after a test that has killed one."""
+    if nodes.missing:
+        nodes.add_node()
+    return nodes
 
 
 @pytest.fixture
@@ -66,7 +72,7 @@ def all_of(engine: Engine, jobs: list[Job], corpus: verax.Corpus) -> dict[str, E
 
 def long_cell(corpus: verax.Corpus, seed: int) -> Job:
     """One that takes some seconds."""
-    return Job(cell(corpus, seed=seed, epochs=60, patience=None))
+    return Job(cell(corpus, seed=seed, epochs=40, patience=None))
 
 
 def endless(corpus: verax.Corpus, *seeds: int) -> list[Job]:
@@ -117,15 +123,31 @@ def test_cells_are_what_this_process_makes_of_them_on_both_nodes(
     assert "Diverged" in diverged.traceback
 
 
-def test_cells_of_a_killed_node_are_lost_and_come_out_the_same_on_the_other(
+def test_what_a_killed_node_or_worker_had_is_lost_alone_and_stopping_leaves_nothing(
     cluster: TwoNodes, engine: RayEngine, small: verax.Corpus
 ) -> None:
+    """On one engine: the other node's worker goes on from what happened to a node."""
     where = f"Ray at {cluster.address}: 2 nodes, 2 CPUs, 0 GPUs; up to 2 cells at once"
     assert engine.describe() == where
+    lose_a_node(cluster, engine, small)
+    lose_a_worker(cluster, engine, small)
+    began = time.monotonic()
+    engine.stop()
+    assert time.monotonic() - began < 15
+    assert soon(lambda: not ours(cluster))
+    engine.stop()
+    assert engine.free == 0
+    assert engine.wait(0.1) == []
+    assert not ray.is_initialized()
+    assert cluster.processes("ray::DashboardAgent")  # the cluster itself is there
+
+
+def lose_a_node(cluster: TwoNodes, engine: RayEngine, corpus: verax.Corpus) -> None:
+    """The cell there is lost, the other is not, and the lost one comes out the same elsewhere."""
     first = ray.get_runtime_context().get_node_id()
-    jobs = {job.cell.key: job for job in (long_cell(small, seed) for seed in (0, 1))}
+    jobs = {job.cell.key: job for job in (long_cell(corpus, seed) for seed in (0, 1))}
     for job in jobs.values():
-        engine.submit(job, small)
+        engine.submit(job, corpus)
     assert engine.free == 0
     told: list[Event] = []
     until = time.monotonic() + LIMIT
@@ -142,23 +164,22 @@ def test_cells_of_a_killed_node_are_lost_and_come_out_the_same_on_the_other(
         assert [finished(event).facts["ray_node"] for event in outcomes.values()] == [first]
         assert soon(lambda: (engine.workers, engine.free) == (1, 1))
 
-        outcome = finished(run(engine, jobs[there], small))
+        outcome = finished(run(engine, jobs[there], corpus))
         assert outcome.facts["ray_node"] == first
         assert not engine.wait(0.5)  # each is told of once
     finally:
         cluster.add_node()
     assert soon(lambda: engine.workers == 2)
-    assert lasting(outcome) == lasting(perform(jobs[there], small, device="cpu"))
+    assert lasting(outcome) == lasting(perform(jobs[there], corpus, device="cpu"))
 
 
-def test_a_killed_worker_loses_its_cell_alone_and_stopping_leaves_nothing(
-    cluster: TwoNodes, engine: RayEngine, small: verax.Corpus
-) -> None:
-    jobs = endless(small, 0, 1)
+def lose_a_worker(cluster: TwoNodes, engine: RayEngine, corpus: verax.Corpus) -> None:
+    """Its cell is lost, and the other goes on."""
+    jobs = endless(corpus, 0, 1)
     for job in jobs:
-        engine.submit(job, small)
+        engine.submit(job, corpus)
     with pytest.raises(RuntimeError, match="no worker is free"):
-        engine.submit(jobs[0], small)
+        engine.submit(jobs[0], corpus)
     under_way(engine, *jobs)
     workers = cluster.processes("ray::RayWorker")
     assert len(workers) == 2
@@ -168,16 +189,6 @@ def test_a_killed_worker_loses_its_cell_alone_and_stopping_leaves_nothing(
     [other] = [job for job in jobs if job.cell.key != lost.key]
     assert engine.free == 1
     under_way(engine, other)
-
-    began = time.monotonic()
-    engine.stop()
-    assert time.monotonic() - began < 15
-    assert soon(lambda: not ours(cluster))
-    engine.stop()
-    assert engine.free == 0
-    assert engine.wait(0.1) == []
-    assert not ray.is_initialized()
-    assert cluster.processes("ray::DashboardAgent")  # the cluster itself is there
 
 
 def test_a_node_with_another_verax_and_a_wrong_token_are_refused(
@@ -209,23 +220,16 @@ def test_a_connection_that_was_there_is_used_and_kept(cluster: TwoNodes) -> None
         ray.shutdown()
 
 
-def test_a_driver_killed_leaves_the_cluster_with_nothing_on_it(cluster: TwoNodes) -> None:
-    with driver(cluster.address) as started:
-        assert started.says("running")
-        assert len(cluster.processes("ray::RayWorker")) == 1
-        started.process.kill()
-        assert soon(lambda: not ours(cluster), LIMIT)
-
-
 def test_a_study_whose_runner_and_then_a_node_are_killed(
     cluster: TwoNodes, undisturbed: Path, tmp_path: Path
 ) -> None:
+    """A runner that is killed leaves the cluster with nothing on it."""
     study, out = written(tmp_path), tmp_path / "out"
     on_it = ("--engine", "ray", "--address", cluster.address)
-    runner = start(study, out, *on_it)
+    runner = start(study, out, *on_it, "--workers", "1")
     until(lambda: done(out) >= 1, "a cell is done")
+    assert len(ours(cluster)) == 1
     runner.kill()
-    runner.communicate()
     assert_whole(out)
     kept = stamps(out)
     until(lambda: not ours(cluster), "nothing of it runs on the cluster", 60)
@@ -233,15 +237,12 @@ def test_a_study_whose_runner_and_then_a_node_are_killed(
     runner = start(study, out, *on_it)
     before = done(out)
     until(lambda: done(out) > before, "one more is done")
-    assert runner.poll() is None, "the study was over before a node was killed"
+    assert not runner.over, "the study was over before a node was killed"
     cluster.kill_node()
-    try:
-        text, _ = ended(runner)
-        assert f"{CELLS} of {CELLS} cells are done" in text
-        assert kept.items() <= stamps(out).items()
-        until(lambda: not ours(cluster), "nothing of it runs on the cluster", 60)
-    finally:
-        cluster.add_node()
+    text, _ = runner.ended()
+    assert f"{CELLS} of {CELLS} cells are done" in text
+    assert kept.items() <= stamps(out).items()
+    until(lambda: not ours(cluster), "nothing of it runs on the cluster", 60)
     assert_same_tables(out, undisturbed)
 
 

@@ -6,37 +6,37 @@ import os
 import shlex
 import shutil
 import signal
-import sys
 from pathlib import Path
 
+import pytest
 from commands import (
     CELLS,
+    Command,
     alive,
     assert_same_tables,
     assert_whole,
     children,
     done,
-    ended,
     stamps,
     start,
-    started,
     until,
     workers,
     written,
 )
 
+from verax.cli import main
+
 
 def test_a_runner_killed_twice_and_then_its_workers(undisturbed: Path, tmp_path: Path) -> None:
-    """The runner while workers start, and with cells done; then workers, starting and at work."""
+    """The runner while a worker starts, and with cells done; then workers, starting and at work."""
     study, out = written(tmp_path), tmp_path / "out"
     kept: dict[str, tuple[int, int, int]] = {}
     for least in (0, 1):
-        runner = start(study, out, "--workers", "2")
-        until(lambda: bool(workers(runner.pid)), "workers begin")  # noqa: B023
+        runner = start(study, out, "--workers", "1")
+        until(lambda: bool(workers(runner.pid)), "a worker begins")  # noqa: B023
         until(lambda: done(out) >= least, "so many cells are done")  # noqa: B023
         family = children(runner.pid)
         runner.kill()
-        runner.communicate()
         # one that starts notices once it has imported what it needs
         until(lambda: not any(map(alive, family)), "workers end with their runner")  # noqa: B023
         assert_whole(out)
@@ -44,32 +44,35 @@ def test_a_runner_killed_twice_and_then_its_workers(undisturbed: Path, tmp_path:
         kept = stamps(out)
     before = done(out)
     assert 0 < before < CELLS
-    runner = start(study, out, "--workers", "2")
+    runner = start(study, out, "--workers", "1")
     for enough in (before, before + 1):
         until(lambda: bool(workers(runner.pid)) and done(out) >= enough, "one to be killed")  # noqa: B023
-        assert runner.poll() is None, "the study was over before a worker was killed"
+        assert not runner.over, "the study was over before a worker was killed"
         os.kill(workers(runner.pid)[0], signal.SIGKILL)
-    text, _ = ended(runner)
-    assert "SIGKILL" in text
+    text, _ = runner.ended()
+    assert text.count("SIGKILL") == 2
     assert kept.items() <= stamps(out).items()
     assert f"{CELLS} of {CELLS} cells are done" in text
     assert_same_tables(out, undisturbed)
     assert not list(out.glob(".scratch/*"))
 
 
-def test_interrupted_it_says_how_to_go_on(undisturbed: Path, tmp_path: Path) -> None:
+def test_interrupted_it_says_how_to_go_on(
+    undisturbed: Path, tmp_path: Path, cells_here: None
+) -> None:
     """By Ctrl-C, then, by the command that it printed, again and by SIGTERM."""
     out = tmp_path / "out"
     command = ["verax", "run", str(written(tmp_path)), "--out", str(out), "--workers", "1"]
-    for enough, sign in enumerate((signal.SIGINT, signal.SIGTERM), start=1):
-        runner = started([sys.executable, "-m", *command])
-        until(lambda: done(out) >= enough, "one more cell is done")  # noqa: B023
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        runner = Command(command[1:], tmp_path)
+        # at work on the second cell, and as it starts
+        until(lambda: bool(workers(runner.pid)) and done(out) >= 1, "a worker begins")  # noqa: B023
         family = children(runner.pid)
         if sign == signal.SIGINT:
             os.killpg(runner.pid, sign)  # a terminal sends it to all of them
         else:
-            runner.send_signal(sign)
-        _, errors = ended(runner, 130)
+            os.kill(runner.pid, sign)
+        _, errors = runner.ended(130)
         (line,) = errors.splitlines()
         assert line.startswith("verax: stopped with ")
         until(lambda: not any(map(alive, family)), "workers end", 20)  # noqa: B023
@@ -77,15 +80,15 @@ def test_interrupted_it_says_how_to_go_on(undisturbed: Path, tmp_path: Path) -> 
         kept = stamps(out)
         command = shlex.split(line.partition("to go on: ")[2])
         assert command[:2] == ["verax", "run"]
-    ended(started([sys.executable, "-m", *command]))
+    assert main(command[1:]) == 0
     assert kept.items() <= stamps(out).items()
     assert_same_tables(out, undisturbed)
 
 
 def test_two_runners_share_the_work(undisturbed: Path, tmp_path: Path) -> None:
     study, out = written(tmp_path), tmp_path / "out"
-    both = [start(study, out, "--workers", "1") for _ in range(2)]
-    printed = [ended(runner)[0] for runner in both]
+    both = [start(study, out, here=True) for _ in range(2)]
+    printed = [runner.ended()[0] for runner in both]
     own = [
         line.split("  ", 1)[1].rpartition("  ")[0]
         for text in printed
@@ -97,14 +100,17 @@ def test_two_runners_share_the_work(undisturbed: Path, tmp_path: Path) -> None:
     assert_same_tables(out, undisturbed)
 
 
-def test_a_truncated_file_of_a_finished_cell(undisturbed: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_of_a_finished_cell(
+    undisturbed: Path, tmp_path: Path, cells_here: None, capsys: pytest.CaptureFixture[str]
+) -> None:
     study, out = written(tmp_path), tmp_path / "out"
     shutil.copytree(undisturbed, out)
     first, second = sorted(out.glob("cells/*"))[:2]
     for path in (first / "replacement.parquet", second / "manifest.json"):
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     whole = {p: at for p, at in stamps(out).items() if first.name not in p and second.name not in p}
-    text, _ = ended(start(study, out, "--workers", "1"))
+    assert main(["run", str(study), "--out", str(out)]) == 0
+    text = capsys.readouterr().out
     assert first.name in text
     assert "replacement.parquet" in text
     assert second.name in text

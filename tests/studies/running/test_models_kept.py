@@ -8,8 +8,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from commands import cells_here
 
 import verax
+
+pytestmark = pytest.mark.usefixtures("cells_here")
 
 STUDY: dict[str, Any] = {
     "name": "kept",
@@ -32,7 +35,8 @@ def manifest(folder: Path, results: verax.StudyResults) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept") / "s"
-    verax.run_study(STUDY, folder, workers=1)
+    with cells_here():
+        verax.run_study(STUDY, folder)
     return folder
 
 
@@ -47,10 +51,10 @@ def test_another_exam_takes_the_model_that_is_there(
     first: verax.StudyResults, tmp_path: Path
 ) -> None:
     before = manifest(tmp_path / "s", first)
-    more = verax.run_study(MORE, tmp_path / "s", workers=1)
+    more = verax.run_study(MORE, tmp_path / "s")
     assert before["model_of"] is None
     assert manifest(tmp_path / "s", more)["model_of"] == first.done[0]
-    anew = verax.run_study(MORE, tmp_path / "anew", workers=1)
+    anew = verax.run_study(MORE, tmp_path / "anew")
     assert manifest(tmp_path / "anew", anew)["model_of"] is None
     assert more.tables == anew.tables
     for name in more.tables:
@@ -66,11 +70,11 @@ def test_a_damaged_model_is_trained_again(
 ) -> None:
     path = tmp_path / "s" / "cells" / first.done[0] / "model" / name
     path.write_bytes(path.read_bytes()[:-5])
-    more = verax.run_study(MORE, tmp_path / "s", workers=1)
+    more = verax.run_study(MORE, tmp_path / "s")
     assert manifest(tmp_path / "s", more)["model_of"] is None
 
 
 def test_without_weights_a_model_is_trained(tmp_path: Path) -> None:
-    verax.run_study({**STUDY, "weights": False}, tmp_path / "s", workers=1)
-    more = verax.run_study(MORE, tmp_path / "s", workers=1)
+    verax.run_study({**STUDY, "weights": False}, tmp_path / "s")
+    more = verax.run_study(MORE, tmp_path / "s")
     assert manifest(tmp_path / "s", more)["model_of"] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +37,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.nodeid.split("[")[0] in slow]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item.nodeid.split("[")[0] not in slow]
+
+
+def pytest_collection_finish() -> None:
+    """What imports made stays: the collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 OUT ?= demo
-# One thread per test process: two that share cores are far slower than two that do not.
+# One thread per test process: two that share cores are far slower than two that do not. Processes that
+# tests start find compiled modules.
 # Each process begins with a stretch of files, whose models it trains once, and then helps the others.
 TESTS ?= -n auto --dist worksteal
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest $(TESTS)
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest $(TESTS)
 DURATIONS := .pytest_cache/durations.xml
 
 .PHONY: demo test quick check style types unit slow audit format clean

@@ -12,13 +12,15 @@ from verax.cli import demo, main
 from verax.exams import load_verdict
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = verax.load_corpus("rotten_tomatoes", limit=300)
+@pytest.fixture(params=[300])
+def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = verax.load_corpus("rotten_tomatoes", limit=request.param)
     monkeypatch.setattr(demo, "load_corpus", lambda name: corpus)
     monkeypatch.setitem(demo.SETTINGS, "epochs", 1)
+    monkeypatch.setitem(demo.SETTINGS, "lr", 2e-2)  # so that attention is sparse after it
 
 
+@pytest.mark.parametrize("small", [80], indirect=True)
 @pytest.mark.usefixtures("small")
 def test_shows_three_models_and_saves_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

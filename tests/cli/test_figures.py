@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from verax.errors import VeraxError
 from verax.exams import Verdict
 from verax.exams.verdict import summary_frame
 from verax.papers import check_paper, paper
-from verax.report.charts import charts_of_paper
+from verax.report.charts import Chart, charts_of_paper
 from verax.studies import Sweep
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -77,30 +79,6 @@ def test_verdicts_in_one_folder_are_on_one_chart() -> None:
     assert ">sparse<" in text
 
 
-MEISTER = Path(__file__).parents[2] / "results" / "meister-2021"
-
-
-@pytest.fixture(scope="module")
-def of_its_page() -> list[str]:
-    """The names of the charts of a paper's own page."""
-    checked = check_paper(paper("meister-2021"), MEISTER)
-    return [chart.name for chart in charts_of_paper(checked)]
-
-
-@pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("pdf", b"%PDF")])
-def test_a_paper(
-    kind: str, start: bytes, of_its_page: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of the results kept here: a file for each chart of the paper's own page."""
-    call(str(MEISTER), "--format", kind, "--out", "figures")
-    files = {path.name: path.read_bytes() for path in Path("figures").iterdir()}
-    assert set(files) == {f"{name}.{kind}" for name in of_its_page}
-    assert {f"table1.{kind}", f"figure2.{kind}"} <= set(files)
-    assert all(made.startswith(start) for made in files.values())
-    out = capsys.readouterr().out
-    assert all(f"figures/{name}  " in out for name in files)
-
-
 def test_refusals() -> None:
     saved("run")
     a_sweep("sweep")
@@ -122,3 +100,45 @@ def test_refusals() -> None:
         with pytest.raises(VeraxError, match=said):
             call(*arguments)
     assert not Path("x").exists()
+
+
+MEISTER = Path(__file__).parents[2] / "results" / "meister-2021"
+
+
+@pytest.fixture(scope="module")
+def of_its_page() -> list[str]:
+    """The names of the charts of a paper's own page."""
+    checked = check_paper(paper("meister-2021"), MEISTER)
+    return [chart.name for chart in charts_of_paper(checked)]
+
+
+@pytest.fixture(scope="module")
+def drawn_once() -> Iterator[None]:
+    """The paper's results are read, and its charts drawn, once for all formats."""
+    charts: list[Chart] = []
+    read = figures.charts_in
+
+    def charts_in(runs: Any) -> list[Chart]:
+        if runs != [str(MEISTER)]:
+            return read(runs)
+        charts.extend([] if charts else read(runs))
+        return charts
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(figures, "charts_in", charts_in)
+        yield
+
+
+@pytest.mark.usefixtures("drawn_once")
+@pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("pdf", b"%PDF")])
+def test_a_paper(
+    kind: str, start: bytes, of_its_page: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the results kept here: a file for each chart of the paper's own page."""
+    call(str(MEISTER), "--format", kind, "--out", "figures")
+    files = {path.name: path.read_bytes() for path in Path("figures").iterdir()}
+    assert set(files) == {f"{name}.{kind}" for name in of_its_page}
+    assert {f"table1.{kind}", f"figure2.{kind}"} <= set(files)
+    assert all(made.startswith(start) for made in files.values())
+    out = capsys.readouterr().out
+    assert all(f"figures/{name}  " in out for name in files)

@@ -37,8 +37,19 @@ def ours(model: Any, trace: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def charts(verdicts: dict[str, Verdict]) -> dict[str, Chart]:
-    return {chart.name: chart for chart in charts_of(verdicts)}
+def listed(verdicts: dict[str, Verdict]) -> list[Chart]:
+    return charts_of(verdicts)
+
+
+@pytest.fixture(scope="module")
+def charts(listed: list[Chart]) -> dict[str, Chart]:
+    return {chart.name: chart for chart in listed}
+
+
+@pytest.fixture(scope="module")
+def alone(verdicts: dict[str, Verdict]) -> dict[str, Chart]:
+    """Those of one model."""
+    return {chart.name: chart for chart in charts_of({"dense": verdicts["dense"]})}
 
 
 def frame(chart: Chart) -> pd.DataFrame:
@@ -52,9 +63,8 @@ def marks(chart: Chart, kind: str) -> int:
     return sum(len(re.findall(r"<(?:path|line|text) ", group)) for group in groups)
 
 
-def test_every_exam_has_charts_and_no_two_have_one_name(verdicts: dict[str, Verdict]) -> None:
-    found = charts_of(verdicts)
-    assert list(dict.fromkeys(chart.exam for chart in found)) == [
+def test_every_exam_has_charts_and_no_two_have_one_name(listed: list[Chart]) -> None:
+    assert list(dict.fromkeys(chart.exam for chart in listed)) == [
         *(
             "erasure",
             "agreement",
@@ -65,8 +75,8 @@ def test_every_exam_has_charts_and_no_two_have_one_name(verdicts: dict[str, Verd
             "adversary",
         )
     ]
-    assert len({chart.name for chart in found}) == len(found)
-    assert all(chart.title and chart.reading.endswith(".") for chart in found)
+    assert len({chart.name for chart in listed}) == len(listed)
+    assert all(chart.title and chart.reading.endswith(".") for chart in listed)
 
 
 def test_every_chart_is_small_enough_to_stand_in_a_page(charts: dict[str, Chart]) -> None:
@@ -81,9 +91,8 @@ def test_every_chart_is_small_enough_to_stand_in_a_page(charts: dict[str, Chart]
 
 
 def test_no_axis_says_the_same_twice_and_numbers_are_evenly_apart(
-    verdicts: dict[str, Verdict], charts: dict[str, Chart]
+    charts: dict[str, Chart], alone: dict[str, Chart]
 ) -> None:
-    alone = {chart.name: chart for chart in charts_of({"dense": verdicts["dense"]})}
     for chart in (*charts.values(), *alone.values()):
         check_labels(chart.name, chart.svg())
         if chart.name != "adversary-epsilon":  # one place an ε, however far apart
@@ -222,13 +231,13 @@ def test_no_chart_without_a_table() -> None:
     assert charts_of({}) == []
 
 
-def test_empty_tables_give_no_chart(verdicts: dict[str, Verdict]) -> None:
+def test_empty_tables_give_no_chart(verdicts: dict[str, Verdict], alone: dict[str, Chart]) -> None:
     whole = verdicts["dense"]
     empty = Verdict({name: table[:0] for name, table in whole.tables.items()})
     assert charts_of({"empty": empty}) == []
     # beside one that has them, the charts are the other's
     beside = charts_of({"dense": whole, "empty": empty})
-    assert {chart.name for chart in beside} == {c.name for c in charts_of({"dense": whole})}
+    assert {chart.name for chart in beside} == set(alone)
     assert set(frame(beside[0])["model"]) == {"dense"}
 
 

@@ -215,15 +215,18 @@ def test_hostile_texts_are_shown_and_run_nothing(
 
 
 def test_200_long_documents_make_less_than_6_MB(open_page: Open, tmp_path: Path) -> None:
-    corpus = verax.load_corpus("planted", documents=1300, sentences=10, length=230, evidence=4)
+    corpus = verax.load_corpus("planted", documents=300, sentences=10, length=230, evidence=4)
     model = verax.train(corpus, encoder="none", epochs=1, hidden_size=8)
-    verdict = verax.examine(model, corpus, exams=["erasure"], split="test", gallery=200)
+    verdict = verax.examine(model, corpus, exams=["erasure"], split="train", gallery=200)
     verdict.report(tmp_path / "long.html")
     page = open_page(tmp_path / "long.html")
     data = json.loads(page.text_content("#explorer-data"))
     assert len(data["models"][0]["documents"]) == 200
     assert np.mean([len(tokens) for tokens in data["texts"]]) > 200
     assert (tmp_path / "long.html").stat().st_size < 6e6
+    longest = max(data["models"][0]["documents"], key=lambda d: len(data["texts"][d["text"]]))
+    page.fill("#explorer-root input[type=search]", f"#{longest['id']}")
+    page.click(f"[data-document='{longest['id']}']")
     times = page.evaluate(
         """() => [5, 60, 200, 5, 150].map((item) => {
             const word = document.querySelector(`[data-item="${item}"]`);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -25,6 +26,12 @@ OF = {
 }
 
 
+@functools.cache
+def page_of(kind: str) -> str:
+    """The page of a made-up result, drawn once."""
+    return report_page(OF[kind][0]())
+
+
 def words(page: str) -> str:
     """What a reader sees, without the charts."""
     bare = re.sub(r"<svg.*?</svg>|<script.*?</script>|<style.*?</style>", "", page, flags=re.S)
@@ -42,7 +49,7 @@ def test_a_folder_becomes_a_page_that_may_stand_in_it(
     assert main(["report", str(tmp_path / "saved"), "-o", str(target)]) == 0
     assert str(target) in capsys.readouterr().out
     page = target.read_text(encoding="utf-8")
-    assert page == report_page(make())  # what is saved is all that is shown
+    assert page == page_of(kind)  # what is saved is all that is shown
     seen = Elements(page)
     ids = [str(section["id"]) for section in seen.of("section")]
     assert parts <= set(ids)
@@ -56,7 +63,7 @@ def test_a_folder_becomes_a_page_that_may_stand_in_it(
 def test_in_a_browser_charts_are_drawn_and_nothing_is_fetched(
     kind: str, open_page: Callable[..., Any]
 ) -> None:
-    page = open_page(report_page(OF[kind][0]()), viewport={"width": 390, "height": 800})
+    page = open_page(page_of(kind), viewport={"width": 390, "height": 800})
     drawn = page.locator("figure svg")
     for place in range(drawn.count()):
         assert drawn.nth(place).locator("path, line").count() > 3
@@ -76,7 +83,7 @@ def test_without_a_drawing_library_tables_remain(
 
 def test_a_sweep_tells_its_ends() -> None:
     """Means at the k-th of four λ are 0.1 k + 0.1."""
-    page = words(report_page(made_up_sweep()))
+    page = words(page_of("sweep"))
     ends = "from 10.0% to 40.0%"
     told = f"From λ −100 to 0.97 the share of items with weight goes {ends} and accuracy {ends}."
     assert told in page
@@ -85,7 +92,7 @@ def test_a_sweep_tells_its_ends() -> None:
 
 
 def test_adversaries_tell_what_was_chosen_beside_the_yardstick() -> None:
-    page = words(report_page(made_up_adversaries()))
+    page = words(page_of("adversaries"))
     assert "λ 1: the furthest attention of those within 1 point of the base" in page
     assert "0.400 0.400 to 0.400 JSD of its attention (λ 1)" in page
     assert "other seeds of the base 0.200" in page
@@ -97,7 +104,7 @@ def test_adversaries_tell_what_was_chosen_beside_the_yardstick() -> None:
 
 def test_a_comparison_counts_and_tells_every_difference() -> None:
     comparison = made_up_comparison()
-    page = report_page(comparison)
+    page = page_of("comparison")
     assert "<other>" not in page
     assert text("<other>") in page
     assert "\x00" not in page

@@ -13,7 +13,6 @@ from torch import Tensor
 from verax.errors import VeraxError, nearest
 from verax.models.head import probabilities, two_columns
 
-
 Target = str | int | Sequence[str | int] | NDArray[Any] | Tensor
 """A class by name or number, for all documents, or one for each of them."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +14,7 @@ from refused import refusal
 
 import verax
 from verax.cli import main
+from verax.cli.explain import _decimals
 from verax.cli.terminal import shade
 from verax.drawing.palette import OPPOSES, SUPPORTS, css
 from verax.report.notebook import heat
@@ -44,8 +47,16 @@ def on_stdin(monkeypatch: pytest.MonkeyPatch, content: str) -> None:
     monkeypatch.setattr("sys.stdin", stream)
 
 
-def shown(number: float) -> str:
-    return f"{number:.4f}" if number == 0 or abs(number) >= 0.0005 else f"{number:.1e}"
+def shown(column: pd.Series) -> list[str]:
+    """Scores with the same decimals down a column: four, or two digits of the strongest."""
+    strongest = column.abs().max()
+    decimals = 4 if strongest == 0 else max(4, 1 - math.floor(math.log10(strongest)))
+    return [f"{number:z.{decimals}f}" for number in column]
+
+
+def decisions(frame: pd.DataFrame) -> list[str]:
+    rows = frame.groupby("text", sort=False).first().itertuples()
+    return [f"text {row.Index}: {row.label} ({row.probability:.1%})" for row in rows]
 
 
 def printed(frame: pd.DataFrame, names: list[str]) -> list[str]:
@@ -54,10 +65,9 @@ def printed(frame: pd.DataFrame, names: list[str]) -> list[str]:
     for _, own in frame.groupby("text", sort=False):
         label, share = own["label"].iloc[0], own["probability"].iloc[0]
         lines.append(f"{label} ({share:.1%})")
-        lines += [" ".join([name, *own["word"]]) for name in names]
         lines.append(" ".join(["word", *names]))
-        for row in own.to_dict("records"):
-            lines.append(" ".join([row["word"], *(shown(row[name]) for name in names)]))
+        columns = [own["word"], *(shown(own[name]) for name in names)]
+        lines += [" ".join(row) for row in zip(*columns, strict=True)]
     return lines
 
 
@@ -110,8 +120,9 @@ def test_a_file_holds_every_digit(
     names = [*BY, "integrated-gradients"]
     out = f"out{suffix}"
     assert main(["explain", folder, *TEXTS, "--by", ",".join(names), "--out", out]) == 0
-    assert capsys.readouterr().out == f"3 texts explained in {out}\n"
     expected = verax.load(folder).explain(TEXTS, names)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [*decisions(expected), f"3 texts explained in {out}"]
     found = READERS[suffix](out)
     assert found.columns.tolist() == expected.columns.tolist()
     pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-14, atol=0)
@@ -126,8 +137,10 @@ def test_empty_texts_are_left_out_and_the_others_keep_their_number(
     arguments = ["--file", "in.csv", "--text-column", "review", "--out", "out.csv"]
     assert main(["explain", folder, *arguments]) == 0
     out, err = capsys.readouterr()
-    assert err == "1 empty texts left out\n"
-    assert out == "2 texts explained in out.csv\n"
+    assert err == "1 empty text left out\n"
+    lines = out.splitlines()
+    assert [line.split(":")[0] for line in lines[:-1]] == ["text 0", "text 2"]
+    assert lines[-1] == "2 texts explained in out.csv"
     assert pd.read_csv("out.csv")["text"].tolist() == [0, 0, 0, 2, 2, 2, 2, 2]
 
 
@@ -138,7 +151,7 @@ def test_one_text_a_line_on_standard_input(
     assert main(["explain", folder]) == 0
     out, err = capsys.readouterr()
     assert read(out) == printed(verax.load(folder).explain(TEXTS[:2]), BY)
-    assert err == "1 empty texts left out\n"
+    assert err == "1 empty text left out\n"
 
 
 def test_a_text_may_hold_commands_for_a_terminal(
@@ -157,7 +170,7 @@ def test_bytes_that_are_no_text_are_shown_as_such(
 ) -> None:
     """As `verax predict` does; Python hands them on as lone surrogates."""
     assert main(["explain", folder, "caf\udce9 w1"]) == 0
-    assert "caf\ufffd w1" in capsys.readouterr().out
+    assert "\ncaf\ufffd " in capsys.readouterr().out
 
 
 def test_a_class_may_have_any_name(capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,28 +233,74 @@ def test_help_names_every_importance_of_inputs(capsys: pytest.CaptureFixture[str
     for name in ("gradient-input-detached", "integrated-gradients", "random"):
         assert name in text.replace("\n", " ")
     assert "attention-product" not in text
+    assert "p − p without it; above 0 it supports the class" in " ".join(text.split())
+    assert "|p" not in text
+
+
+def test_one_text_and_more_than_ten(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file's texts are counted, and the decisions about the first of them printed."""
+    for count, last in ((1, ["1 text explained"]), (12, ["… and 2 more", "12 texts explained"])):
+        texts = ["w1 w2"] * count
+        assert main(["explain", folder, *texts, "--out", f"{count}.csv", "--by", "attention"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == min(10, count) + len(last)
+        assert [line.split(" in ")[0] for line in lines[-len(last) :]] == last
+
+
+def test_colours_have_words_and_a_legend(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where there is no colour, neither: words in it would be the same for every importance."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    arguments = ["explain", folder, TEXTS[0], "--by", "attention,leave-one-out"]
+    outs = []
+    for more in ([], ["--target", "1"]):
+        assert main([*arguments, *more]) == 0
+        outs.append(re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out))
+    decided, chosen = outs
+    assert f"attention      {TEXTS[0]}\n" in decided
+    assert "\nleave-one-out: for the decision · against it\nattention: more (no sign)\n" in decided
+    assert "\nleave-one-out: for 1 · against 1\nattention: more (no sign)\n" in chosen
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(arguments) == 0
+    plain = capsys.readouterr().out
+    assert TEXTS[0] not in plain
+    assert "more (no sign)" not in plain
+
+
+@pytest.mark.parametrize(
+    ("strongest", "decimals"), [(0.0, 4), (1.0, 4), (0.5, 4), (3.5e-4, 5), (2e-30, 12)]
+)
+def test_a_column_has_fixed_decimals(strongest: float, decimals: int) -> None:
+    assert _decimals(strongest) == decimals
 
 
 def test_a_class_of_choice(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", folder, TEXTS[0], "--target", "1"]) == 0
     out = capsys.readouterr().out
     assert "; explained: 1 (" in out.splitlines()[0]
-    assert out.endswith("attention does not depend on the class explained.\n")
+    assert out.endswith("Attention does not depend on the class explained.\n")
     expected = verax.load(folder).explain(TEXTS[:1], target=1)
-    assert all(shown(number) in out for number in expected["leave-one-out"])
+    assert all(number in out for number in shown(expected["leave-one-out"]))
     assert "the model has no class '7'" in refusal(capsys, ["explain", folder, "a", "--target=7"])
 
 
 def test_a_page_that_stands_alone(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["w1 <script>alert(1)</script>", TEXTS[1]]
     assert main(["explain", folder, *texts, "--target", "0", "--out", "page.html"]) == 0
-    assert capsys.readouterr().out == "2 texts explained in page.html\n"
+    assert capsys.readouterr().out.endswith("\n2 texts explained in page.html\n")
     page = Path("page.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page
     assert 'src="' not in page
     assert 'href="http' not in page
     assert "text 1: " in page
-    assert "attention does not depend on the class explained." in page
+    assert "oppose it. Attention does not depend on the class explained." in page
+    assert ">for 0<" in page
+    assert ">against 0<" in page
+    assert ">more (no sign)<" in page
+    assert "for the decision" not in page
     assert css(SUPPORTS) in page
 
 

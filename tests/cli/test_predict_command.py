@@ -69,7 +69,7 @@ def test_a_file_in_and_a_file_out(
     pd.DataFrame({"review": texts, "label": ""}).to_csv("in.csv", index=False)
     arguments = ["--file", "in.csv", "--text-column", "review", "--out", f"out{suffix}"]
     assert main(["predict", model, *arguments]) == 0
-    assert capsys.readouterr().err == "1 empty texts left out\n"
+    assert capsys.readouterr().err == "1 empty text left out\n"
     readers = {
         ".csv": lambda path: pd.read_csv(path, dtype={"label": str}),
         ".jsonl": lambda path: pd.DataFrame(map(json.loads, Path(path).read_text().splitlines())),

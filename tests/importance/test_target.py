@@ -123,6 +123,8 @@ def test_scores_of_ones_own_in_every_form(make_model: Make) -> None:
         ([[1, np.nan], [1, 2, 3]], "a score for text 0 that is not finite"),
         ([["a", "b"], [1, 2, 3]], "is no array of numbers"),
         (np.zeros((2, 3, 4, 5)), "has 3 dimensions for a document"),
+        (np.arange(5.0), r"give a list with one array per text: \[scores\]"),
+        (np.array(3.0), "has the type ndarray: expected a function"),
         (3, "has the type int: expected a function"),
         (lambda model, trace: trace.tokens[:, :1], "expected a tensor of shape"),
     ],
@@ -161,6 +163,24 @@ def test_exams_take_arrays_of_words(
 
 
 def test_a_class_there_is_not_is_one_line(make_model: Make) -> None:
-    for target in ("positive", 2, -1):
+    for target in ("positive", 2, -1, True, 0.5):
         with pytest.raises(verax.VeraxError, match=r"the model has no class .*0 to 1"):
             make_model().explain(TEXTS, target=target)
+
+
+@pytest.mark.parametrize("name", ["gradient", *TAKE_TARGET, "attention-gradient"])
+def test_functions_take_a_class_by_name_or_number(make_model: Make, name: str) -> None:
+    model = make_model(encoder="none", classes=3)
+    trace = model.trace(TEXTS)
+    importance = IMPORTANCES[name].function
+    expected = importance(model, trace, target=torch.tensor([2, 2]))
+    level = "items" if name == "attention-gradient" else "inputs"
+    for target in ("2", 2, np.int64(2), ["2", 2], np.array([2, 2]), torch.tensor(2)):
+        assert torch.equal(importance(model, trace, target=target), expected)
+        assert torch.equal(score(name, model, trace, level, target=target), expected)
+    for target in ("positive", 3, [0, 3], torch.tensor([0.0, 1.0]), 1.5):
+        with pytest.raises(verax.VeraxError, match=r"the model has no class .*0 to 2") as error:
+            importance(model, trace, target=target)
+        assert "\n" not in str(error.value)
+    with pytest.raises(verax.VeraxError, match="target has the length 1, expected 2"):
+        importance(model, trace, target=[0])

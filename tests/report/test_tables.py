@@ -174,8 +174,31 @@ def test_heat_is_as_strong_as_the_score_and_shows_text() -> None:
     assert ">for the decision<" in shown
     assert ">against it<" in shown
     unsigned = heat(explained.assign(attention=[0.5, 1.0, 0.2, 0.0]))._repr_html_()
-    assert ">more<" in unsigned
+    assert ">more (no sign)<" in unsigned
     assert "the decision" not in unsigned
+
+
+def test_heat_of_a_chosen_class_names_it() -> None:
+    explained = pd.DataFrame(
+        {
+            "text": 0,
+            "label": "negative",
+            "probability": 0.501,
+            "target": "<i>",
+            "target_probability": 0.499,
+            "word": ["good", "bad"],
+            "leave-one-out": [0.2, 0.1],
+        }
+    )
+    shown = heat(explained)
+    assert repr(shown) == "Heat(leave-one-out: 1 text)"
+    page = shown._repr_html_()
+    assert "<bdi>negative (50.1%); explained: &lt;i&gt; (49.9%)</bdi>" in page
+    assert ">for &lt;i&gt;<" in page
+    assert ">against &lt;i&gt;<" in page  # signed, though no score is below 0 here
+    assert "the decision" not in page
+    both = pd.concat([explained, explained.assign(text=1, target="no")])
+    assert ">for the class explained<" in heat(both)._repr_html_()
 
 
 def test_in_a_browser_heat_of_a_long_word_wraps(open_page: Callable[..., Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,23 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from verax.cli.terminal import console, printable, say, shade
+from verax.cli.terminal import console, has_colour, printable, say, shade
 from verax.cli.texts import add_texts, check_texts, full_texts, write
+from verax.drawing.palette import legend
 from verax.errors import VeraxError
 from verax.importance import IMPORTANCES, names_of
-from verax.importance.explanation import BY
+from verax.importance.explanation import BY, has_sign
 from verax.models import load
 from verax.options import SEED, check
-from verax.report.explanation_page import decision, unaffected, write_explanation
+from verax.report.explanation_page import unaffected, write_explanation
+from verax.report.notebook import decision, targets
+from verax.studies.engines.engine import count
 
 PAGE = ".html"
+MOST_DECISIONS = 10
+"""Texts whose decision is printed when their words go to a file."""
+_DECIMALS = 4, 12
+"""Least and most decimals of a column of scores."""
 
 
 def _on_inputs() -> dict[str, str]:
@@ -73,12 +81,18 @@ def run(args: argparse.Namespace) -> None:
             write_explanation(frame, names, args.out)
         else:
             write(frame, Path(args.out))
-        say(f"{len(rows):,} texts explained in {args.out}")
+        for number, words in list(frame.groupby("text", sort=False))[:MOST_DECISIONS]:
+            say(f"text {number}: {decision(words)}")
+        if len(rows) > MOST_DECISIONS:
+            say(f"… and {len(rows) - MOST_DECISIONS:,} more")
+        say(f"{count(len(rows), 'text')} explained in {args.out}")
         return
     for number, (_, words) in enumerate(frame.groupby("text", sort=False)):
         if number:
             console().print()
         _print(words, names)
+    if has_colour(console()):
+        _print_legend(frame, names)
     if args.target is not None and unaffected(names):
         say(f"\n{unaffected(names)}", "dim")
 
@@ -89,7 +103,7 @@ def _print(words: pd.DataFrame, names: list[str]) -> None:
     # the same scale down a column, so that a word's colours can be compared with its neighbours'
     strongest = {name: words[name].abs().max() or 1.0 for name in names}
     width = max(len(name) for name in names)
-    for name in names:
+    for name in names if has_colour(screen) else ():
         line = Text(f"{name:{width}}  ", style="dim")
         for place, (word, value) in enumerate(zip(words["word"], words[name], strict=True)):
             line.append(" " if place else "", style="not dim")
@@ -99,13 +113,35 @@ def _print(words: pd.DataFrame, names: list[str]) -> None:
     made.add_column("word")
     for name in names:
         made.add_column(name, justify="right", no_wrap=True)
+    decimals = {name: _decimals(strongest[name]) for name in names}
     for row in words.to_dict("records"):
-        cells = [Text(_number(row[n]), style=shade(row[n] / strongest[n])) for n in names]
+        cells = [
+            Text(f"{row[n]:z.{decimals[n]}f}", style=shade(row[n] / strongest[n])) for n in names
+        ]
         made.add_row(Text(printable(row["word"])), *cells)
     screen.print()
     screen.print(made)
 
 
-def _number(value: float) -> str:
-    """Four decimals where they say something, else as few digits as will do."""
-    return f"{value:.4f}" if value == 0 or abs(value) >= 0.0005 else f"{value:.1e}"
+def _print_legend(frame: pd.DataFrame, names: list[str]) -> None:
+    """What the colours mean, for importances with a sign and for those without."""
+    console().print()
+    signed = {name: has_sign(name, frame[name]) for name in names}
+    for has in (True, False):
+        some = [name for name in names if signed[name] is has]
+        if not some:
+            continue
+        line = Text(f"{', '.join(some)}: ", style="dim")
+        meanings = legend(has, targets(frame)).values()
+        for strength, meaning in zip((1.0, -1.0), meanings, strict=False):
+            line.append("" if strength > 0 else " · ", style="not dim")
+            line.append(printable(meaning), style=shade(strength))
+        console().print(line)
+
+
+def _decimals(strongest: float) -> int:
+    """Decimals of a column: four, or as many as give its strongest score two digits."""
+    least, most = _DECIMALS
+    if not 0 < strongest < 1:
+        return least
+    return min(most, max(least, 1 - math.floor(math.log10(strongest))))

@@ -30,6 +30,11 @@ def console(stderr: bool = False) -> Console:
     return made
 
 
+def has_colour(screen: Console) -> bool:
+    """Whether a console shows colours: a pipe does not, nor where NO_COLOR is set."""
+    return screen.color_system is not None and not screen.no_color
+
+
 def say(line: str, style: str | None = None, *, stderr: bool = False) -> None:
     """Print plain text that cannot command a terminal, on standard output or standard error."""
     safe = "\n".join(map(printable, line.split("\n")))
@@ -136,7 +141,8 @@ def printable(text: str) -> str:
 def shade(strength: float) -> str:
     """A background from white to strong blue at 1, or to strong orange at −1; dim at 0.
 
-    The colours are those of notebooks and pages: blue supports the decision, orange opposes it.
+    The colours are those of notebooks and pages: blue supports the class explained, orange opposes
+    it.
     """
     if strength == 0 or strength != strength:
         return "dim"

@@ -66,7 +66,8 @@ def full_texts(
     if not kept:
         raise VeraxError(f"no text to {to}: give texts as arguments, with --file, or on stdin")
     if not full.all():
-        print(f"{int((~full).sum())} empty texts left out", file=sys.stderr)
+        empty = int((~full).sum())
+        print(f"{empty:,} empty text{'' if empty == 1 else 's'} left out", file=sys.stderr)
     return kept, np.flatnonzero(full)
 
 

@@ -1,4 +1,4 @@
-"""What colours mean: blue supports a decision, orange is against it.
+"""What colours mean: blue supports a class, the decision or a chosen one; orange is against it.
 
 The terminal, notebooks and pages take both from here, with the words of their legends.
 """
@@ -6,18 +6,37 @@ The terminal, notebooks and pages take both from here, with the words of their l
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 SUPPORTS, OPPOSES = (31, 131, 198), (224, 106, 16)
 """Red, green and blue of the strongest score. The colour-blind tell the two apart, and black text
 can be read on both."""
 LEGEND = {SUPPORTS: "for the decision", OPPOSES: "against it"}
-MAGNITUDE = "more"
+MAGNITUDE = "more (no sign)"
 """The legend of blue where no score is negative: such an importance takes no side."""
 MARKS = {
     "light": {"--for": "#0063a0", "--against": "#a84a00"},
     "dark": {"--for": "#7cc4f5", "--against": "#f5a733"},
 }
 """Theme → CSS variable → the same hues for text on that theme's paper."""
+
+
+def legend(signed: bool, targets: Collection[str] = ()) -> dict[tuple[int, int, int], str]:
+    """Colour → what it means.
+
+    Args:
+        signed: whether scores tell support from opposition.
+        targets: the classes explained, where they were chosen.
+
+    >>> legend(True, ["positive"])[OPPOSES], legend(False)[SUPPORTS]
+    ('against positive', 'more (no sign)')
+    """
+    if not signed:
+        return {SUPPORTS: MAGNITUDE}
+    if not targets:
+        return LEGEND
+    name = next(iter(targets)) if len(targets) == 1 else "the class explained"
+    return {SUPPORTS: f"for {name}", OPPOSES: f"against {name}"}
 
 
 def shade(share: float) -> tuple[int, int, int]:

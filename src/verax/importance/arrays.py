@@ -60,7 +60,8 @@ def per_document(
     name: str, values: Any, words: NDArray[np.int64], boundaries: bool
 ) -> list[Scores]:
     """The scores of each document's words, checked; see `importance_of`."""
-    if not isinstance(values, (Sequence, np.ndarray, Tensor)) or isinstance(values, str):
+    is_list = isinstance(values, (Sequence, np.ndarray, Tensor)) and not isinstance(values, str)
+    if not is_list or getattr(values, "ndim", 1) == 0:
         raise VeraxError(
             f"importance {name!r} has the type {type(values).__name__}: expected a function of "
             "(model, trace), or an array of scores for each text"
@@ -99,6 +100,11 @@ def _array(name: str, row: Any) -> Scores:
         array = np.asarray(plain, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise VeraxError(f"importance {name!r} is no array of numbers: {error}") from error
+    if array.ndim == 0:
+        raise VeraxError(
+            f"importance {name!r} has one number where the scores of a text belong: give a list "
+            "with one array per text: [scores]"
+        )
     if array.ndim == 2:  # an attribution of word vectors
         array = array.sum(-1)
     if array.ndim != 1:

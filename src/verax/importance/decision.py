@@ -2,10 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from verax.errors import VeraxError, nearest
 from verax.models.head import probabilities, two_columns
+
+Target = str | int | Sequence[str | int] | NDArray[Any] | Tensor
+"""A class by name or number, for all documents, or one for each of them."""
+
+
+def class_number(classes: Sequence[str], target: object) -> int:
+    """The number of one of a model's classes, given by name or number."""
+    if isinstance(target, str) and target in classes:
+        return classes.index(target)
+    is_number = isinstance(target, (str, int, np.integer)) and not isinstance(target, bool)
+    try:
+        number = int(str(target)) if is_number else -1
+    except ValueError:
+        number = -1
+    if not 0 <= number < len(classes):
+        raise VeraxError(
+            f"the model has no class {target!r}: {nearest(str(target), classes)}, or give its "
+            f"number, 0 to {len(classes) - 1}"
+        )
+    return number
+
+
+def class_numbers(classes: Sequence[str], target: Target | None, logits: Tensor) -> Tensor | None:
+    """The number of the class to explain for each document, (batch,) long; None where not given.
+
+    Args:
+        classes: names of the model's classes.
+        target: one class for all documents, or one for each.
+        logits: of the documents, (batch, …).
+    """
+    if target is None:
+        return None
+    plain: Any = target.tolist() if isinstance(target, (Tensor, np.ndarray)) else target
+    is_one = isinstance(plain, str) or not isinstance(plain, Sequence)
+    each = [plain] * len(logits) if is_one else plain
+    if len(each) != len(logits):
+        raise VeraxError(
+            f"target has the length {len(each):,}, expected {len(logits):,}: give one class, or "
+            "one for each text"
+        )
+    numbers = [class_number(classes, one) for one in each]
+    return torch.tensor(numbers, dtype=torch.long, device=logits.device)
 
 
 def lead(logits: Tensor, target: Tensor | None = None) -> tuple[Tensor, Tensor]:

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS, reading_batches
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError
 from verax.importance.arrays import ArrayImportance
+from verax.importance.decision import class_number
 from verax.importance.registry import IMPORTANCES, Importance, names_of, score
 from verax.importance.tracing import traced
 from verax.models.classifier import AttentionClassifier
@@ -69,7 +70,7 @@ def explain(
     names = names_of(by if isinstance(by, str) else list(by), "inputs")
     if not names and not importances:
         raise VeraxError(f"no importance given to explain by: name some, such as {', '.join(BY)}")
-    chosen = None if target is None else class_number(model, target)
+    chosen = None if target is None else class_number(model.classes, target)
     encoded = model.read(texts)
     words = [model.tokeniser(text) for text in texts]
     counts = np.array([len(text) for text in words], dtype=np.int64)
@@ -108,25 +109,15 @@ def explain(
     return table
 
 
-def class_number(model: AttentionClassifier, target: str | int) -> int:
-    """The number of one of the model's classes, given by name or number."""
-    if target in model.classes:
-        return model.classes.index(str(target))
-    try:
-        number = int(target)
-    except ValueError:
-        number = -1
-    if isinstance(target, bool) or not 0 <= number < len(model.classes):
-        raise VeraxError(
-            f"the model has no class {target!r}: {nearest(str(target), model.classes)}, or give "
-            f"its number, 0 to {len(model.classes) - 1}"
-        )
-    return number
-
-
 def depends_on_target(name: str) -> bool:
     """Whether an importance has other scores for another class."""
     return name in IMPORTANCES and "target" in IMPORTANCES[name].takes
+
+
+def has_sign(name: str, scores: Iterable[float] = ()) -> bool:
+    """Whether an importance tells support from opposition, by its kind or by a score below 0."""
+    by_kind = name in IMPORTANCES and "signed" in IMPORTANCES[name].takes
+    return by_kind or any(score < 0 for score in scores)
 
 
 def _decided(

@@ -10,7 +10,7 @@ from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
 from verax.importance.budget import copies_within, repeated
-from verax.importance.decision import lead
+from verax.importance.decision import Target, class_numbers, lead
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, once, traced
 from verax.models.attention import pool
@@ -26,14 +26,14 @@ SCORES = ("norm", "product")
 # the last decorator registers first
 @register_importance(
     "gradient-input-detached",
-    "|∂p/∂x · x| with attention held constant (Jain & Wallace)",
+    "∂p/∂x · x with attention held constant (Jain & Wallace); above 0 it supports the class",
     takes=("signed", "target"),
     score="product",
     through="values",
 )
 @register_importance(
     "gradient-input",
-    "|∂p/∂x · x|, through the weights as well",
+    "∂p/∂x · x, through the weights as well; above 0 it supports the class",
     takes=("signed", "target"),
     score="product",
 )
@@ -53,7 +53,7 @@ def gradient(
     score: str = "norm",
     signed: bool = False,
     boundaries: bool = False,
-    target: Tensor | None = None,
+    target: Target | None = None,
 ) -> Tensor:
     """How p_y moves with each word's vector, (batch, tokens), or with each item, (batch, items).
 
@@ -62,7 +62,8 @@ def gradient(
     score       "norm": ‖g_i‖₂ (Meister et al., eq. 4); "product": |g_i · x_i|, gradient × input
     signed      keep the sign of a product
     boundaries  keep the scores of SOS and EOS, which else are zero as padding is
-    target      (batch,) long: the class y of each document; the class decided for, unless given
+    target      the class y by name or number, or one for each document; the class decided for,
+                unless given
 
     float64, not normalised. With attention detached p_y is a function of Σ α_i h_i alone, so that
     ∂p_y/∂h_i is α_i times a vector that all items share: the norm on items *is* attention, and its
@@ -72,7 +73,8 @@ def gradient(
     _check("through", through, THROUGH)
     _check("score", score, SCORES)
     trace = traced(model, source)
-    back, slope = _of_the_lead(model, trace, through, target)
+    y = class_numbers(model.classes, target, trace.logits)
+    back, slope = _of_the_lead(model, trace, through, y)
     values = (trace.embedded if on == "inputs" else trace.items).double()
     if score == "norm":
         scores = torch.linalg.vector_norm(back[on], dim=-1)
@@ -131,7 +133,7 @@ def _pooled(
 
 @register_importance(
     "integrated-gradients",
-    "gradient × input along the way from nothing",
+    "gradient × input along the way from nothing; above 0 it supports the class",
     takes=("signed", "max_tokens", "target"),
 )
 def integrated_gradients(
@@ -143,14 +145,14 @@ def integrated_gradients(
     through: str = "all",
     signed: bool = False,
     max_tokens: int = MAX_TOKENS,
-    target: Tensor | None = None,
+    target: Target | None = None,
 ) -> Tensor:
     """∫ ∂p_y/∂x_i · (x_i − x⁰_i) along the straight path from x⁰ to x (Sundararajan et al. 2017).
 
     x⁰ has zero vectors in place of words; SOS and EOS stay, so that the words' signed scores alone
     sum to p_y(x) − p_y(x⁰), up to the error of Gauss–Legendre quadrature in `steps` points. On
     items the path runs from zero items to the items as they are. y is the class decided for, or
-    `target`, (batch,) long. float64.
+    `target`, by name or number, or one for each document. float64.
     """
     check_level(on)
     _check("through", through, THROUGH)
@@ -162,7 +164,8 @@ def integrated_gradients(
         start = torch.where((trace.token_mask & ~shown).unsqueeze(-1), end, start)
     places, shares = np.polynomial.legendre.leggauss(steps)
     places, shares = (places + 1) / 2, shares / 2
-    y = decisions(trace.logits) if target is None else target
+    chosen = class_numbers(model.classes, target, trace.logits)
+    y = decisions(trace.logits) if chosen is None else chosen
     total = torch.zeros_like(end, dtype=torch.float64)
     many = copies_within(trace.batch, max_tokens)
     with frozen_for_gradients(model), torch.enable_grad():

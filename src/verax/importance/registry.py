@@ -11,6 +11,7 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
+from verax.importance.decision import Target, class_numbers
 from verax.importance.tracing import LEVELS, BatchOrTrace, check_level, traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
@@ -117,19 +118,21 @@ def score(
     signed: bool = False,
     seed: int = 0,
     max_tokens: int = MAX_TOKENS,
-    target: Tensor | None = None,
+    target: Target | None = None,
 ) -> Tensor:
     """The scores of the importance called `name`, (batch, tokens) or (batch, items), in float64.
 
-    `signed`, `seed`, `max_tokens` and `target` go to those that take them.
+    `signed`, `seed`, `max_tokens` and `target` go to those that take them. `target` is a class by
+    name or number, or one for each document; the class decided for, unless given.
     """
     (name,) = names_of([name], on)
     importance = IMPORTANCES[name]
-    values = {"signed": signed, "seed": seed, "max_tokens": max_tokens, "target": target}
+    trace = traced(model, source)
+    y = class_numbers(model.classes, target, trace.logits)
+    values = {"signed": signed, "seed": seed, "max_tokens": max_tokens, "target": y}
     more: dict[str, Any] = {key: values[key] for key in importance.takes}
     if set(importance.levels) == set(LEVELS):
         more["on"] = on
-    trace = traced(model, source)
     scores = importance.function(model, trace, **more)
     expected = trace.tokens.shape if on == "inputs" else trace.mask.shape
     if not isinstance(scores, Tensor) or scores.shape != expected:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from verax.importance.decision import lead, split
+from verax.importance.decision import Target, class_numbers, lead, split
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, traced
 from verax.models.classifier import AttentionClassifier
@@ -35,7 +35,7 @@ def attention(model: AttentionClassifier, source: BatchOrTrace, on: str = "items
     takes=("target",),
 )
 def attention_gradient(
-    model: AttentionClassifier, source: BatchOrTrace, *, target: Tensor | None = None
+    model: AttentionClassifier, source: BatchOrTrace, *, target: Target | None = None
 ) -> Tensor:
     """∂p_y/∂α_i, of the probability of the class decided for, or of `target`, (batch, items).
 
@@ -44,20 +44,21 @@ def attention_gradient(
     affine, through the head by autograd where it is not.
     """
     trace = traced(model, source)
+    y = class_numbers(model.classes, target, trace.logits)
     if trace.is_affine:
         with torch.no_grad():
-            return weight_gradient(trace.weights, trace.item_logits, trace.bias, trace.mask, target)
+            return weight_gradient(trace.weights, trace.item_logits, trace.bias, trace.mask, y)
     with frozen_for_gradients(model), torch.enable_grad():
         weights = trace.weights.detach().requires_grad_()
         context = (weights.unsqueeze(-2) @ trace.items.detach()).squeeze(-2)
-        ahead, slope = lead(trace.head(context), target)
+        ahead, slope = lead(trace.head(context), y)
         (slopes,) = torch.autograd.grad(ahead.sum(), weights)
     return (slopes.double() * slope.unsqueeze(-1)).masked_fill(~trace.mask, 0.0)
 
 
 @register_importance("attention-product", "α ∂p/∂α", levels=("items",), takes=("target",))
 def attention_product(
-    model: AttentionClassifier, source: BatchOrTrace, *, target: Tensor | None = None
+    model: AttentionClassifier, source: BatchOrTrace, *, target: Target | None = None
 ) -> Tensor:
     """α_i ∂p_y/∂α_i, attention times its gradient, (batch, items)."""
     trace = traced(model, source)
@@ -65,7 +66,7 @@ def attention_product(
 
 
 def weight_gradient(
-    weights: Tensor, item_logits: Tensor, bias: Tensor, mask: Tensor, target: Tensor | None = None
+    weights: Tensor, item_logits: Tensor, bias: Tensor, mask: Tensor, target: Target | None = None
 ) -> Tensor:
     """∂p_y/∂α_i for an affine head, (batch, items) in float64.
 
@@ -75,7 +76,8 @@ def weight_gradient(
             sigmoid logit.
         bias: of the head, (classes,).
         mask: (batch, items) bool, True where there is an attended item.
-        target: the class y of each document, (batch,) long; the class decided for, unless given.
+        target: the number of class y, or one for each document; the class decided for, unless
+            given.
 
     Logits are Σ α_i W h_i + b, so each moves with α_i by ℓ_i − b, not by ℓ_i: the bias is added
     once, whatever the weights sum to. Through the softmax,
@@ -88,7 +90,8 @@ def weight_gradient(
     if not bool(logits.isfinite().all()):  # something else than numbers where masked
         says = says.masked_fill(~mask.unsqueeze(-1), 0.0)
         logits = (weights.unsqueeze(1) @ says).squeeze(1) + rest * bias
-    slopes = _slopes(logits, target)
+    numbers = [str(number) for number in range(max(2, logits.shape[-1]))]
+    slopes = _slopes(logits, class_numbers(numbers, target, logits))
     gradient = (says @ slopes.unsqueeze(-1)).squeeze(-1) - (slopes @ bias).unsqueeze(-1)
     return gradient.masked_fill_(~mask, 0.0)
 

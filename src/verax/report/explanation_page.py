@@ -9,7 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from verax.importance.explanation import depends_on_target
-from verax.report.notebook import heat
+from verax.report.notebook import decision, heat
 from verax.report.page import Part, page, write
 
 
@@ -33,19 +33,11 @@ def write_explanation(explanation: pd.DataFrame, names: Sequence[str], path: str
     write(path, page("What each word had to do with the decision", about, parts))
 
 
-def decision(rows: pd.DataFrame) -> str:
-    """What was decided about a text, and which class is explained where it was chosen."""
-    words = f"{rows['label'].iloc[0]} ({rows['probability'].iloc[0]:.1%})"
-    if "target" in rows:
-        target, share = rows["target"].iloc[0], rows["target_probability"].iloc[0]
-        words += f"; explained: {target} ({share:.1%})"
-    return words
-
-
 def unaffected(names: Sequence[str]) -> str:
     """Which importances are the same whatever class is explained; empty where none is."""
     same = [name for name in names if not depends_on_target(name)]
     if not same:
         return ""
     do = "does" if len(same) == 1 else "do"
-    return f"{', '.join(same)} {do} not depend on the class explained."
+    sentence = f"{', '.join(same)} {do} not depend on the class explained."
+    return sentence[0].upper() + sentence[1:]

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from verax.drawing.palette import LEGEND, MAGNITUDE, OPPOSES, SUPPORTS, css, shade
+from verax.drawing.palette import css, legend, shade
 from verax.drawing.rendering import printable
 from verax.errors import VeraxError, nearest
 from verax.exams.judgement.judgement import Judgement
@@ -20,6 +20,7 @@ from verax.exams.judgement.phrasing import numeral
 from verax.exams.judgement.row import Judged
 from verax.exams.titles import exam_title, measure_title
 from verax.exams.verdict import Verdict
+from verax.importance.explanation import has_sign
 from verax.papers.checking import Checked
 from verax.papers.phrasing import TRIAL, alone, tallies
 from verax.report.adversary_parts import curve_heads, curve_table
@@ -28,6 +29,7 @@ from verax.report.comparison_parts import difference, p_value
 from verax.report.tables import Cell, html_table
 from verax.report.templating import fill
 from verax.studies import Adversaries, Comparison, StudyResults, Sweep
+from verax.studies.engines.engine import count
 from verax.studies.summaries import model_summaries
 
 MOST_WORDS = 2_000
@@ -140,13 +142,15 @@ class Heat:
     Attributes:
         texts: the decision about each text, and its words with scores.
         by: the importance that the scores are of.
+        targets: the classes explained, where they were chosen.
     """
 
     texts: Mapping[int, tuple[str, list[tuple[str, float]]]]
     by: str
+    targets: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Heat({self.by}: {len(self.texts)} texts)"
+        return f"Heat({self.by}: {count(len(self.texts), 'text')})"
 
     def _repr_html_(self) -> str:
         texts = []
@@ -157,18 +161,18 @@ class Heat:
                 for word, score in words[:MOST_WORDS]
             ]
             texts.append((decision, shown, max(0, len(words) - MOST_WORDS)))
-        signed = any(score < 0 for _, words in self.texts.values() for _, score in words)
-        legend = [(MAGNITUDE, css(SUPPORTS))]
-        if signed:
-            legend = [(LEGEND[colour], css(colour)) for colour in (SUPPORTS, OPPOSES)]
-        return str(fill("notebook", "heat", by=self.by, legend=legend, texts=texts))
+        scores = (score for _, words in self.texts.values() for _, score in words)
+        meanings = legend(has_sign(self.by, scores), self.targets).items()
+        shown_legend = [(printable(meaning), css(colour)) for colour, meaning in meanings]
+        return str(fill("notebook", "heat", by=self.by, legend=shown_legend, texts=texts))
 
 
 def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
     """The words of an explanation in colour, for a notebook.
 
-    Scores are shown relative to the strongest of each text: blue where a word supports the
-    decision, orange where it is against it. An importance without a sign is blue throughout.
+    Scores are shown relative to the strongest of each text: blue where a word supports the class
+    explained, the decision unless another was chosen, orange where it is against it. An importance
+    without a sign is blue throughout.
 
     Args:
         explanation: what `model.explain(texts)` returns.
@@ -183,10 +187,33 @@ def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
         raise VeraxError(f"no importance {by!r} in this explanation: {nearest(str(by), names)}")
     texts = {}
     for number, (_, rows) in enumerate(explanation.groupby("text", sort=False, observed=True)):
-        decision = str(rows["label"].iloc[0]) if "label" in rows else ""
         words = [(str(w), float(s)) for w, s in zip(rows["word"], rows[chosen], strict=True)]
-        texts[number] = (decision, words)
-    return Heat(texts, chosen)
+        texts[number] = (decision(rows), words)
+    return Heat(texts, chosen, targets(explanation))
+
+
+def decision(rows: pd.DataFrame) -> str:
+    """What was decided about a text, and which class is explained where it was chosen.
+
+    Empty where the rows do not say.
+    """
+    if "label" not in rows:
+        return ""
+    words = _with_share(rows, "label", "probability")
+    if "target" in rows:
+        words += f"; explained: {_with_share(rows, 'target', 'target_probability')}"
+    return words
+
+
+def targets(explanation: pd.DataFrame) -> tuple[str, ...]:
+    """The classes that an explanation is about, each once; empty where none was chosen."""
+    return tuple(map(str, explanation["target"].unique())) if "target" in explanation else ()
+
+
+def _with_share(rows: pd.DataFrame, name: str, probability: str) -> str:
+    """A class with its probability, where the rows have one."""
+    share = f" ({rows[probability].iloc[0]:.1%})" if probability in rows else ""
+    return f"{rows[name].iloc[0]}{share}"
 
 
 def _colour(share: float) -> str:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
-from verax.importance.decision import lost
+from verax.importance.decision import Target, class_numbers, lost
 from verax.importance.deletion import local, recurrent, rereading, sentences
 from verax.importance.deletion.items import logits_without_items
 from verax.importance.registry import register_importance
@@ -30,14 +30,16 @@ __all__ = ["leave_one_out", "logits_without_items", "logits_without_words"]
 
 @register_importance(
     "leave-one-out-renormalised",
-    "|p − p without it|, the other weights scaled up",
+    "p − p without it, the other weights scaled up; above 0 it supports the class",
     levels=("items",),
     takes=("signed", "max_tokens", "target"),
     on="items",
     weights="renormalised",
 )
 @register_importance(
-    "leave-one-out", "|p − p without it|", takes=("signed", "max_tokens", "target")
+    "leave-one-out",
+    "p − p without it; above 0 it supports the class",
+    takes=("signed", "max_tokens", "target"),
 )
 def leave_one_out(
     model: AttentionClassifier,
@@ -47,7 +49,7 @@ def leave_one_out(
     weights: str = "projected",
     signed: bool = False,
     max_tokens: int = MAX_TOKENS,
-    target: Tensor | None = None,
+    target: Target | None = None,
 ) -> Tensor:
     """|p_y − p_y without i|, (batch, tokens) or (batch, items) in float64 (Meister et al., eq. 6).
 
@@ -58,17 +60,19 @@ def leave_one_out(
 
     signed      positive where the word supports y
     max_tokens  bounds what is in memory at once
-    target      (batch,) long: the class y of each document; the class decided for, unless given
+    target      the class y by name or number, or one for each document; the class decided for,
+                unless given
     """
     check_level(on)
     if weights not in WEIGHTS:
         raise VeraxError(f"weights is {weights!r}: {nearest(weights, WEIGHTS)}")
     trace = traced(model, source)
+    chosen = class_numbers(model.classes, target, trace.logits)
     key = ("leave_one_out", model, on, weights if on == "items" else "")
     whole, without, changes = once(
         trace, key, lambda: _deleted(model, trace, on, weights, max_tokens)
     )
-    y = decisions(trace.logits) if target is None else target
+    y = decisions(trace.logits) if chosen is None else chosen
     scores = lost(y, whole, without).masked_fill(~changes, 0.0)
     return scores if signed else scores.abs()
 

@@ -116,7 +116,7 @@ def pickled_corpus(corpus: Corpus) -> bytes:
 def count(number: int, noun: str) -> str:
     """A number with its noun.
 
-    >>> count(1, "worker"), count(2, "worker")
-    ('1 worker', '2 workers')
+    >>> count(1, "worker"), count(1200, "worker")
+    ('1 worker', '1,200 workers')
     """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -25,7 +25,7 @@ def resolve_device(name: str) -> torch.device:
     if device.type not in ("cpu", "cuda"):
         raise VeraxError(f"device {name!r} is not one Verax runs on: use auto, cpu or cuda")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise VeraxError(f"device {name!r} is not there: use --device cpu or auto")
+        raise VeraxError(f"device {name!r} is not there: use device cpu or auto (--device cpu)")
     return device
 
 

@@ -52,7 +52,7 @@ BAD_CORPORA: dict[str, tuple[Callable[[], object], str, list[str]]] = {
     "missing column": (
         csv("texts,label\na,0\nb,1\n"),
         "mine.csv",
-        ["no column 'text'", "did you mean 'texts'?", "--text-column"],
+        ["no column 'text'", "did you mean 'texts'?", "name it with text_column (--text-column)"],
     ),
     "column named with escapes": (
         csv('"te\nxt\x1b[31m",label\na,0\n'),
@@ -122,7 +122,7 @@ BAD_OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "no such device": (["--device", "gpu"], ["unknown device 'gpu'"]),
     "missing vectors": (["--vectors", "none.txt"], ["no such vectors file: none.txt"]),
     "missing config": (["--config", "none.yaml"], ["cannot read config none.yaml"]),
-    "min_df": (["--min-df", "99"], ["lower --min-df"]),
+    "min_df": (["--min-df", "99"], ["lower min_df (--min-df)"]),
 }
 
 
@@ -136,7 +136,7 @@ def test_bad_options(case: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_gpu_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     line = refusal(capsys, ["train", PLANTED, "--out", "out", *QUICK, "--device", "cuda:99"])
-    assert "device 'cuda:99' is not there: use --device cpu" in line
+    assert "device 'cuda:99' is not there: use device cpu or auto (--device cpu)" in line
     assert not Path("out").exists()
 
 

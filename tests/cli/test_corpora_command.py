@@ -59,3 +59,12 @@ def test_reading_options_are_flags(capsys: pytest.CaptureFixture[str]) -> None:
     corpus = load_corpus(PLANTED, limit=20, lowercase=False, max_length=14)
     assert row["train"] == len(corpus.train) < 20
     assert row["notes"] == list(corpus.notes)
+
+
+def test_a_file_of_texts_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.csv").write_text("body\nGood food, nice staff\nBad\n")
+    flags = ["--text-column", "body", "--label-column", "none"]
+    assert main(["corpora", str(tmp_path / "one.csv"), *flags]) == 0
+    printed = capsys.readouterr().out
+    assert "no labels and no splits: all documents are in test" in printed
+    assert "warning" not in printed

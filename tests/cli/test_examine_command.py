@@ -90,6 +90,35 @@ def test_all_of_a_lone_file_is_examined_with_labels_or_without(
     assert any("have no labels" in line for line in verdict.judgement.caveats)
 
 
+def test_a_new_file_is_read_like_the_one_trained_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.DataFrame({"body": [f"{w} café {i}" for i in range(20) for w in ("good", "bad")]})
+    path = tmp_path / "train.csv"
+    frame.assign(label=["a", "b"] * 20).to_csv(path, index=False, encoding="latin-1")
+    corpus = verax.load_corpus(path, text_column="body", encoding="latin-1")
+    model = verax.train(corpus, encoder="none", epochs=1)
+    model.save(tmp_path / "model")
+    frame[:9].to_csv(tmp_path / "new.csv", index=False, encoding="latin-1")
+    command = ["examine", str(tmp_path / "model"), "--exams", "replacement"]
+    assert main([*command, "--corpus", str(tmp_path / "new.csv")]) == 0
+    printed = capsys.readouterr().out
+    for note in (
+        "not UTF-8: read as latin-1, as the corpus that the model was trained on",
+        "no column 'text': text is column 'body', as in the corpus that the model was trained on",
+        "no column 'label': read without labels",
+        "9 documents of new.csv, all",
+    ):
+        assert note in printed
+    in_python = verax.examine(model, frame[:9], "replacement")
+    assert in_python.manifest["documents"] == 9
+    assert "without_labels" in in_python.manifest
+    both = frame.assign(text="good")
+    assert verax.examine(model, both, "replacement").manifest["corpus"]["text_column"] == "text"
+    with pytest.raises(verax.VeraxError, match=r"load it first: .*\(frame, text_column=…\)"):
+        verax.examine(model, frame.rename(columns={"body": "review"}), "replacement")
+
+
 def test_documents_of_all_splits(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["examine", folder, "--exams", "replacement", "--split", "all"]) == 0
     printed = capsys.readouterr().out

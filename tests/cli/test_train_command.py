@@ -23,6 +23,7 @@ pytestmark = pytest.mark.usefixtures("alone")
 
 PLANTED = "planted:documents=60,length=12"
 QUICK = ["--encoder", "none", "--epochs", "1"]
+LEARNING = ["--epochs", "2", "--batch-size", "8", "--lr", "0.01"]
 
 
 def config(folder: str) -> dict[str, Any]:
@@ -105,6 +106,24 @@ def test_two_topics_are_kept_under_their_names(capsys: pytest.CaptureFixture[str
     assert main(["train", name, "--out", "model", *QUICK, "--labels", "0=world,2=business"]) == 0
     assert config("model")["classes"] == ["world", "business"]
     assert "documents with other labels left out" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flags", "advice"),
+    [
+        (["--encoder", "none"], "train longer (--epochs)\n"),
+        (["--encoder", "conv", "--grounding", "mlm"], "a lower --strength, or --strength auto\n"),
+    ],
+)
+def test_a_model_that_decides_for_one_class_is_noticed(
+    flags: list[str], advice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"word{i} film,{'one' if i % 5 == 0 else 'five'}" for i in range(100)]
+    Path("mine.csv").write_text("\n".join(["text,label", *lines]))
+    assert main(["train", "mine.csv", "--out", "model", *LEARNING, *flags]) == 0
+    printed = capsys.readouterr().out
+    assert "warning: decides for 'five' only: train longer" in printed
+    assert advice in printed
 
 
 def test_dropped_documents_and_vectors_are_reported(capsys: pytest.CaptureFixture[str]) -> None:

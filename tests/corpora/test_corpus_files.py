@@ -142,6 +142,7 @@ def test_broken_files_are_refused_by_name(
     with pytest.raises(VeraxError, match=message) as error:
         read_table(path)
     assert str(path) in str(error.value)
+    assert "C error" not in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -188,6 +189,23 @@ def test_the_separator_is_told_by_the_header(separator: str, tmp_path: Path) -> 
 def test_separators_in_a_quoted_header_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text('text,"a;b;c;d"\nx,y\n')
     assert read_table(tmp_path / "rows.csv").columns.tolist() == ["text", "a;b;c;d"]
+
+
+TEXTS = ["Good food, nice; staff", 'She said "no", twice', "", "two\nlines | more", "plain\ttext"]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_a_header_without_separators_names_one_column(
+    separator: str, suffix: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"rows{suffix}"
+    pd.DataFrame({"body": TEXTS}).to_csv(path, index=False, sep=separator)
+    assert read_table(path).to_dict("list") == {"body": TEXTS}
+    path.write_text("\n\nbody\nGood food, nice staff\n\nBad; a \x1f\n")
+    assert read_table(path)["body"].tolist() == ["Good food, nice staff", "Bad; a \x1f"]
+    path.write_text('\n"a\nb",label\nx,y\n')  # more than one, after a blank line
+    assert read_table(path).columns.tolist() == ["a\nb", "label"]
 
 
 @pytest.mark.parametrize(("written", "read"), [("utf-8-sig", "utf-8"), ("utf-16", "utf-16")])

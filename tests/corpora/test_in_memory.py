@@ -67,7 +67,8 @@ def test_splits_by_name() -> None:
         ({"trian": FRAME}, "did you mean 'train'"),
         ({"test": FRAME}, "has no train documents"),
         (FRAME[:0], "at least one document"),
-        (FRAME[["text"]], "--label-column none if there are no labels"),
+        (FRAME[["text"]], r"label_column=None \(--label-column none\) if there are no labels"),
+        (FRAME.rename(columns={"text": "body"}), r"name it with text_column \(--text-column\)"),
     ],
 )
 def test_what_is_no_corpus_is_refused(source: object, words: str) -> None:
@@ -85,8 +86,15 @@ def test_its_config_tells_corpora_apart_and_says_that_it_was_in_memory() -> None
 def test_documents_without_labels(tmp_path: Path) -> None:
     corpus = verax.load_corpus(TEXTS)
     assert not corpus.is_labelled
-    assert repr(corpus) == "Corpus('in-memory', no labels, 64/8/8 documents)"
-    assert set(corpus.train.labels.tolist()) == {-1}
+    assert repr(corpus) == "Corpus('in-memory', no labels, 0/0/80 documents)"
+    assert set(corpus.test.labels.tolist()) == {-1}
+    note = "no labels and no splits: all documents are in test, none are cut off"
+    assert corpus.notes == (note,)
+    named = FRAME.rename(columns={"text": "body"}).assign(split=SPLITS)
+    options = {"text_column": "body", "label_column": None}
+    assert len(verax.load_corpus(named.drop(columns="split"), **options).test) == 80  # type: ignore[arg-type]
+    assert len(verax.load_corpus(named, **options).test) == 10  # type: ignore[arg-type]
+    assert len(verax.load_corpus(TEXTS, test_fraction=0.5).test) == 40
     corpus.save(tmp_path / "saved")
     again = verax.load_corpus(tmp_path / "saved", label_column=None)
     assert again.fingerprint == corpus.fingerprint

@@ -10,13 +10,13 @@ from verax.cli.parsing import add_options, given_options
 from verax.cli.terminal import console, say, table
 from verax.corpora import (
     CorpusOptions,
-    Vocabulary,
     describe,
     known_corpora,
     load_corpus,
     reading_notes,
 )
 from verax.corpora.corpus import is_saved_corpus
+from verax.corpora.describing import words_of
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
     console().print(table(columns, [_cells(row) for row, _ in rows]))
     for _, corpus in rows:
         lines = [(line, False) for line in corpus.notes]
-        lines += reading_notes(corpus, Vocabulary.of(corpus.train), "train")
+        lines += reading_notes(corpus, words_of(corpus), "train")
         for line, is_warning in lines:
             warning = "warning: " if is_warning else ""
             say(f"{warning}{corpus.name}: {line}", "bold" if is_warning else "dim")

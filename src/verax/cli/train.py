@@ -15,6 +15,7 @@ from verax.corpora import Corpus, CorpusOptions, reading_notes
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError, nearest
 from verax.models import AttentionClassifier, ModelOptions
+from verax.models.head import decisions
 from verax.models.saving import is_only_a_model
 from verax.options import SEED, check, names
 from verax.training import TrainingOptions, train
@@ -105,6 +106,31 @@ def _candidate(row: Mapping[str, Any]) -> None:
     )
 
 
+def _missed_classes(model: AttentionClassifier, corpus: Corpus) -> str | None:
+    """A warning where the model is right about no validation document of some class."""
+    kept = model.history.loc[model.history["selected"], "macro_f1"]
+    # a class that is never found has an F1 of 0; most models are above, and need no second reading
+    if (kept > 1 - 1 / len(model.classes)).all():
+        return None
+    labels = corpus.validation.labels
+    logits = model.logits(corpus.validation, model.record["training"]["max_tokens"])
+    decided = decisions(logits).numpy()
+    missed = sorted(set(labels.tolist()) - set(labels[decided == labels].tolist()))
+    if not missed:
+        return None
+    only = set(decided.tolist())
+    what = f"decides for {model.classes[only.pop()]!r} only" if len(only) == 1 else None
+    if what is None:
+        names_missed = ", ".join(repr(model.classes[i]) for i in missed)
+        what = f"right about no validation document of {names_missed}"
+    advice = "train longer (--epochs)"
+    if model.record.get("strength"):
+        advice += ", or try lower --strengths"
+    elif model.options.grounding in ("tying", "mlm"):
+        advice += ", or give a lower --strength, or --strength auto"
+    return f"{what}: {advice}"
+
+
 def _report(model: AttentionClassifier, corpus: Corpus, out: str) -> None:
     screen = console()
     for note in reading_notes(corpus, model.vocabulary):
@@ -123,6 +149,9 @@ def _report(model: AttentionClassifier, corpus: Corpus, out: str) -> None:
     ]
     columns = ["epoch", "train loss", *(score_title(name, model.classes) for name in scores)]
     screen.print(table(columns, rows, title="validation (* kept)"))
+    missed = _missed_classes(model, corpus)
+    if missed:
+        say(f"\nwarning: {missed}", "bold")
     chosen = model.record.get("strength")
     if chosen:
         score = _SCORES[chosen["score"]]

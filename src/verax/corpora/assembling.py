@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,8 @@ def assemble(
     class_order: Sequence[str] | None = None,
     *,
     labels_needed: bool = True,
-    cut: bool = True,
+    cut: bool | None = None,
+    other_text_column: str | None = None,
 ) -> Corpus:
     """A corpus from one table per split; its notes say what is dropped or cut.
 
@@ -43,8 +44,10 @@ def assemble(
         options: how to read it.
         class_order: the order of the classes, where the source has one.
         labels_needed: whether a missing column `label` is an error; else labels are not read.
-        cut: whether missing splits are cut off train. Else a table that is alone is the test split,
-            unless options say how to cut, and other splits may be empty.
+        cut: whether missing splits are cut off train; None: where documents have labels. Else a
+            table that is alone is the test split, unless options say how to cut, and other splits
+            may be empty.
+        other_text_column: the column of the text where tables have it and lack the one of options.
     """
     notes: list[str] = []
     tables = by_split_column(tables, notes)
@@ -52,6 +55,12 @@ def assemble(
     if not labels_needed and not has_labels and options.label_column == "label":
         notes.append("no column 'label': read without labels, so accuracy is not known")
         options = replace(options, label_column=None)
+    if _is_elsewhere(other_text_column, tables.values(), options):
+        notes.append(
+            f"no column {options.text_column!r}: text is column {other_text_column!r}, as in the "
+            "corpus that the model was trained on"
+        )
+        options = replace(options, text_column=other_text_column)
     mapping = _mapping(options)
     if options.strip_messages:
         if options.tokeniser == "tokens":
@@ -65,11 +74,18 @@ def assemble(
         _refuse_unknown(name, mapping, frames)
     frames = pooled(frames, options, notes)
     frames = {s: _clean(s, f, options, mapping, notes) for s, f in frames.items()}
+    is_examined = cut is False
+    if cut is None:
+        cut = options.label_column is not None
     cut = cut or (len(frames) > 1 and "train" in frames) or not _is_uncut(options)
     if not cut:
         if "train" in frames:
             frames = {"test": frames["train"]}
-            notes.append("no splits: all documents are examined, none are cut off")
+            notes.append(
+                "no splits: all documents are examined, none are cut off"
+                if is_examined
+                else "no labels and no splits: all documents are in test, none are cut off"
+            )
         nothing = next(iter(frames.values())).iloc[:0]
         frames = {split: frames.get(split, nothing) for split in SPLITS}
     elif "train" not in frames:
@@ -98,6 +114,15 @@ def assemble(
     if tokeniser.cannot_part(t[:500] for d in splits.values() for t in d.texts[:100]):
         warnings.warn(_SPACELESS.format(name=name), VeraxWarning, stacklevel=4)
     return corpus
+
+
+def _is_elsewhere(
+    column: str | None, tables: Iterable[pd.DataFrame], options: CorpusOptions
+) -> TypeGuard[str]:
+    """Whether the text is in this column of every table, and not in the one of `options`."""
+    if column is None or options.tokeniser == "tokens":
+        return False
+    return all(column in t.columns and options.text_column not in t.columns for t in tables)
 
 
 def _is_uncut(options: CorpusOptions) -> bool:

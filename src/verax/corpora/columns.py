@@ -14,6 +14,14 @@ from verax.errors import VeraxError, nearest
 _QUOTED = re.compile(r"writes in|writes:|wrote:|says:|said:|^In article|^Quoted from|^\||^>")
 
 
+class MissingColumnError(VeraxError):
+    """A table without a column that was to be read; `option` is the option that names it."""
+
+    def __init__(self, message: str, option: str) -> None:
+        super().__init__(message)
+        self.option = option
+
+
 def label_key(value: Any) -> str:
     """A label as text, the same from every kind of file.
 
@@ -38,10 +46,11 @@ def columns_in_use(where: str, table: pd.DataFrame, options: CorpusOptions) -> p
             continue
         if column not in table.columns:
             columns = [str(c) for c in table.columns]
-            without = ", or --label-column none if there are no labels" if flag == "label" else ""
-            raise VeraxError(
+            without = ", or give label_column=None (--label-column none) if there are no labels"
+            raise MissingColumnError(
                 f"{where} has no column {column!r} ({nearest(column, columns)}); "
-                f"name it with --{flag}-column{without}"
+                f"name it with {flag}_column (--{flag}-column){without if flag == 'label' else ''}",
+                f"{flag}_column",
             )
         empty = table[column].isna().to_numpy()
         if flag == "label":  # CSV knows no null
@@ -84,7 +93,7 @@ def _texts(where: str, column: str, table: pd.DataFrame) -> list[str]:
         if not isinstance(text, str):
             raise VeraxError(
                 f"{where} row {row} has {type(text).__name__} in column {column!r}, not text: "
-                "name the text with --text-column"
+                "name the text with text_column (--text-column)"
             )
     return texts
 
@@ -95,7 +104,8 @@ def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]
         if isinstance(tokens, str) or not hasattr(tokens, "__iter__"):
             raise VeraxError(
                 f"{where} row {row} has {type(tokens).__name__} in column {column!r}, not a list "
-                "of tokens: use --tokeniser whitespace with --text-column for text"
+                "of tokens: for text use tokeniser 'whitespace' (--tokeniser whitespace) and "
+                "text_column (--text-column)"
             )
         lists.append([str(t) for t in tokens])
     return lists

@@ -247,13 +247,15 @@ def checked(corpus: Corpus) -> Corpus:
     if len(seen) < 2:
         raise VeraxError(
             f"corpus {corpus.name!r} has one class only in train "
-            f"({corpus.classes[min(seen)]!r}): at least two are needed, check --label-column"
+            f"({corpus.classes[min(seen)]!r}): at least two are needed, check label_column "
+            "(--label-column)"
         )
     for name in ("validation", "test"):
         unseen = set(np.unique(corpus.splits[name].labels).tolist()) - seen
         if unseen:
             raise VeraxError(
                 f"corpus {corpus.name!r} has a label in {name} never seen in train: "
-                f"{corpus.classes[min(unseen)]!r}; leave it out with --labels, or add it to train"
+                f"{corpus.classes[min(unseen)]!r}; leave it out with labels (--labels), or add it "
+                "to train"
             )
     return corpus

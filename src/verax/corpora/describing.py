@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verax.corpora.corpus import Corpus, Documents
+from verax.corpora.corpus import ALL, Corpus, Documents
 from verax.corpora.vocabulary import UNK, Vocabulary
 
 MANY_UNKNOWN = 0.2
@@ -36,7 +36,8 @@ def describe(
 
     Returns:
         Documents by split, classes, mean and standard deviation (n − 1) of words and sentences over
-        the documents of all splits, the distinct tokens of train as `vocabulary`, and by split
+        the documents of all splits, the distinct tokens of train (of all where a
+        corpus without labels was not cut) as `vocabulary`, and by split
         `unknown_words`, the share of tokens that train lacks, and `overlap`, the documents that
         train has, too.
     """
@@ -44,7 +45,7 @@ def describe(
         documents.tokenise(watch)
     words = np.concatenate([d.token_numbers.lengths for d in corpus.splits.values()])
     sentences = np.concatenate([d.sentences.lengths for d in corpus.splits.values()])
-    vocabulary = Vocabulary.of(corpus.train)
+    vocabulary = words_of(corpus)
     return {
         "corpus": corpus.name,
         "classes": len(corpus.classes),
@@ -61,6 +62,11 @@ def describe(
         },
         "overlap": corpus.overlap,
     }
+
+
+def words_of(corpus: Corpus) -> Vocabulary:
+    """The vocabulary of train, or of all documents where none are in train."""
+    return Vocabulary.of(corpus.train if len(corpus.train) else corpus.documents(ALL))
 
 
 def unknown_share(documents: Documents, vocabulary: Vocabulary) -> float:

@@ -11,21 +11,34 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from verax.corpora.corpus import CLASSES, SPLITS
+from verax.corpora.corpus import CLASSES, SPLITS, is_saved_corpus
 from verax.corpora.splitting import ALIASES
 from verax.errors import VeraxError
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 _SEPARATORS = ",;\t|"
+_HEADER = re.compile(r'(?: *[\r\n])*((?:(?<![^,;\t|\r\n])"(?:[^"]|"")*"|[^\r\n])*)')
+"""The first line that is not blank; names in quotes may hold line ends."""
+_HEADER_SIZE = 1 << 20
 _MARKED = {"utf-8": "utf-8-sig", "utf8": "utf-8-sig"}
 """The codec that leaves out a byte order mark."""
 
 
-def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
+class EncodingError(VeraxError):
+    """A file that is not in the encoding it was read with."""
+
+
+def read_table(path: Path, encoding: str = "utf-8", *, may_be_empty: bool = False) -> pd.DataFrame:
     """The rows of one file.
 
     Cells of CSV and TSV files are text as it stands ("NA" is a word). Their separator is the one
-    of , ; tab and | that parts the header into most columns. A byte order mark is left out.
+    of , ; tab and | that parts the header into most columns. A header with none of them names one
+    column, and separators in its rows are text. A byte order mark is left out.
+
+    Args:
+        path: the file.
+        encoding: of CSV, TSV and JSONL files.
+        may_be_empty: whether a table without rows is no error.
     """
     if not path.exists():
         raise VeraxError(f"no such file: {path}; give a {_kinds()} file, or a folder of splits")
@@ -39,17 +52,19 @@ def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
         raise VeraxError(f"unknown encoding {encoding!r}: give utf-8, latin-1 or cp1252") from None
     except UnicodeDecodeError as error:
         expected = "UTF-8" if encoding == "utf-8" else encoding
-        raise VeraxError(
-            f"{path} is not {expected} (byte {error.object[error.start]:#04x}): name its encoding, "
-            "as in --encoding latin-1, or convert it with iconv -f latin1 -t utf-8"
+        raise EncodingError(
+            f"{path} is not {expected} (byte {error.object[error.start]:#04x}): name its encoding "
+            "with encoding='latin-1' or --encoding latin-1, or convert it with "
+            "iconv -f latin1 -t utf-8"
         ) from error
     except pd.errors.EmptyDataError as error:
         raise VeraxError(f"{path} is empty: expected a header and at least one row") from error
     except pd.errors.ParserError as error:
-        raise VeraxError(f"cannot read {path}: {_first_line(error)}; check its quotes") from error
+        problem = _first_line(error).rpartition("C error: ")[2]
+        raise VeraxError(f"cannot read {path}: {problem}; check its quotes") from error
     except (pa.ArrowInvalid, OSError) as error:
         raise VeraxError(f"cannot read {path}: {_first_line(error)}") from error
-    if len(table) == 0:
+    if len(table) == 0 and not may_be_empty:
         raise VeraxError(f"{path} has no rows: expected at least one document")
     return table
 
@@ -57,6 +72,7 @@ def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
 def read_folder(folder: Path, encoding: str = "utf-8") -> dict[str, pd.DataFrame]:
     """The splits a folder holds as `train`, `validation` (or `valid`, `val`, `dev`) and `test`."""
     tables: dict[str, pd.DataFrame] = {}
+    is_saved = is_saved_corpus(folder)
     for split in SPLITS:
         stems = [alias for alias, meant in ALIASES.items() if meant == split]
         paths = [folder / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
@@ -65,10 +81,11 @@ def read_folder(folder: Path, encoding: str = "utf-8") -> dict[str, pd.DataFrame
             both = " and ".join(path.name for path in paths)
             raise VeraxError(f"{folder} has {both} for the {split} split: keep one of them")
         if paths:
-            tables[split] = read_table(paths[0], encoding)
+            tables[split] = read_table(paths[0], encoding, may_be_empty=is_saved)
     if "train" not in tables:
         raise VeraxError(f"{folder} holds no train file: expected train with {_kinds()}")
-    return tables
+    # a saved corpus that was not cut has its documents in one split
+    return {split: table for split, table in tables.items() if len(table)} if is_saved else tables
 
 
 def class_order(folder: Path) -> list[str] | None:
@@ -91,9 +108,12 @@ def is_corpus_folder(folder: Path) -> bool:
 
 def _read_separated(path: Path, encoding: str) -> pd.DataFrame:
     with path.open(encoding=encoding, newline="") as lines:
-        header = re.sub(r'"[^"]*"', "", next(iter(lines), ""))
+        match = _HEADER.match(lines.read(_HEADER_SIZE))
+    header = re.sub(r'"[^"]*"', "", match[1]) if match else ""
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
     separator = max(usual + _SEPARATORS, key=header.count)
+    if separator not in header:
+        separator = _unused_character(path, encoding)
     table = pd.read_csv(
         path, sep=separator, dtype=str, keep_default_na=False, na_filter=False, encoding=encoding
     )
@@ -103,6 +123,14 @@ def _read_separated(path: Path, encoding: str) -> pd.DataFrame:
             "holds the separator"
         )
     return table
+
+
+def _unused_character(path: Path, encoding: str) -> str:
+    """A control character that the file does not have: cells parted by it are whole lines."""
+    with path.open(encoding=encoding, newline="") as lines:
+        used = set().union(*lines)
+    unused = (chr(code) for code in range(0x1F, 0x0D, -1) if chr(code) not in used)
+    return next(unused, "\x1f")
 
 
 def _read_jsonl(path: Path, encoding: str) -> pd.DataFrame:

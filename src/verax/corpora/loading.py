@@ -13,7 +13,14 @@ import pandas as pd
 from verax.corpora import mimic, planted, reviews
 from verax.corpora.assembling import assemble
 from verax.corpora.corpus import Corpus
-from verax.corpora.files import SUFFIXES, class_order, is_corpus_folder, read_folder, read_table
+from verax.corpora.files import (
+    SUFFIXES,
+    EncodingError,
+    class_order,
+    is_corpus_folder,
+    read_folder,
+    read_table,
+)
 from verax.corpora.hub import read_hub
 from verax.corpora.options import CorpusOptions, LoadKeywords
 from verax.corpora.splitting import ALIASES
@@ -38,7 +45,8 @@ def load_corpus(source: Source, **options: Unpack[LoadKeywords]) -> Corpus:
     """Load a corpus from a name, a file, a folder, a DataFrame, or lists.
 
     Splits that the source lacks are cut off its train documents, stratified by label and always the
-    same; so are those that `resplit` cuts anew.
+    same; so are those that `resplit` cuts anew. Documents without labels and splits are not cut:
+    all are in test, unless options say how to cut them.
 
     Args:
         source: one of
@@ -70,7 +78,13 @@ def load_corpus(source: Source, **options: Unpack[LoadKeywords]) -> Corpus:
     return _load(source, options)
 
 
-def load_for_examining(source: Source, options: Mapping[str, Any], *, cut: bool) -> Corpus:
+def load_for_examining(
+    source: Source,
+    options: Mapping[str, Any],
+    *,
+    cut: bool,
+    trained_on: Mapping[str, Any] | None = None,
+) -> Corpus:
     """A corpus that a trained model is examined on.
 
     Args:
@@ -78,18 +92,33 @@ def load_for_examining(source: Source, options: Mapping[str, Any], *, cut: bool)
         options: those of `load_corpus`.
         cut: whether splits are cut off a lone file, DataFrame or list; else all of it is the test
             split.
+        trained_on: config of the corpus that the model was trained on. Its text column is read
+            where the source lacks a column `text`, and its encoding is that of a file that is not
+            UTF-8, unless options name others. Notes say so.
     """
-    return _load(source, options, labels_needed=False, cut=cut)
+    config = dict(trained_on or {})
+    column = None if "text_column" in options else config.get("text_column")
+    encoding = None if "encoding" in options else config.get("encoding")
+    how: dict[str, Any] = {"labels_needed": False, "cut": cut, "other_text_column": column}
+    try:
+        return _load(source, options, **how)
+    except EncodingError:
+        if encoding is None:
+            raise
+    corpus = _load(source, {**options, "encoding": encoding}, **how)
+    note = f"not UTF-8: read as {encoding}, as the corpus that the model was trained on"
+    return replace(corpus, notes=(note, *corpus.notes))
 
 
 show_options(load_corpus, CorpusOptions, planted.Planted)
 
 
 def _load(
-    source: Source, options: Mapping[str, Any], labels_needed: bool = True, cut: bool = True
+    source: Source, options: Mapping[str, Any], cut: bool | None = None, **how: Any
 ) -> Corpus:
+    """The corpus; `cut` and `how` are those of `assemble`."""
     if not isinstance(source, (str, Path)):
-        return _load_in_memory(source, build(CorpusOptions, options), labels_needed, cut)
+        return _load_in_memory(source, build(CorpusOptions, options), cut=cut, **how)
     name = str(source)
     if name == "planted" or name.startswith("planted:"):
         return _load_planted(name, options)
@@ -103,15 +132,15 @@ def _load(
     if folder is not None:
         tables = read_folder(folder, settings.encoding)
         order = class_order(folder)
-        return assemble(name, tables, settings, order, labels_needed=labels_needed)
+        return assemble(name, tables, settings, order, cut=cut or None, **how)
     if _is_hub_name(name):
         tables, order = read_hub(name, settings.hub_config, settings.label_column)
-        return assemble(name, tables, settings, order, labels_needed=labels_needed)
+        return assemble(name, tables, settings, order, cut=cut or None, **how)
     tables = {"train": _read(name, settings)}
-    return assemble(name, tables, settings, labels_needed=labels_needed, cut=cut)
+    return assemble(name, tables, settings, cut=cut, **how)
 
 
-def _load_in_memory(source: Any, options: CorpusOptions, labels_needed: bool, cut: bool) -> Corpus:
+def _load_in_memory(source: Any, options: CorpusOptions, **how: Any) -> Corpus:
     """A corpus from a DataFrame, a dict of them, or lists; its config has a hash for a name."""
     if isinstance(source, Mapping):
         for split in source:
@@ -137,7 +166,7 @@ def _load_in_memory(source: Any, options: CorpusOptions, labels_needed: bool, cu
     for split, table in tables.items():
         if not isinstance(table, pd.DataFrame) or table.empty:
             raise VeraxError(f"{split} is no DataFrame with rows: give at least one document")
-    corpus = assemble(IN_MEMORY, tables, options, labels_needed=labels_needed, cut=cut)
+    corpus = assemble(IN_MEMORY, tables, options, **how)
     name = f"{IN_MEMORY}:{corpus.fingerprint}"
     return replace(corpus, config={**corpus.config, "corpus": name})
 

@@ -49,7 +49,9 @@ class Vocabulary:
         kept = np.flatnonzero((document_frequency >= min_df) & (counts > 0))
         words = sorted((types[i] for i in kept), key=lambda w: (-counts[train.lexicon[w]], w))
         if not words:
-            raise VeraxError(f"no word occurs in {min_df} training documents: lower --min-df")
+            raise VeraxError(
+                f"no word occurs in {min_df} training documents: lower min_df (--min-df)"
+            )
         return cls(words[:max_size])
 
     @cached_property

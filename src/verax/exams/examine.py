@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 
 from verax.corpora.batching import MAX_TOKENS
+from verax.corpora.columns import MissingColumnError
 from verax.corpora.corpus import ALL, SPLITS, Corpus, Documents
 from verax.corpora.loading import Source, load_corpus, load_for_examining
 from verax.device import full_precision
@@ -114,7 +115,18 @@ def examine(
     if not isinstance(model, AttentionClassifier):
         model = load(model, device=device)
     if not isinstance(corpus, Corpus):
-        corpus = load_to_examine(model, corpus, split)
+        source = corpus
+        try:
+            corpus = load_to_examine(model, source, split)
+        except MissingColumnError as error:
+            call = [repr(str(source)) if isinstance(source, (str, Path)) else "frame"]
+            call += (
+                [] if model.tokeniser.kind == "words" else [f"tokeniser={model.tokeniser.kind!r}"]
+            )
+            call.append(f"{error.option}=…")
+            raise VeraxError(
+                f"{error}, or load it first: verax.load_corpus({', '.join(call)})"
+            ) from error
     if split is None:
         split = "test" if len(corpus.train) or len(corpus.validation) else ALL
     documents = _documents(model, corpus, split)
@@ -203,14 +215,17 @@ def load_to_examine(
     """The corpus to examine a model on; without a source, the one it was trained on.
 
     A lone file without splits is cut only where a split of it is asked for, or where the model was
-    trained on part of it.
+    trained on part of it. The text column and the encoding of the corpus that the model was trained
+    on stand in where the source has no column `text`, or is not UTF-8.
     """
     if source is None:
         return load_trained_on(model.record, "the model")
-    trained_on = Path(model.record.get("corpus", {}).get("corpus", ""))
+    config = model.record.get("corpus", {})
+    trained_on = Path(config.get("corpus", ""))
     is_same = isinstance(source, (str, Path)) and Path(source).absolute() == trained_on.absolute()
     reading = {**reading_options(model), **options}
-    return load_for_examining(source, reading, cut=is_same or split in SPLITS)
+    cut = is_same or split in SPLITS
+    return load_for_examining(source, reading, cut=cut, trained_on=config)
 
 
 def load_as_read_by(model: AttentionClassifier, name: str | Path | None, who: str) -> Corpus:

@@ -38,7 +38,7 @@ def gpus(device: str) -> list[str]:
         return [] if where.type == "cpu" else [f"cuda:{where.index or 0}"]
     devices = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     if device == "cuda" and not devices:
-        raise VeraxError("device 'cuda' is not there: use --device cpu or auto")
+        raise VeraxError("device 'cuda' is not there: use device cpu or auto (--device cpu)")
     return devices
 
 

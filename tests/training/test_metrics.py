@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import f1_score, roc_auc_score
 
+from verax.models.head import decisions, probabilities
 from verax.training.metrics import better, evaluate
 
 
@@ -36,6 +38,32 @@ def test_more_classes_have_no_positive_f1() -> None:
     found = evaluate(logits, np.tile(np.arange(3), 4))
     assert math.isnan(found["f1"])
     assert found["accuracy"] == found["macro_f1"] == found["roc_auc"] == 1.0
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3, 7])
+@pytest.mark.parametrize("ties", [False, True])
+def test_scores_are_scikit_learns_to_the_last_bit(classes: int, ties: bool) -> None:
+    random = np.random.default_rng(classes)
+    for size in (7, 8, 30, 31, 250, 1000):
+        logits = torch.from_numpy(random.normal(size=(size, classes)))
+        if ties:
+            logits = (2 * logits).round() / 2
+        labels = np.concatenate(
+            [np.arange(max(2, classes)), random.integers(0, max(2, classes), size)]
+        )
+        labels = random.permutation(labels[:size])
+        if len(set(labels)) < max(2, classes):
+            continue
+        shares, decided = probabilities(logits).numpy(), decisions(logits).numpy()
+        every = list(range(shares.shape[1]))
+        scores = evaluate(logits, labels)
+        macro = f1_score(labels, decided, average="macro", labels=every, zero_division=0.0)
+        assert scores["macro_f1"] == macro
+        if len(every) == 2:
+            assert scores["f1"] == f1_score(labels, decided, zero_division=0.0)
+            assert scores["roc_auc"] == roc_auc_score(labels, shares[:, 1])
+        else:
+            assert scores["roc_auc"] == roc_auc_score(labels, shares, multi_class="ovr")
 
 
 def test_an_area_without_both_classes_is_undefined() -> None:

@@ -64,5 +64,5 @@ def test_encoding_keeps_lengths_and_words() -> None:
 
 
 def test_no_words_left_is_refused() -> None:
-    with pytest.raises(VeraxError, match="no word occurs in 4 training documents: lower --min-df"):
+    with pytest.raises(VeraxError, match="no word occurs in 4 training documents: lower min_df"):
         Vocabulary.of(TRAIN, min_df=4)

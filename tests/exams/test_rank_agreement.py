@@ -51,9 +51,9 @@ def close(found: Tensor, expected: list[float]) -> None:
 
 
 def test_against_counting_pairs_and_scipy() -> None:
-    """Lengths 0 to 50, six rows of each, in batches of mixed lengths."""
+    """Lengths 0 to 50, twenty rows of each, in batches of mixed lengths."""
     random = np.random.default_rng(0)
-    rows = [random_row(random, n) for n in range(170) for _ in range(20)]
+    rows = [random_row(random, n) for n in range(51) for _ in range(20)]
     random.shuffle(rows)  # type: ignore[arg-type]
     for first in range(0, len(rows), 170):
         some = rows[first : first + 170]

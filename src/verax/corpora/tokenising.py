@@ -14,6 +14,9 @@ Japanese, Thai, Lao, Burmese, Khmer) is a token, with its vowel signs.
 signs but the apostrophe, and none of them is kept (`<br />` leaves *br*, a CR stays in its word).
 `whitespace`: lower-cased and split at blanks, for text that is tokenised already.
 `tokens`: the corpus brings lists of tokens (lower-cased unless `lowercase` is off).
+`as-written`: parts of the text as they stand there, so that each has a place (`spans`): words with
+the apostrophes and hyphens inside them, every other sign and every character of a script without
+spaces by itself; never lower-cased. For models that read texts by themselves.
 """
 
 from __future__ import annotations
@@ -27,8 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verax.corpora.ragged import Ragged
+from verax.errors import VeraxError
 
-TOKENISERS = ("words", "digits-masked", "characters", "keras", "whitespace", "tokens")
+AS_WRITTEN = "as-written"
+TOKENISERS = (
+    *("words", "digits-masked", "characters", "keras", "whitespace", "tokens"),
+    AS_WRITTEN,
+)
 
 # Vowel signs and accents that Unicode keeps apart from their letter; \w does not hold them.
 _MARKS = "".join(
@@ -56,6 +64,11 @@ _CHARACTER = re.compile(
     rf"|(?:(?![{_SPACELESS}])\w)(?:(?![{_SPACELESS}])[\w{_MARKS}])*|[^\w\s][{_MARKS}]*",
     re.IGNORECASE,
 )
+_LETTERS = rf"(?:(?![{_SPACELESS}])[\w{_MARKS}])+"
+_PART_OF_TEXT = re.compile(
+    rf"[{_SPACELESS}][{_MARKS}]*|\d+(?:[.,]\d+)+|{_LETTERS}(?:['’-]{_LETTERS})*|[^\w\s][{_MARKS}]*"
+)
+_BETWEEN_BLANKS = re.compile(r"\S+")
 _PARTS_IN_KERAS = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n', " "))
 
 
@@ -73,6 +86,8 @@ class Tokeniser:
     ["it's", 'well', 'made', 'br', 'go']
     >>> Tokeniser("characters")("很好 movie")
     ['很', '好', 'movie']
+    >>> Tokeniser("as-written")("It doesn't cost $3.50!")
+    ['It', "doesn't", 'cost', '$', '3.50', '!']
     """
 
     kind: str = "words"
@@ -81,6 +96,8 @@ class Tokeniser:
     def __call__(self, text: str | Sequence[str]) -> list[str]:
         if not isinstance(text, str):
             return [str(t).lower() for t in text] if self.lowercase else [str(t) for t in text]
+        if self.kind == AS_WRITTEN:
+            return _PART_OF_TEXT.findall(text)
         if self.lowercase:
             text = text.lower()
         if self.kind == "keras":
@@ -94,6 +111,23 @@ class Tokeniser:
         pattern = _CHARACTER if self.kind == "characters" else _WORD
         tokens: list[str] = pattern.findall(_NOT.sub(r" \g<0>", text))
         return _with_digits_masked(tokens) if self.kind == "digits-masked" else tokens
+
+    def spans(self, text: str) -> NDArray[np.int64]:
+        """(words, 2): where each token begins and ends in the text.
+
+        Only `as-written` and `whitespace` leave tokens as they stand in the text.
+
+        >>> Tokeniser("as-written").spans("It's odd.").tolist()
+        [[0, 4], [5, 8], [8, 9]]
+        """
+        pattern = {AS_WRITTEN: _PART_OF_TEXT, "whitespace": _BETWEEN_BLANKS}.get(self.kind)
+        if pattern is None:
+            raise VeraxError(
+                f"tokeniser {self.kind!r} does not say where tokens stand: use as-written or "
+                "whitespace"
+            )
+        found = [match.span() for match in pattern.finditer(text)]
+        return np.array(found, dtype=np.int64).reshape(-1, 2)
 
     def finds_nothing(self, text: str) -> bool:
         """Whether a text has no token, without tokenising it."""
@@ -113,7 +147,7 @@ class Tokeniser:
         They are where at least 30% of the characters are of such scripts, in unbroken runs of more
         than five characters on average. Words with blanks between them are shorter.
         """
-        if self.kind in ("characters", "tokens"):
+        if self.kind in ("characters", "tokens", AS_WRITTEN):
             return False
         characters = in_runs = runs = 0
         for text in texts:

@@ -1,0 +1,1 @@
+"""Models that Verax did not train: Hugging Face classifiers, one's own modules, functions."""

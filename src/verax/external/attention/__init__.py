@@ -1,0 +1,1 @@
+"""Attention of deep models: captured, replaced, differentiated, by one of several routes."""

@@ -1,0 +1,187 @@
+"""What every model that Verax did not train can do: decide on texts, whole and in part."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from verax.corpora.batching import MAX_TOKENS, reading_batches
+from verax.corpora.corpus import Documents
+from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
+from verax.errors import VeraxError, nearest
+from verax.external.reading import ReadTexts, read_texts
+from verax.external.trace import WordTrace
+from verax.models.head import decisions, probabilities
+from verax.models.kinds import Watch
+from verax.progress import Display, shown
+
+DELETE = "delete"
+"""The way to take words away that every model knows: out of the text, which is read again."""
+
+Texts = Sequence[str | Sequence[str]]
+
+
+class ExternalClassifier(ABC):
+    """A classifier of texts that Verax did not train.
+
+    Args:
+        classes: names of the classes, in the order of logits.
+        tokeniser: how texts are cut into words: as-written or whitespace.
+        record: what is known of the model.
+    """
+
+    kind: str
+
+    def __init__(
+        self,
+        classes: Sequence[str],
+        tokeniser: Tokeniser | None = None,
+        record: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.classes = [str(name) for name in classes]
+        self.tokeniser = tokeniser or Tokeniser(AS_WRITTEN, lowercase=False)
+        self.record: Mapping[str, Any] = dict(record or {})
+
+    @property
+    def attended(self) -> str:
+        return "words"
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cpu")
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hash of the model, 16 hexadecimal digits; empty where there is none to be had."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """What the model is, in plain values."""
+
+    @abstractmethod
+    def trace_rows(self, read: ReadTexts, rows: NDArray[np.int64]) -> WordTrace:
+        """A pass over the texts at `rows`."""
+
+    def read(self, texts: Texts | Documents | ReadTexts) -> ReadTexts:
+        """Texts with the places of their words."""
+        return read_texts(texts, self.tokeniser)
+
+    def unknown_words(self, texts: Texts | Documents | ReadTexts) -> float:
+        """The share of words that the model reads as unknown; 0 where it does not tell."""
+        return 0.0
+
+    def trace(self, texts: Texts) -> WordTrace:
+        """A pass over some texts, all at once, in the order given."""
+        read = self.read(texts)
+        if len(read) == 0:
+            raise VeraxError("no text to trace: give at least one")
+        return self.trace_rows(read, np.arange(len(read)))
+
+    def traces(
+        self,
+        texts: Texts | Documents | ReadTexts,
+        max_tokens: int = MAX_TOKENS,
+        watch: Watch = iter,
+    ) -> Iterator[WordTrace]:
+        """Traces of any number of texts, batch by batch within a budget of padded tokens."""
+        read = self.read(texts)
+        for rows in watch(reading_batches(read.lengths, max_tokens)):
+            yield self.trace_rows(read, rows)
+
+    @torch.no_grad()
+    def logits(
+        self,
+        texts: Texts | Documents | ReadTexts,
+        max_tokens: int = MAX_TOKENS,
+        watch: Watch = iter,
+    ) -> Tensor:
+        """(documents, classes) in the order given, on CPU."""
+        read = self.read(texts)
+        batches = reading_batches(read.lengths, max_tokens)
+        logits = torch.zeros(len(read), len(self.classes))
+        for rows in watch(batches):
+            logits[torch.from_numpy(rows)] = self.trace_rows(read, rows).logits.float().cpu()
+        return logits
+
+    def predict(
+        self,
+        texts: Texts,
+        max_tokens: int = MAX_TOKENS,
+        *,
+        progress: bool | Display | None = None,
+    ) -> pd.DataFrame:
+        """Decide on texts: a row each, `label` and `p_<class>` for each class.
+
+        Args:
+            texts: texts, or lists of words; none may be empty.
+            max_tokens: padded tokens held at once.
+            progress: show how far it got; None shows it on a terminal and in a notebook.
+        """
+        with shown(progress) as display:
+            logits = self.logits(texts, max_tokens, display.watching("labelling"))
+        frame = pd.DataFrame(
+            probabilities(logits).numpy(), columns=[f"p_{name}" for name in self.classes]
+        )
+        labels = [self.classes[i] for i in decisions(logits).tolist()]
+        frame.insert(0, "label", pd.Series(labels, dtype=str))
+        return frame
+
+    def explain(self, texts: Texts, by: str | Sequence[str] | None = None, **more: Any) -> Any:
+        """Score every word of each text by one or more importances.
+
+        Args:
+            texts: texts, or lists of words.
+            by: names of importances.
+            more: `target`, `importances`, `seed`, `max_tokens`, `progress`, as
+                `verax.importance.explain` has them.
+        """
+        from verax.importance.explanation import explain
+
+        return explain(self, texts, by, **more)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """Ways in which words can be taken away."""
+        return (DELETE,)
+
+    def logits_without(
+        self,
+        trace: WordTrace,
+        rows: Tensor,
+        removed: Tensor,
+        operator: str = DELETE,
+        max_tokens: int = MAX_TOKENS,
+        watch: Watch = iter,
+    ) -> Tensor:
+        """(variants, classes): logits of texts without some of their words.
+
+        Args:
+            trace: a batch of texts.
+            rows: (variants,) long: which text of the batch each variant is of.
+            removed: (variants, words) bool: the words that are taken away.
+            operator: how: one of `operators`.
+            max_tokens: padded tokens held at once.
+            watch: passes batches on, to show progress.
+
+        A text without any words is read as the empty text.
+        """
+        if operator not in self.operators:
+            raise VeraxError(f"operator {operator!r}: {nearest(operator, self.operators)}")
+        gone = removed.cpu().numpy()
+        pairs = zip(rows.tolist(), gone, strict=True)
+        texts = [trace.batch.without(row, words) for row, words in pairs]
+        return self.logits_of_whatever(texts, max_tokens, watch).to(trace.logits.device)
+
+    @abstractmethod
+    def logits_of_whatever(
+        self, texts: list[str], max_tokens: int = MAX_TOKENS, watch: Watch = iter
+    ) -> Tensor:
+        """(texts, classes): logits of any texts, also empty ones, in the order given."""

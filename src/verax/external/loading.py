@@ -1,0 +1,158 @@
+"""`from_transformers`: a Hugging Face classifier as something to examine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
+from verax.device import resolve_device
+from verax.errors import VeraxError, nearest
+from verax.external.attention.routes import choose_route
+from verax.external.pieces import PieceReader
+from verax.external.readout import READOUTS, find_readout
+from verax.external.self_check import self_check
+from verax.external.transformer import TransformerClassifier
+
+AUTO = "auto"
+LONGEST = 512
+"""Pieces of a text that are read, where neither the user nor the model says how many."""
+
+
+def from_transformers(
+    model: Any,
+    tokenizer: Any = None,
+    readout: str = AUTO,
+    *,
+    head: nn.Module | None = None,
+    classes: Sequence[str] | None = None,
+    max_length: int | None = None,
+    device: str = "auto",
+    words: str = AS_WRITTEN,
+    separator: str | None = None,
+) -> TransformerClassifier:
+    """A Hugging Face classifier that `examine`, `explain`, `compare` and reports take.
+
+    Args:
+        model: a model for sequence classification, or the folder of one (safetensors); or, with
+            `head`, a bare encoder.
+        tokenizer: its tokenizer, a fast one; that of the folder, unless given.
+        readout: which positions of the last states the classifier reads: first ([CLS]), last or
+            mean; auto finds it by asking which positions move the logits.
+        head: for a bare encoder, a module from (batch, size) to (batch, classes).
+        classes: names of the classes; those of the model's configuration, unless given.
+        max_length: the most pieces of a text that are read; the rest is cut off, and counted.
+        device: auto, cpu, cuda; a model that is given as an object stays where it is under auto.
+        words: how texts are cut into words: as-written or whitespace.
+        separator: cuts a text into the two of a sentence pair, such as a tab.
+
+    Returns:
+        The classifier, once it has passed its self-check: attention that is captured changes no
+        logit, put back it changes none, padding and the future have no weight.
+    """
+    module, tokenizer, name = _loaded(model, tokenizer, head)
+    if device != AUTO or isinstance(model, (str, Path)):
+        module.to(resolve_device(device))
+    if head is not None:
+        head.to(next(module.parameters()).device)
+    if readout not in (AUTO, *READOUTS):
+        raise VeraxError(f"readout {readout!r}: {nearest(readout, (AUTO, *READOUTS))}")
+    if head is not None and readout == AUTO:
+        raise VeraxError("a bare encoder with a head needs readout: first, last or mean")
+    if words not in (AS_WRITTEN, "whitespace"):
+        raise VeraxError(f"words {words!r}: use {AS_WRITTEN} or whitespace")
+    reader = PieceReader(tokenizer, _longest(module, tokenizer, max_length), separator)
+    classifier = TransformerClassifier(
+        module,
+        reader,
+        _classes(module, head, classes),
+        route=choose_route(module),
+        readout=readout,
+        head=head,
+        tokeniser=Tokeniser(words, lowercase=False),
+        record={"name": name},
+    )
+    if readout == AUTO:
+        classifier.readout = find_readout(classifier)
+    self_check(classifier)
+    return classifier
+
+
+def _loaded(model: Any, tokenizer: Any, head: nn.Module | None) -> tuple[Any, Any, str]:
+    """The model, its tokenizer and a name for it."""
+    try:
+        import transformers
+    except ImportError as error:
+        raise VeraxError(
+            "transformers is not installed: pip install 'verax[transformers]'"
+        ) from error
+    if not isinstance(model, (str, Path)):
+        if tokenizer is None:
+            raise VeraxError("a model given as an object needs its tokenizer: give tokenizer=…")
+        return model, _checked_tokenizer(tokenizer), type(model).__name__
+    folder = Path(model)
+    if not (folder / "config.json").is_file():
+        raise VeraxError(f"{folder} holds no Hugging Face model: expected a folder with config.json")
+    if not any(folder.glob("*.safetensors")):
+        raise VeraxError(
+            f"{folder} has no weights in safetensors: save the model again with "
+            "model.save_pretrained(folder), which writes them"
+        )
+    kind = transformers.AutoModelForSequenceClassification if head is None else transformers.AutoModel
+    how = {"local_files_only": True, "trust_remote_code": False}
+    previous = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        module = kind.from_pretrained(folder, use_safetensors=True, **how)
+        tokenizer = tokenizer or transformers.AutoTokenizer.from_pretrained(folder, **how)
+    except (ValueError, OSError, KeyError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise VeraxError(f"{folder} cannot be loaded by transformers: {reason}") from error
+    finally:
+        logging.disable(previous)
+    return module, _checked_tokenizer(tokenizer), folder.name
+
+
+def _checked_tokenizer(tokenizer: Any) -> Any:
+    if not getattr(tokenizer, "is_fast", False):
+        raise VeraxError(
+            f"tokenizer {type(tokenizer).__name__} does not tell where its pieces stand in a text: "
+            "load a fast one (AutoTokenizer.from_pretrained(folder))"
+        )
+    return tokenizer
+
+
+def _longest(module: Any, tokenizer: Any, max_length: int | None) -> int:
+    limits = [getattr(tokenizer, "model_max_length", None)]
+    limits.append(getattr(module.config, "max_position_embeddings", None))
+    known = min((int(n) for n in limits if n is not None and 0 < n < 10**6), default=LONGEST)
+    if max_length is None:
+        return min(known, LONGEST)
+    if not isinstance(max_length, int) or max_length < 3:
+        raise VeraxError(f"max_length is {max_length!r}: expected a whole number of at least 3")
+    if max_length > known:
+        raise VeraxError(f"max_length is {max_length}: this model reads {known} pieces at most")
+    return max_length
+
+
+def _classes(module: Any, head: nn.Module | None, classes: Sequence[str] | None) -> list[str]:
+    config = module.config
+    if head is not None:
+        if classes is None:
+            raise VeraxError("a head does not name its classes: give classes=[…]")
+        return list(classes)
+    kind = getattr(config, "problem_type", None)
+    count = int(config.num_labels)
+    if kind == "multi_label_classification":
+        raise VeraxError("this model gives several labels to a text: Verax examines one of many")
+    if kind == "regression" or count < 2:
+        raise VeraxError("this model gives one number and no classes: Verax examines classifiers")
+    if classes is None:
+        return [str(config.id2label[i]) for i in range(count)]
+    if len(classes) != count:
+        raise VeraxError(f"classes has {len(classes)} names, and the model gives {count} logits")
+    return list(classes)

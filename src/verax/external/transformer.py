@@ -1,0 +1,276 @@
+"""A Transformer that Verax did not train, as something to examine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from verax.corpora.batching import MAX_TOKENS, reading_batches
+from verax.corpora.corpus import Documents
+from verax.corpora.tokenising import Tokeniser
+from verax.errors import VeraxError, nearest
+from verax.external.attention.site import Handler, Route
+from verax.external.external_classifier import DELETE, ExternalClassifier
+from verax.external.pieces import PieceBatch, PieceReader, ReadPieces
+from verax.external.reading import ReadTexts, read_texts
+from verax.external.readout import readout_rows
+from verax.external.trace import TransformerTrace, WordTrace
+from verax.models.fingerprint import fingerprint
+from verax.models.kinds import TRANSFORMER, Watch
+
+MASK, ATTENTION = "mask", "attention"
+"""Ways to take words away: their pieces become the mask token; attention cannot see them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One pass over a batch of pieces.
+
+    logits  (batch, classes)
+    states  of the embeddings and after each layer, (batch, pieces, size) each, where asked for
+    last    what the classifier reads, (batch, pieces, size): the last layer's states
+    """
+
+    logits: Tensor
+    states: tuple[Tensor, ...] | None
+    last: Tensor
+
+
+class TransformerClassifier(ExternalClassifier):
+    """A Hugging Face classifier whose attention can be captured, replaced and differentiated.
+
+    Args:
+        module: a model for sequence classification, or a bare encoder with `head`.
+        reader: texts to pieces.
+        classes: names of the classes.
+        route: the way to its attention.
+        readout: which positions of the last states the classifier reads: first, last or mean.
+        head: a module from (batch, size) to logits, where `module` has none.
+        tokeniser: how texts are cut into words.
+        record: what is known of the model.
+    """
+
+    kind = TRANSFORMER
+
+    def __init__(
+        self,
+        module: Any,
+        reader: PieceReader,
+        classes: Sequence[str],
+        *,
+        route: Route,
+        readout: str,
+        head: nn.Module | None = None,
+        tokeniser: Tokeniser | None = None,
+        record: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(classes, tokeniser, record)
+        self.module, self.reader, self.route = module, reader, route
+        self.readout, self.head = readout, head
+        self.layers = self.heads = 0
+        pad = getattr(reader.tokenizer, "pad_token_id", None)
+        self.pad = int(pad if pad is not None else reader.tokenizer.eos_token_id or 0)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.module.parameters()).device
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the weights as they are now, 16 hexadecimal digits."""
+        return fingerprint(self.module, *([self.head] if self.head is not None else []))
+
+    def describe(self) -> dict[str, Any]:
+        config = self.module.config
+        return {
+            "kind": self.kind,
+            "architecture": type(self.module).__name__,
+            "layers": self.layers,
+            "heads": self.heads,
+            "readout": self.readout,
+            "route": self.route.name,
+            "max_length": self.reader.max_length,
+            "hidden_size": getattr(config, "hidden_size", None),
+        }
+
+    # reading
+
+    def read(self, texts: Sequence[str] | Documents | ReadTexts) -> ReadPieces:
+        """Texts as words and pieces; what is over `max_length` pieces is cut off."""
+        if isinstance(texts, ReadPieces):
+            return texts
+        words = read_texts(texts, self.tokeniser)
+        pieces = self.reader(words.texts, words.spans)
+        kept = [
+            spans[: int(word.max(initial=-1)) + 1] if cut else spans
+            for spans, word, cut in zip(words.spans, pieces.word, pieces.cut, strict=True)
+        ]
+        return ReadPieces(
+            words.texts, kept, words.labels, words.ids, pieces.lengths, pieces=pieces
+        )
+
+    def unknown_words(self, texts: Sequence[str] | Documents | ReadTexts) -> float:
+        """The share of words with a piece that the tokenizer does not know."""
+        unknown = getattr(self.reader.tokenizer, "unk_token_id", None)
+        read = self.read(texts)
+        total = sum(len(spans) for spans in read.spans)
+        if unknown is None or total == 0:
+            return 0.0
+        pairs = zip(read.pieces.input_ids, read.pieces.word, strict=True)
+        many = sum(len(set(word[(ids == unknown) & (word >= 0)])) for ids, word in pairs)
+        return many / total
+
+    # passes
+
+    @torch.no_grad()
+    def trace_rows(self, read: ReadTexts, rows: NDArray[np.int64]) -> TransformerTrace:
+        """A pass over the texts at `rows`, untouched."""
+        assert isinstance(read, ReadPieces)
+        words, pieces = read.piece_batch(rows, self.pad, False, self.device)
+        return TransformerTrace(words, self.run(pieces).logits, pieces=pieces)
+
+    def run(
+        self,
+        pieces: PieceBatch,
+        handler: Handler | None = None,
+        *,
+        embedded: Tensor | None = None,
+        states: bool = False,
+    ) -> Pass:
+        """One pass.
+
+        Args:
+            pieces: what is read.
+            handler: sees the attention of each layer, and may replace it.
+            embedded: vectors to read instead of those of the pieces, (batch, pieces, size).
+            states: keep the states of every layer.
+
+        Gradients are kept where they are enabled.
+        """
+        inputs: dict[str, Any] = {"attention_mask": pieces.mask.long(), **pieces.more}
+        if embedded is None:
+            inputs["input_ids"] = pieces.input_ids
+        else:
+            inputs["inputs_embeds"] = embedded
+        opened: AbstractContextManager[None]
+        opened = nullcontext() if handler is None else self.route.opened(handler)
+        with self.prepared(pieces), self._last_states() as seen, opened:
+            output = self.module(**inputs, output_hidden_states=states, **self._more_flags())
+            last = seen[-1]
+            logits = output.logits if self.head is None else self._decide(last, pieces)
+        hidden = getattr(output, "hidden_states", None) if states else None
+        if states and hidden is None:  # encoder–decoder
+            hidden = (*output.encoder_hidden_states, *output.decoder_hidden_states)
+        return Pass(logits, hidden, last)
+
+    def embed(self, pieces: PieceBatch) -> Tensor:
+        """(batch, pieces, size): the vectors of the pieces, as the first layer's input."""
+        return self.module.get_input_embeddings()(pieces.input_ids)
+
+    def readout_rows(self, pieces: PieceBatch) -> Tensor:
+        """(batch, pieces): how much of each position's last state the classifier reads."""
+        return readout_rows(self.readout, pieces)
+
+    def _decide(self, last: Tensor, pieces: PieceBatch) -> Tensor:
+        assert self.head is not None
+        rows = self.readout_rows(pieces).to(last.dtype)
+        return self.head((rows.unsqueeze(1) @ last).squeeze(1))
+
+    def _more_flags(self) -> dict[str, Any]:
+        return {"use_cache": False} if hasattr(self.module.config, "use_cache") else {}
+
+    @contextmanager
+    def _last_states(self) -> Iterator[list[Tensor]]:
+        """The last states of each pass within."""
+        seen: list[Tensor] = []
+        base = self.module.base_model
+
+        def keep(module: nn.Module, inputs: Any, output: Any) -> None:
+            seen.append(output[0] if isinstance(output, tuple) else output.last_hidden_state)
+
+        handle = base.register_forward_hook(keep)
+        try:
+            yield seen
+        finally:
+            handle.remove()
+
+    @contextmanager
+    def prepared(self, pieces: PieceBatch | None = None) -> Iterator[None]:
+        """The model as it predicts; afterwards exactly as it was.
+
+        Nothing is dropped, no parameter asks for a gradient, and padding is known as such.
+        """
+        modules = [self.module, *([self.head] if self.head is not None else [])]
+        modes = [(part, part.training) for module in modules for part in module.modules()]
+        wanted = [p for module in modules for p in module.parameters() if p.requires_grad]
+        config = self.module.config
+        pad = getattr(config, "pad_token_id", None)
+        try:
+            for part, _ in modes:
+                part.training = False
+            for parameter in wanted:
+                parameter.requires_grad_(False)
+            if pad is None:
+                config.pad_token_id = self.pad
+            yield
+        finally:
+            if pad is None:
+                config.pad_token_id = pad
+            for parameter in wanted:
+                parameter.requires_grad_(True)
+            for part, mode in modes:
+                part.training = mode
+
+    # taking words away
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """Ways in which words can be taken away."""
+        has_mask = getattr(self.reader.tokenizer, "mask_token_id", None) is not None
+        return (DELETE, MASK, ATTENTION) if has_mask else (DELETE, ATTENTION)
+
+    @torch.no_grad()
+    def logits_without(
+        self,
+        trace: WordTrace,
+        rows: Tensor,
+        removed: Tensor,
+        operator: str = DELETE,
+        max_tokens: int = MAX_TOKENS,
+        watch: Watch = iter,
+    ) -> Tensor:
+        if operator == DELETE:
+            return super().logits_without(trace, rows, removed, operator, max_tokens, watch)
+        if operator not in self.operators:
+            raise VeraxError(f"operator {operator!r}: {nearest(operator, self.operators)}")
+        assert isinstance(trace, TransformerTrace)
+        pieces = trace.pieces
+        together = max(1, max_tokens // max(1, pieces.input_ids.shape[1]))
+        parts = []
+        for some in watch(torch.arange(len(rows), device=rows.device).split(together)):
+            batch, gone = pieces.take(rows[some]), removed[some]
+            if operator == MASK:
+                changed = batch.replaced_by(self.reader.tokenizer.mask_token_id, gone)
+            else:
+                changed = batch.masked_out(gone)
+            parts.append(self.run(changed).logits)
+        return torch.cat(parts) if parts else trace.logits[:0]
+
+    @torch.no_grad()
+    def logits_of_whatever(
+        self, texts: list[str], max_tokens: int = MAX_TOKENS, watch: Watch = iter
+    ) -> Tensor:
+        pieces = self.reader(texts, [self.tokeniser.spans(text) for text in texts])
+        logits = torch.zeros(len(texts), len(self.classes), device=self.device)
+        # a text without words may have no pieces at all, and counts for one
+        for rows in watch(reading_batches(np.maximum(pieces.lengths, 1), max_tokens)):
+            batch = pieces.batch(rows, self.pad, False, self.device)
+            logits[torch.from_numpy(rows).to(self.device)] = self.run(batch).logits.float()
+        return logits

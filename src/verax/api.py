@@ -5,6 +5,7 @@ import verax.report as report
 from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
+from verax.external.loading import from_transformers
 from verax.importance import IMPORTANCES
 from verax.models import AttentionClassifier, Trace, load
 from verax.opening import open_path as open
@@ -43,6 +44,7 @@ __all__ = [
     "adversaries",
     "compare",
     "examine",
+    "from_transformers",
     "functional",
     "load",
     "load_corpus",

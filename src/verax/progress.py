@@ -64,6 +64,12 @@ def shown(progress: bool | Display | None) -> Display:
     return NotebookLine() if progress and Console().is_jupyter else Progress(progress)
 
 
+def say(display: Display, lines: Iterable[str]) -> None:
+    """Lines above a display's bars; none where it shows nothing."""
+    if isinstance(display, Progress):
+        display.say(lines)
+
+
 def is_watched() -> bool:
     """Whether somebody can see progress: VERAX_PROGRESS, or else a terminal or a notebook."""
     switch = os.environ.get(VARIABLE, "").strip().lower()
@@ -131,6 +137,12 @@ class Progress:
         self._task: Any = None
         self._started = 0.0
         self._announced = False
+
+    def say(self, lines: Iterable[str]) -> None:
+        """Print lines above the bars."""
+        if self._wanted:
+            for line in lines:
+                self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Progress:
         self._bars.start()

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.corpora.encoded import EncodedDocuments
 from verax.exams.measures import NEITHER, Classes, MeasurePlace, Table
 from verax.exams.reading import named
 from verax.exams.tables import TableBuilder
 from verax.importance import Importance
-from verax.models.classifier import AttentionClassifier
-from verax.models.trace import Trace
+from verax.models.kinds import KINDS, POOLED, TextClassifier
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -70,6 +68,12 @@ class Exam(ABC):
     decisions_table  the tidy table that has `correct`, if one has
     decides_again    whether those decisions are made again in double precision
     needs_labels     whether it cannot be taken on documents without labels
+    kinds            kinds of model that this class examines (`verax.models.kinds`)
+    variants         other kinds of model → the class that examines these, as "module:Class"; it is
+                     derived from this one, gives the same tables, and may give more
+    reasons          kind of model → why the exam does not apply to it, where the kind itself is
+                     not reason enough
+    default_for      kinds of model that it is taken on where no exams are named
     """
 
     name: ClassVar[str]
@@ -87,6 +91,10 @@ class Exam(ABC):
     decisions_table: ClassVar[str | None] = None
     decides_again: ClassVar[bool] = False
     needs_labels: ClassVar[bool] = False
+    kinds: ClassVar[tuple[str, ...]] = (POOLED,)
+    variants: ClassVar[Mapping[str, str]] = {}
+    reasons: ClassVar[Mapping[str, str]] = {}
+    default_for: ClassVar[tuple[str, ...]] = KINDS
 
     def __init__(
         self,
@@ -102,11 +110,29 @@ class Exam(ABC):
         self.builder = TableBuilder()
         self.setup()
 
+    @classmethod
+    def why_not(cls, model: TextClassifier) -> str:
+        """Why this model cannot be examined, though it is of the right kind; empty if it can be.
+
+        Args:
+            model: the model to examine.
+        """
+        return ""
+
+    @classmethod
+    def promise(cls, model: TextClassifier) -> str:
+        """What the numbers are for this model: exact, bounded, searched or sampled.
+
+        Args:
+            model: the model to examine.
+        """
+        return "exact"
+
     def setup(self) -> None:  # noqa: B027  most exams need none
         """Check the options together, and prepare what batches are gathered in."""
 
     def begin(  # noqa: B027  most exams need no warning
-        self, model: AttentionClassifier, documents: EncodedDocuments
+        self, model: Any, documents: Any
     ) -> None:
         """Called once, before the first batch.
 
@@ -116,12 +142,12 @@ class Exam(ABC):
         """
 
     @abstractmethod
-    def see(self, model: AttentionClassifier, trace: Trace) -> None:
+    def see(self, model: Any, trace: Any) -> None:
         """Examine one batch and add its measures to `self.builder`.
 
         Args:
-            model: the model that is examined.
-            trace: one batch's forward pass; batches come in any order.
+            model: the model that is examined, such as an `AttentionClassifier`.
+            trace: one batch's forward pass, such as a `Trace`; batches come in any order.
         """
 
     def conclude(  # noqa: B027  nor anything to do at the end

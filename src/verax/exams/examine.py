@@ -12,6 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.columns import MissingColumnError
@@ -23,19 +24,21 @@ from verax.exams.exam import Exam
 from verax.exams.gallery import Gallery
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.keywords import ExamKeywords
+from verax.exams.planning import plan, plan_lines, plan_table
 from verax.exams.registry import EXAMS, checked_summary, chosen_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
+from verax.external.opening import open_classifier
 from verax.importance import Importance
 from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
-from verax.models.saving import load
+from verax.models.kinds import POOLED, TextClassifier
 from verax.options import SEED, build, check
-from verax.progress import Display, shown
+from verax.progress import Display, say, shown
 from verax.version import __version__, source_fingerprint
 
 
 def examine(
-    model: AttentionClassifier | str | Path,
+    model: AttentionClassifier | TextClassifier | str | Path,
     corpus: Corpus | Source | None = None,
     exams: str | type[Exam] | Sequence[str | type[Exam]] | None = None,
     split: str | None = None,
@@ -54,7 +57,9 @@ def examine(
     """Put a model through exams on one split of a corpus.
 
     Args:
-        model: a classifier, or the folder of a saved one.
+        model: a classifier of `verax.train`, `verax.from_transformers`, `verax.from_pooled` or
+            `verax.from_predict`; the folder of a saved one; or `hf:FOLDER` for a Hugging Face
+            model.
         corpus: a corpus, or what `verax.load_corpus` takes (a name, a path, a DataFrame, lists),
             read by the model's tokeniser; the corpus that the model was trained on, unless given.
             It need not have labels: accuracy is then not known.
@@ -92,6 +97,7 @@ def examine(
     100.0
     """
     started = time.monotonic()
+    is_chosen = exams is not None
     if exams is None:
         exams = list(EXAMS)
     names = chosen_exams([exams] if isinstance(exams, (str, type)) else exams)
@@ -101,27 +107,40 @@ def examine(
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     if sample is not None:
         sample = check("sample", sample, int, {"minimum": 1})
-    divided = divide_options(names, {**options, **(exam_options or {})})
-    settings = {name: build(EXAMS[name].options_class, chosen) for name, chosen in divided.items()}
+    examined: Any = model
+    if isinstance(model, (str, Path)):
+        examined = open_classifier(model, device=device)
+    if not is_chosen:
+        names = [name for name in names if examined.kind in EXAMS[name].default_for]
+    planned = plan(examined, names)
+    classes = {one.name: one.exam for one in planned if one.exam is not None}
+    names = list(classes)
+    if not names:
+        one = planned[0]
+        raise VeraxError(f"exam {one.name!r} does not apply to this model: {one.reason}")
+    inapplicable = {one.name: one.reason for one in planned if one.exam is None}
+    given = {n: v for n, v in {**options, **(exam_options or {})}.items() if n not in inapplicable}
+    divided = divide_options(names, given, classes=classes)
+    settings = {name: build(classes[name].options_class, v) for name, v in divided.items()}
     rankings: dict[str, Importance] = {
         name: values if callable(values) else ArrayImportance(name, values)
         for name, values in (importances or {}).items()
     }
     takers: list[Exam] = [
-        EXAMS[name](setting, seed, rankings, max_tokens) for name, setting in settings.items()
+        classes[name](setting, seed, rankings, max_tokens) for name, setting in settings.items()
     ]
     applied = load_limits(limits).completed({name: EXAMS[name].limits for name in names})
-    shows = Gallery(gallery, max_tokens)
-    if not isinstance(model, AttentionClassifier):
-        model = load(model, device=device)
+    shows = Gallery(gallery if examined.kind == POOLED else 0, max_tokens)
     if not isinstance(corpus, Corpus):
         source = corpus
         try:
-            corpus = load_to_examine(model, source, split)
+            corpus = load_to_examine(examined, source, split)
         except MissingColumnError as error:
             call = [repr(str(source)) if isinstance(source, (str, Path)) else "frame"]
             call += (
-                [] if model.tokeniser.kind == "words" else [f"tokeniser={model.tokeniser.kind!r}"]
+                []
+                if examined.tokeniser.kind == "words"
+                else [f"tokeniser={examined.tokeniser.kind!r}"]
             )
             call.append(f"{error.option}=…")
             raise VeraxError(
@@ -129,7 +148,7 @@ def examine(
             ) from error
     if split is None:
         split = "test" if len(corpus.train) or len(corpus.validation) else ALL
-    documents = _documents(model, corpus, split)
+    documents = _documents(examined, corpus, split)
     left_out = [] if documents.is_labelled else [n for n in names if EXAMS[n].needs_labels]
     if left_out:
         names = [name for name in names if name not in left_out]
@@ -142,21 +161,24 @@ def examine(
     whole = len(documents)
     for ranking in rankings.values():
         if isinstance(ranking, ArrayImportance):
-            ranking.bind(model, documents.token_numbers.lengths, documents.ids)
+            ranking.bind(examined, _word_counts(examined, documents), documents.ids)
     if sample is not None and sample < whole:
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
         documents = documents.take(np.sort(drawn))
     with shown(progress) as display, full_precision():
-        documents.tokenise(display.watching(f"tokenising {split}"))
-        encoded = model.read(documents)
-        unknown = round(model.unknown_words(encoded), 6)
+        if examined.kind != POOLED:
+            say(display, plan_lines(planned))
+        if examined.kind == POOLED:
+            documents.tokenise(display.watching(f"tokenising {split}"))
+        encoded = examined.read(documents)
+        unknown = round(examined.unknown_words(encoded), 6)
         for exam in takers:
-            exam.begin(model, encoded)
-        shows.begin(model, documents, encoded)
-        for trace in model.traces(encoded, max_tokens, display.watching("examining")):
+            exam.begin(examined, encoded)
+        shows.begin(examined, documents, encoded)
+        for trace in examined.traces(encoded, max_tokens, display.watching("examining")):
             for exam in takers:
-                exam.see(model, trace)
-            shows.see(model, trace)
+                exam.see(examined, trace)
+            shows.see(examined, trace)
         for exam in takers:
             exam.conclude(display.watching)
         shows.conclude(display.watching)
@@ -169,7 +191,7 @@ def examine(
         "format": FORMAT,
         "verax": __version__,
         "source": source_fingerprint(),
-        "weights": model.fingerprint,
+        "weights": examined.fingerprint,
         "exams": names,
         "options": {name: asdict(setting) for name, setting in settings.items()},
         "importances": list(rankings),
@@ -178,21 +200,24 @@ def examine(
         "split": split,
         "documents": len(documents),
         "sampled_from": whole,
-        "attended": "sentences" if model.options.hierarchical else "words",
-        "classes": model.classes,
-        "labels": _counted(documents, model.classes),
+        "attended": examined.attended,
+        "classes": examined.classes,
+        "labels": _counted(documents, examined.classes),
         "unknown_words": unknown,
         "limits": applied.to_json(),
         "corpus": {
             **{k: v for k, v in corpus.config.items() if v is not None},
             "fingerprint": corpus.fingerprint,
         },
-        "model": {"options": asdict(model.options), **model.record},
-        "device": str(model.device),
+        "model": {"options": examined.describe(), **examined.record},
+        "device": str(examined.device),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "seconds": round(time.monotonic() - started, 3),
     }
+    if examined.kind != POOLED:
+        manifest["kind"] = examined.kind
+        manifest["plan"] = plan_table(planned).to_dict("records")
     if split == ALL:
         manifest["splits"] = {name: len(part) for name, part in corpus.splits.items()}
     if not documents.is_labelled:
@@ -253,6 +278,13 @@ def load_trained_on(record: Mapping[str, Any], who: str) -> Corpus:
 def reading_options(model: AttentionClassifier) -> dict[str, Any]:
     """How a corpus is to be loaded so that the model can read it."""
     return {"tokeniser": model.tokeniser.kind, "lowercase": model.tokeniser.lowercase}
+
+
+def _word_counts(model: TextClassifier, documents: Documents) -> NDArray[np.int64]:
+    """(documents,): how many words of each the model reads."""
+    if model.kind == POOLED:
+        return documents.token_numbers.lengths
+    return np.array([len(spans) for spans in model.read(documents).spans], dtype=np.int64)
 
 
 def _counted(documents: Documents, classes: Sequence[str]) -> dict[str, int]:

@@ -136,26 +136,31 @@ def current_option(name: str) -> str:
 
 
 def divide_options(
-    exams: Iterable[str], options: Mapping[str, Any], also: Iterable[str] = ()
+    exams: Iterable[str],
+    options: Mapping[str, Any],
+    also: Iterable[str] = (),
+    classes: Mapping[str, type[Exam]] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Exam → the options given for it.
 
     An option belongs to an exam. It is given by its name, `permutations=10`, or, where two of the
     exams have one of that name, under its exam's: `replacement={"permutations": 10}`. `also` are
-    names that belong elsewhere, offered where a name is mistyped.
+    names that belong elsewhere, offered where a name is mistyped. `classes` are the classes that
+    take the exams, where these are not the registered ones.
     """
+    classes = {**EXAMS, **(classes or {})}
     divided: dict[str, dict[str, Any]] = {name: {} for name in exams}
     owners: dict[str, list[str]] = {}
     for exam in divided:
-        for option in names(EXAMS[exam].options_class):
+        for option in names(classes[exam].options_class):
             owners.setdefault(option, []).append(exam)
     for key, value in options.items():
         if isinstance(value, Mapping) and (key in EXAMS or key in RENAMED):
-            _whole(divided, current_name(key), value)
+            _whole(divided, current_name(key), value, classes)
             continue
         option = key if key in owners else current_option(key)
         if option not in owners and key in divided:
-            first = next(iter(names(EXAMS[key].options_class)), None)
+            first = next(iter(names(classes[key].options_class)), None)
             example = "" if first is None else f", as in {key}={{{first!r}: …}}"
             raise VeraxError(
                 f"{key}={value!r}: {key} is an exam, expected a mapping of its options{example}"
@@ -179,11 +184,16 @@ def divide_options(
     return divided
 
 
-def _whole(divided: dict[str, dict[str, Any]], exam: str, options: Mapping[str, Any]) -> None:
+def _whole(
+    divided: dict[str, dict[str, Any]],
+    exam: str,
+    options: Mapping[str, Any],
+    classes: Mapping[str, type[Exam]],
+) -> None:
     """Options given under their exam's name."""
     if exam not in divided:
         raise VeraxError(f"options of exam {exam!r}, which is not among the exams: add or drop it")
-    valid = names(EXAMS[exam].options_class)
+    valid = names(classes[exam].options_class)
     for option, value in options.items():
         current = option if option in valid else current_option(str(option))
         if current not in valid:

@@ -96,13 +96,17 @@ def _loaded(model: Any, tokenizer: Any, head: nn.Module | None) -> tuple[Any, An
         return model, _checked_tokenizer(tokenizer), type(model).__name__
     folder = Path(model)
     if not (folder / "config.json").is_file():
-        raise VeraxError(f"{folder} holds no Hugging Face model: expected a folder with config.json")
+        raise VeraxError(
+            f"{folder} holds no Hugging Face model: expected a folder with config.json"
+        )
     if not any(folder.glob("*.safetensors")):
         raise VeraxError(
             f"{folder} has no weights in safetensors: save the model again with "
             "model.save_pretrained(folder), which writes them"
         )
-    kind = transformers.AutoModelForSequenceClassification if head is None else transformers.AutoModel
+    kind = (
+        transformers.AutoModelForSequenceClassification if head is None else transformers.AutoModel
+    )
     how = {"local_files_only": True, "trust_remote_code": False}
     previous = logging.root.manager.disable
     logging.disable(logging.WARNING)

@@ -37,6 +37,12 @@ class ReadTexts:
     def __len__(self) -> int:
         return len(self.texts)
 
+    @property
+    def words(self) -> list[list[str]]:
+        """The words of each text, as it has them."""
+        pairs = zip(self.texts, self.spans, strict=True)
+        return [[text[start:stop] for start, stop in spans] for text, spans in pairs]
+
     def batch(self, rows: NDArray[np.int64], device: torch.device) -> WordBatch:
         """The texts at `rows`, with a mask of their words on `device`."""
         counts = np.array([len(self.spans[row]) for row in rows], dtype=np.int64)

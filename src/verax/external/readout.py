@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -32,16 +33,17 @@ def readout_rows(readout: str, pieces: PieceBatch) -> Tensor:
 
 def find_readout(model: TransformerClassifier) -> str:
     """Which positions move the logits: first, last or mean."""
-    pieces = model.trace(["The film was far better than I had hoped.", "No ."]).pieces
+    read = model.read(["The film was far better than I had hoped.", "No ."])
+    pieces = model.trace_rows(read, np.arange(2)).pieces
     with torch.enable_grad():
         embedded = model.embed(pieces).detach().requires_grad_()
         done = model.run(pieces, embedded=embedded)
         (slopes,) = torch.autograd.grad(done.logits.square().sum(), done.last)
-    read = slopes.abs().sum(-1) > 0
+    moving = slopes.abs().sum(-1) > 0
     for readout in (FIRST, LAST):
-        if torch.equal(read, readout_rows(readout, pieces) > 0):
+        if torch.equal(moving, readout_rows(readout, pieces) > 0):
             return readout
-    if torch.equal(read, pieces.mask):
+    if torch.equal(moving, pieces.mask):
         return MEAN
     raise VeraxError(
         "the classifier reads neither the first position, nor the last, nor all: give readout"

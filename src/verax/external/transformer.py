@@ -17,7 +17,7 @@ from verax.corpora.corpus import Documents
 from verax.corpora.tokenising import Tokeniser
 from verax.errors import VeraxError, nearest
 from verax.external.attention.site import Handler, Route
-from verax.external.external_classifier import DELETE, ExternalClassifier
+from verax.external.external_classifier import DELETE, ExternalClassifier, Texts
 from verax.external.pieces import PieceBatch, PieceReader, ReadPieces
 from verax.external.reading import ReadTexts, read_texts
 from verax.external.readout import readout_rows
@@ -102,7 +102,7 @@ class TransformerClassifier(ExternalClassifier):
 
     # reading
 
-    def read(self, texts: Sequence[str] | Documents | ReadTexts) -> ReadPieces:
+    def read(self, texts: Texts | Documents | ReadTexts) -> ReadPieces:
         """Texts as words and pieces; what is over `max_length` pieces is cut off."""
         if isinstance(texts, ReadPieces):
             return texts
@@ -112,11 +112,9 @@ class TransformerClassifier(ExternalClassifier):
             spans[: int(word.max(initial=-1)) + 1] if cut else spans
             for spans, word, cut in zip(words.spans, pieces.word, pieces.cut, strict=True)
         ]
-        return ReadPieces(
-            words.texts, kept, words.labels, words.ids, pieces.lengths, pieces=pieces
-        )
+        return ReadPieces(words.texts, kept, words.labels, words.ids, pieces.lengths, pieces=pieces)
 
-    def unknown_words(self, texts: Sequence[str] | Documents | ReadTexts) -> float:
+    def unknown_words(self, texts: Texts | Documents | ReadTexts) -> float:
         """The share of words with a piece that the tokenizer does not know."""
         unknown = getattr(self.reader.tokenizer, "unk_token_id", None)
         read = self.read(texts)

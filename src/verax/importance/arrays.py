@@ -12,6 +12,7 @@ from torch import Tensor
 
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
+from verax.models.kinds import POOLED
 from verax.models.trace import Trace
 
 Scores = NDArray[np.float64]
@@ -42,7 +43,8 @@ class ArrayImportance:
             words: (documents,) how many words each has.
             ids: what `trace.ids` calls the documents; 0, 1, 2, …, unless given.
         """
-        rows = per_document(self.name, self._values, words, bool(model.options.boundaries))
+        boundaries = model.kind == POOLED and bool(model.options.boundaries)
+        rows = per_document(self.name, self._values, words, boundaries)
         self._by_id = dict(
             zip(range(len(rows)) if ids is None else ids.tolist(), rows, strict=True)
         )

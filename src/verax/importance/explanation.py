@@ -12,20 +12,23 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.errors import VeraxError
+from verax.external.reading import ReadTexts
 from verax.importance.arrays import ArrayImportance
 from verax.importance.decision import class_number
 from verax.importance.registry import IMPORTANCES, Importance, names_of, score
-from verax.importance.tracing import traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, probabilities
+from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
 from verax.models.trace import Trace
 from verax.progress import Display, shown
 
 BY = ("attention", "gradient", "leave-one-out")
+BY_KIND = {POOLED: BY, TRANSFORMER: BY, PREDICT: ("leave-one-out",)}
+"""Kind of model → the importances that it is explained by, unless others are named."""
 
 
 def explain(
-    model: AttentionClassifier,
+    model: Any,
     texts: Sequence[str | Sequence[str]],
     by: str | Sequence[str] | None = None,
     *,
@@ -66,13 +69,14 @@ def explain(
         <importance> for each; those with a sign are positive where the word supports the class
                      explained, and negative where it opposes it
     """
-    by = (() if importances else BY) if by is None else by
-    names = names_of(by if isinstance(by, str) else list(by), "inputs")
+    by = (() if importances else BY_KIND[model.kind]) if by is None else by
+    names = names_of(by if isinstance(by, str) else list(by), "inputs", model.kind)
     if not names and not importances:
-        raise VeraxError(f"no importance given to explain by: name some, such as {', '.join(BY)}")
+        usual = ", ".join(BY_KIND[model.kind])
+        raise VeraxError(f"no importance given to explain by: name some, such as {usual}")
     chosen = None if target is None else class_number(model.classes, target)
     encoded = model.read(texts)
-    words = [model.tokeniser(text) for text in texts]
+    words = _words(model, texts, encoded)
     counts = np.array([len(text) for text in words], dtype=np.int64)
     functions = {
         name: values if callable(values) else ArrayImportance(name, values).bind(model, counts)
@@ -82,7 +86,7 @@ def explain(
     with shown(progress if watch is None else False) as display:
         watching = display.watching("explaining") if watch is None else watch
         for rows in watching(reading_batches(encoded.lengths, max_tokens)):
-            trace = traced(model, encoded.batch(rows, model.device))
+            trace = model.trace_rows(encoded, rows)
             y = None if chosen is None else torch.full_like(decisions(trace.logits), chosen)
             frame = _decided(model, trace, rows, y)
             for name in names:
@@ -101,12 +105,19 @@ def explain(
     if not frames:
         raise VeraxError("no text to explain: give at least one")
     table = pd.concat(frames).sort_values("text", kind="stable", ignore_index=True)
-    place = 3 + 2 * (chosen is not None) + model.options.hierarchical
+    place = 3 + 2 * (chosen is not None) + (model.attended == "sentences")
     table.insert(place, "position", table.groupby("text").cumcount())
     every = np.array([word for text in words for word in text], dtype=object)
     # an object column takes what is not UTF-8, too
     table.insert(place + 1, "word", pd.Series(every, dtype=object))
     return table
+
+
+def _words(model: Any, texts: Sequence[str | Sequence[str]], encoded: Any) -> list[list[str]]:
+    """The words of each text that the model reads."""
+    if isinstance(encoded, ReadTexts):
+        return encoded.words
+    return [model.tokeniser(text) for text in texts]
 
 
 def depends_on_target(name: str) -> bool:
@@ -135,7 +146,7 @@ def _decided(
             share = shares.gather(-1, y.unsqueeze(-1)).squeeze(-1).double()
             frame[name] = names[y.cpu().numpy()][document]
             frame[probability] = share.cpu().numpy()[document]
-    if model.options.hierarchical:
+    if model.attended == "sentences":
         frame["sentence"] = trace.item_of_token[words].cpu().numpy()
     return frame
 

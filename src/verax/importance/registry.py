@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from verax.errors import VeraxError, nearest
 from verax.importance.decision import Target, class_numbers
 from verax.importance.tracing import LEVELS, BatchOrTrace, check_level, traced
 from verax.models.classifier import AttentionClassifier
+from verax.models.kinds import KINDS, POOLED
 from verax.models.trace import Trace
 from verax.plugins import Registry
 
@@ -34,12 +35,20 @@ class RegisteredImportance:
     about     what a score is, in a few words
     levels    where it has scores: on "inputs", on "items"
     takes     which of `TAKES` it takes as keywords
+    kinds     kinds of model that it has scores for (`verax.models.kinds`)
+    others    kind of model → the same importance for models of that kind
     """
 
     function: Callable[..., Tensor]
     about: str
     levels: tuple[str, ...] = LEVELS
     takes: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = (POOLED,)
+    others: dict[str, RegisteredImportance] = field(default_factory=dict)
+
+    def for_kind(self, kind: str) -> RegisteredImportance | None:
+        """This importance for models of a kind; None where there is none."""
+        return self if kind in self.kinds else self.others.get(kind)
 
 
 IMPORTANCES: Registry[RegisteredImportance] = Registry("importance", "verax.importances")
@@ -51,6 +60,7 @@ def register_importance(
     *,
     levels: tuple[str, ...] = LEVELS,
     takes: tuple[str, ...] = (),
+    kinds: tuple[str, ...] = (POOLED,),
     **fixed: Any,
 ) -> Callable[[F], F]:
     """Register a function of (model, trace), so that its name can stand wherever importances do.
@@ -67,6 +77,9 @@ def register_importance(
         takes: which of "signed", "seed", "max_tokens" and "target" it takes as keywords. `target`
             is None, or the class of each document to explain, (batch,) long; one that takes no
             target is the same for every class.
+        kinds: kinds of model that the function is for (`verax.models.kinds`): pooled, transformer,
+            predict. A name that is registered for other kinds already is the same importance for
+            these, too.
         fixed: keywords that are always passed, so that one function can be several importances.
 
     >>> import torch
@@ -79,8 +92,9 @@ def register_importance(
     """
 
     def register(function: F) -> F:
-        for what, names, valid in (("level", levels, LEVELS), ("keyword", takes, TAKES)):
-            if not set(names) <= set(valid) or (what == "level" and not names):
+        given = (("level", levels, LEVELS), ("keyword", takes, TAKES), ("kind", kinds, KINDS))
+        for what, names, valid in given:
+            if not set(names) <= set(valid) or (what != "keyword" and not names):
                 raise VeraxError(
                     f"importance {name!r} has the {what}s {names!r}: give some of {valid}"
                 )
@@ -88,15 +102,27 @@ def register_importance(
         text = about or (lines[0] if lines else name)
         called = partial(function, **fixed) if fixed else function
         origin = f"{function.__module__}.{function.__qualname__}"
-        registered = RegisteredImportance(called, text, tuple(levels), tuple(takes))
-        IMPORTANCES.register(name, registered, origin)
+        registered = RegisteredImportance(called, text, tuple(levels), tuple(takes), tuple(kinds))
+        known = IMPORTANCES.registered.get(name)
+        if known is not None and not set(kinds) & {*known.kinds, *known.others}:
+            known.others.update(dict.fromkeys(kinds, registered))
+        else:
+            IMPORTANCES.register(name, registered, origin)
         return function
 
     return register
 
 
-def names_of(names: str | list[str] | tuple[str, ...], on: str) -> list[str]:
-    """Names as a list or written "a,b", each once; an error for one there is not on this level."""
+def names_of(
+    names: str | list[str] | tuple[str, ...], on: str, kind: str | None = None
+) -> list[str]:
+    """Names as a list or written "a,b", each once; an error for one there is not on this level.
+
+    Args:
+        names: of importances.
+        on: inputs or items.
+        kind: of the model, where it is known: a name without scores for it is an error, too.
+    """
     check_level(on)
     parts = names.split(",") if isinstance(names, str) else list(names)
     chosen = list(dict.fromkeys(n for n in (str(name).strip() for name in parts) if n))
@@ -106,6 +132,12 @@ def names_of(names: str | list[str] | tuple[str, ...], on: str) -> list[str]:
             valid = [other for other, importance in registered if on in importance.levels]
             valid += IMPORTANCES.to_import
             raise VeraxError(f"unknown importance {name!r} on {on}: {nearest(name, valid)}")
+        if kind is not None and IMPORTANCES[name].for_kind(kind) is None:
+            valid = [n for n, one in IMPORTANCES.registered.items() if one.for_kind(kind)]
+            raise VeraxError(
+                f"importance {name!r} has no scores for a {kind} model: choose from "
+                f"{', '.join(valid)}"
+            )
     return chosen
 
 
@@ -125,8 +157,9 @@ def score(
     `signed`, `seed`, `max_tokens` and `target` go to those that take them. `target` is a class by
     name or number, or one for each document; the class decided for, unless given.
     """
-    (name,) = names_of([name], on)
-    importance = IMPORTANCES[name]
+    (name,) = names_of([name], on, model.kind)
+    importance = IMPORTANCES[name].for_kind(model.kind)
+    assert importance is not None  # names_of has looked
     trace = traced(model, source)
     y = class_numbers(model.classes, target, trace.logits)
     values = {"signed": signed, "seed": seed, "max_tokens": max_tokens, "target": y}

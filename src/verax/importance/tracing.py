@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 def traced(model: AttentionClassifier, source: BatchOrTrace) -> Trace:
     """The trace of `source`: itself, or that of a forward pass over a batch."""
-    if isinstance(source, Trace):
+    if not isinstance(source, Batch):  # a trace, also of a model that Verax did not train
         return source
     with frozen_for_gradients(model), torch.no_grad():
         return model(source)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from verax.corpora.batch import Batch
@@ -24,6 +26,7 @@ from verax.models.fingerprint import fingerprint
 from verax.models.grounding import ground, grounded_size, make_mask_vector
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head, decisions, probabilities
+from verax.models.kinds import POOLED
 from verax.models.options import ModelOptions
 from verax.models.trace import Trace
 from verax.progress import Display, shown
@@ -40,6 +43,8 @@ class AttentionClassifier(nn.Module):
     `options` must be resolved. `record` is what a saved model remembers of its making: corpus,
     training options, metrics. `history` has a row per epoch, epoch 0 being the untrained model.
     """
+
+    kind = POOLED
 
     def __init__(
         self,
@@ -80,6 +85,15 @@ class AttentionClassifier(nn.Module):
     @property
     def device(self) -> torch.device:
         return self.embedding.weight.device
+
+    @property
+    def attended(self) -> str:
+        """Words or sentences: what attention weighs."""
+        return "sentences" if self.options.hierarchical else "words"
+
+    def describe(self) -> dict[str, Any]:
+        """The model's options, in plain values."""
+        return asdict(self.options)
 
     @property
     def fingerprint(self) -> str:
@@ -158,6 +172,11 @@ class AttentionClassifier(nn.Module):
         if len(encoded) == 0:
             raise VeraxError("no text to trace: give at least one")
         return self(encoded.batch(np.arange(len(encoded)), self.device))
+
+    @torch.no_grad()
+    def trace_rows(self, encoded: EncodedDocuments, rows: NDArray[np.int64]) -> Trace:
+        """The forward pass over the documents at `rows` of what `read` gave."""
+        return self(encoded.batch(rows, self.device))
 
     @torch.no_grad()
     def traces(

@@ -1,0 +1,91 @@
+"""What a model is asked: which exams run on it, what they promise, and which do not apply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+import pandas as pd
+
+from verax.exams.exam import Exam
+from verax.exams.registry import EXAMS
+from verax.models.kinds import POOLED, PREDICT, TRANSFORMER, TextClassifier
+
+NEEDS = {
+    POOLED: "one attention over items, whose weighted mean a head reads",
+    TRANSFORMER: "attention in layers and heads",
+    PREDICT: "probabilities of texts",
+}
+"""Kind of model → what an exam of it works with."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What becomes of one exam on one model.
+
+    name     of the exam
+    exam     the class that examines models of this kind; None where the exam does not apply
+    promise  exact, bounded, searched or sampled: what its numbers are
+    reason   why it does not apply; empty where it does
+    """
+
+    name: str
+    exam: type[Exam] | None
+    promise: str = ""
+    reason: str = ""
+
+
+def plan(model: TextClassifier, exams: Sequence[str]) -> list[Planned]:
+    """For each exam, whether it runs on this model, and what it promises."""
+    return [_planned(model, name) for name in exams]
+
+
+def plan_table(planned: Sequence[Planned]) -> pd.DataFrame:
+    """A row for each exam: exam, runs (yes or no), promise, and the reason where it does not."""
+    rows = [
+        {
+            "exam": one.name,
+            "runs": "no" if one.exam is None else "yes",
+            "promise": one.promise,
+            "reason": one.reason,
+        }
+        for one in planned
+    ]
+    return pd.DataFrame(rows, columns=["exam", "runs", "promise", "reason"])
+
+
+def plan_lines(planned: Sequence[Planned]) -> list[str]:
+    """The plan for a terminal, a line for each exam."""
+    width = max(len(one.name) for one in planned)
+    return [
+        f"{one.name:<{width}}  {one.promise or f'not applicable: {one.reason}'}" for one in planned
+    ]
+
+
+def variant(name: str, kind: str) -> type[Exam] | None:
+    """The class that takes an exam for models of a kind; None where there is none."""
+    exam = EXAMS[name]
+    if kind in exam.variants:
+        module, _, cls = exam.variants[kind].partition(":")
+        return getattr(import_module(module), cls)
+    return exam if kind in exam.kinds else None
+
+
+def variants_of(name: str) -> list[type[Exam]]:
+    """The exam's class and those that take it for models of other kinds, each once."""
+    others = [variant(name, kind) for kind in EXAMS[name].variants]
+    return list(dict.fromkeys([EXAMS[name], *(cls for cls in others if cls is not None)]))
+
+
+def _planned(model: TextClassifier, name: str) -> Planned:
+    cls = variant(name, model.kind)
+    if cls is None:
+        wanted = " or ".join(NEEDS[kind] for kind in (*EXAMS[name].kinds, *EXAMS[name].variants))
+        given = NEEDS[model.kind]
+        reason = EXAMS[name].reasons.get(model.kind) or f"it needs {wanted}; this model has {given}"
+        return Planned(name, None, reason=reason)
+    reason = cls.why_not(model)
+    if reason:
+        return Planned(name, None, reason=reason)
+    return Planned(name, cls, promise=cls.promise(model))

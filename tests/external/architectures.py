@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 import transformers
+
 COMMON = {"vocab_size": 48, "num_labels": 2, "pad_token_id": 0}
 ENDS = {"bos_token_id": 2, "eos_token_id": 3}
 ENCODER = {

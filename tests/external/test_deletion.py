@@ -23,6 +23,7 @@ from verax.external.transformer import TransformerClassifier
 from verax.importance import score
 from verax.importance.deletion import logits_without_words
 from verax.importance.deletion.several import logits_without_sets
+from verax.importance.transformers import DERIVED
 from verax.models.head import decisions
 from verax.models.kinds import PREDICT
 from verax.statistics import holm
@@ -292,3 +293,41 @@ def test_what_cannot_be_is_refused_in_one_line(
         assert "\n" not in str(error.value)
     with pytest.raises(verax.VeraxError, match="'test', on which results are reported"):
         verax.choose_head(bert, reviews, "test")
+
+
+def test_a_head_is_chosen_on_other_documents_than_it_is_reported_on(
+    model: TransformerClassifier, reviews: verax.Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[verax.Verdict] = []
+
+    def spied(*args: Any, **how: Any) -> verax.Verdict:
+        seen.append(verax.examine(*args, **how))
+        return seen[-1]
+
+    monkeypatch.setattr("verax.exams.deletion.choosing.examine", spied)
+    chosen = verax.choose_head(model, reviews, sample=None)
+    (on,) = seen
+    assert on.manifest["split"] == "validation"
+    shares = on.summary()
+    shares = shares[(shares["table"] == "deletion") & (shares["column"] == "share")]
+    shares = shares[shares["row"] != "random"].set_index("row")["value"]
+    assert len(shares) == 6
+    assert shares[chosen] == shares.min()
+    reported = verax.examine(model, reviews, "deletion", rankings=f"rollout,{chosen}")
+    assert reported.manifest["split"] == "test"
+    assert not set(reported.tables["deletion"]["id"]) & set(on.tables["deletion"]["id"])
+    assert set(reported.judgement.subjects) == {"rollout", chosen}
+
+
+def test_by_default_every_score_is_judged(
+    model: TransformerClassifier, reviews: verax.Corpus
+) -> None:
+    verdict = verax.examine(model, reviews, "deletion", random_orders=1)
+    assert list(verdict.judgement.subjects) == list(DERIVED)
+    rows = list(dict.fromkeys(verdict.tables["deletion"]["ranking"]))
+    assert rows[6:] == [
+        *("gradient", "gradient-input", "integrated-gradients", "leave-one-out", "random"),
+    ]
+    told = verax.examine(Predicting(model), reviews, "deletion", random_orders=1)
+    assert set(told.tables["deletion"]["ranking"]) == {"leave-one-out", "random"}
+    assert told.judgement.headline.startswith("The exams taken here do not ask")

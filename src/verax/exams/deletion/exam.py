@@ -99,7 +99,7 @@ class DeletionExam(Exam):
         operator = self.options.operator
         if operator not in operators:
             raise VeraxError(f"operator {operator!r}: {nearest(operator, operators)}")
-        return chosen_rankings(self.options.rankings, model.kind)
+        return chosen_rankings(self.options.rankings, model)
 
     @torch.no_grad()
     def see(self, model: Any, trace: Any) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from verax.errors import VeraxError
+from verax.errors import VeraxError, outside_verax
 from verax.exams.erasure.states import ranks_from_below
-from verax.exams.judgement.subjects import DERIVED
 from verax.exams.reading import ask
 from verax.importance import Importance, names_of, score
+from verax.importance.transformers import DERIVED
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
 
@@ -29,11 +30,30 @@ RANKINGS = {
 _PLACE = 1 << 22
 
 
-def chosen_rankings(names: str | None, kind: str) -> list[str]:
+def chosen_rankings(names: str | None, model: Any) -> list[str]:
     """The rankings to take, random order last, which is always among them."""
-    wanted = RANKINGS[kind] if names is None else names.split(",")
-    named = names_of([name for name in wanted if name.strip() != RANDOM], "inputs", kind)
-    return [*named, RANDOM]
+    if names is None:
+        return [*available(RANKINGS[model.kind][:-1], model), RANDOM]
+    given = [name for name in names.split(",") if name.strip() != RANDOM]
+    return [*names_of(given, "inputs", model.kind), RANDOM]
+
+
+def available(names: Sequence[str], model: Any) -> list[str]:
+    """Those of these importances that the model has scores for; a warning of others.
+
+    Not every Transformer shows all that a score is made of, such as its output projections.
+    """
+    if model.kind != TRANSFORMER:
+        return list(names)
+    trace, found = model.trace(["a"]), []
+    for name in names:
+        try:
+            score(name, model, trace)
+        except VeraxError as error:
+            warnings.warn(f"{name} is left out: {error}", UserWarning, outside_verax())
+        else:
+            found.append(name)
+    return found
 
 
 def scores_of(

@@ -52,14 +52,15 @@ def of_scores(rows: Sequence[Judged]) -> str:
     whole = f"{_number(len(names))} score{'' if len(names) == 1 else 's'} {what}"
     rest = [f"{words} {_and(said[verdict])}" for verdict, words in _SAID.items() if said[verdict]]
     if said[FOR]:
-        many = "finds" if len(said[FOR]) == 1 else "find"
-        others = "; ".join(rest[1:])
+        find = "finds" if len(said[FOR]) == 1 else "find"
         return (
-            f"Of {whole}, {_and(said[FOR])} may be shown for this model: {many} words that matter "
-            f"better than chance{f'; {others}' if others else ''}."
+            f"Of {whole}, {_and(said[FOR])} {find} words that matter better than chance, and may "
+            f"be shown for this model{''.join(f'; {part}' for part in rest[1:])}."
         )
     if len(said[OPEN]) == len(names):
         return f"Of {whole} it cannot be told whether any may be shown for this model."
+    if said[OPEN]:
+        return f"Of {whole} none is known to be fit to be shown for this model: {'; '.join(rest)}."
     return f"None of {whole} may be shown for this model: {'; '.join(rest)}."
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged
+from verax.importance.registry import split_place
+from verax.importance.transformers import DERIVED
 
-DERIVED = (
-    *("attention", "attention-mean", "rollout", "attention-norm", "attention-gradient", "chefer"),
-)
-"""Scores of words that are derived from a Transformer's attention, by the names of importances."""
 MIXED = "mixed"
 """What exams say of a subject where one speaks for it and another against."""
-_PLACE = re.compile(r"attention@\d+(\.\d+)?")
 
 
 def is_derived(name: str) -> bool:
@@ -22,7 +18,7 @@ def is_derived(name: str) -> bool:
     >>> [is_derived(name) for name in ("rollout", "attention@3.2", "gradient")]
     [True, True, False]
     """
-    return name in DERIVED or _PLACE.fullmatch(name) is not None
+    return split_place(name)[0] in DERIVED
 
 
 def subjects_of(rows: Sequence[Judged]) -> list[str]:

@@ -65,6 +65,15 @@ class AdversaryKeywords(TypedDict, total=False):
     permutation_test: int
 
 
+class DeletionKeywords(TypedDict, total=False):
+    """Options of the exam deletion."""
+
+    operator: str
+    rankings: str | None
+    random_orders: int
+    steps: int
+
+
 class ExamKeywords(
     ErasureKeywords,
     AgreementKeywords,
@@ -73,6 +82,7 @@ class ExamKeywords(
     InformationKeywords,
     SingleTokenKeywords,
     AdversaryKeywords,
+    DeletionKeywords,
     total=False,
 ):
     """Every option of every exam; under its exam's name where two exams have one of a name."""
@@ -84,3 +94,4 @@ class ExamKeywords(
     information: InformationKeywords
     single_token: SingleTokenKeywords
     adversary: AdversaryKeywords
+    deletion: DeletionKeywords

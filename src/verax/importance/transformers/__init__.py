@@ -1,0 +1,1 @@
+"""Importances for Transformers: derived from attention in layers and heads, and controls."""

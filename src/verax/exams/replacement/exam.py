@@ -46,9 +46,9 @@ class ReplacementExam(ItemExam):
     comparison = "decisions when attention is replaced and all else stays"
     explanation = (
         "The trained weights are replaced by uniform ones, and by random orders of "
-        "themselves, in every layer that has some; all else stays. A model whose decisions survive does not depend "
-        "on its attention; Tutek & Šnajder (2020) call one whose decisions change fragile, "
-        "and mean it well."
+        "themselves, in all layers of a Transformer; the rest of the model stays. A model whose "
+        "decisions survive does not depend on its attention; Tutek & Šnajder (2020) call one "
+        "whose decisions change fragile, and mean it well."
     )
     options_class = ReplacementOptions
     summary_tables = TABLES

@@ -102,8 +102,8 @@ def _cells(
 def _place_cells(table: pd.DataFrame, n: int) -> Iterator[Cell]:
     """How many decisions survive what is done to one layer, or one head; draws are averaged."""
     numbers: dict[str, dict[str, Interval | float]] = {}
-    for (place, kind), part in table.groupby(["place", "attention"], sort=False, observed=True):
-        survived, tvd = (measured(part, name).mean(axis=0) for name in ("survived", "tvd"))
+    for (place, kind), rows in table.groupby(["place", "attention"], sort=False, observed=True):
+        survived, tvd = (measured(rows, name).mean(axis=0) for name in ("survived", "tvd"))
         numbers.setdefault(str(place), {}).update(
             {f"{kind}_survival": mean_share(survived), f"{kind}_tvd": within_one(mean(tvd))}
         )

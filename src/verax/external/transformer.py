@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
 from verax.corpora.tokenising import Tokeniser
 from verax.errors import VeraxError, nearest
-from verax.external.attention.site import Handler, Route
+from verax.external.attention.site import Handler, Route, Site
 from verax.external.external_classifier import DELETE, ExternalClassifier, Texts
 from verax.external.pieces import PieceBatch, PieceReader, ReadPieces
+from verax.external.preparing import embedding, padding_id, padding_known, prepared
 from verax.external.reading import ReadTexts, read_texts
 from verax.external.readout import readout_rows
 from verax.external.trace import TransformerTrace, WordTrace
@@ -75,8 +77,8 @@ class TransformerClassifier(ExternalClassifier):
         self.module, self.reader, self.route = module, reader, route
         self.readout, self.head = readout, head
         self.layers = self.heads = 0
-        pad = getattr(reader.tokenizer, "pad_token_id", None)
-        self.pad = int(pad if pad is not None else reader.tokenizer.eos_token_id or 0)
+        self.pad = padding_id(module, reader.tokenizer)
+        self._takes = set(inspect.signature(module.forward).parameters)
 
     @property
     def device(self) -> torch.device:
@@ -152,15 +154,21 @@ class TransformerClassifier(ExternalClassifier):
 
         Gradients are kept where they are enabled.
         """
-        inputs: dict[str, Any] = {"attention_mask": pieces.mask.long(), **pieces.more}
-        if embedded is None:
-            inputs["input_ids"] = pieces.input_ids
-        else:
-            inputs["inputs_embeds"] = embedded
-        opened: AbstractContextManager[None]
-        opened = nullcontext() if handler is None else self.route.opened(handler)
-        with self.prepared(pieces), self._last_states() as seen, opened:
-            output = self.module(**inputs, output_hidden_states=states, **self._more_flags())
+        inputs: dict[str, Any] = {"attention_mask": pieces.mask.long()}
+        inputs |= {name: values for name, values in pieces.more.items() if name in self._takes}
+        opened: AbstractContextManager[None] = nullcontext()
+        if handler is not None:
+            opened = self._counted(handler)
+        with (
+            prepared(self.module, self.head),
+            padding_known(self.module, pieces, self.pad) as input_ids,
+            embedding(self.module, input_ids, embedded),
+            self._last_states() as seen,
+            opened,
+        ):
+            output = self.module(
+                input_ids=input_ids, **inputs, output_hidden_states=states, **self._more_flags()
+            )
             last = seen[-1]
             logits = output.logits if self.head is None else self._decide(last, pieces)
         hidden = getattr(output, "hidden_states", None) if states else None
@@ -200,31 +208,22 @@ class TransformerClassifier(ExternalClassifier):
             handle.remove()
 
     @contextmanager
-    def prepared(self, pieces: PieceBatch | None = None) -> Iterator[None]:
-        """The model as it predicts; afterwards exactly as it was.
+    def _counted(self, handler: Handler) -> Iterator[None]:
+        """Attention is shown to a handler, and every layer must have shown its."""
+        calls = 0
 
-        Nothing is dropped, no parameter asks for a gradient, and padding is known as such.
-        """
-        modules = [self.module, *([self.head] if self.head is not None else [])]
-        modes = [(part, part.training) for module in modules for part in module.modules()]
-        wanted = [p for module in modules for p in module.parameters() if p.requires_grad]
-        config = self.module.config
-        pad = getattr(config, "pad_token_id", None)
-        try:
-            for part, _ in modes:
-                part.training = False
-            for parameter in wanted:
-                parameter.requires_grad_(False)
-            if pad is None:
-                config.pad_token_id = self.pad
+        def handle(site: Site) -> Tensor | None:
+            nonlocal calls
+            calls += 1
+            return handler(site)
+
+        with self.route.opened(handle):
             yield
-        finally:
-            if pad is None:
-                config.pad_token_id = pad
-            for parameter in wanted:
-                parameter.requires_grad_(True)
-            for part, mode in modes:
-                part.training = mode
+        if self.layers and calls != self.layers:
+            raise VeraxError(
+                f"{calls} of {self.layers} layers showed their attention: this model attends in "
+                "another way to such texts; give a smaller max_length"
+            )
 
     # taking words away
 

@@ -12,6 +12,7 @@ from verax.exams.replacement.measures import PERMUTED, TRAINED, UNIFORM
 from verax.external.attention.site import Site
 from verax.external.trace import TransformerTrace
 from verax.external.transformer import TransformerClassifier
+from verax.importance.transformers.budget import rows_within
 from verax.models.counterfactual import permuted
 
 ALL = 0
@@ -122,7 +123,8 @@ def logits_under_edits(
     )
     batch = len(trace)
     passes = torch.arange(len(edits) * batch, device=device)
-    together = max(1, max_tokens // max(1, trace.pieces.mask.shape[1]))
+    # a layer's attention is held twice: as it is, and as it is changed
+    together = rows_within(model.heads, trace.pieces.mask.shape[1], max_tokens, kept_layers=2)
     logits = []
     for some in passes.split(together):
         rows = some % batch

@@ -12,6 +12,8 @@ parameters and their `.grad`.
 from verax.importance.registry import (
     IMPORTANCES,
     Importance,
+    find_importance,
+    known_names,
     names_of,
     register_importance,
     score,
@@ -25,6 +27,7 @@ from verax.importance.weights import (
 from verax.importance.gradients import gradient, gradients, integrated_gradients
 from verax.importance.deletion import leave_one_out
 from verax.importance.chance import random, random_draws
+from verax.importance import transformers
 from verax.importance.explanation import explain
 from verax.importance.jacobian import Influence, influence, influences
 # isort: on
@@ -37,16 +40,19 @@ __all__ = [
     "attention_gradient",
     "attention_product",
     "explain",
+    "find_importance",
     "gradient",
     "gradients",
     "influence",
     "influences",
     "integrated_gradients",
+    "known_names",
     "leave_one_out",
     "names_of",
     "random",
     "random_draws",
     "register_importance",
     "score",
+    "transformers",
     "weight_gradient",
 ]

@@ -23,12 +23,14 @@ class Captured:
     """Attention of a batch, reduced layer by layer as the pass goes.
 
     rows     (batch, layers, heads, positions): r·A of each layer and head
+    heads    of each layer
     rollout  (batch, positions): r·Π(½A + ½I), heads averaged
     norm     (batch, positions): Σ_i r_i ‖Σ_h α_hij W_O^h v_hj‖ of the last layer; None where its
              output projection was not found
     """
 
     rows: Tensor
+    heads: tuple[int, ...]
     rollout: Tensor
     norm: Tensor | None
 
@@ -48,6 +50,7 @@ def _capture(model: TransformerClassifier, trace: TransformerTrace, max_tokens: 
     norm = [part.norm for part in parts if part.norm is not None]
     return Captured(
         rows=torch.cat([part.rows for part in parts]),
+        heads=parts[0].heads,
         rollout=torch.cat([part.rollout for part in parts]),
         norm=torch.cat(norm) if len(norm) == len(parts) else None,
     )
@@ -72,9 +75,9 @@ def _part(model: TransformerClassifier, pieces: PieceBatch) -> Captured:
 
     with projection.watched():
         model.run(pieces, see)
-    heads = max(row.shape[1] for row in rows)
-    together = product.new_zeros(len(pieces), len(rows), heads, positions.count)
+    heads = tuple(row.shape[1] for row in rows)
+    together = product.new_zeros(len(pieces), len(rows), max(heads), positions.count)
     for layer, row in enumerate(rows):
         together[:, layer, : row.shape[1]] = row
     rollout = (positions.readout.unsqueeze(1) @ product).squeeze(1)
-    return Captured(together, rollout, norms(last[0], projection.matrix, positions))
+    return Captured(together, heads, rollout, norms(last[0], projection.matrix, positions))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,11 @@ import pandas as pd
 import pytest
 import torch
 from scipy import stats
+from tests.external.conftest import make_bert
 
 import verax
-from tests.external.conftest import make_bert
 from verax.external.transformer import TransformerClassifier
-
-Make = Callable[..., TransformerClassifier]
+from verax.importance import score
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +74,8 @@ def test_the_models_attention_is_its_last_layers(verdict: verax.Verdict) -> None
     number = verdict.number("dispersion.entropy.attention.mean")
     assert number.value == verdict.value("dispersion.heads.3.entropy")
     assert number.n == 4
-    assert verdict.value("dispersion.heads.3.2.out_one_position") == 1
+    assert verdict.value("dispersion.entropy.attention.out_one_position") == 1
+    assert verdict.value("dispersion.heads.3.2.documents") == 4
     sentence = verdict.judgement.rows[0].sentence
     assert sentence.startswith("The last layer's attention has a normalised entropy of")
 
@@ -85,6 +84,20 @@ def test_documents_average_to_the_number_of_the_same_id(verdict: verax.Verdict) 
     found = verdict.document_values().groupby("measure")["value"].mean()
     number = verdict.value("dispersion.entropy.attention.mean")
     assert found["dispersion.entropy.attention.mean"] == pytest.approx(number)
+
+
+def test_importances_of_words_have_entropies_too(
+    bert: TransformerClassifier, texts: list[str]
+) -> None:
+    verdict = verax.examine(bert, texts, "dispersion", entropy_of="gradient-input")
+    table = verdict.tables["dispersion"]
+    assert list(table["of"].cat.categories) == ["attention", "gradient-input"]
+    for document in (0, 4):
+        trace: Any = bert.trace([texts[document]])
+        scores = score("gradient-input", bert, trace)[0].abs().numpy()  # type: ignore[arg-type]
+        expected = stats.entropy(scores) / np.log(len(scores))
+        found = values(table, "entropy", document, of="gradient-input")
+        assert found == pytest.approx(expected, abs=1e-4)
 
 
 def test_neither_batches_nor_chance_change_numbers(

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 import pytest
 import torch
 import transformers
+from tests.external.conftest import make_bert
 from torch import Tensor, nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 import verax
-from tests.external.conftest import make_bert
 from verax.exams.planning import plan
 from verax.exams.single_token.transformer import logits_alone
 from verax.external.transformer import TransformerClassifier
-
-Make = Callable[..., TransformerClassifier]
 
 
 class MeanBert(transformers.BertPreTrainedModel):

@@ -62,7 +62,6 @@ HEADS = Table(
         Measure("entropy", "entropy", bounds=UNIT_INTERVAL),
         Measure("special", "on special tokens and sinks", PERCENT),
         DOCUMENTS,
-        *exclusions(REASONS),
     ),
     place_title,
     kinds=(TRANSFORMER,),

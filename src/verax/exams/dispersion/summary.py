@@ -74,7 +74,6 @@ def _place(place: str, frame: pd.DataFrame) -> Iterator[Cell]:
     yield number_cell(HEADS.id, place, "entropy", within_one(mean(entropies)), len(entropies))
     yield percent_cell(HEADS.id, place, "special", mean_share(special), len(special))
     yield count_cell(HEADS.id, place, "documents", len(entropies), len(frame))
-    yield from left_out_cells(HEADS.id, place, frame["reason"], REASONS)
 
 
 def document_values(tables: Tables) -> Iterator[pd.DataFrame]:

@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 import transformers
-from tests.external.conftest import SPECIAL, WORDS
 
-COMMON = {"vocab_size": len(SPECIAL) + len(WORDS), "num_labels": 2, "pad_token_id": 0}
+COMMON = {"vocab_size": 48, "num_labels": 2, "pad_token_id": 0}
 ENDS = {"bos_token_id": 2, "eos_token_id": 3}
 ENCODER = {
     "hidden_size": 16,

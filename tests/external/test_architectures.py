@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.external.architectures import CONFIGURATIONS, make_model
-from tests.external.conftest import TEXTS, make_tokenizer
+from architectures import CONFIGURATIONS, make_model
 from torch import Tensor
 
 import verax
@@ -24,13 +23,13 @@ READOUTS |= dict.fromkeys(("Llama", "Qwen2", "Qwen3", "GPT2", "Gemma2", "GptOss"
 
 
 @cache
-def classifier_of(name: str) -> TransformerClassifier:
-    return verax.from_transformers(make_model(name), make_tokenizer())
+def classifier_of(name: str, tokenizer: Any) -> TransformerClassifier:
+    return verax.from_transformers(make_model(name), tokenizer)
 
 
 @pytest.fixture(params=list(CONFIGURATIONS))
-def classifier(request: pytest.FixtureRequest) -> TransformerClassifier:
-    return classifier_of(request.param)
+def classifier(request: pytest.FixtureRequest, tokenizer: Any) -> TransformerClassifier:
+    return classifier_of(request.param, tokenizer)
 
 
 def uniform(site: Site) -> Tensor:
@@ -55,14 +54,16 @@ def eager_weights(model: TransformerClassifier, pieces: Any) -> tuple[Tensor, ..
 
 
 @torch.no_grad()
-def test_attention_is_captured_and_replaced(classifier: TransformerClassifier) -> None:
+def test_attention_is_captured_and_replaced(
+    classifier: TransformerClassifier, texts: list[str]
+) -> None:
     name = classifier.describe()["architecture"].removesuffix("ForSequenceClassification")
     is_legacy = name in NOT_DISPATCHED
     route = (FunctionRoute if is_legacy else InterfaceRoute).name
     described = classifier.describe()
     assert (described["route"], described["readout"]) == (route, READOUTS[name])
 
-    pieces = classifier.trace(TEXTS).pieces
+    pieces = classifier.trace(texts).pieces
     sites: list[Site] = []
     captured = classifier.run(pieces, sites.append).logits
     untouched = classifier.run(pieces).logits
@@ -77,7 +78,7 @@ def test_attention_is_captured_and_replaced(classifier: TransformerClassifier) -
         assert (site.weights * padding).max() == 0
         assert (uniform(site) * padding).max() == 0
         assert site.values is not None
-        assert site.values.shape[:3] == (len(TEXTS), classifier.heads, site.weights.shape[-1])
+        assert site.values.shape[:3] == (len(texts), classifier.heads, site.weights.shape[-1])
         assert (site.sink is not None) == (name == "GptOss")
 
     kept = [site.weights.clone() for site in sites]
@@ -98,8 +99,8 @@ def test_attention_is_captured_and_replaced(classifier: TransformerClassifier) -
 
 
 @pytest.mark.parametrize("name", ["Bert", "Llama", "T5", "ModernBert"])
-def test_functions_show_what_the_interface_shows(name: str) -> None:
-    classifier = classifier_of(name)
+def test_functions_show_what_the_interface_shows(name: str, tokenizer: Any) -> None:
+    classifier = classifier_of(name, tokenizer)
     pieces = probe_pieces(classifier)
     shown: dict[str, list[Site]] = {}
     own = classifier.route

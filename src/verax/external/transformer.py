@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,16 @@ from verax.external.pieces import PieceBatch, PieceReader, ReadPieces
 from verax.external.preparing import embedding, padding_id, padding_known, prepared
 from verax.external.reading import ReadTexts, read_texts
 from verax.external.readout import readout_rows
+from verax.external.tail import Start, Tail
 from verax.external.trace import TransformerTrace, WordTrace
 from verax.models.fingerprint import fingerprint
 from verax.models.kinds import TRANSFORMER, Watch
 
 MASK, ATTENTION = "mask", "attention"
 """Ways to take words away: their pieces become the mask token; attention cannot see them."""
+
+WEIGHTS_PER_TOKEN = 2_048
+"""Attention weights held at once, for each token of the budget of padded tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +147,7 @@ class TransformerClassifier(ExternalClassifier):
         *,
         embedded: Tensor | None = None,
         states: bool = False,
+        start: Start | None = None,
     ) -> Pass:
         """One pass.
 
@@ -151,6 +156,7 @@ class TransformerClassifier(ExternalClassifier):
             handler: sees the attention of each layer, and may replace it.
             embedded: vectors to read instead of those of the pieces, (batch, pieces, size).
             states: keep the states of every layer.
+            start: where to begin, instead of at the first layer; `tail` has it.
 
         Gradients are kept where they are enabled.
         """
@@ -158,12 +164,13 @@ class TransformerClassifier(ExternalClassifier):
         inputs |= {name: values for name, values in pieces.more.items() if name in self._takes}
         opened: AbstractContextManager[None] = nullcontext()
         if handler is not None:
-            opened = self._counted(handler)
+            opened = self._counted(handler, 0 if start is None else start.layer)
         with (
             prepared(self.module, self.head),
             padding_known(self.module, pieces, self.pad) as input_ids,
             embedding(self.module, input_ids, embedded),
             self._last_states() as seen,
+            nullcontext() if start is None else start.skipping(),
             opened,
         ):
             output = self.module(
@@ -175,6 +182,39 @@ class TransformerClassifier(ExternalClassifier):
         if states and hidden is None:  # encoder–decoder
             hidden = (*output.encoder_hidden_states, *output.decoder_hidden_states)
         return Pass(logits, hidden, last)
+
+    def tail(self, pieces: PieceBatch, layer: int) -> Tail:
+        """Passes over a batch that begin at a layer: edits of it and later ones cost no more.
+
+        Args:
+            pieces: what is read.
+            layer: the first layer that runs, counted from 0 as `Site.number` is.
+        """
+        return Tail(self, pieces, layer)
+
+    def rows_within(
+        self, pieces: PieceBatch | int, max_tokens: int = MAX_TOKENS, kept_layers: int = 1
+    ) -> int:
+        """How many texts a pass with a handler may hold at once, at least one.
+
+        Their pieces stay within `max_tokens`, and heads · pieces² · texts · kept layers within
+        `WEIGHTS_PER_TOKEN` times as many.
+
+        Args:
+            pieces: a batch, or the pieces of its longest text.
+            max_tokens: padded tokens held at once.
+            kept_layers: whose weights are held at once: all, where gradients are kept.
+        """
+        width = max(1, pieces if isinstance(pieces, int) else pieces.input_ids.shape[1])
+        weights = max(1, self.heads) * width * width * max(1, kept_layers)
+        return max(1, min(max_tokens // width, max_tokens * WEIGHTS_PER_TOKEN // weights))
+
+    def batches(self, read: ReadTexts, max_tokens: int) -> list[NDArray[np.int64]]:
+        cut: list[NDArray[np.int64]] = []
+        for rows in super().batches(read, max_tokens):
+            together = self.rows_within(int(read.lengths[rows].max(initial=1)), max_tokens)
+            cut += [rows[i : i + together] for i in range(0, len(rows), together)]
+        return cut
 
     def embed(self, pieces: PieceBatch) -> Tensor:
         """(batch, pieces, size): the vectors of the pieces, as the first layer's input."""
@@ -208,14 +248,14 @@ class TransformerClassifier(ExternalClassifier):
             handle.remove()
 
     @contextmanager
-    def _counted(self, handler: Handler) -> Iterator[None]:
-        """Attention is shown to a handler, and every layer must have shown its."""
-        calls = 0
+    def _counted(self, handler: Handler, skipped: int) -> Iterator[None]:
+        """Attention is shown to a handler, and every layer that is not skipped must show its."""
+        calls = skipped
 
         def handle(site: Site) -> Tensor | None:
             nonlocal calls
-            calls += 1
-            return handler(site)
+            number, calls = calls, calls + 1
+            return handler(replace(site, number=number) if skipped else site)
 
         with self.route.opened(handle):
             yield

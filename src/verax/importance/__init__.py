@@ -27,18 +27,25 @@ from verax.importance.weights import (
 from verax.importance.gradients import gradient, gradients, integrated_gradients
 from verax.importance.deletion import leave_one_out
 from verax.importance.chance import random, random_draws
-from verax.importance import transformers
+from verax.importance.transformers import (
+    DERIVED,
+    convergence_delta,
+    layer_head_rows,
+    special_share,
+)
 from verax.importance.explanation import explain
 from verax.importance.jacobian import Influence, influence, influences
 # isort: on
 
 __all__ = [
+    "DERIVED",
     "IMPORTANCES",
     "Importance",
     "Influence",
     "attention",
     "attention_gradient",
     "attention_product",
+    "convergence_delta",
     "explain",
     "find_importance",
     "gradient",
@@ -47,12 +54,13 @@ __all__ = [
     "influences",
     "integrated_gradients",
     "known_names",
+    "layer_head_rows",
     "leave_one_out",
     "names_of",
     "random",
     "random_draws",
     "register_importance",
     "score",
-    "transformers",
+    "special_share",
     "weight_gradient",
 ]

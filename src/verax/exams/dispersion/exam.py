@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import torch
@@ -18,6 +19,7 @@ from verax.exams.registry import register
 from verax.importance import gradient, influences, names_of, score
 from verax.importance.jacobian import Targets
 from verax.models.classifier import AttentionClassifier
+from verax.models.kinds import TRANSFORMER
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -72,9 +74,15 @@ class DispersionExam(Exam):
     )
     options_class = DispersionOptions
     summary_tables = TABLES
-    tidy_tables = ("dispersion_instances", "dispersion", "dispersion_influence")
+    tidy_tables = (
+        *("dispersion_instances", "dispersion", "dispersion_influence"),
+        "dispersion_heads",
+    )
     charts = "verax.exams.dispersion.charts"
     decisions_table = "dispersion_instances"
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.dispersion.transformer:TransformerDispersion"
+    }
     summarise = staticmethod(summary.summarise)
     document_values = staticmethod(summary.document_values)
     label = staticmethod(judging.label)

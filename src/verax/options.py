@@ -8,6 +8,7 @@ names with the nearest valid one and values of the wrong kind with the kind expe
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import math
 import numbers
@@ -61,7 +62,9 @@ def kind_of(hint: Any) -> tuple[Any, bool]:
     return typing.get_origin(hint) or hint, False
 
 
-def hints(cls: type) -> dict[str, Any]:
+@functools.cache
+def hints(cls: type) -> Mapping[str, Any]:
+    """The types of a class's fields; a command asks for them many times."""
     return typing.get_type_hints(cls)
 
 

@@ -7,13 +7,14 @@ import functools
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from forked_workers import forked_workers
 from refused import refusal
 
 from verax.cli import main
@@ -53,15 +54,18 @@ AS_SHIPPED = "wiegreffe-pinter-2019"
 
 
 @pytest.fixture
-def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The smoke scale of a paper, with fewer documents examined and in this process."""
     name = request.getfixturevalue("name")
     if name == AS_SHIPPED:
+        with forked_workers():
+            yield
         return
     studies = paper(name)._studies
     smoke = {**studies["smoke"], "every": {**studies["smoke"]["every"], "sample": 6}}
     monkeypatch.setitem(vars(paper(name)), "_studies", {**studies, "smoke": smoke})
     monkeypatch.setattr(running, "make_engine", lambda hardware: HereEngine("cpu"))
+    yield
 
 
 @pytest.mark.usefixtures("quick")

@@ -45,9 +45,9 @@ def written(folder: Path, text: str = STUDY) -> Path:
     return path
 
 
-_FORKS = multiprocessing.get_context("forkserver")
-# one process imports what a command needs, and every command is a fork of it
-_FORKS.set_forkserver_preload(["verax.cli.run", "verax.studies.engines.worker", "pytest"])
+FORKS = multiprocessing.get_context("forkserver")
+"""One process imports what a command needs, and every command is a fork of it."""
+FORKS.set_forkserver_preload(["verax.cli.run", "verax.studies.engines.worker", "pytest"])
 
 
 class Command:
@@ -65,7 +65,7 @@ class Command:
         for path in self._files:
             path.touch()
         files = list(map(str, self._files))
-        self.process = _FORKS.Process(target=_become, args=(words, files, here, started))
+        self.process = FORKS.Process(target=_become, args=(words, files, here, started))
         self.process.start()
         assert self.process.pid is not None
         self.pid = self.process.pid

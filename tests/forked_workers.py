@@ -44,7 +44,7 @@ class Fork(subprocess.Popen[bytes]):
         try:
             _take(pass_fds, pipes[3], env)
             sys.argv = ["-c", *arguments]
-            exec(code, {"__name__": "__main__"})  # noqa: S102 (the worker's own code)
+            exec(code, {"__name__": "__main__"})
             status = 0
         except BaseException:
             traceback.print_exc()

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forked_workers import forked_workers
 from refused import refusal
 
 import verax
+from forked_workers import forked_workers
 from verax.cli import main
 from verax.studies.engines.engine import DIVERGED, Event, Failed, Finished, Job
 from verax.studies.grid.hardware import Hardware

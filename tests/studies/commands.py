@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from forked_workers import NAME, forked_workers
 
 import verax
+from forked_workers import NAME, forked_workers
 from verax.cli import run as command
 from verax.studies.engines.here import HereEngine
 from verax.studies.running import run
@@ -53,8 +53,8 @@ FORKS.set_forkserver_preload(["verax.cli.run", "verax.studies.engines.worker", "
 class Command:
     """A command of a process group of its own, as a terminal would have it.
 
-    It prints into files, and draws no page at the end. `here` runs its cells in the same process rather than in workers; so many
-    of its workers are `started` as ever, and those after them forked.
+    It prints into files, and draws no page at the end. `here` runs its cells in the same process
+    rather than in workers; else so many workers are `started` as ever, and those after them forked.
     """
 
     def __init__(

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from forked_workers import forked_workers
 from made_up_cells import cell
 from running import LIMIT, children, exists, failed, finished, lasting, run, settle, soon
 
 import verax
+from forked_workers import forked_workers
 from verax.studies.engines import local
 from verax.studies.engines.engine import (
     DIVERGED,

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from forked_workers import forked_workers
 from made_up_cells import cell
 from running import LIMIT, children, exists, failed, lasting, run, settle, soon
 
 import verax
+from forked_workers import forked_workers
 from verax.studies.engines import process
 from verax.studies.engines.engine import LOST, Job, Progressed
 from verax.studies.engines.local import LocalEngine

@@ -7,6 +7,7 @@ its files, environment, signals and end are those of a worker that was started.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from verax.studies.engines import process
 
@@ -71,8 +73,11 @@ def _take(pass_fds: tuple[int, ...], output: int, env: dict[str, str]) -> None:
 
 @contextlib.contextmanager
 def forked_workers(started: int = 0) -> Iterator[None]:
-    """Workers are forks, but for the first so many, which are started as ever."""
-    left = started
+    """Workers are forks, but for the first so many, which are started as ever.
+
+    With a GPU all are started: a process that has trained there has no fork that can train.
+    """
+    left = math.inf if torch.cuda.is_available() else started
 
     def popen(*args: Any, **settings: Any) -> subprocess.Popen[bytes]:
         nonlocal left

@@ -9,6 +9,7 @@ import pytest
 from axes import axis_labels, check_labels
 from made_up_studies import LAMS, made_up_adversaries, made_up_comparison, made_up_sweep
 from test_charts import frame, marks
+from vega import check_spec
 
 from verax.errors import VeraxError
 from verax.exams import Verdict
@@ -78,10 +79,11 @@ def test_differences_from_the_first() -> None:
     }
 
 
-def test_no_axis_says_the_same_twice() -> None:
+def test_no_axis_says_the_same_twice_and_all_is_vega_lite() -> None:
     for found in (made_up_sweep(), made_up_adversaries(), made_up_comparison()):
         for chart in charts_of_other(found):
             check_labels(chart.name, chart.svg())
+            check_spec(chart)
 
 
 def test_words_of_the_text_are_on_the_axis() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.loading import add_corpus_options, named_corpus, say_notes
+from verax.cli.loading import add_corpus_options, named_corpus, say_notes, say_overlap
 from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
 from verax.cli.saving import add_overwrite, check_out, say_saved
 from verax.cli.terminal import console, say, table
 from verax.cli.texts import records
-from verax.corpora.corpus import ALL, SPLITS
+from verax.corpora.corpus import ALL, SPLITS, Corpus
 from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
 from verax.errors import VeraxError
 from verax.exams.examine import check_split, examine, load_to_examine
@@ -108,7 +108,9 @@ def run(args: argparse.Namespace) -> int | None:
     limits = load_limits(args.limits)
     chosen = chosen_exams(parts_of(args.exams))
     model = load(args.model, device=args.device)
-    corpus = named_corpus(args, partial(load_to_examine, model, split=args.split))
+    load_it = partial(load_to_examine, model, split=args.split)
+    named = named_corpus(args, load_it)
+    corpus = load_it(None) if named is None else named
     options = given_exam_options(args, chosen)
     if args.out and "single_token" in chosen:
         of_exam = options.get("single_token", {})
@@ -135,15 +137,19 @@ def run(args: argparse.Namespace) -> int | None:
             content["summary"] = records(verdict.summary())
         print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        say_notes(corpus)
-        _show(verdict, args.full, args.out)
+        say_notes(named)
+        trained_on = model.record.get("corpus", {}).get("fingerprint")
+        _show(verdict, corpus if corpus.fingerprint == trained_on else None, args.full, args.out)
     if args.out:
         say_saved(verdict, args.out, stderr=args.json)
     return FAILED if args.fail_on and verdict.judgement.speaks(args.fail_on) else None
 
 
-def _show(verdict: Verdict, full: bool, out: str | None) -> None:
-    """The judgement in ten lines, the answer last; then, if `full`, every table."""
+def _show(verdict: Verdict, trained_on: Corpus | None, full: bool, out: str | None) -> None:
+    """The judgement in ten lines, the answer last; then, if `full`, every table.
+
+    `trained_on` is the corpus, if the model was trained on its train.
+    """
     screen = console()
     manifest = verdict.manifest
     documents, split = manifest["documents"], manifest["split"]
@@ -153,6 +159,8 @@ def _show(verdict: Verdict, full: bool, out: str | None) -> None:
     say(f"{documents:,} documents of {corpus}, {where}", "italic")
     if manifest["unknown_words"] > MANY_UNKNOWN:
         say(str(unknown_warning(manifest["unknown_words"], split)), "bold")
+    if trained_on is not None:
+        say_overlap(trained_on, split)
     *lines, answer = verdict.judgement.lines()
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)

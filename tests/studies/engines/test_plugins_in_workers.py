@@ -20,7 +20,7 @@ from verax.studies.engines.performing import perform
 EXAM = '''
 from verax.exams import authoring as exams
 
-TABLE = exams.Table("loose", "documents", (exams.Measure("documents", "documents"),))
+TABLE = exams.Table("loose", "documents", (exams.Measure("documents", "documents", unit="count"),))
 
 @exams.register
 class Loose(exams.Exam):

@@ -67,7 +67,9 @@ def add(verbs: Any) -> None:
         help=f"documents to keep with their text, for the report [{GALLERY} with --out, else 0]",
     )
     parser.add_argument(
-        "--full", action="store_true", help="print every table, too; with --json every number"
+        "--full",
+        action="store_true",
+        help="print every table with 95%% intervals, too; with --json every number",
     )
     parser.add_argument("--json", action="store_true", help="print the judgement as JSON")
     parser.add_argument(
@@ -191,7 +193,7 @@ def show_tables(verdict: Verdict) -> None:
         say(f"\n{table_title(name)}", "italic")
         heads = [column_title(name, column) for column in columns]
         screen.print(table(["", *heads], lines))
-    say("\n--out DIR writes every number with its 95% interval to summary.parquet", "dim")
+    say("\nbrackets hold 95% intervals; --out DIR writes all numbers to summary.parquet", "dim")
 
 
 def _counts_nothing(table: str, column: str, rows: pd.DataFrame) -> bool:
@@ -204,12 +206,12 @@ def _counts_nothing(table: str, column: str, rows: pd.DataFrame) -> bool:
 
 
 def _cell(row: Any, small: bool) -> str:
+    """A number and, where it has one, its interval in brackets, with as many decimals."""
     if pd.isna(row.value):
         return "–"
-    if row.unit == "count":
-        return f"{row.value:,.0f}"
-    if row.unit == "percent":
-        return f"{row.value:.1f}%"
-    if row.unit == "points":
-        return f"{row.value:+.1f}"
-    return f"{row.value:.2g}" if small else f"{row.value:.3f}"
+    forms = {"count": ",.0f", "percent": ".1f", "points": "+.1f"}
+    form = forms.get(row.unit, ".2g" if small else ".3f")
+    text = f"{row.value:{form}}{'%' if row.unit == 'percent' else ''}"
+    if pd.isna(row.low) or pd.isna(row.high):
+        return text
+    return f"{text} [{row.low:{form}}, {row.high:{form}}]"

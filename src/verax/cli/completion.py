@@ -38,9 +38,7 @@ def _tree() -> dict[str, Command]:
     return dict(commands_of(build_parser()))
 
 
-def commands_of(
-    parser: argparse.ArgumentParser, name: str = ""
-) -> Iterator[tuple[str, Command]]:
+def commands_of(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, Command]]:
     """Every command by its words, the one without words first."""
     actions = parser._subparsers_actions() if isinstance(parser, Parser) else []
     inner = {word: one for action in actions for word, one in action.choices.items()}

@@ -17,7 +17,7 @@ from verax.plugin_files import PluginFile, import_file, imported_plugins
 from verax.studies.engines.engine import Job
 from verax.studies.engines.performing import perform
 
-EXAM = '''
+EXAM = """
 from verax.exams import authoring as exams
 
 TABLE = exams.Table("loose", "documents", (exams.Measure("documents", "documents", unit="count"),))
@@ -37,7 +37,7 @@ class Loose(exams.Exam):
         n = len(tables["loose"])
         count = exams.count_cell("loose", "all", "documents", n, n)
         return exams.summary_frame(cls.name, [count])
-'''
+"""
 
 
 def forget() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from made_up_summaries import cell, verdict
 
+from made_up_summaries import cell, verdict
 from verax.cli.examine import show_tables
 
 

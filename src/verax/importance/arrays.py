@@ -79,9 +79,10 @@ def per_document(
         first = int(boundaries and len(array) == room + 2)
         if len(array) != room + 2 * first:
             also = f", or {room + 2} with SOS and EOS" if boundaries else ""
+            expected = "as the longest text has words" if is_padded else "one for each word"
             raise VeraxError(
-                f"importance {name!r} has {_count(len(array), 'score')} for text {number}: expected "
-                f"{room}, {'as the longest text has words' if is_padded else 'one for each word'}{also}"
+                f"importance {name!r} has {_count(len(array), 'score')} for text {number}: "
+                f"expected {room}, {expected}{also}"
             )
         score = array[first : first + count]
         if not np.isfinite(score).all():

@@ -39,7 +39,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         split = "test" if number < DOCUMENTS else "validation" if number % 6 == 0 else "train"
         rows.append((text, f"class number {place} of eight", split))
     corpus = verax.load_corpus(pd.DataFrame(rows, columns=["text", "label", "split"]))
-    tiny = {"embedding_size": 8, "hidden_size": 8, "device": "cpu"}
+    tiny: dict[str, Any] = {"embedding_size": 8, "hidden_size": 8, "device": "cpu"}
     model = verax.train(corpus, encoder="none", epochs=1, lr=0.05, **tiny)
     path = tmp_path_factory.mktemp("eight") / "report.html"
     exams = ["erasure", "replacement"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from verax.studies.comparison.comparison import Comparison, load_comparison
 
 @pytest.fixture(scope="module")
 def comparison(planted: verax.Corpus) -> Comparison:
-    tiny = {"encoder": "none", "embedding_size": 8, "hidden_size": 8, "device": "cpu"}
+    tiny: dict[str, Any] = {"encoder": "none", "embedding_size": 8, "hidden_size": 8}
     learnt = verax.train(planted, epochs=3, lr=0.05, **tiny)
     as_begun = verax.train(planted, epochs=1, lr=1e-9, **tiny)
     return verax.compare({"learnt": learnt, "not": as_begun}, planted, exams=["replacement"])

@@ -19,7 +19,8 @@ from verax.importance import IMPORTANCES, names_of
 from verax.importance.explanation import BY, has_sign
 from verax.models import load
 from verax.options import SEED, check
-from verax.report.explanation_page import unaffected, write_explanation
+from verax.report import report
+from verax.report.explanation_page import unaffected
 from verax.report.notebook import decision, targets
 from verax.studies.engines.engine import count
 
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
     frame["text"] = rows[frame["text"].to_numpy()]
     if args.out:
         if args.out.endswith(PAGE):
-            write_explanation(frame, names, args.out)
+            report(frame, args.out)
         else:
             write(frame, Path(args.out))
         for number, words in list(frame.groupby("text", sort=False))[:MOST_DECISIONS]:

@@ -209,12 +209,16 @@ def _refuse_other_classes(corpus: Corpus | None, entries: Sequence[Entry]) -> No
 
 
 def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:
+    judgement = verdict.judgement
+    is_asked = judgement.judged or judgement.unlearned
     return {
         "model": entry.name,
         "seed": entry.seed,
         "encoder": entry.options.get("encoder"),
         "attended": verdict.manifest.get("attended"),
         "chosen": (entry.record.get("strength") or {}).get("chosen"),
+        "headline": judgement.headline if is_asked else "",
+        "learnt": not judgement.unlearned,
         "options": dict(entry.options),
         "training": dict(entry.record.get("training", {})),
     }

@@ -97,7 +97,7 @@ class InformationExam(Exam):
             kind: Occurrences(documents, o.max_words, kind, o.occurrences, self.seed)
             for kind in kinds
         }
-        self.embedding = model.embedding.weight.detach()
+        self.embedding = model.word_vectors
         self.vocabulary = model.vocabulary
 
     @torch.no_grad()

@@ -6,6 +6,8 @@ from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
 from verax.external.loading import from_transformers
+from verax.external.pooled_loading import from_pooled
+from verax.external.predict import from_predict
 from verax.importance import IMPORTANCES
 from verax.models import AttentionClassifier, Trace, load
 from verax.opening import open_path as open
@@ -44,6 +46,8 @@ __all__ = [
     "adversaries",
     "compare",
     "examine",
+    "from_pooled",
+    "from_predict",
     "from_transformers",
     "functional",
     "load",

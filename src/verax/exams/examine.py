@@ -130,7 +130,8 @@ def examine(
         classes[name](setting, seed, rankings, max_tokens) for name, setting in settings.items()
     ]
     applied = load_limits(limits).completed({name: EXAMS[name].limits for name in names})
-    shows = Gallery(gallery if examined.kind == POOLED else 0, max_tokens)
+    can_show = examined.kind == POOLED and examined.has_vectors
+    shows = Gallery(gallery if can_show else 0, max_tokens)
     if not isinstance(corpus, Corpus):
         source = corpus
         try:
@@ -166,7 +167,7 @@ def examine(
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
         documents = documents.take(np.sort(drawn))
     with shown(progress) as display, full_precision():
-        if examined.kind != POOLED:
+        if not examined.trained_here:
             say(display, plan_lines(planned))
         if examined.kind == POOLED:
             documents.tokenise(display.watching(f"tokenising {split}"))
@@ -215,7 +216,7 @@ def examine(
         "torch": torch.__version__,
         "seconds": round(time.monotonic() - started, 3),
     }
-    if examined.kind != POOLED:
+    if not examined.trained_here:
         manifest["kind"] = examined.kind
         manifest["plan"] = plan_table(planned).to_dict("records")
     if split == ALL:

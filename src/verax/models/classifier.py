@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from verax.corpora.batch import Batch
+from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import PAD, Vocabulary
 from verax.models.attention import Additive, Attention, Dot
@@ -127,7 +128,9 @@ class AttentionClassifier(PooledClassifier):
         """(batch, items, size) → scores and weights, both (batch, items)."""
         return self.attention(items, batch.mask)
 
-    def weights_left(self, trace: Trace, rows: Tensor, left: Tensor) -> Tensor:
+    def weights_left(
+        self, trace: Trace, rows: Tensor, left: Tensor, max_tokens: int = MAX_TOKENS
+    ) -> Tensor:
         """Scores stay, and the projection is taken again over the items that are left."""
         return weigh_again(self.attention, trace, rows, left)
 

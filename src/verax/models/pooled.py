@@ -109,7 +109,9 @@ class PooledClassifier(nn.Module, ABC):
         """(batch, items, size) → scores and weights, both (batch, items)."""
 
     @abstractmethod
-    def weights_left(self, trace: Trace, rows: Tensor, left: Tensor) -> Tensor:
+    def weights_left(
+        self, trace: Trace, rows: Tensor, left: Tensor, max_tokens: int = MAX_TOKENS
+    ) -> Tensor:
         """Weights once items are gone and the rest is weighed again, in float64.
 
         Args:
@@ -117,6 +119,7 @@ class PooledClassifier(nn.Module, ABC):
             rows: (rows,) long: which documents of the batch.
             left: (rows, variants, items) bool: the items that are left in each variant; with none,
                 all weights are zero.
+            max_tokens: padded tokens held at once.
 
         Returns:
             (rows, variants, items), on the simplex over what is left.

@@ -26,6 +26,7 @@ from verax.exams.information.mutual_information import (
 from verax.exams.information.occurrences import WORDS_BY, Occurrences
 from verax.exams.registry import register
 from verax.models.classifier import AttentionClassifier
+from verax.models.kinds import TextClassifier
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -84,6 +85,13 @@ class InformationExam(Exam):
     summarise = staticmethod(summary.summarise)
     split_values = staticmethod(summary.split_values)
     judge = staticmethod(judging.judge)
+
+    @classmethod
+    def why_not(cls, model: TextClassifier) -> str:
+        """A pooled model that shows no word vectors has nothing to tell words apart by."""
+        if getattr(model, "has_vectors", True):
+            return ""
+        return "it tells words by their vectors; this model shows none: give embed to from_pooled"
 
     def setup(self) -> None:
         self.gathered: dict[str, Occurrences] = {}

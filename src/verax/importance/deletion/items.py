@@ -22,7 +22,7 @@ def logits_without_items(
     mask = trace.mask
     n = max(1, mask.shape[1])
     every = torch.arange(len(trace), device=mask.device)
-    whole = model.weights_left(trace, every, mask.unsqueeze(1))
+    whole = model.weights_left(trace, every, mask.unsqueeze(1), max_tokens)
     logits = []
     budget = max(1, SCALARS_PER_TOKEN * max_tokens // (n * n))
     together = max(1, min(n, SCALARS_PER_TOKEN * max_tokens // n))
@@ -31,7 +31,8 @@ def logits_without_items(
         for places in torch.arange(n, device=mask.device).split(together):
             kept = torch.arange(n, device=mask.device) != places.unsqueeze(-1)
             left = mask[rows].unsqueeze(1) & kept
-            parts.append(_say(trace, model.weights_left(trace, rows, left), rows))
+            shared = model.weights_left(trace, rows, left, max_tokens)
+            parts.append(_say(trace, shared, rows))
         logits.append(torch.cat(parts, dim=1))
     return _say(trace, whole, every).squeeze(1), torch.cat(logits)
 

@@ -188,7 +188,7 @@ def examine(
             tables |= shows.tables()
             parts = [checked_summary(name, EXAMS[name].summarise(tables)) for name in names]
             summary = pd.concat(parts, ignore_index=True)
-    manifest = {
+    manifest: dict[str, Any] = {
         "format": FORMAT,
         "verax": __version__,
         "source": source_fingerprint(),
@@ -209,6 +209,7 @@ def examine(
         "corpus": {
             **{k: v for k, v in corpus.config.items() if v is not None},
             "fingerprint": corpus.fingerprint,
+            "texts_fingerprint": corpus.texts_fingerprint,
         },
         "model": {"options": examined.describe(), **examined.record},
         "device": str(examined.device),
@@ -217,7 +218,7 @@ def examine(
         "seconds": round(time.monotonic() - started, 3),
     }
     if not examined.trained_here:
-        manifest["kind"] = examined.kind
+        manifest["kind"] = manifest["model"]["kind"] = examined.kind
         manifest["plan"] = plan_table(planned).to_dict("records")
     if split == ALL:
         manifest["splits"] = {name: len(part) for name, part in corpus.splits.items()}

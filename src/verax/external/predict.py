@@ -137,7 +137,7 @@ class PredictClassifier(ExternalClassifier):
                 f"the function failed on {len(texts)} texts: {type(error).__name__}: {reason}"
             ) from error
         try:
-            plain = given.detach().cpu() if isinstance(given, Tensor) else given
+            plain = given.detach().cpu().numpy() if isinstance(given, Tensor) else given
             numbers = torch.from_numpy(np.array(plain, dtype=np.float64))
         except (TypeError, ValueError) as error:
             raise VeraxError(

@@ -25,6 +25,7 @@ from verax.exams.registry import EXAMS, chosen_exams
 from verax.exams.single_token import token_curves
 from verax.exams.verdict import Verdict
 from verax.models import AttentionClassifier, load
+from verax.models.kinds import POOLED
 from verax.studies import Comparison, compare
 from verax.studies.comparison.grouping import Groups, grouped
 
@@ -119,9 +120,15 @@ def _curves(text: str, groups: Groups, device: str) -> pd.DataFrame:
     """What each token says alone to each group's first model."""
     models: dict[str, AttentionClassifier] = {}
     for name, (first, *_) in groups.items():
-        if not isinstance(first.source, Path):
-            raise VeraxError(f"--text needs saved models, and {first.name} is none: leave it out")
-        models[name] = load(first.source, device=device)
+        source: Any = first.source
+        if first.verdict is not None:
+            raise VeraxError(f"--text needs models, and {first.name} is a verdict: leave it out")
+        if first.kind != POOLED:
+            raise VeraxError(
+                f"--text shows what each word says alone, and {first.name} has no items that could: "
+                "leave it out"
+            )
+        models[name] = load(source, device=device) if isinstance(source, Path) else source
         if models[name].tokeniser.finds_nothing(text):
             raise VeraxError("--text has no words: give a text with some")
     return token_curves(models, text)

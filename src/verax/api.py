@@ -5,6 +5,7 @@ import verax.report as report
 from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
+from verax.exams.deletion.choosing import choose_head
 from verax.external.loading import from_transformers
 from verax.external.pooled_loading import from_pooled
 from verax.external.predict import from_predict
@@ -44,6 +45,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "adversaries",
+    "choose_head",
     "compare",
     "examine",
     "from_pooled",

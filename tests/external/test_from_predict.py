@@ -25,7 +25,9 @@ def by_length(texts: list[str]) -> Any:
 def test_leave_one_out_is_that_of_the_model_behind_it() -> None:
     texts = ["w1 w2 good0_1 w3 w4", "w5 good1_2", "w7 w8 w9"]
     many = [f"{text} w{n}" for n in range(12) for text in texts]
-    corpus = verax.load_corpus((many, ["a", "b", "a"] * 12), tokeniser="whitespace", lowercase=False)
+    corpus = verax.load_corpus(
+        (many, ["a", "b", "a"] * 12), tokeniser="whitespace", lowercase=False
+    )
     ours = untrained(corpus, encoder="bilstm")
 
     def function(asked: list[str]) -> Any:
@@ -59,7 +61,7 @@ def test_each_text_is_asked_about_once_in_batches_of_the_given_size() -> None:
     asked.clear()
     logits = model.logits_of_whatever(["a", "bb", "a", "c d", "e", "", "f", "bb"])
     assert [len(batch) for batch in asked] == [4, 2]
-    assert len(set(sum(asked, []))) == 6
+    assert len({text for batch in asked for text in batch}) == 6
     assert torch.equal(logits[0], logits[2])
     assert logits.shape == (8, 2)
 
@@ -73,8 +75,9 @@ def test_the_fingerprint_is_of_what_it_says() -> None:
 
 
 def test_logits_are_taken_as_they_are() -> None:
-    model = verax.from_predict(lambda texts: torch.tensor([[3.0, -1.0]] * len(texts)), CLASSES,
-                               gives="logits")
+    model = verax.from_predict(
+        lambda texts: torch.tensor([[3.0, -1.0]] * len(texts)), CLASSES, gives="logits"
+    )
     assert model.logits(["a"]).tolist() == [[3.0, -1.0]]
     certain = verax.from_predict(lambda texts: [[1.0, 0.0]] * len(texts), CLASSES)
     assert bool(certain.logits(["a"]).isfinite().all())

@@ -15,7 +15,11 @@ from verax.models import AttentionClassifier
 
 Make = Callable[..., AttentionClassifier]
 Encode = Callable[[AttentionClassifier], EncodedDocuments]
-ALL = [(name, on) for name, kind in IMPORTANCES.items() for on in kind.levels]
+ALL = [
+    (name, on)
+    for name, every in IMPORTANCES.items()
+    for on in getattr(every.for_kind("pooled"), "levels", ())
+]
 TEXTS = ["w1 good0_2 . w3", "w4", "w5 . good1_3 w6 w7 .", "w2 w2 . w8 w1 good0_1 . w3 w9"]
 ENCODERS = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
 

@@ -10,7 +10,7 @@ import pytest
 
 import verax
 from verax.corpora.tokenising import Tokeniser
-from verax.importance import IMPORTANCES, explain, score
+from verax.importance import IMPORTANCES, explain, known_names, score
 from verax.importance.explanation import BY
 from verax.models import AttentionClassifier
 
@@ -22,7 +22,7 @@ TEXTS = [
     "good1_2 W9 .",
     "w3 w2 w1 w0 . w5",
 ]
-ON_INPUTS = [name for name, kind in IMPORTANCES.items() if "inputs" in kind.levels]
+ON_INPUTS = known_names("inputs")
 SIGNED = [name for name in ON_INPUTS if "signed" in IMPORTANCES[name].takes]
 SLOTS = [
     {"encoder": "bilstm"},

@@ -15,7 +15,7 @@ from verax.corpora.encoded import EncodedDocuments
 from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
 from verax.importance import gradient, integrated_gradients, leave_one_out
-from verax.importance.registry import IMPORTANCES
+from verax.importance.registry import known_names
 from verax.models import AttentionClassifier, GuidedClassifier, ModelOptions, probabilities
 from verax.models.attention import pool
 
@@ -113,7 +113,7 @@ def test_gradients_take_its_attention_for_given(make_model: Make, encoded: Encod
 
 def test_every_importance_can_be_asked(make_model: Make) -> None:
     model = under(make_model(encoder="conv"))
-    names = [name for name, kind in IMPORTANCES.items() if "inputs" in kind.levels]
+    names = known_names("inputs")
     found = model.explain(["w1 w2 good0_3", "w4"], by=names)
     assert found.notna().all().all()
 

@@ -24,7 +24,7 @@ from verax.exams.examine import check_split, examine, load_to_examine
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.judgement.row import AGAINST
 from verax.exams.planning import plan
-from verax.exams.registry import EXAMS, chosen_exams, divide_options, find_table
+from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_options, find_table
 from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import Verdict
 from verax.options import names
@@ -53,7 +53,7 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--exams",
         metavar="NAME,…",
-        help=f"which exams: {', '.join(EXAMS)} [all that apply]",
+        help=f"which exams: {', '.join(EXAMS)} [all but deletion, and those that do not apply]",
     )
     parser.add_argument(
         "--out",
@@ -114,7 +114,9 @@ def run(args: argparse.Namespace) -> int | None:
     taken = _taken(model, chosen)
     corpus = named_corpus(args, partial(load_to_examine, model, split=args.split))
     options = given_exam_options(args, taken)
-    if args.out and "curves" in names(getattr(taken.get("single_token"), "options_class", NoOptions)):
+    if args.out and "curves" in names(
+        getattr(taken.get("single_token"), "options_class", NoOptions)
+    ):
         of_exam = options.get("single_token", {})
         if "curves" not in options and "curves" not in of_exam:
             options["single_token"] = {**of_exam, "curves": CURVES}
@@ -148,8 +150,7 @@ def run(args: argparse.Namespace) -> int | None:
 
 def _taken(model: Any, chosen: list[str] | None) -> dict[str, type[Exam]]:
     """Exam → the class that takes it for this model, of those that apply."""
-    usual = [name for name, exam in EXAMS.items() if model.kind in exam.default_for]
-    planned = plan(model, usual if chosen is None else chosen)
+    planned = plan(model, default_exams(model.kind) if chosen is None else chosen)
     return {one.name: one.exam for one in planned if one.exam is not None}
 
 

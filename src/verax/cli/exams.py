@@ -72,4 +72,4 @@ def _on(name: str, kind: str) -> str:
         return f"not applicable: {why_not_kind(name, kind)}"
     if vars(cls).get("promise") is None and cls.promise.__func__ is Exam.promise.__func__:
         return "exact"
-    return str(cls.promise.__doc__).strip().splitlines()[0]
+    return (cls.promise.__doc__ or "as the plan of a model says").strip().splitlines()[0]

@@ -13,7 +13,9 @@ from verax.errors import VeraxError
 from verax.external.loading import AUTO, READOUTS
 from verax.external.opening import HF, function_in, is_outside, open_classifier
 
-MODEL = "folder of a saved model; hf:FOLDER of a Hugging Face one; or FILE.py:FUNCTION, which is run"
+MODEL = (
+    "folder of a saved model; hf:FOLDER of a Hugging Face one; or FILE.py:FUNCTION, which is run"
+)
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -41,14 +43,18 @@ def open_model(args: argparse.Namespace, source: str | None = None) -> Any:
     assert source is not None
     found = function_in(source)
     if found is not None:
-        print(f"running {printable(str(found[0]))}, whose {found[1]}() makes the model",
-              file=sys.stderr)
+        print(
+            f"running {printable(str(found[0]))}, whose {found[1]}() makes the model",
+            file=sys.stderr,
+        )
     options = _options(args)
     if not source.startswith(HF):
         for flag in ("class_names", "readout", "pieces", "separator"):
             if vars(args)[flag] is not None:
                 name = flag.replace("_", "-")
-                raise VeraxError(f"--{name} is for Hugging Face models, named hf:FOLDER: leave it out")
+                raise VeraxError(
+                    f"--{name} is for Hugging Face models, named hf:FOLDER: leave it out"
+                )
         options = {}
     return open_classifier(source, device=args.device, **options)
 

@@ -57,9 +57,7 @@ def check_texts(args: argparse.Namespace, *also: str) -> None:
         raise VeraxError(f"--max-tokens is {args.max_tokens}: it must be at least 1")
 
 
-def full_texts(
-    args: argparse.Namespace, model: Any, to: str
-) -> tuple[list[str], np.ndarray]:
+def full_texts(args: argparse.Namespace, model: Any, to: str) -> tuple[list[str], np.ndarray]:
     """The texts that have words, and where each stood among those given."""
     texts = _texts(args)
     full = np.array([not model.tokeniser.finds_nothing(t) for t in texts], dtype=bool)

@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from verax.models.kinds import KINDS
+
 COUNT, PERCENT, POINTS, NUMBER = "count", "percent", "points", "number"
 """Units: a count, a share of a hundred, a difference of such shares, and any other number."""
 SCALE = {PERCENT: 100.0, POINTS: 100.0, NUMBER: 1.0, COUNT: 1.0}
@@ -82,6 +84,7 @@ class Table:
     counts     whether rows are the measures, under the one column `value`
     variants   columns that are made from data, such as one for every ε: column id → its measure,
                or None where the column is none of these
+    kinds      kinds of model that have it (`verax.models.kinds`)
     """
 
     id: str
@@ -90,6 +93,7 @@ class Table:
     row_title: RowTitle = _same
     counts: bool = False
     variants: Callable[[str], Measure | None] = field(default=lambda column: None)
+    kinds: tuple[str, ...] = KINDS
 
     def measure(self, row: str, column: str) -> Measure | None:
         """The measure of a cell; None where none is declared."""

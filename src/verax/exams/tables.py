@@ -40,7 +40,8 @@ def tidy(
         each_value = [label[name] for label in labels]
         if isinstance(each_value[0], str):
             levels = list(dict.fromkeys(str(g) for g in each_value))
-            codes = np.array([levels.index(str(g)) for g in each_value], dtype=np.int8)
+            small = np.int8 if len(levels) <= np.iinfo(np.int8).max else np.int16
+            codes = np.array([levels.index(str(g)) for g in each_value], dtype=small)
             frame[name] = pd.Categorical.from_codes(np.repeat(codes, each), pd.Index(levels))
         else:
             frame[name] = np.repeat(np.array(each_value, dtype=np.int64), each)

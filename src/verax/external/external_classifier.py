@@ -86,6 +86,10 @@ class ExternalClassifier(ABC):
             raise VeraxError("no text to trace: give at least one")
         return self.trace_rows(read, np.arange(len(read)))
 
+    def batches(self, read: ReadTexts, max_tokens: int) -> list[NDArray[np.int64]]:
+        """Which texts are traced together, within a budget of padded tokens."""
+        return reading_batches(read.lengths, max_tokens)
+
     def traces(
         self,
         texts: Texts | Documents | ReadTexts,
@@ -94,7 +98,7 @@ class ExternalClassifier(ABC):
     ) -> Iterator[WordTrace]:
         """Traces of any number of texts, batch by batch within a budget of padded tokens."""
         read = self.read(texts)
-        for rows in watch(reading_batches(read.lengths, max_tokens)):
+        for rows in watch(self.batches(read, max_tokens)):
             yield self.trace_rows(read, rows)
 
     @torch.no_grad()

@@ -12,10 +12,11 @@ from torch import nn
 from verax.corpora.tokenising import AS_WRITTEN, Tokeniser
 from verax.device import resolve_device
 from verax.errors import VeraxError, nearest
+from verax.external.attention.functions import FunctionRoute
 from verax.external.attention.routes import choose_route
 from verax.external.pieces import PieceReader
-from verax.external.readout import READOUTS, find_readout
-from verax.external.self_check import self_check
+from verax.external.readout import READOUTS, check_readout, find_readout
+from verax.external.self_check import probe_pieces, self_check
 from verax.external.transformer import TransformerClassifier
 
 AUTO = "auto"
@@ -70,15 +71,18 @@ def from_transformers(
         module,
         reader,
         _classes(module, head, classes),
-        route=choose_route(module),
+        route=FunctionRoute(module),
         readout=readout,
         head=head,
         tokeniser=Tokeniser(words, lowercase=False),
         record={"name": name},
     )
+    pieces = probe_pieces(classifier)
     if readout == AUTO:
-        classifier.readout = find_readout(classifier)
-    self_check(classifier)
+        classifier.readout = find_readout(classifier, pieces)
+    elif head is None:
+        check_readout(classifier, pieces, readout)
+    choose_route(module, lambda route: self_check(classifier, route, pieces))
     return classifier
 
 
@@ -133,6 +137,9 @@ def _checked_tokenizer(tokenizer: Any) -> Any:
 def _longest(module: Any, tokenizer: Any, max_length: int | None) -> int:
     limits = [getattr(tokenizer, "model_max_length", None)]
     limits.append(getattr(module.config, "max_position_embeddings", None))
+    for name, part in module.named_modules():
+        if name.endswith("position_embeddings") and getattr(part, "padding_idx", None) is not None:
+            limits.append(part.num_embeddings - part.padding_idx - 1)  # counted from there
     known = min((int(n) for n in limits if n is not None and 0 < n < 10**6), default=LONGEST)
     if max_length is None:
         return min(known, LONGEST)

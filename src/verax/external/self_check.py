@@ -2,24 +2,188 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import torch
+from torch import Tensor
 
 from verax.errors import VeraxError
-from verax.external.attention.site import Site
+from verax.external.attention.functions import is_pair
+from verax.external.attention.routes import NoAttentionError
+from verax.external.attention.site import Route, Site
+from verax.external.pieces import PieceBatch
 from verax.external.transformer import TransformerClassifier
 
-PROBES = ("The film was far better than I had hoped.", "No .")
+PROBES = ("The film was far better than I had hoped, and so was the plot.", "No, it was not good.")
+"""Two texts of different lengths, so that one is padded."""
+
+ELSEWHERE = "give its probabilities to verax.from_predict instead"
+_STEPS = (1e-3, 1e-2, 1e-4)
+_FAR = 0.05
+"""How far a slope may be from the difference that it stands for, by their sizes."""
+
+
+def probe_pieces(model: TransformerClassifier) -> PieceBatch:
+    """The pieces of two texts that every model can read; a model that cannot is refused."""
+    read = model.read(list(PROBES))
+    try:
+        return model.trace_rows(read, np.arange(len(PROBES))).pieces
+    except (ValueError, RuntimeError, TypeError, NotImplementedError, IndexError) as error:
+        if isinstance(error, VeraxError):
+            raise
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise VeraxError(
+            f"{type(model.module).__name__} cannot read a text: {reason}; check that model and "
+            "tokenizer belong together"
+        ) from error
 
 
 @torch.no_grad()
-def self_check(model: TransformerClassifier) -> None:
-    """Check that captured attention is the model's own; also finds how many layers it has."""
-    read = model.read(list(PROBES))
-    trace = model.trace_rows(read, torch.arange(len(PROBES)).numpy())
+def self_check(model: TransformerClassifier, route: Route, pieces: PieceBatch) -> None:
+    """Check that what a route shows is the model's own attention, and that edits of it count.
+
+    Args:
+        model: gets the route, and how many layers and heads there are.
+        route: a way to its attention.
+        pieces: of texts of different lengths.
+
+    Raises:
+        NoAttentionError: where the route shows none.
+        VeraxError: where a check fails: one line that says which, and what to do.
+    """
+    model.route, model.layers = route, 0
+    untouched = model.run(pieces).logits
     sites: list[Site] = []
-    captured = model.run(trace.pieces, lambda site: sites.append(site))
+    captured = model.run(pieces, sites.append).logits
     if not sites:
-        raise VeraxError("no attention of this model could be captured")
+        raise NoAttentionError(
+            f"no attention of {type(model.module).__name__} can be got at (it has none, or hides "
+            f"it in a kernel): load it with attn_implementation='eager', or {ELSEWHERE}"
+        )
     model.layers, model.heads = len(sites), sites[0].weights.shape[1]
-    if not torch.allclose(captured.logits, trace.logits, atol=1e-4):
-        raise VeraxError("attention that is captured changes the logits of this model")
+    close = tolerance(untouched)
+    _check_masked(sites, pieces, route.name)
+    _check_causal(model, sites, pieces, close)
+    if (far := _distance(captured, untouched)) > close:
+        raise VeraxError(
+            f"self-check by {route.name}: logits move by {far:.1e} when attention is captured, "
+            f"expected at most {close:.0e}: the model attends in another way than it shows; "
+            f"{ELSEWHERE}"
+        )
+    kept = [site.weights.clone() for site in sites]
+    replayed = model.run(pieces, lambda site: kept[site.number]).logits
+    if (far := _distance(replayed, captured)) > close:
+        raise VeraxError(
+            f"self-check by {route.name}: logits move by {far:.1e} when captured weights are put "
+            f"back, expected at most {close:.0e}: {ELSEWHERE}"
+        )
+    _check_slopes(model, pieces, kept)
+    _check_alone(model, pieces, untouched, close)
+
+
+def tolerance(logits: Tensor) -> float:
+    """How far logits may differ that were computed in another order."""
+    by_type = {torch.float64: 1e-6, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+    return by_type.get(logits.dtype, 1e-4) * max(1.0, float(logits.abs().max()))
+
+
+def _distance(one: Tensor, other: Tensor) -> float:
+    return float((one - other).abs().max().nan_to_num(torch.inf))
+
+
+def _check_masked(sites: list[Site], pieces: PieceBatch, route: str) -> None:
+    """No real position attends to padding."""
+    real = pieces.mask[:, None, :, None] & ~pieces.mask[:, None, None, :]
+    for site in sites:
+        if site.weights.shape[-2:] != real.shape[-2:]:
+            continue
+        if (most := float((site.weights * real).amax())) > 1e-6:
+            raise VeraxError(
+                f"self-check by {route}: layer {site.number + 1} puts {100 * most:.1f}% of its "
+                "weight on padding, expected none: the model ignores attention_mask; "
+                f"{ELSEWHERE}"
+            )
+
+
+def _check_causal(
+    model: TransformerClassifier, sites: list[Site], pieces: PieceBatch, close: float
+) -> None:
+    """No position attends to later ones, in decoders and where a text is read from the left."""
+    mask = pieces.mask
+    is_causal = not is_pair(model.module) and _reads_from_left(model, pieces, close)
+    for site in sites:
+        inside = site.queries == site.keys
+        if inside and (is_causal or site.queries == "decoder"):
+            later = site.weights.triu(1) * mask[:, None, :, None]
+            if (most := float(later.amax())) > 1e-6:
+                raise VeraxError(
+                    f"self-check by {model.route.name}: layer {site.number + 1} puts "
+                    f"{100 * most:.1f}% of its weight on later positions, and the model reads "
+                    f"from left to right, expected none: {ELSEWHERE}"
+                )
+
+
+def _reads_from_left(model: TransformerClassifier, pieces: PieceBatch, close: float) -> bool:
+    """Whether another last piece moves no earlier state."""
+    mask = pieces.mask
+    last = mask & ~torch.nn.functional.pad(mask[:, 1:], (0, 1))
+    other = torch.where(last, pieces.input_ids.roll(1, -1), pieces.input_ids)
+    changed = replace(pieces, input_ids=other)
+    one, two = (model.run(some).last for some in (pieces, changed))
+    earlier = (mask & ~last).unsqueeze(-1)
+    return _distance(one * earlier, two * earlier) <= close / 10
+
+
+def _check_slopes(model: TransformerClassifier, pieces: PieceBatch, kept: list[Tensor]) -> None:
+    """∂logit/∂α is what differences give, along a random direction in some of the layers."""
+    if kept[0].dtype.itemsize < 4:
+        return  # differences of half precision are noise
+    random = torch.Generator().manual_seed(0)
+    for number in sorted({0, len(kept) // 2, len(kept) - 1}):
+        weights = kept[number]
+        signs = torch.randint(0, 2, weights.shape, generator=random).to(weights) * 2 - 1
+        along = signs * (weights > 0)
+
+        def moved(step: Tensor | float, number: int = number, along: Tensor = along) -> Tensor:
+            def edit(site: Site) -> Tensor | None:
+                return kept[number] + step * along if site.number == number else None
+
+            return model.run(pieces, edit).logits[:, 0].sum()
+
+        with torch.enable_grad():
+            step = torch.zeros((), device=weights.device, dtype=weights.dtype, requires_grad=True)
+            (slope,) = torch.autograd.grad(moved(step), step, allow_unused=True)
+        told = 0.0 if slope is None else float(slope)
+        noise = 1e-6 * max(1.0, float(model.run(pieces).logits.abs().max()))
+        differences = []
+        for size in _STEPS:
+            differences.append(float(moved(size) - moved(-size)) / (2 * size))
+            size_of_both = max(abs(told), abs(differences[-1]))
+            if abs(told - differences[-1]) <= _FAR * size_of_both + noise / size:
+                break
+        else:
+            raise VeraxError(
+                f"self-check by {model.route.name}: the gradient of a logit by the attention of "
+                f"layer {number + 1} is {told:.3g}, and differences give {differences[0]:.3g}: "
+                f"some of the model is not differentiable; {ELSEWHERE}"
+            )
+
+
+def _check_alone(
+    model: TransformerClassifier, pieces: PieceBatch, untouched: Tensor, close: float
+) -> None:
+    """A text's logits do not hang on what it is batched with."""
+    for row, length in enumerate(pieces.mask.sum(-1).tolist()):
+        alone = PieceBatch(
+            pieces.input_ids[row : row + 1, :length],
+            pieces.mask[row : row + 1, :length],
+            pieces.word[row : row + 1, :length],
+            {name: values[row : row + 1, :length] for name, values in pieces.more.items()},
+        )
+        if (far := _distance(model.run(alone).logits[0], untouched[row])) > close:
+            raise VeraxError(
+                f"self-check: a text's logits move by {far:.1e} when it is padded in a batch, "
+                f"expected at most {close:.0e}: check that config.pad_token_id is the piece that "
+                "the model was trained with"
+            )

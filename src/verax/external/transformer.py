@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,28 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from verax.corpora.batching import MAX_TOKENS, reading_batches
+from verax.corpora.batching import MAX_TOKENS, micro_batches
 from verax.corpora.corpus import Documents
 from verax.corpora.tokenising import Tokeniser
 from verax.errors import VeraxError, nearest
-from verax.external.attention.site import Handler, Route
+from verax.external.attention.site import Handler, Route, Site
 from verax.external.external_classifier import DELETE, ExternalClassifier, Texts
 from verax.external.pieces import PieceBatch, PieceReader, ReadPieces
+from verax.external.preparing import embedding, padding_id, padding_known, prepared
 from verax.external.reading import ReadTexts, read_texts
 from verax.external.readout import readout_rows
+from verax.external.tail import Start, Tail
 from verax.external.trace import TransformerTrace, WordTrace
 from verax.models.fingerprint import fingerprint
 from verax.models.kinds import TRANSFORMER, Watch
 
 MASK, ATTENTION = "mask", "attention"
 """Ways to take words away: their pieces become the mask token; attention cannot see them."""
+
+CPU_PIECES = 2048
+"""Padded pieces of one pass on a CPU, at most."""
+WEIGHTS_PER_TOKEN = 2_048
+"""Attention weights held at once, for each token of the budget of padded tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +83,8 @@ class TransformerClassifier(ExternalClassifier):
         self.module, self.reader, self.route = module, reader, route
         self.readout, self.head = readout, head
         self.layers = self.heads = 0
-        pad = getattr(reader.tokenizer, "pad_token_id", None)
-        self.pad = int(pad if pad is not None else reader.tokenizer.eos_token_id or 0)
+        self.pad = padding_id(module, reader.tokenizer)
+        self._takes = set(inspect.signature(module.forward).parameters)
 
     @property
     def device(self) -> torch.device:
@@ -141,6 +149,7 @@ class TransformerClassifier(ExternalClassifier):
         *,
         embedded: Tensor | None = None,
         states: bool = False,
+        start: Start | None = None,
     ) -> Pass:
         """One pass.
 
@@ -149,24 +158,65 @@ class TransformerClassifier(ExternalClassifier):
             handler: sees the attention of each layer, and may replace it.
             embedded: vectors to read instead of those of the pieces, (batch, pieces, size).
             states: keep the states of every layer.
+            start: where to begin, instead of at the first layer; `tail` has it.
 
         Gradients are kept where they are enabled.
         """
-        inputs: dict[str, Any] = {"attention_mask": pieces.mask.long(), **pieces.more}
-        if embedded is None:
-            inputs["input_ids"] = pieces.input_ids
-        else:
-            inputs["inputs_embeds"] = embedded
-        opened: AbstractContextManager[None]
-        opened = nullcontext() if handler is None else self.route.opened(handler)
-        with self.prepared(pieces), self._last_states() as seen, opened:
-            output = self.module(**inputs, output_hidden_states=states, **self._more_flags())
+        inputs: dict[str, Any] = {"attention_mask": pieces.mask.long()}
+        inputs |= {name: values for name, values in pieces.more.items() if name in self._takes}
+        opened: AbstractContextManager[None] = nullcontext()
+        if handler is not None:
+            opened = self._counted(handler, 0 if start is None else start.layer)
+        with (
+            prepared(self.module, self.head),
+            padding_known(self.module, pieces, self.pad) as input_ids,
+            embedding(self.module, input_ids, embedded),
+            self._last_states() as seen,
+            nullcontext() if start is None else start.skipping(),
+            opened,
+        ):
+            output = self.module(
+                input_ids=input_ids, **inputs, output_hidden_states=states, **self._more_flags()
+            )
             last = seen[-1]
             logits = output.logits if self.head is None else self._decide(last, pieces)
         hidden = getattr(output, "hidden_states", None) if states else None
         if states and hidden is None:  # encoder–decoder
             hidden = (*output.encoder_hidden_states, *output.decoder_hidden_states)
         return Pass(logits, hidden, last)
+
+    def tail(self, pieces: PieceBatch, layer: int) -> Tail:
+        """Passes over a batch that begin at a layer: edits of it and later ones cost no more.
+
+        Args:
+            pieces: what is read.
+            layer: the first layer that runs, counted from 0 as `Site.number` is.
+        """
+        return Tail(self, pieces, layer)
+
+    def rows_within(
+        self, pieces: PieceBatch | int, max_tokens: int = MAX_TOKENS, kept_layers: int = 1
+    ) -> int:
+        """How many texts a pass with a handler may hold at once, at least one.
+
+        Their pieces stay within `max_tokens`, and heads · pieces² · texts · kept layers within
+        `WEIGHTS_PER_TOKEN` times as many.
+
+        Args:
+            pieces: a batch, or the pieces of its longest text.
+            max_tokens: padded tokens held at once.
+            kept_layers: whose weights are held at once: all, where gradients are kept.
+        """
+        width = max(1, pieces if isinstance(pieces, int) else pieces.input_ids.shape[1])
+        weights = max(1, self.heads) * width * width * max(1, kept_layers)
+        return max(1, min(max_tokens // width, max_tokens * WEIGHTS_PER_TOKEN // weights))
+
+    def batches(self, read: ReadTexts, max_tokens: int) -> list[NDArray[np.int64]]:
+        cut: list[NDArray[np.int64]] = []
+        for rows in super().batches(read, max_tokens):
+            together = self.rows_within(int(read.lengths[rows].max(initial=1)), max_tokens)
+            cut += [rows[i : i + together] for i in range(0, len(rows), together)]
+        return cut
 
     def embed(self, pieces: PieceBatch) -> Tensor:
         """(batch, pieces, size): the vectors of the pieces, as the first layer's input."""
@@ -200,31 +250,22 @@ class TransformerClassifier(ExternalClassifier):
             handle.remove()
 
     @contextmanager
-    def prepared(self, pieces: PieceBatch | None = None) -> Iterator[None]:
-        """The model as it predicts; afterwards exactly as it was.
+    def _counted(self, handler: Handler, skipped: int) -> Iterator[None]:
+        """Attention is shown to a handler, and every layer that is not skipped must show its."""
+        calls = skipped
 
-        Nothing is dropped, no parameter asks for a gradient, and padding is known as such.
-        """
-        modules = [self.module, *([self.head] if self.head is not None else [])]
-        modes = [(part, part.training) for module in modules for part in module.modules()]
-        wanted = [p for module in modules for p in module.parameters() if p.requires_grad]
-        config = self.module.config
-        pad = getattr(config, "pad_token_id", None)
-        try:
-            for part, _ in modes:
-                part.training = False
-            for parameter in wanted:
-                parameter.requires_grad_(False)
-            if pad is None:
-                config.pad_token_id = self.pad
+        def handle(site: Site) -> Tensor | None:
+            nonlocal calls
+            number, calls = calls, calls + 1
+            return handler(replace(site, number=number) if skipped else site)
+
+        with self.route.opened(handle):
             yield
-        finally:
-            if pad is None:
-                config.pad_token_id = pad
-            for parameter in wanted:
-                parameter.requires_grad_(True)
-            for part, mode in modes:
-                part.training = mode
+        if self.layers and calls != self.layers:
+            raise VeraxError(
+                f"{calls} of {self.layers} layers showed their attention: this model attends in "
+                "another way to such texts; give a smaller max_length"
+            )
 
     # taking words away
 
@@ -250,16 +291,22 @@ class TransformerClassifier(ExternalClassifier):
             raise VeraxError(f"operator {operator!r}: {nearest(operator, self.operators)}")
         assert isinstance(trace, TransformerTrace)
         pieces = trace.pieces
-        together = max(1, max_tokens // max(1, pieces.input_ids.shape[1]))
-        parts = []
-        for some in watch(torch.arange(len(rows), device=rows.device).split(together)):
-            batch, gone = pieces.take(rows[some]), removed[some]
+        lengths = pieces.mask.sum(-1)[rows].cpu().numpy()
+        longest_first = np.argsort(-lengths, kind="stable")
+        logits = trace.logits.new_empty(len(rows), trace.logits.shape[-1])
+        for places in watch(micro_batches(longest_first, lengths, self.at_once(max_tokens))):
+            some = torch.from_numpy(places).to(rows.device)
+            batch = pieces.take(rows[some], width=int(lengths[places[0]]))
             if operator == MASK:
-                changed = batch.replaced_by(self.reader.tokenizer.mask_token_id, gone)
+                changed = batch.replaced_by(self.reader.tokenizer.mask_token_id, removed[some])
             else:
-                changed = batch.masked_out(gone)
-            parts.append(self.run(changed).logits)
-        return torch.cat(parts) if parts else trace.logits[:0]
+                changed = batch.masked_out(removed[some])
+            logits[some] = self.run(changed).logits
+        return logits
+
+    def at_once(self, max_tokens: int) -> int:
+        """The padded pieces of one pass: on a CPU more than its caches hold are slower."""
+        return min(max_tokens, CPU_PIECES) if self.device.type == "cpu" else max_tokens
 
     @torch.no_grad()
     def logits_of_whatever(
@@ -268,7 +315,9 @@ class TransformerClassifier(ExternalClassifier):
         pieces = self.reader(texts, [self.tokeniser.spans(text) for text in texts])
         logits = torch.zeros(len(texts), len(self.classes), device=self.device)
         # a text without words may have no pieces at all, and counts for one
-        for rows in watch(reading_batches(np.maximum(pieces.lengths, 1), max_tokens)):
+        lengths = np.maximum(pieces.lengths, 1)
+        longest_first = np.argsort(-lengths, kind="stable")
+        for rows in watch(micro_batches(longest_first, lengths, self.at_once(max_tokens))):
             batch = pieces.batch(rows, self.pad, False, self.device)
             logits[torch.from_numpy(rows).to(self.device)] = self.run(batch).logits.float()
         return logits

@@ -12,6 +12,8 @@ parameters and their `.grad`.
 from verax.importance.registry import (
     IMPORTANCES,
     Importance,
+    find_importance,
+    known_names,
     names_of,
     register_importance,
     score,
@@ -25,28 +27,40 @@ from verax.importance.weights import (
 from verax.importance.gradients import gradient, gradients, integrated_gradients
 from verax.importance.deletion import leave_one_out
 from verax.importance.chance import random, random_draws
+from verax.importance.transformers import (
+    DERIVED,
+    convergence_delta,
+    layer_head_rows,
+    special_share,
+)
 from verax.importance.explanation import explain
 from verax.importance.jacobian import Influence, influence, influences
 # isort: on
 
 __all__ = [
+    "DERIVED",
     "IMPORTANCES",
     "Importance",
     "Influence",
     "attention",
     "attention_gradient",
     "attention_product",
+    "convergence_delta",
     "explain",
+    "find_importance",
     "gradient",
     "gradients",
     "influence",
     "influences",
     "integrated_gradients",
+    "known_names",
+    "layer_head_rows",
     "leave_one_out",
     "names_of",
     "random",
     "random_draws",
     "register_importance",
     "score",
+    "special_share",
     "weight_gradient",
 ]

@@ -8,11 +8,21 @@ from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.hashed_dropout import HashedDropout
+from verax.models.kinds import PREDICT, TRANSFORMER
 from verax.models.trace import Trace
 
 _PLACE, _WORDS = 1 << 20, 1 << 21
 
 
+# the last decorator registers first
+@register_importance(
+    "random",
+    "chance",
+    levels=("inputs",),
+    takes=("seed",),
+    kinds=(TRANSFORMER, PREDICT),
+    on="inputs",
+)
 @register_importance("random", "chance", takes=("seed",))
 def random(
     model: AttentionClassifier, source: BatchOrTrace, on: str = "items", *, seed: int = 0

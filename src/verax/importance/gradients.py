@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import torch
@@ -196,9 +197,10 @@ def integrated_gradients(
     return scores.masked_fill(~shown, 0.0)
 
 
-def on_vectors(names: Iterable[str], model: PooledClassifier) -> list[str]:
-    """The importances of inputs, of those named, that a pooled model has."""
-    return [name for name in names if model.has_vectors or name not in OF_VECTORS]
+def on_vectors(names: Iterable[str], model: Any) -> list[str]:
+    """The importances of inputs, of those named, that a model has."""
+    has_vectors = getattr(model, "has_vectors", True)
+    return [name for name in names if has_vectors or name not in OF_VECTORS]
 
 
 def refuse_without_vectors(model: PooledClassifier, on: str = "inputs") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,6 +38,7 @@ class RegisteredImportance:
     takes     which of `TAKES` it takes as keywords
     kinds     kinds of model that it has scores for (`verax.models.kinds`)
     others    kind of model → the same importance for models of that kind
+    places    whether its name may have a place: attention@3 is layer 3, attention@3.2 its head 2
     """
 
     function: Callable[..., Tensor]
@@ -45,6 +47,7 @@ class RegisteredImportance:
     takes: tuple[str, ...] = ()
     kinds: tuple[str, ...] = (POOLED,)
     others: dict[str, RegisteredImportance] = field(default_factory=dict)
+    places: bool = False
 
     def for_kind(self, kind: str) -> RegisteredImportance | None:
         """This importance for models of a kind; None where there is none."""
@@ -61,6 +64,7 @@ def register_importance(
     levels: tuple[str, ...] = LEVELS,
     takes: tuple[str, ...] = (),
     kinds: tuple[str, ...] = (POOLED,),
+    places: bool = False,
     **fixed: Any,
 ) -> Callable[[F], F]:
     """Register a function of (model, trace), so that its name can stand wherever importances do.
@@ -80,6 +84,9 @@ def register_importance(
         kinds: kinds of model that the function is for (`verax.models.kinds`): pooled, transformer,
             predict. A name that is registered for other kinds already is the same importance for
             these, too.
+        places: whether a layer, or a layer and a head, may follow the name after an @, counted from
+            1: name@3, name@3.2. The function gets them by the keyword `place`, (3,) or (3, 2), and
+            None without.
         fixed: keywords that are always passed, so that one function can be several importances.
 
     >>> import torch
@@ -102,7 +109,9 @@ def register_importance(
         text = about or (lines[0] if lines else name)
         called = partial(function, **fixed) if fixed else function
         origin = f"{function.__module__}.{function.__qualname__}"
-        registered = RegisteredImportance(called, text, tuple(levels), tuple(takes), tuple(kinds))
+        registered = RegisteredImportance(
+            *(called, text, tuple(levels), tuple(takes), tuple(kinds)), places=places
+        )
         known = IMPORTANCES.registered.get(name)
         if known is not None and not set(kinds) & {*known.kinds, *known.others}:
             known.others.update(dict.fromkeys(kinds, registered))
@@ -113,31 +122,72 @@ def register_importance(
     return register
 
 
+def find_importance(name: str, kind: str | None = POOLED) -> RegisteredImportance | None:
+    """The importance of a name, which may have a place, for a kind of model; None without one.
+
+    Args:
+        name: such as attention, or attention@3.2.
+        kind: of the model; None: of any, the first that there is.
+    """
+    base, place = split_place(name)
+    if base not in IMPORTANCES:
+        return None
+    ones = _of_kind(IMPORTANCES[base], kind)
+    return next((one for one in ones if one.places or place is None), None)
+
+
+def split_place(name: str) -> tuple[str, tuple[int, ...] | None]:
+    """The name of an importance, and the layer, or layer and head, that follow it.
+
+    >>> split_place("attention@3.2"), split_place("leave-one-out")
+    (('attention', (3, 2)), ('leave-one-out', None))
+    """
+    match = re.fullmatch(r"([^@]+)@([1-9]\d*)(?:\.([1-9]\d*))?", name)
+    if match is None:
+        return name, None
+    return match[1], tuple(int(part) for part in match.groups()[1:] if part is not None)
+
+
+def known_names(on: str, kind: str | None = POOLED) -> list[str]:
+    """Names of the importances with scores on a level, for a kind of model or for any (None)."""
+    return [
+        name
+        for name, one in IMPORTANCES.registered.items()
+        if any(on in each.levels for each in _of_kind(one, kind))
+    ]
+
+
+def _of_kind(one: RegisteredImportance, kind: str | None) -> list[RegisteredImportance]:
+    every = [one, *one.others.values()]
+    return [each for each in every if kind is None or kind in each.kinds]
+
+
 def names_of(
-    names: str | list[str] | tuple[str, ...], on: str, kind: str | None = None
+    names: str | list[str] | tuple[str, ...], on: str, kind: str | None = POOLED
 ) -> list[str]:
     """Names as a list or written "a,b", each once; an error for one there is not on this level.
 
     Args:
-        names: of importances.
+        names: of importances; those of Transformers may have a place, as attention@3.2.
         on: inputs or items.
-        kind: of the model, where it is known: a name without scores for it is an error, too.
+        kind: of the model: a name without scores for it is an error, too. None, where the model
+            is not known yet: any kind will do.
     """
     check_level(on)
     parts = names.split(",") if isinstance(names, str) else list(names)
     chosen = list(dict.fromkeys(n for n in (str(name).strip() for name in parts) if n))
     for name in chosen:
-        if name not in IMPORTANCES or on not in IMPORTANCES[name].levels:
-            registered = IMPORTANCES.registered.items()
-            valid = [other for other, importance in registered if on in importance.levels]
-            valid += IMPORTANCES.to_import
-            raise VeraxError(f"unknown importance {name!r} on {on}: {nearest(name, valid)}")
-        if kind is not None and IMPORTANCES[name].for_kind(kind) is None:
-            valid = [n for n, one in IMPORTANCES.registered.items() if one.for_kind(kind)]
+        base, place = split_place(name)
+        every = _of_kind(IMPORTANCES[base], None) if base in IMPORTANCES else []
+        fit = [one for one in every if on in one.levels and (one.places or place is None)]
+        if kind is not None and every and not any(kind in one.kinds for one in every):
             raise VeraxError(
                 f"importance {name!r} has no scores for a {kind} model: choose from "
-                f"{', '.join(valid)}"
+                f"{', '.join(known_names(on, kind))}"
             )
+        if not any(kind is None or kind in one.kinds for one in fit):
+            valid = [*known_names(on, kind), *IMPORTANCES.to_import]
+            raise VeraxError(f"unknown importance {name!r} on {on}: {nearest(name, valid)}")
     return chosen
 
 
@@ -158,7 +208,7 @@ def score(
     name or number, or one for each document; the class decided for, unless given.
     """
     (name,) = names_of([name], on, model.kind)
-    importance = IMPORTANCES[name].for_kind(model.kind)
+    importance = find_importance(name, model.kind)
     assert importance is not None  # names_of has looked
     trace = traced(model, source)
     y = class_numbers(model.classes, target, trace.logits)
@@ -166,6 +216,8 @@ def score(
     more: dict[str, Any] = {key: values[key] for key in importance.takes}
     if set(importance.levels) == set(LEVELS):
         more["on"] = on
+    if importance.places:
+        more["place"] = split_place(name)[1]
     scores = importance.function(model, trace, **more)
     expected = trace.tokens.shape if on == "inputs" else trace.mask.shape
     if not isinstance(scores, Tensor) or scores.shape != expected:

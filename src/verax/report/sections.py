@@ -122,8 +122,10 @@ def plan_part(models: Sequence[ModelSummary], explorer: bool) -> list[Part]:
     heads = [*(["model"] if len(models) > 1 else []), "exam", "what its numbers are"]
     inner = html_table(heads, lines, len(heads) - 1, "what was asked")
     if not explorer:
-        inner += Markup("<p>No documents are shown: the explorer needs one attention over words, "
-                        "an affine head and word vectors, and a gallery that was asked for.</p>")
+        inner += Markup(
+            "<p>No documents are shown: the explorer needs one attention over words, "
+            "an affine head and word vectors, and a gallery that was asked for.</p>"
+        )
     return [Part("plan", "What the model could be asked", inner)]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import torch
@@ -19,7 +20,7 @@ from verax.importance import gradient, influences, names_of, score
 from verax.importance.gradients import on_vectors
 from verax.importance.jacobian import Targets
 from verax.models.classifier import AttentionClassifier
-from verax.models.kinds import TextClassifier
+from verax.models.kinds import TRANSFORMER, TextClassifier
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -74,13 +75,21 @@ class DispersionExam(Exam):
     )
     options_class = DispersionOptions
     summary_tables = TABLES
-    tidy_tables = ("dispersion_instances", "dispersion", "dispersion_influence")
+    tidy_tables = (
+        *("dispersion_instances", "dispersion", "dispersion_influence"),
+        "dispersion_heads",
+    )
     charts = "verax.exams.dispersion.charts"
     decisions_table = "dispersion_instances"
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.dispersion.transformer:TransformerDispersion"
+    }
     summarise = staticmethod(summary.summarise)
     document_values = staticmethod(summary.document_values)
     label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
+
+    kinds_of_influence: tuple[str, ...] = ()
 
     @classmethod
     def promise(cls, model: TextClassifier) -> str:
@@ -95,7 +104,7 @@ class DispersionExam(Exam):
 
     def begin(self, model: Any, documents: Any) -> None:
         self.names = on_vectors(self.names, model)
-        if not model.has_vectors:
+        if not getattr(model, "has_vectors", True):
             self.kinds_of_influence = ()
 
     @torch.no_grad()

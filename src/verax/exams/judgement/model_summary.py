@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
+from verax.models.kinds import POOLED
 
 if TYPE_CHECKING:
     from verax.exams.judgement.judgement import Judgement
@@ -84,6 +85,11 @@ class ModelSummary:
     def classes(self) -> list[str]:
         """Names of the model's classes; empty where they are not known."""
         return [str(name) for name in self.manifest.get("classes") or ()]
+
+    @property
+    def kind(self) -> str:
+        """The kind of model (`verax.models.kinds`)."""
+        return str(self.manifest.get("kind", POOLED))
 
     @property
     def item(self) -> str:

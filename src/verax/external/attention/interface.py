@@ -43,18 +43,12 @@ class InterfaceRoute:
             calls, number = calls + 1, calls
             return handler(site(number, queries, keys, name))
 
-        configs = _configs(self.model)
-        before = [(config, config._attn_implementation) for config in configs]
-        outer = _ATTENDING[-1:]
         _ATTENDING.append(attend)
         try:
-            self.model.set_attn_implementation(NAME)
-            yield
+            with implemented(self.model, NAME):
+                yield
         finally:
             _ATTENDING.pop()
-            assert _ATTENDING[-1:] == outer
-            for config, implementation in before:
-                config._attn_implementation = implementation
 
 
 _ATTENDING: list[Callable[[nn.Module, Callable[..., Site]], Tensor | None]] = []
@@ -124,7 +118,27 @@ def _eager(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
     raise LookupError(type(module).__name__)
 
 
+def dispatches(model: Any) -> bool:
+    """Whether a model lets its attention function be chosen, as transformers tells."""
+    asked = getattr(model, "_can_set_attn_implementation", None)
+    return asked is not None and bool(asked())
+
+
+@contextmanager
+def implemented(model: Any, implementation: str) -> Iterator[None]:
+    """Within this, a model and its parts attend by an implementation of transformers."""
+    before = [(config, config._attn_implementation) for config in _configs(model)]
+    try:
+        for config, _ in before:
+            config._attn_implementation_internal = implementation
+        yield
+    finally:
+        for config, own in before:
+            config._attn_implementation_internal = own
+
+
 def _configs(model: Any) -> list[Any]:
     """The configurations of a model and of its parts, each once."""
     every = [module.config for module in model.modules() if hasattr(module, "config")]
-    return list({id(config): config for config in every}.values())
+    known = [config for config in every if hasattr(config, "_attn_implementation_internal")]
+    return list({id(config): config for config in known}.values())

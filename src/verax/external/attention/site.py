@@ -9,6 +9,11 @@ from typing import Protocol
 
 from torch import Tensor
 
+SINK = 1e-3
+"""The least share of a row that is missing where a sink takes it; less is rounding."""
+HALF_SINK = 2e-2
+"""The same in half precision."""
+
 
 @dataclass(frozen=True, eq=False)
 class Site:
@@ -30,6 +35,17 @@ class Site:
     queries: str = "encoder"
     keys: str = "encoder"
     name: str = ""
+
+    @property
+    def sink(self) -> Tensor | None:
+        """(batch, heads, queries, 1): the share that a sink takes of each row; None without sinks.
+
+        An edit that keeps the sinks gives its rows the sum 1 − sink.
+        """
+        rest = 1 - self.weights.sum(-1, keepdim=True)
+        asks = self.allowed.any(-1, keepdim=True).expand_as(rest)
+        least = HALF_SINK if self.weights.dtype.itemsize < 4 else SINK
+        return rest * asks if bool((rest > least)[asks].any()) else None
 
 
 Handler = Callable[[Site], Tensor | None]

@@ -19,7 +19,7 @@ from verax.exams.exam import Exam
 from verax.exams.examine import check_split, examine, load_trained_on
 from verax.exams.keywords import ExamKeywords
 from verax.exams.planning import variant, variants_of
-from verax.exams.registry import EXAMS, chosen_exams, divide_options
+from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import Verdict
 from verax.models.kinds import POOLED
 from verax.options import SEED, build, check, names
@@ -136,7 +136,11 @@ def compare(
 
 def _chosen(exams: str | Sequence[str] | None, entries: Sequence[Entry]) -> list[str]:
     """The exams named; else all, or those that every verdict has."""
-    named = EXAMS if exams is None else exams
+    named = exams
+    if named is None:
+        kinds = [entry.kind for entry in entries if entry.verdict is None]
+        named = list(dict.fromkeys(name for kind in kinds for name in default_exams(kind)))
+        named = named or list(EXAMS)
     chosen = chosen_exams([named] if isinstance(named, str) else named)
     for entry in entries:
         if entry.verdict is None:
@@ -171,7 +175,9 @@ def _taken_options(
     """The options that exams of models of a kind have, of those given."""
     known = {name: variant(name, kind) for name in by_exam}
     return {
-        name: {key: value for key, value in by_exam[name].items() if key in names(cls.options_class)}
+        name: {
+            key: value for key, value in by_exam[name].items() if key in names(cls.options_class)
+        }
         for name, cls in known.items()
         if cls is not None
     }

@@ -1,0 +1,120 @@
+"""Attention of sixteen architectures: captured, put back, replaced, differentiated."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from architectures import CONFIGURATIONS, make_model
+from torch import Tensor
+
+import verax
+from verax.external.attention.functions import FunctionRoute
+from verax.external.attention.interface import InterfaceRoute
+from verax.external.attention.site import Site
+from verax.external.self_check import probe_pieces, self_check
+from verax.external.transformer import TransformerClassifier
+
+NOT_DISPATCHED = ("DebertaV2", "MPNet")
+READOUTS = dict.fromkeys(CONFIGURATIONS, "first") | {"ModernBert": "mean"}
+READOUTS |= dict.fromkeys(("Llama", "Qwen2", "Qwen3", "GPT2", "Gemma2", "GptOss", "T5"), "last")
+
+
+@cache
+def classifier_of(name: str, tokenizer: Any) -> TransformerClassifier:
+    return verax.from_transformers(make_model(name), tokenizer)
+
+
+@pytest.fixture(params=list(CONFIGURATIONS))
+def classifier(request: pytest.FixtureRequest, tokenizer: Any) -> TransformerClassifier:
+    return classifier_of(request.param, tokenizer)
+
+
+def uniform(site: Site) -> Tensor:
+    """Equal weights where weights are allowed; what a sink takes stays with it."""
+    even = site.allowed.expand_as(site.weights).to(site.weights.dtype)
+    even = even / even.sum(-1, keepdim=True).clamp(min=1)
+    return even if site.sink is None else even * (1 - site.sink)
+
+
+def eager_weights(model: TransformerClassifier, pieces: Any) -> tuple[Tensor, ...]:
+    """Attention as the model tells it under eager attention."""
+    module, before = model.module, model.module.config._attn_implementation
+    if model.route.name == InterfaceRoute.name:
+        module.set_attn_implementation("eager")
+    output = module(pieces.input_ids, attention_mask=pieces.mask.long(), output_attentions=True)
+    if model.route.name == InterfaceRoute.name:
+        module.set_attn_implementation(before)
+    if getattr(output, "attentions", None) is not None:
+        return output.attentions
+    pairs = zip(output.decoder_attentions, output.cross_attentions, strict=True)
+    return (*output.encoder_attentions, *(one for pair in pairs for one in pair))
+
+
+@torch.no_grad()
+def test_attention_is_captured_and_replaced(
+    classifier: TransformerClassifier, texts: list[str]
+) -> None:
+    name = classifier.describe()["architecture"].removesuffix("ForSequenceClassification")
+    is_legacy = name in NOT_DISPATCHED
+    route = (FunctionRoute if is_legacy else InterfaceRoute).name
+    described = classifier.describe()
+    assert (described["route"], described["readout"]) == (route, READOUTS[name])
+
+    pieces = classifier.trace(texts).pieces
+    sites: list[Site] = []
+    captured = classifier.run(pieces, sites.append).logits
+    untouched = classifier.run(pieces).logits
+    assert torch.allclose(captured, untouched, atol=3e-5)
+    assert len(sites) == classifier.layers == (6 if name == "T5" else 2)
+    for site, eager in zip(sites, eager_weights(classifier, pieces), strict=True):
+        if is_legacy:
+            assert torch.allclose(site.weights, eager, atol=3e-6)
+        else:
+            assert torch.equal(site.weights, eager)
+        padding = pieces.mask[:, None, :, None] & ~pieces.mask[:, None, None, :]
+        assert (site.weights * padding).max() == 0
+        assert (uniform(site) * padding).max() == 0
+        assert site.values is not None
+        assert site.values.shape[:3] == (len(texts), classifier.heads, site.weights.shape[-1])
+        assert (site.sink is not None) == (name == "GptOss")
+
+    kept = [site.weights.clone() for site in sites]
+    assert torch.equal(classifier.run(pieces, lambda site: kept[site.number]).logits, captured)
+
+    def one_head(site: Site) -> Tensor | None:
+        if site.number != 0:
+            return None
+        weights = site.weights.clone()
+        weights[:, 0] = uniform(site)[:, 0]
+        return weights
+
+    last = classifier.layers - 1
+    edits = (one_head, lambda site: uniform(site) if site.number == last else None, uniform)
+    moved = [(classifier.run(pieces, edit).logits - captured).abs().max() for edit in edits]
+    assert min(moved) > 1e-4
+    assert torch.allclose(classifier.run(pieces).logits, untouched, atol=0)
+
+
+@pytest.mark.parametrize("name", ["Bert", "Llama", "T5", "ModernBert"])
+def test_functions_show_what_the_interface_shows(name: str, tokenizer: Any) -> None:
+    classifier = classifier_of(name, tokenizer)
+    pieces = probe_pieces(classifier)
+    shown: dict[str, list[Site]] = {}
+    own = classifier.route
+    try:
+        for route in (InterfaceRoute(classifier.module), FunctionRoute(classifier.module)):
+            self_check(classifier, route, pieces)
+            classifier.run(pieces, shown.setdefault(route.name, []).append)
+    finally:
+        classifier.route = own
+    for one, other in zip(*shown.values(), strict=True):
+        real = pieces.mask[:, None, :, None]
+        assert torch.allclose(one.weights * real, other.weights * real, atol=3e-6)
+        assert torch.equal((one.allowed & real).expand_as(one.weights), other.allowed & real)
+        assert one.values is not None
+        assert other.values is not None
+        assert torch.allclose(one.values * real, other.values * real, atol=1e-5)
+        assert (one.queries, one.keys, one.name) == (other.queries, other.keys, other.name)

@@ -5,6 +5,7 @@ import verax.report as report
 from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
+from verax.exams.deletion.choosing import choose_head
 from verax.external.loading import from_transformers
 from verax.importance import IMPORTANCES
 from verax.models import AttentionClassifier, Trace, load
@@ -42,6 +43,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "adversaries",
+    "choose_head",
     "compare",
     "examine",
     "from_transformers",

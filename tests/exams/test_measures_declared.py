@@ -27,6 +27,8 @@ CHOSEN = {
     "search_steps": 3,
     "permutations": 3,
     "permutation_test": 5,
+    "random_orders": 2,
+    "steps": 6,
 }
 """Options that ask for every table there is."""
 ROUNDING = 1e-8
@@ -47,7 +49,7 @@ def verdict(request: pytest.FixtureRequest) -> verax.Verdict:
     sizes |= {"projection": "sparsemax"}  # some items have no weight
     model = verax.train(corpus, hierarchical=hierarchical, **sizes)
     texts, labels = [*corpus.test.texts, "w1"], [*corpus.test.labels, 0]
-    return verax.examine(model, corpus_of(texts, labels, model), **CHOSEN)
+    return verax.examine(model, corpus_of(texts, labels, model), list(EXAMS), **CHOSEN)
 
 
 def place(id: str) -> MeasurePlace:

@@ -21,7 +21,7 @@ from verax.errors import VeraxError
 from verax.exams.examine import check_split, examine, load_to_examine
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.judgement.row import AGAINST
-from verax.exams.registry import EXAMS, chosen_exams, divide_options, find_table
+from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_options, find_table
 from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import Verdict
 from verax.models import load
@@ -49,9 +49,9 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument(
         "--exams",
-        default=",".join(EXAMS),
+        default=",".join(default_exams()),
         metavar="NAME,…",
-        help=f"which exams: {', '.join(EXAMS)} [all]",
+        help=f"which exams: {', '.join(EXAMS)} [all but deletion]",
     )
     parser.add_argument(
         "--out",

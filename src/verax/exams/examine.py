@@ -25,7 +25,7 @@ from verax.exams.gallery import Gallery
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.keywords import ExamKeywords
 from verax.exams.planning import plan, plan_lines, plan_table
-from verax.exams.registry import EXAMS, checked_summary, chosen_exams, divide_options
+from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
 from verax.importance import Importance
@@ -107,11 +107,12 @@ def examine(
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     if sample is not None:
         sample = check("sample", sample, int, {"minimum": 1})
+    known_limits = load_limits(limits)
     examined: Any = model
     if isinstance(model, (str, Path)):
         examined = open_classifier(model, device=device)
     if not is_chosen:
-        names = [name for name in names if examined.kind in EXAMS[name].default_for]
+        names = default_exams(examined.kind)
     planned = plan(examined, names)
     classes = {one.name: one.exam for one in planned if one.exam is not None}
     names = list(classes)
@@ -129,7 +130,7 @@ def examine(
     takers: list[Exam] = [
         classes[name](setting, seed, rankings, max_tokens) for name, setting in settings.items()
     ]
-    applied = load_limits(limits).completed({name: EXAMS[name].limits for name in names})
+    applied = known_limits.completed({name: EXAMS[name].limits for name in names})
     shows = Gallery(gallery if examined.kind == POOLED else 0, max_tokens)
     if not isinstance(corpus, Corpus):
         source = corpus

@@ -68,6 +68,15 @@ class AdversaryKeywords(TypedDict, total=False):
     permutation_test: int
 
 
+class DeletionKeywords(TypedDict, total=False):
+    """Options of the exam deletion."""
+
+    operator: str
+    rankings: str | None
+    random_orders: int
+    steps: int
+
+
 class ExamKeywords(
     ErasureKeywords,
     AgreementKeywords,
@@ -76,6 +85,7 @@ class ExamKeywords(
     InformationKeywords,
     SingleTokenKeywords,
     AdversaryKeywords,
+    DeletionKeywords,
     total=False,
 ):
     """Every option of every exam; under its exam's name where two exams have one of a name."""
@@ -87,3 +97,4 @@ class ExamKeywords(
     information: InformationKeywords
     single_token: SingleTokenKeywords
     adversary: AdversaryKeywords
+    deletion: DeletionKeywords

@@ -16,7 +16,7 @@ from verax.errors import VeraxError
 from verax.exams.document_values import split_values
 from verax.exams.examine import check_split, examine, load_trained_on
 from verax.exams.keywords import ExamKeywords
-from verax.exams.registry import EXAMS, chosen_exams, divide_options
+from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import Verdict
 from verax.options import SEED, build, check
 from verax.studies.comparison.comparison import Comparison
@@ -130,7 +130,10 @@ def compare(
 
 def _chosen(exams: str | Sequence[str] | None, entries: Sequence[Entry]) -> list[str]:
     """The exams named; else all, or those that every verdict has."""
-    named = EXAMS if exams is None else exams
+    named = exams
+    if named is None:
+        examined = any(entry.verdict is None for entry in entries)
+        named = default_exams() if examined else list(EXAMS)
     chosen = chosen_exams([named] if isinstance(named, str) else named)
     for entry in entries:
         if entry.verdict is None:

@@ -113,7 +113,7 @@ def examine(
         examined = open_classifier(model, device=device)
     if not is_chosen:
         names = default_exams(examined.kind)
-    planned = plan(examined, names)
+    planned = plan(examined, names, importances or {})
     classes = {one.name: one.exam for one in planned if one.exam is not None}
     names = list(classes)
     if not names:

@@ -19,7 +19,7 @@ from verax.exams.registry import register
 from verax.importance import names_of, score
 from verax.importance.gradients import on_vectors
 from verax.models.classifier import AttentionClassifier
-from verax.models.kinds import TextClassifier
+from verax.models.kinds import PREDICT, TRANSFORMER, TextClassifier
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -76,6 +76,10 @@ class AgreementExam(Exam):
     is_compared = staticmethod(judging.is_compared)
     label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
+    variants = {
+        TRANSFORMER: "verax.exams.agreement.transformer:TransformerAgreement",
+        PREDICT: "verax.exams.agreement.transformer:PredictAgreement",
+    }
 
     @classmethod
     def promise(cls, model: TextClassifier) -> str:
@@ -96,7 +100,8 @@ class AgreementExam(Exam):
         """Examine one batch."""
         mask = trace.mask
         support = mask & (trace.weights > 0)
-        labels, firsts, seconds, masks = [], [], [], []
+        labels: list[dict[str, str | int]] = []
+        firsts, seconds, masks = [], [], []
         for on, scored in self._scores(model, trace).items():
             importances = {ATTENTION: trace.weights.double(), **scored}
             for first, second in pairs(scored):
@@ -108,6 +113,18 @@ class AgreementExam(Exam):
                     firsts.append(importances[first])
                     seconds.append(importances[second])
                     masks.append(where)
+        self.compare(trace, labels, firsts, seconds, masks)
+        self.builder.add("agreement_instances", trace.ids, support_measures(trace))
+
+    def compare(
+        self,
+        trace: Any,
+        labels: list[dict[str, str | int]],
+        firsts: list[Tensor],
+        seconds: list[Tensor],
+        masks: list[Tensor],
+    ) -> None:
+        """Add how far pairs of scores, (batch, items) each, rank alike what masks leave."""
         shape = (len(labels), len(trace))
         a, b, where = torch.cat(firsts), torch.cat(seconds), torch.cat(masks)
         tau, p = kendall_test(a, b, where)
@@ -121,7 +138,6 @@ class AgreementExam(Exam):
             measures["overlap"] = overlap.masked_fill(few, torch.nan)
         measures = {name: values.view(shape) for name, values in measures.items()}
         self.builder.add("agreement", trace.ids, measures, labels=labels)
-        self.builder.add("agreement_instances", trace.ids, support_measures(trace))
 
     def _scores(self, model: AttentionClassifier, trace: Trace) -> dict[str, dict[str, Tensor]]:
         """inputs, items → name → (batch, items) scores."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -92,13 +93,16 @@ def test_a_sink_keeps_its_share() -> None:
     )
 
 
-def test_orders_differ_by_document_layer_head_query_and_draw(bert: TransformerClassifier) -> None:
+def test_orders_differ_by_document_layer_head_query_and_draw(
+    make_classifier: Callable[..., TransformerClassifier],
+) -> None:
     """The same text twice is permuted in two ways; one document alone as among others."""
+    bert = make_classifier(num_hidden_layers=6)
     trace: Any = bert.trace(["the plot is never good and the acting too dull"] * 2)
     edits = [
         Edit("permuted", 0),
         Edit("permuted", 1),
-        *(Edit("permuted", 0, layer, head) for layer in (1, 2) for head in (1, 2)),
+        *(Edit("permuted", 0, layer, head) for layer in (1, 2, 6) for head in (1, 2)),
     ]
     together = logits_under_edits(bert, trace, edits, seed=0, max_tokens=10_000)
     apart = logits_under_edits(bert, trace, edits, seed=0, max_tokens=1)

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from verax.cli.loading import add_corpus_options, named_corpus, say_notes, say_overlap
+from verax.cli.models import MODEL, add_model_options, open_model
 from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
 from verax.cli.saving import add_overwrite, check_out, say_saved
 from verax.cli.terminal import console, say, table
@@ -18,13 +19,15 @@ from verax.cli.texts import records
 from verax.corpora.corpus import ALL, SPLITS, Corpus
 from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
 from verax.errors import VeraxError
+from verax.exams.exam import Exam, NoOptions
 from verax.exams.examine import check_split, examine, load_to_examine
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.judgement.row import AGAINST
+from verax.exams.planning import plan
 from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_options, find_table
 from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import Verdict
-from verax.models import load
+from verax.options import names
 
 FAILED = 3
 """Exit code of --fail-on; bad input is 2."""
@@ -41,7 +44,7 @@ def add(verbs: Any) -> None:
         "trained on, unless another is named. Prints the judgement; --full every "
         "number, and --out keeps them.",
     )
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("--corpus", metavar="C", help="name or path of a corpus [the model's own]")
     parser.add_argument(
         "--split",
@@ -49,9 +52,8 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument(
         "--exams",
-        default=",".join(default_exams()),
         metavar="NAME,…",
-        help=f"which exams: {', '.join(EXAMS)} [all but deletion]",
+        help=f"which exams: {', '.join(EXAMS)} [all but deletion, and those that do not apply]",
     )
     parser.add_argument(
         "--out",
@@ -94,6 +96,7 @@ def add_examining(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
     add_reading(parser)
+    add_model_options(parser)
     add_corpus_options(parser)
     add_exam_options(parser, EXAMS)
 
@@ -108,13 +111,16 @@ def run(args: argparse.Namespace) -> int | None:
     if args.split:
         check_split(args.split, also=(ALL,))
     limits = load_limits(args.limits)
-    chosen = chosen_exams(parts_of(args.exams))
-    model = load(args.model, device=args.device)
+    chosen = None if args.exams is None else chosen_exams(parts_of(args.exams))
+    model = open_model(args)
+    taken = _taken(model, chosen)
     load_it = partial(load_to_examine, model, split=args.split)
     named = named_corpus(args, load_it)
     corpus = load_it(None) if named is None else named
-    options = given_exam_options(args, chosen)
-    if args.out and "single_token" in chosen:
+    options = given_exam_options(args, taken)
+    if args.out and "curves" in names(
+        getattr(taken.get("single_token"), "options_class", NoOptions)
+    ):
         of_exam = options.get("single_token", {})
         if "curves" not in options and "curves" not in of_exam:
             options["single_token"] = {**of_exam, "curves": CURVES}
@@ -129,7 +135,7 @@ def run(args: argparse.Namespace) -> int | None:
         max_tokens=args.max_tokens,
         limits=limits,
         progress=True,
-        exam_options=divide_options(chosen, options),
+        exam_options=divide_options(taken, options, classes=taken),
     )
     if args.out:
         verdict.save(args.out, overwrite=args.overwrite)
@@ -145,6 +151,12 @@ def run(args: argparse.Namespace) -> int | None:
     if args.out:
         say_saved(verdict, args.out, stderr=args.json)
     return FAILED if args.fail_on and verdict.judgement.speaks(args.fail_on) else None
+
+
+def _taken(model: Any, chosen: list[str] | None) -> dict[str, type[Exam]]:
+    """Exam → the class that takes it for this model, of those that apply."""
+    planned = plan(model, default_exams(model.kind) if chosen is None else chosen)
+    return {one.name: one.exam for one in planned if one.exam is not None}
 
 
 def _show(verdict: Verdict, trained_on: Corpus | None, full: bool, out: str | None) -> None:

@@ -43,7 +43,7 @@ class ArrayImportance:
             words: (documents,) how many words each has.
             ids: what `trace.ids` calls the documents; 0, 1, 2, …, unless given.
         """
-        boundaries = model.kind == POOLED and bool(model.options.boundaries)
+        boundaries = model.kind == POOLED and model.boundaries
         rows = per_document(self.name, self._values, words, boundaries)
         self._by_id = dict(
             zip(range(len(rows)) if ids is None else ids.tolist(), rows, strict=True)

@@ -34,7 +34,7 @@ from verax.report.tables import Cell, html_table
 from verax.report.templating import fill, fold
 from verax.studies import Comparison
 from verax.studies.comparison.differences import BETTER, UNCLEAR, WORSE
-from verax.studies.comparison.phrasing import headlines
+from verax.studies.comparison.phrasing import headlines, only_lines
 
 _LEAST = 0.001
 """Of a p-value no more is shown than that it is below."""
@@ -94,7 +94,7 @@ def _first(comparison: Comparison, table: pd.DataFrame, note: str) -> Part:
         tallies=tallies,
         reference=reference,
         table=html_table(heads, rows, 2, f"measures, against {reference}"),
-        caveats=[*intervals, marks, note],
+        caveats=[*intervals, marks, *(f"{line}." for line in only_lines(comparison)), note],
     )
     return Part("verdict", "Side by side", inner)
 

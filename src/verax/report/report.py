@@ -24,7 +24,7 @@ from verax.report.comparison_parts import comparison_parts
 from verax.report.explanation_page import explanation_page
 from verax.report.page import Part, page, write
 from verax.report.paper_parts import paper_parts
-from verax.report.sections import about_part, exam_part, explorer_part, first_screen
+from verax.report.sections import about_part, exam_part, explorer_part, first_screen, plan_part
 from verax.report.study_about import study_about
 from verax.report.sweep_parts import sweep_parts
 from verax.report.templating import fill
@@ -176,7 +176,7 @@ def _verdicts_page(verdicts: Mapping[str, Verdict], title: str | None) -> str:
 
         parts.append(explorer_part(explorer_data(galleries)))
     first = first_screen(models, explorer=bool(galleries))
-    parts = [first, *parts, about_part(models)]
+    parts = [first, *parts, *plan_part(models, bool(galleries)), about_part(models)]
     return page(title or _title(verdicts), _about(verdicts), parts, explorer=bool(galleries))
 
 
@@ -213,6 +213,8 @@ def _exam_parts(models: Sequence[ModelSummary], charts: Sequence[Chart], note: s
 
 
 def _name(verdict: Verdict) -> str:
+    if verdict.manifest.get("kind") and verdict.manifest.get("model", {}).get("name"):
+        return str(verdict.manifest["model"]["name"])
     model = verdict.manifest.get("model", {}).get("options", {})
     levels = "hierarchical" if model.get("hierarchical") else None
     parts = [levels, model.get("encoder"), model.get("projection")]

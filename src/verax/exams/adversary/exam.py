@@ -26,6 +26,7 @@ from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
 from verax.models.counterfactual import permuted
 from verax.models.head import decisions, probabilities
+from verax.models.kinds import TRANSFORMER
 from verax.options import option, parse
 
 
@@ -103,6 +104,7 @@ class AdversaryExam(ItemExam):
     label = staticmethod(judging.label)
     counted_as = staticmethod(judging.counted_as)
     judge = staticmethod(judging.judge)
+    variants = {TRANSFORMER: "verax.exams.adversary.transformer:TransformerAdversary"}
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""

@@ -51,12 +51,13 @@ def _map(models: Models) -> Iterator[Chart]:
     drawn = of_column(models.numbers(NAME, PLACES.id), "uniform_survival")
     if drawn.empty:
         return
+    least = min(90.0, 10 * (float(drawn["value"].min()) // 10))
     yield made(
         "replacement-places",
         NAME,
         "Decisions that survive where one layer, or one head, attends uniformly",
         "A cell is a head, the first of its row the whole layer: the percentage of decisions that "
         "stay the same when its attention, and no other, is made uniform. Where nearly all stay, "
-        "the model does not notice what is attended to there.",
-        place_map(drawn, models, "percent", (0, 100), 0),
+        "the model does not notice what is attended to there; the stronger the colour, the fewer.",
+        place_map(drawn, models, "percent that stay", (100, least), 0),
     )

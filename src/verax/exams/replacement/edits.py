@@ -12,7 +12,7 @@ from verax.exams.replacement.measures import PERMUTED, TRAINED, UNIFORM
 from verax.external.attention.site import Site
 from verax.external.trace import TransformerTrace
 from verax.external.transformer import TransformerClassifier
-from verax.importance.transformers.budget import rows_within
+from verax.importance.transformers.budget import rows_at_once
 from verax.models.counterfactual import permuted
 
 ALL = 0
@@ -90,7 +90,8 @@ class _Editing:
         weights, allowed = site.weights, site.allowed.expand_as(site.weights)
         changed = torch.where(evened[..., None, None], uniform_rows(weights, allowed), weights)
         queries, keys = weights.shape[-2:]
-        places = torch.arange(queries, device=weights.device) * _QUERY + site.number * _LAYER
+        layer = torch.tensor(site.number, device=weights.device) * _LAYER
+        places = torch.arange(queries, device=weights.device) * _QUERY + layer
         for some in shuffled.nonzero().split(max(1, _HELD // (queries * keys))):
             row, head = some.unbind(-1)
             start = self.documents[row] + self.draw[row] * _DRAW + head * _HEAD
@@ -124,7 +125,7 @@ def logits_under_edits(
     batch = len(trace)
     passes = torch.arange(len(edits) * batch, device=device)
     # a layer's attention is held twice: as it is, and as it is changed
-    together = rows_within(model.heads, trace.pieces.mask.shape[1], max_tokens, kept_layers=2)
+    together = rows_at_once(model, trace.pieces, max_tokens, kept_layers=2)
     logits = []
     for some in passes.split(together):
         rows = some % batch

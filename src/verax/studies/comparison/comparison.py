@@ -15,6 +15,7 @@ from verax.exams.dispersion.measures import DOCUMENT_COUNTS
 from verax.exams.exam import Pair
 from verax.exams.measures import NEITHER, SCALE, VALUE, measure_id
 from verax.exams.registry import EXAMS
+from verax.models.kinds import POOLED
 from verax.models.options import DENSE
 from verax.results import Result
 from verax.statistics import holm
@@ -157,10 +158,14 @@ class Comparison(Result):
         names = (self.reference, group)
         both = self._values[self._values["group"].isin(names)]
         pair = self._pair(names, both)
+        several_kinds = len(self._kinds(names)) > 1
         instances = dict(list(self.instances.groupby("measure", sort=False, observed=True)))
         rows = []
         for measure, values in both.groupby("measure", sort=False, observed=True):
             direction = direction_of(str(measure), pair)
+            if several_kinds and values["group"].nunique() == 1:
+                one = str(values["group"].iloc[0])
+                direction = replace(direction, better=NEITHER, note=f"only {one}", shown=False)
             difference = self._difference(names, direction, values, instances.get(measure))
             row: dict[str, Any] = {"group": group, "reference": self.reference}
             row |= {"measure": str(measure)} | asdict(direction) | asdict(difference)
@@ -199,6 +204,21 @@ class Comparison(Result):
             for name in names
         )
         return over_documents(*by_document)
+
+    def only(self) -> dict[str, list[str]]:
+        """Exams that have numbers of one group alone, by group, where models are of several kinds.
+
+        A number that both groups have is in the table; the rest is in `values`.
+        """
+        if len(self._kinds(self.groups)) == 1:
+            return {}
+        values = self.values()
+        alone = values.groupby("measure", observed=True)["group"].transform("nunique") == 1
+        by_group = values[alone].groupby("group", sort=False, observed=True)["exam"]
+        return {str(group): list(dict.fromkeys(exams)) for group, exams in by_group}
+
+    def _kinds(self, groups: Sequence[str]) -> set[str]:
+        return {str(m.get("kind", POOLED)) for group in groups for m in self._models(group)}
 
     def _models(self, group: str) -> list[Mapping[str, Any]]:
         return list(self.manifest["groups"][group])

@@ -30,6 +30,7 @@ def lines_of(comparison: Comparison) -> Iterator[str]:
         for row in rows:
             cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
             yield f"  {'  '.join(cells)}".rstrip()
+    yield from only_lines(comparison)
     yield "(reference → group, difference with its 95% interval, judged after Holm's correction)"
 
 
@@ -51,6 +52,13 @@ def headlines(comparison: Comparison, group: str) -> list[tuple[str, str]]:
     if len(by_headline) == 1:
         return [("", headline) for headline in by_headline]
     return [(f", {', '.join(names)}", headline) for headline, names in by_headline.items()]
+
+
+def only_lines(comparison: Comparison) -> Iterator[str]:
+    """Which exams have numbers of one group alone, a line a group."""
+    for group, exams in comparison.only().items():
+        named = ", ".join(exam_title(exam) for exam in exams)
+        yield f"only {group} has some numbers of these exams: {named}"
 
 
 def _cells(row: Any) -> tuple[str, str, str, str]:

@@ -5,6 +5,7 @@ import verax.report as report
 from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
+from verax.exams.randomisation import randomisation_check
 from verax.external.loading import from_transformers
 from verax.importance import IMPORTANCES
 from verax.models import AttentionClassifier, Trace, load
@@ -51,6 +52,7 @@ __all__ = [
     "load_verdict",
     "open",
     "open_study",
+    "randomisation_check",
     "report",
     "run_study",
     "sweep",

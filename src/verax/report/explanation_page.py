@@ -9,7 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from verax.importance.explanation import depends_on_target
-from verax.report.notebook import decision, heat
+from verax.report.notebook import beside_words, decision, heat
 from verax.report.page import Part, page, write
 
 
@@ -24,7 +24,10 @@ def write_explanation(explanation: pd.DataFrame, names: Sequence[str], path: str
     parts = []
     for number, rows in explanation.groupby("text", sort=False, observed=True):
         # the heading names the decision, so the lines need not
-        lines = [heat(rows.drop(columns="label"), name)._repr_html_() for name in names]
+        bare = rows.drop(columns=["label", "special_share"], errors="ignore")
+        lines = [heat(bare, name)._repr_html_() for name in names]
+        if note := beside_words(rows):
+            lines.append(Markup("<p><small>{}</small></p>").format(note))
         title = f"text {number}: {decision(rows)}"
         parts.append(Part(f"text-{number}", title, Markup("".join(lines)), short=f"text {number}"))
     about = "Blue words support the class explained, orange ones oppose it."

@@ -7,8 +7,8 @@ import dataclasses
 from typing import Any
 
 from verax.cli.terminal import console, say, table
-from verax.exams.judgement.limits import load_limits
 from verax.exams.exam import Exam
+from verax.exams.judgement.limits import load_limits
 from verax.exams.planning import variant, variants_of, why_not_kind
 from verax.exams.registry import EXAMS, chosen_exams
 from verax.exams.titles import exam_title

@@ -8,7 +8,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from verax.importance.explanation import depends_on_target
-from verax.report.notebook import decision, heat, importances_of
+from verax.report.notebook import beside_words, decision, heat, importances_of
 from verax.report.page import Part, page
 
 
@@ -23,8 +23,10 @@ def explanation_page(explanation: pd.DataFrame, title: str | None = None) -> str
     parts = []
     for number, rows in explanation.groupby("text", sort=False, observed=True):
         # the heading names the decision, so the lines need not
-        shown = rows.drop(columns="label", errors="ignore")
+        shown = rows.drop(columns=["label", "special_share"], errors="ignore")
         lines = [heat(shown, name)._repr_html_() for name in names]
+        if note := beside_words(rows):
+            lines.append(Markup("<p><small>{}</small></p>").format(note))
         short, decided = f"text {number}", decision(rows)
         head = f"{short}: {decided}" if decided else short
         parts.append(Part(f"text-{number}", head, Markup("".join(lines)), short=short))

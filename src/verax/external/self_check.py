@@ -28,7 +28,7 @@ def probe_pieces(model: TransformerClassifier) -> PieceBatch:
     """The pieces of two texts that every model can read; a model that cannot is refused."""
     read = model.read(list(PROBES))
     try:
-        return model.trace_rows(read, np.arange(len(PROBES))).pieces
+        trace = model.trace_rows(read, np.arange(len(PROBES)))
     except (ValueError, RuntimeError, TypeError, NotImplementedError, IndexError) as error:
         if isinstance(error, VeraxError):
             raise
@@ -37,6 +37,14 @@ def probe_pieces(model: TransformerClassifier) -> PieceBatch:
             f"{type(model.module).__name__} cannot read a text: {reason}; check that model and "
             "tokenizer belong together"
         ) from error
+    expected = (len(PROBES), len(model.classes))
+    if tuple(trace.logits.shape) != expected:
+        raise VeraxError(
+            f"{type(model.module).__name__} gives logits of shape {tuple(trace.logits.shape)} for "
+            f"two texts, expected {expected}: give a model for sequence classification, and the "
+            "names of all its classes"
+        )
+    return trace.pieces
 
 
 @torch.no_grad()
@@ -78,7 +86,7 @@ def self_check(model: TransformerClassifier, route: Route, pieces: PieceBatch) -
             f"self-check by {route.name}: logits move by {far:.1e} when captured weights are put "
             f"back, expected at most {close:.0e}: {ELSEWHERE}"
         )
-    _check_slopes(model, pieces, kept)
+    _check_slopes(model, pieces, kept, 1e-6 * max(1.0, float(untouched.abs().max())))
     _check_alone(model, pieces, untouched, close)
 
 
@@ -125,18 +133,22 @@ def _check_causal(
 
 
 def _reads_from_left(model: TransformerClassifier, pieces: PieceBatch, close: float) -> bool:
-    """Whether another last piece moves no earlier state."""
-    mask = pieces.mask
-    last = mask & ~torch.nn.functional.pad(mask[:, 1:], (0, 1))
-    other = torch.where(last, pieces.input_ids.roll(1, -1), pieces.input_ids)
-    changed = replace(pieces, input_ids=other)
-    one, two = (model.run(some).last for some in (pieces, changed))
-    earlier = (mask & ~last).unsqueeze(-1)
+    """Whether other pieces in the later half of each text move no state of the earlier."""
+    mask, places = pieces.mask, torch.arange(pieces.mask.shape[1], device=pieces.mask.device)
+    later = mask & (places >= mask.sum(-1, keepdim=True) // 2)
+    other = torch.where(later, pieces.input_ids.roll(1, -1), pieces.input_ids)
+    one, two = (model.run(replace(pieces, input_ids=ids)).last for ids in (pieces.input_ids, other))
+    earlier = (mask & ~later).unsqueeze(-1)
     return _distance(one * earlier, two * earlier) <= close / 10
 
 
-def _check_slopes(model: TransformerClassifier, pieces: PieceBatch, kept: list[Tensor]) -> None:
-    """∂logit/∂α is what differences give, along a random direction in some of the layers."""
+def _check_slopes(
+    model: TransformerClassifier, pieces: PieceBatch, kept: list[Tensor], noise: float
+) -> None:
+    """∂logit/∂α is what differences give, along a random direction in some of the layers.
+
+    noise  what rounding may do to a logit
+    """
     if kept[0].dtype.itemsize < 4:
         return  # differences of half precision are noise
     random = torch.Generator().manual_seed(0)
@@ -155,7 +167,6 @@ def _check_slopes(model: TransformerClassifier, pieces: PieceBatch, kept: list[T
             step = torch.zeros((), device=weights.device, dtype=weights.dtype, requires_grad=True)
             (slope,) = torch.autograd.grad(moved(step), step, allow_unused=True)
         told = 0.0 if slope is None else float(slope)
-        noise = 1e-6 * max(1.0, float(model.run(pieces).logits.abs().max()))
         differences = []
         for size in _STEPS:
             differences.append(float(moved(size) - moved(-size)) / (2 * size))

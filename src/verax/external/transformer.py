@@ -118,7 +118,11 @@ class TransformerClassifier(ExternalClassifier):
             spans[: int(word.max(initial=-1)) + 1] if cut else spans
             for spans, word, cut in zip(words.spans, pieces.word, pieces.cut, strict=True)
         ]
-        return ReadPieces(words.texts, kept, words.labels, words.ids, pieces.lengths, pieces=pieces)
+        return ReadPieces(
+            *(words.texts, kept, words.labels, words.ids, pieces.lengths),
+            pieces=pieces,
+            cut_at=self.reader.max_length,
+        )
 
     def unknown_words(self, texts: Texts | Documents | ReadTexts) -> float:
         """The share of words with a piece that the tokenizer does not know."""
@@ -177,7 +181,7 @@ class TransformerClassifier(ExternalClassifier):
                 input_ids=input_ids, **inputs, output_hidden_states=states, **self._more_flags()
             )
             last = seen[-1]
-            logits = output.logits if self.head is None else self._decide(last, pieces)
+            logits = _logits(output) if self.head is None else self._decide(last, pieces)
         hidden = getattr(output, "hidden_states", None) if states else None
         if states and hidden is None:  # encoder–decoder
             hidden = (*output.encoder_hidden_states, *output.decoder_hidden_states)
@@ -306,8 +310,17 @@ class TransformerClassifier(ExternalClassifier):
     ) -> Tensor:
         pieces = self.reader(texts, [self.tokeniser.spans(text) for text in texts])
         logits = torch.zeros(len(texts), len(self.classes), device=self.device)
-        # a text without words may have no pieces at all, and counts for one
-        for rows in watch(reading_batches(np.maximum(pieces.lengths, 1), max_tokens)):
+        for rows in watch(reading_batches(pieces.lengths, max_tokens)):
             batch = pieces.batch(rows, self.pad, False, self.device)
             logits[torch.from_numpy(rows).to(self.device)] = self.run(batch).logits.float()
         return logits
+
+
+def _logits(output: Any) -> Tensor:
+    logits = getattr(output, "logits", None)
+    if logits is None:
+        raise VeraxError(
+            "this model gives states and no logits: load it with "
+            "AutoModelForSequenceClassification, or give head=…, readout=… and classes=…"
+        )
+    return logits

@@ -26,6 +26,9 @@ class Site:
     queries  which positions ask: "encoder" or "decoder"
     keys     which positions are attended: "encoder" or "decoder"
     name     of the module that attends; empty where the route does not tell
+
+    The decoder of an encoder–decoder that classifies reads the same pieces one position later:
+    its position i holds piece i − 1.
     """
 
     number: int

@@ -296,3 +296,27 @@ def test_max_length_is_what_positions_allow(tokenizer: Any) -> None:
     assert classifier.logits(["good " * 60]).isfinite().all()
     for wrong, message in ((48, "reads 47 pieces at most"), (2, "at least 3")):
         refused(message, make_model("Roberta"), tokenizer, max_length=wrong)
+
+
+@pytest.mark.parametrize("readout", ["first", "mean"])
+@torch.no_grad()
+def test_a_bare_encoder_with_a_head(readout: str, tokenizer: Any, texts: list[str]) -> None:
+    encoder, head = make_model("Bert").bert, nn.Linear(16, 3)
+    names = ["a", "b", "c"]
+    classifier = verax.from_transformers(encoder, tokenizer, readout, head=head, classes=names)
+    (ids,) = tokenizer([texts[0]], return_tensors="pt")["input_ids"]
+    states = encoder(ids[None]).last_hidden_state[0]
+    expected = head(states[0] if readout == "first" else states.mean(0))
+    assert torch.allclose(classifier.logits(texts)[0], expected, atol=1e-5)
+    assert classifier.describe()["readout"] == readout
+    refused("needs readout", encoder, tokenizer, head=head, classes=names)
+    refused(r"give classes=\[…\]", encoder, tokenizer, readout, head=head)
+    wrong = nn.Linear(5, 3)
+    refused("cannot read a text", encoder, tokenizer, readout, head=wrong, classes=names)
+
+
+def test_layers_with_other_heads_are_refused(tokenizer: Any) -> None:
+    model = make_model("Bert")
+    attention = model.bert.encoder.layer[1].attention.self
+    attention.num_attention_heads, attention.attention_head_size = 4, 4
+    refused(r"weights of layer 2 have the shape \(2, 4, 18, 18\)", model, tokenizer)

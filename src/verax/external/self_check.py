@@ -71,6 +71,7 @@ def self_check(model: TransformerClassifier, route: Route, pieces: PieceBatch) -
         )
     model.layers, model.heads = len(sites), sites[0].weights.shape[1]
     close = tolerance(untouched)
+    _check_shapes(sites, pieces, route.name)
     _check_masked(sites, pieces, route.name)
     _check_causal(model, sites, pieces, close)
     if (far := _distance(captured, untouched)) > close:
@@ -100,13 +101,29 @@ def _distance(one: Tensor, other: Tensor) -> float:
     return float((one - other).abs().max().nan_to_num(torch.inf))
 
 
+def _most(weights: Tensor, where: Tensor) -> float:
+    """The largest weight at some places, which broadcast to all; NaN where one is NaN."""
+    return float(weights.where(where, 0.0).amax())
+
+
+def _check_shapes(sites: list[Site], pieces: PieceBatch, route: str) -> None:
+    """Every layer has the same heads, and weights for each pair of positions."""
+    length = pieces.mask.shape[1]
+    expected = (len(pieces), sites[0].weights.shape[1], length, length)
+    for site in sites:
+        if tuple(site.weights.shape) != expected:
+            raise VeraxError(
+                f"self-check by {route}: weights of layer {site.number + 1} have the shape "
+                f"{tuple(site.weights.shape)}, expected {expected} (texts, heads, pieces, pieces): "
+                f"Verax knows layers with equal heads that weigh all positions; {ELSEWHERE}"
+            )
+
+
 def _check_masked(sites: list[Site], pieces: PieceBatch, route: str) -> None:
     """No real position attends to padding."""
-    real = pieces.mask[:, None, :, None] & ~pieces.mask[:, None, None, :]
+    padding = pieces.mask[:, None, :, None] & ~pieces.mask[:, None, None, :]
     for site in sites:
-        if site.weights.shape[-2:] != real.shape[-2:]:
-            continue
-        if (most := float((site.weights * real).amax())) > 1e-6:
+        if not (most := _most(site.weights, padding)) <= 1e-6:
             raise VeraxError(
                 f"self-check by {route}: layer {site.number + 1} puts {100 * most:.1f}% of its "
                 "weight on padding, expected none: the model ignores attention_mask; "
@@ -119,17 +136,17 @@ def _check_causal(
 ) -> None:
     """No position attends to later ones, in decoders and where a text is read from the left."""
     mask = pieces.mask
+    later = torch.ones_like(mask[:, :, None] & mask[:, None]).triu(1)[:, None]
+    later = later & mask[:, None, :, None]
     is_causal = not is_pair(model.module) and _reads_from_left(model, pieces, close)
     for site in sites:
-        inside = site.queries == site.keys
-        if inside and (is_causal or site.queries == "decoder"):
-            later = site.weights.triu(1) * mask[:, None, :, None]
-            if (most := float(later.amax())) > 1e-6:
-                raise VeraxError(
-                    f"self-check by {model.route.name}: layer {site.number + 1} puts "
-                    f"{100 * most:.1f}% of its weight on later positions, and the model reads "
-                    f"from left to right, expected none: {ELSEWHERE}"
-                )
+        is_ordered = site.queries == site.keys and (is_causal or site.queries == "decoder")
+        if is_ordered and not (most := _most(site.weights, later)) <= 1e-6:
+            raise VeraxError(
+                f"self-check by {model.route.name}: layer {site.number + 1} puts "
+                f"{100 * most:.1f}% of its weight on later positions, and the model reads from "
+                f"left to right, expected none: {ELSEWHERE}"
+            )
 
 
 def _reads_from_left(model: TransformerClassifier, pieces: PieceBatch, close: float) -> bool:
@@ -139,7 +156,7 @@ def _reads_from_left(model: TransformerClassifier, pieces: PieceBatch, close: fl
     other = torch.where(later, pieces.input_ids.roll(1, -1), pieces.input_ids)
     one, two = (model.run(replace(pieces, input_ids=ids)).last for ids in (pieces.input_ids, other))
     earlier = (mask & ~later).unsqueeze(-1)
-    return _distance(one * earlier, two * earlier) <= close / 10
+    return _distance(one.where(earlier, 0.0), two.where(earlier, 0.0)) <= close / 10
 
 
 def _check_slopes(

@@ -48,7 +48,7 @@ class Site:
         rest = 1 - self.weights.sum(-1, keepdim=True)
         asks = self.allowed.any(-1, keepdim=True).expand_as(rest)
         least = HALF_SINK if self.weights.dtype.itemsize < 4 else SINK
-        return rest * asks if bool((rest > least)[asks].any()) else None
+        return rest.where(asks, 0.0) if bool((rest > least)[asks].any()) else None
 
 
 Handler = Callable[[Site], Tensor | None]

@@ -19,7 +19,7 @@ PROBES = ("The film was far better than I had hoped, and so was the plot.", "No,
 """Two texts of different lengths, so that one is padded."""
 
 ELSEWHERE = "give its probabilities to verax.from_predict instead"
-_STEPS = (1e-3, 1e-2, 1e-4)
+_STEPS = (1e-3, 1e-4, 1e-5, 1e-2)
 _FAR = 0.05
 """How far a slope may be from the difference that it stands for, by their sizes."""
 
@@ -188,7 +188,7 @@ def _check_slopes(
         for size in _STEPS:
             differences.append(float(moved(size) - moved(-size)) / (2 * size))
             size_of_both = max(abs(told), abs(differences[-1]))
-            if abs(told - differences[-1]) <= _FAR * size_of_both + noise / size:
+            if abs(told - differences[-1]) <= _FAR * size_of_both + noise / _STEPS[0]:
                 break
         else:
             raise VeraxError(

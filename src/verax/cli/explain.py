@@ -54,7 +54,7 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--by",
         metavar="NAME,…",
-        help=f"which importances, of {', '.join(names)} [{','.join(BY)}; what the model has of them]",
+        help=f"which importances, of {', '.join(names)} [{','.join(BY)}; those it has]",
     )
     parser.add_argument(
         "--target",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from wrapped import untrained
@@ -28,10 +29,14 @@ def test_leave_one_out_is_that_of_the_model_behind_it() -> None:
     corpus = verax.load_corpus(
         (many, ["a", "b", "a"] * 12), tokeniser="whitespace", lowercase=False
     )
-    ours = untrained(corpus, encoder="bilstm")
+    ours = untrained(corpus, encoder="bilstm", boundaries=False)
+
+    nothing = ours.head.bias.sigmoid().item()
 
     def function(asked: list[str]) -> Any:
-        return ours.predict([text or "w1" for text in asked])[["p_a", "p_b"]].to_numpy()
+        p = ours.predict([text or "w1" for text in asked])["p_b"].to_numpy()
+        p = np.where([bool(text) for text in asked], p, nothing)
+        return np.stack([1 - p, p], axis=1)
 
     model = verax.from_predict(function, ["a", "b"], words="whitespace")
     assert torch.allclose(
@@ -48,6 +53,11 @@ def test_leave_one_out_is_that_of_the_model_behind_it() -> None:
         y = decisions(trace.logits[row : row + 1])
         found += lost(y, whole[None], without[None])[0].tolist()
     assert np.allclose(found, expected, atol=1e-6)
+    assert np.allclose(model.explain(texts)["leave-one-out"], expected, atol=1e-6)
+    of_inputs = {"rankings": "leave-one-out", "random_orders": 2, "split": "train"}
+    tables = [verax.examine(one, corpus, ["deletion"], **of_inputs).tables for one in (ours, model)]
+    for name, table in tables[0].items():
+        pd.testing.assert_frame_equal(tables[1][name], table)
 
 
 def test_each_text_is_asked_about_once_in_batches_of_the_given_size() -> None:

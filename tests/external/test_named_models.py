@@ -68,6 +68,8 @@ def test_predict_and_explain_take_a_file(module: Path, capsys: Any) -> None:
     said = capsys.readouterr()
     assert f"running {module}, whose make() makes the model" in said.err
     assert "LABEL_0" in said.out
+    assert main(["explain", f"{module}:make", "a film"]) == 0
+    assert "leave-one-out" in capsys.readouterr().out
 
 
 def test_a_folder_of_hugging_face_is_a_model(folder: Path, capsys: Any) -> None:
@@ -86,7 +88,7 @@ def test_a_folder_of_hugging_face_is_a_model(folder: Path, capsys: Any) -> None:
         (["predict", "{}:number", "a"], "gave a int: expected a classifier"),
         (["predict", "no.py:make", "a"], "no file no.py"),
         (["predict", "{}:make", "a", "--pieces", "3"], "--pieces is for Hugging Face models"),
-        (["examine", "{}:make", "--corpus", "planted", "--documents", "60"], "does not apply"),
+        (["examine", "{}:make", "--corpus", "planted", "--exams", "replacement"], "does not apply"),
         (["predict", "hf:nowhere", "a"], "holds no Hugging Face model"),
     ],
 )
@@ -132,29 +134,26 @@ def test_exams_tells_of_kinds(capsys: Any) -> None:
 
 
 def test_two_kinds_of_model_are_compared_where_both_have_numbers(
-    verdict: verax.Verdict, pooled: Any, reviews: verax.Corpus, tmp_path: Path
+    verdict: verax.Verdict, pooled: Any, bert: Any, reviews: verax.Corpus
 ) -> None:
-    other = verax.Verdict(
-        {name: verdict.tables[name] for name in ("replacement", "replacement_instances")},
-        {
-            **verdict.manifest,
-            "kind": "transformer",
-            "exams": ["replacement"],
-            "corpus": {**verdict.manifest["corpus"], "fingerprint": "of another tokeniser"},
-        },
-        verdict.summary()[verdict.summary()["exam"] == "replacement"],
-    )
+    exams = ["replacement", "single_token"]
     comparison = verax.compare(
-        {"mine": pooled, "theirs": other}, reviews.read_by(pooled.tokeniser), split="train"
+        [pooled, bert], reviews, exams, split="train", permutations=2, progress=False
     )
-    table = comparison.table()
-    assert "replacement.uniform.survival" in set(table["measure"])
-    assert comparison.only() == {}
-    taken = ["replacement", "single_token"]
-    side = {"mine": verdict, "theirs": other}
-    assert verax.compare(side, split="train").only() == {}
+    assert comparison.groups == ["mine", "BertForSequenceClassification"]
+    table = comparison.table().set_index("measure")
+    assert table.loc["replacement.uniform.survival", "pairs"] == len(reviews.train)
+    only = comparison.only()
+    assert "single_token" in only["mine"]
+    assert (table[table["note"].str.startswith("only ")]["judged"] == "").all()
+    assert "only mine has some numbers of these exams" in str(comparison)
+    theirs = verax.examine(bert, reviews, ["replacement"], split="train")
+    side = {"mine": verdict, "theirs": theirs}  # each read the same texts by its own tokeniser
+    assert "replacement.uniform.survival" in set(
+        verax.compare(side, split="train").values().measure
+    )
     with pytest.raises(verax.VeraxError, match="has no exam single_token"):
-        verax.compare(side, exams=taken, split="train")
+        verax.compare(side, exams=exams, split="train")
 
 
 def test_a_report_of_such_a_model_says_what_does_not_apply(

@@ -125,8 +125,7 @@ def _curves(text: str, groups: Groups, device: str) -> pd.DataFrame:
             raise VeraxError(f"--text needs models, and {first.name} is a verdict: leave it out")
         if first.kind != POOLED:
             raise VeraxError(
-                f"--text shows what each word says alone, and {first.name} has no items that "
-                "could: leave it out"
+                f"--text shows what each word says alone; in {first.name} none does: leave it out"
             )
         models[name] = load(source, device=device) if isinstance(source, Path) else source
         if models[name].tokeniser.finds_nothing(text):

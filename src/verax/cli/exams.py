@@ -70,6 +70,9 @@ def _on(name: str, kind: str) -> str:
     cls = variant(name, kind)
     if cls is None:
         return f"not applicable: {why_not_kind(name, kind)}"
-    if vars(cls).get("promise") is None and cls.promise.__func__ is Exam.promise.__func__:
+    if cls.needs_own:
+        return "where importances of one's own are given (importances=… in Python)"
+    if cls.promise.__func__ is Exam.promise.__func__:
         return "exact"
-    return (cls.promise.__doc__ or "as the plan of a model says").strip().splitlines()[0]
+    said = (cls.promise.__doc__ or "as the plan of a model says").strip().splitlines()[0]
+    return said[:1].lower() + said[1:].rstrip(".")

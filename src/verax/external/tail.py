@@ -15,7 +15,8 @@ from verax.external.attention.site import Handler, Site
 from verax.external.pieces import PieceBatch
 
 if TYPE_CHECKING:
-    from verax.external.transformer import Pass, TransformerClassifier
+    from verax.external.trace import Pass
+    from verax.external.transformer import TransformerClassifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +134,14 @@ def _blocks(model: TransformerClassifier, layer: int) -> list[tuple[str, Sequenc
 @contextmanager
 def _giving(block: nn.Module, output: Any) -> Iterator[None]:
     own = vars(block).get("forward")
-    block.forward = lambda *args, **more: output  # type: ignore[method-assign]
+    block.forward = lambda *args, **more: output
     try:
         yield
     finally:
         if own is None:
             del block.forward
         else:
-            block.forward = own  # type: ignore[method-assign]
+            block.forward = own
 
 
 def _taken(output: Any, rows: Tensor) -> Any:

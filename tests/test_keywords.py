@@ -15,6 +15,7 @@ from verax.corpora import CorpusOptions
 from verax.corpora.options import CorpusKeywords, LoadKeywords, PlantedKeywords
 from verax.corpora.planted import Planted
 from verax.exams.keywords import ExamKeywords
+from verax.exams.planning import variants_of
 from verax.exams.registry import EXAMS
 from verax.models import ModelOptions
 from verax.models.options import ModelKeywords
@@ -73,8 +74,17 @@ def test_examine_and_compare_show_the_options_of_exams() -> None:
         )
     shown = get_type_hints(ExamKeywords)
     built_in = {n: e for n, e in EXAMS.registered.items() if e.__module__.startswith("verax.")}
-    options = {f.name for e in built_in.values() for f in dataclasses.fields(e.options_class)}
+    of_exams = {name: _options(name) for name in built_in}
+    options = {option for one in of_exams.values() for option in one}
     assert set(shown) == {*built_in, *options}
-    for name, exam in built_in.items():
-        assert get_type_hints(shown[name]) == get_type_hints(exam.options_class)
-        assert get_type_hints(exam.options_class).items() <= shown.items()
+    for name, of_exam in of_exams.items():
+        assert get_type_hints(shown[name]) == of_exam
+        assert of_exam.items() <= shown.items()
+
+
+def _options(exam: str) -> dict[str, Any]:
+    """Option → its type, of the exam for all kinds of model."""
+    hints = [get_type_hints(cls.options_class) for cls in variants_of(exam)]
+    together = {name: kind for one in hints for name, kind in one.items()}
+    assert all(one.items() <= together.items() for one in hints)
+    return together

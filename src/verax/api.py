@@ -5,8 +5,11 @@ import verax.report as report
 from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
+from verax.exams.deletion.choosing import choose_head
 from verax.exams.randomisation import randomisation_check
 from verax.external.loading import from_transformers
+from verax.external.pooled_loading import from_pooled
+from verax.external.predict import from_predict
 from verax.importance import IMPORTANCES
 from verax.models import AttentionClassifier, Trace, load
 from verax.opening import open_path as open
@@ -43,8 +46,11 @@ __all__ = [
     "Verdict",
     "__version__",
     "adversaries",
+    "choose_head",
     "compare",
     "examine",
+    "from_pooled",
+    "from_predict",
     "from_transformers",
     "functional",
     "load",

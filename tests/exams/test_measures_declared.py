@@ -12,6 +12,7 @@ import verax
 from verax.exams.document_values import split_values
 from verax.exams.measures import SCALE, MeasurePlace
 from verax.exams.registry import EXAMS, find_place
+from verax.models.kinds import POOLED
 
 CHOSEN = {
     "draws": 2,
@@ -26,6 +27,8 @@ CHOSEN = {
     "search_steps": 3,
     "permutations": 3,
     "permutation_test": 5,
+    "random_orders": 2,
+    "steps": 6,
 }
 """Options that ask for every table there is."""
 ROUNDING = 1e-8
@@ -46,7 +49,7 @@ def verdict(request: pytest.FixtureRequest) -> verax.Verdict:
     sizes |= {"projection": "sparsemax"}  # some items have no weight
     model = verax.train(corpus, hierarchical=hierarchical, **sizes)
     texts, labels = [*corpus.test.texts, "w1"], [*corpus.test.labels, 0]
-    return verax.examine(model, corpus_of(texts, labels, model), **CHOSEN)
+    return verax.examine(model, corpus_of(texts, labels, model), list(EXAMS), **CHOSEN)
 
 
 def place(id: str) -> MeasurePlace:
@@ -58,7 +61,8 @@ def place(id: str) -> MeasurePlace:
 def test_every_number_stands_where_it_is_declared(verdict: verax.Verdict) -> None:
     summary = verdict.summary()
     assert set(summary["exam"]) == set(EXAMS)
-    declared = {table.id for exam in EXAMS.values() for table in exam.summary_tables}
+    tables = [table for exam in EXAMS.values() for table in exam.summary_tables]
+    declared = {table.id for table in tables if POOLED in table.kinds}
     assert set(summary["table"]) == declared
     for row in summary.itertuples():
         found = place(row.measure)

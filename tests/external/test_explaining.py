@@ -11,8 +11,8 @@ from verax.cli.explain import _print
 from verax.external.transformer import TransformerClassifier
 from verax.importance import score, special_share
 from verax.importance.explanation import depends_on_target, has_sign
-from verax.report.explanation_page import write_explanation
-from verax.report.notebook import heat
+from verax.report import heat
+from verax.report.explanation_page import explanation_page
 
 NAMES = ["attention", "attention@2.1", "attention-gradient", "chefer", "leave-one-out"]
 
@@ -52,8 +52,7 @@ def test_the_share_of_special_tokens_is_told(
     shares = frame.groupby("text")["special_share"].first()
     told = [f"{share:.1%} of the last layer's attention goes to special tokens" for share in shares]
     shown = heat(frame, "rollout")._repr_html_()
-    write_explanation(frame, ["attention", "rollout"], tmp_path / "x.html")
-    page = (tmp_path / "x.html").read_text()
+    page = explanation_page(frame)
     _print(frame[frame["text"] == 1], ["attention"])
     for words in told:
         assert words.replace("'", "&#39;") in shown

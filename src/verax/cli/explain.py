@@ -11,16 +11,18 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
+from verax.cli.models import open_model
 from verax.cli.terminal import console, has_colour, printable, say, shade
 from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.drawing.palette import legend
 from verax.errors import VeraxError
 from verax.importance import IMPORTANCES, find_importance, known_names, names_of
-from verax.importance.explanation import BY, has_sign
-from verax.models import load
+from verax.importance.explanation import BY, BY_KIND, has_sign
+from verax.importance.gradients import on_vectors
 from verax.models.kinds import POOLED, TRANSFORMER
 from verax.options import SEED, check
-from verax.report.explanation_page import unaffected, write_explanation
+from verax.report import report
+from verax.report.explanation_page import unaffected
 from verax.report.notebook import beside_words, decision, targets
 from verax.studies.engines.engine import count
 
@@ -61,9 +63,8 @@ def add(verbs: Any) -> None:
     add_texts(parser, "texts to explain", PAGE)
     parser.add_argument(
         "--by",
-        default=",".join(BY),
         metavar="NAME,…",
-        help=f"which importances, of {', '.join(names)} [{','.join(BY)}]",
+        help=f"which importances, of {', '.join(names)} [of {','.join(BY)} what the model has]",
     )
     parser.add_argument(
         "--target",
@@ -76,11 +77,12 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     check_texts(args, PAGE)
-    names = names_of(args.by, "inputs", None)
-    if not names:
+    if args.by is not None and not names_of(args.by, "inputs", None):
         raise VeraxError(f"--by names no importance: choose from {', '.join(_on_inputs())}")
     seed = check("seed", args.seed, int, SEED)
-    model = load(args.model, device=args.device)
+    model = open_model(args)
+    usual = on_vectors(BY_KIND[model.kind], model) if model.kind == POOLED else BY_KIND[model.kind]
+    names = names_of(list(usual) if args.by is None else args.by, "inputs", model.kind)
     texts, rows = full_texts(args, model, "explain")
     frame = model.explain(
         *(texts, names), target=args.target, seed=seed, max_tokens=args.max_tokens, progress=True
@@ -88,7 +90,7 @@ def run(args: argparse.Namespace) -> None:
     frame["text"] = rows[frame["text"].to_numpy()]
     if args.out:
         if args.out.endswith(PAGE):
-            write_explanation(frame, names, args.out)
+            report(frame, args.out)
         else:
             write(frame, Path(args.out))
         for number, words in list(frame.groupby("text", sort=False))[:MOST_DECISIONS]:

@@ -25,7 +25,7 @@ from verax.exams.gallery import Gallery
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.keywords import ExamKeywords
 from verax.exams.planning import plan, plan_lines, plan_table
-from verax.exams.registry import EXAMS, checked_summary, chosen_exams, divide_options
+from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
 from verax.external.pieces import ReadPieces
@@ -108,12 +108,13 @@ def examine(
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     if sample is not None:
         sample = check("sample", sample, int, {"minimum": 1})
+    known_limits = load_limits(limits)
     examined: Any = model
     if isinstance(model, (str, Path)):
         examined = open_classifier(model, device=device)
     if not is_chosen:
-        names = [name for name in names if examined.kind in EXAMS[name].default_for]
-    planned = plan(examined, names)
+        names = default_exams(examined.kind)
+    planned = plan(examined, names, importances or {})
     classes = {one.name: one.exam for one in planned if one.exam is not None}
     names = list(classes)
     if not names:
@@ -130,8 +131,9 @@ def examine(
     takers: list[Exam] = [
         classes[name](setting, seed, rankings, max_tokens) for name, setting in settings.items()
     ]
-    applied = load_limits(limits).completed({name: EXAMS[name].limits for name in names})
-    shows = Gallery(gallery if examined.kind == POOLED else 0, max_tokens)
+    applied = known_limits.completed({name: EXAMS[name].limits for name in names})
+    can_show = examined.kind == POOLED and examined.has_vectors
+    shows = Gallery(gallery if can_show else 0, max_tokens)
     if not isinstance(corpus, Corpus):
         source = corpus
         try:
@@ -167,7 +169,7 @@ def examine(
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
         documents = documents.take(np.sort(drawn))
     with shown(progress) as display, full_precision():
-        if examined.kind != POOLED:
+        if not examined.trained_here:
             say(display, plan_lines(planned))
         if examined.kind == POOLED:
             documents.tokenise(display.watching(f"tokenising {split}"))
@@ -188,7 +190,7 @@ def examine(
             tables |= shows.tables()
             parts = [checked_summary(name, EXAMS[name].summarise(tables)) for name in names]
             summary = pd.concat(parts, ignore_index=True)
-    manifest = {
+    manifest: dict[str, Any] = {
         "format": FORMAT,
         "verax": __version__,
         "source": source_fingerprint(),
@@ -209,6 +211,7 @@ def examine(
         "corpus": {
             **{k: v for k, v in corpus.config.items() if v is not None},
             "fingerprint": corpus.fingerprint,
+            "texts_fingerprint": corpus.texts_fingerprint,
         },
         "model": {"options": examined.describe(), **examined.record},
         "device": str(examined.device),
@@ -216,8 +219,8 @@ def examine(
         "torch": torch.__version__,
         "seconds": round(time.monotonic() - started, 3),
     }
-    if examined.kind != POOLED:
-        manifest["kind"] = examined.kind
+    if not examined.trained_here:
+        manifest["kind"] = manifest["model"]["kind"] = examined.kind
         manifest["plan"] = plan_table(planned).to_dict("records")
     if split == ALL:
         manifest["splits"] = {name: len(part) for name, part in corpus.splits.items()}

@@ -14,6 +14,8 @@ class ErasureKeywords(TypedDict, total=False):
     """Options of the exam erasure."""
 
     draws: int
+    erased_layers: str
+    erased_steps: int
 
 
 class AgreementKeywords(TypedDict, total=False):
@@ -23,6 +25,7 @@ class AgreementKeywords(TypedDict, total=False):
     items: str
     spearman: bool
     top_k: int | None
+    derived: str | None
 
 
 class DispersionKeywords(TypedDict, total=False):
@@ -37,6 +40,9 @@ class ReplacementKeywords(TypedDict, total=False):
     """Options of the exam replacement."""
 
     permutations: int
+    by_layer: bool
+    by_head: str
+    place_permutations: int
 
 
 class InformationKeywords(TypedDict, total=False):
@@ -65,6 +71,15 @@ class AdversaryKeywords(TypedDict, total=False):
     permutation_test: int
 
 
+class DeletionKeywords(TypedDict, total=False):
+    """Options of the exam deletion."""
+
+    operator: str
+    rankings: str | None
+    random_orders: int
+    steps: int
+
+
 class ExamKeywords(
     ErasureKeywords,
     AgreementKeywords,
@@ -73,6 +88,7 @@ class ExamKeywords(
     InformationKeywords,
     SingleTokenKeywords,
     AdversaryKeywords,
+    DeletionKeywords,
     total=False,
 ):
     """Every option of every exam; under its exam's name where two exams have one of a name."""
@@ -84,3 +100,4 @@ class ExamKeywords(
     information: InformationKeywords
     single_token: SingleTokenKeywords
     adversary: AdversaryKeywords
+    deletion: DeletionKeywords

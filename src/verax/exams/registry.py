@@ -13,7 +13,9 @@ import pandas as pd
 
 from verax.errors import VeraxError, nearest, outside_verax
 from verax.exams.exam import Exam
+from verax.exams.judgement.limits import check_declared
 from verax.exams.measures import MeasurePlace, Table, place_of
+from verax.models.kinds import POOLED
 from verax.options import names
 from verax.plugins import Registry
 
@@ -68,6 +70,7 @@ def register(exam: type[Exam]) -> type[Exam]:
             raise VeraxError(
                 f"exam {name!r} has a table {table.id!r}: call it {name}, or {name}.{table.id}"
             )
+    check_declared(exam)
     EXAMS.register(name, exam, origin=f"{exam.__module__}.{exam.__qualname__}")
     _place.cache_clear()
     return exam
@@ -115,6 +118,11 @@ def chosen_exams(exams: Iterable[str | type[Exam]]) -> list[str]:
         if name not in EXAMS:
             raise VeraxError(f"unknown exam {name!r}: {nearest(name, EXAMS)}")
     return chosen
+
+
+def default_exams(kind: str = POOLED) -> list[str]:
+    """The exams that a model of a kind is put through where none are named."""
+    return [name for name, exam in EXAMS.items() if kind in exam.default_for]
 
 
 def current_name(name: str) -> str:

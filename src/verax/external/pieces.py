@@ -35,10 +35,13 @@ class PieceBatch:
     def __len__(self) -> int:
         return len(self.input_ids)
 
-    def take(self, rows: Tensor) -> PieceBatch:
-        """The rows at these places; one may be there many times."""
-        more = {name: values[rows] for name, values in self.more.items()}
-        return PieceBatch(self.input_ids[rows], self.mask[rows], self.word[rows], more)
+    def take(self, rows: Tensor, width: int | None = None) -> PieceBatch:
+        """The rows at these places, their first `width` pieces; one may be there many times."""
+        more = {name: values[rows, :width] for name, values in self.more.items()}
+        ids, mask, word = (
+            values[rows, :width] for values in (self.input_ids, self.mask, self.word)
+        )
+        return PieceBatch(ids, mask, word, more)
 
     def masked_out(self, removed: Tensor) -> PieceBatch:
         """The same with the pieces of some words hidden from attention, (batch, words) bool."""

@@ -15,6 +15,7 @@ from verax.errors import VeraxError
 from verax.external.reading import ReadTexts
 from verax.importance.arrays import ArrayImportance
 from verax.importance.decision import class_number
+from verax.importance.gradients import on_vectors
 from verax.importance.registry import Importance, names_of, score, split_place, takes_on_inputs
 from verax.importance.transformers import DERIVED, special_share
 from verax.models.classifier import AttentionClassifier
@@ -72,7 +73,9 @@ def explain(
         <importance> for each; those with a sign are positive where the word supports the class
                      explained, and negative where it opposes it
     """
-    by = (() if importances else BY_KIND[model.kind]) if by is None else by
+    if by is None:
+        by = () if importances else BY_KIND[model.kind]
+        by = on_vectors(by, model) if model.kind == POOLED else by
     names = names_of(by if isinstance(by, str) else list(by), "inputs", model.kind)
     if not names and not importances:
         usual = ", ".join(BY_KIND[model.kind])

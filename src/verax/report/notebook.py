@@ -181,10 +181,7 @@ def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
         explanation: what `model.explain(texts)` returns.
         by: which of its importances; the first, unless one is named.
     """
-    names = [str(c) for c in explanation if str(c) not in _NOT_SCORES]
-    names = [name for name in names if pd.api.types.is_float_dtype(explanation[name])]
-    if not names or not {"text", "word"} <= set(explanation):
-        raise VeraxError("this table has no scores of words: give what model.explain returns")
+    names = importances_of(explanation)
     chosen = names[0] if by is None else by
     if chosen not in names:
         raise VeraxError(f"no importance {by!r} in this explanation: {nearest(str(by), names)}")
@@ -193,6 +190,15 @@ def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
         words = [(str(w), float(s)) for w, s in zip(rows["word"], rows[chosen], strict=True)]
         texts[number], notes[number] = (decision(rows), words), beside_words(rows)
     return Heat(texts, chosen, targets(explanation), notes)
+
+
+def importances_of(explanation: pd.DataFrame) -> list[str]:
+    """The importances that an explanation has scores by; an error where it has none."""
+    names = [str(c) for c in explanation if str(c) not in _NOT_SCORES]
+    names = [name for name in names if pd.api.types.is_float_dtype(explanation[name])]
+    if not names or not {"text", "word"} <= set(explanation):
+        raise VeraxError("this table has no scores of words: give what model.explain returns")
+    return names
 
 
 def decision(rows: pd.DataFrame) -> str:

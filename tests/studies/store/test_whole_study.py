@@ -29,7 +29,7 @@ def run(corpus: verax.Corpus, projection: str) -> Ran:
     cell = made_by_hand(corpus, 0, tuple(EXAMS), sample=20, projection=projection)
     model = verax.train(corpus, device="cpu", **cell.model, **cell.training)
     options = {name: value for given in cell.exams.values() for name, value in given.items()}
-    verdict = verax.examine(model, corpus, sample=20, **options)
+    verdict = verax.examine(model, corpus, list(EXAMS), sample=20, **options)
     return Ran(cell, model, verdict)
 
 

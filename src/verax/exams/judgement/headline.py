@@ -10,10 +10,26 @@ from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
 from verax.exams.judgement.phrasing import interval, numeral
 from verax.exams.judgement.row import AGAINST, FOR, OPEN, Judged
+from verax.exams.judgement.subjects import (
+    MIXED,
+    are_several,
+    doubted,
+    is_derived,
+    subjects_of,
+    verdict_on,
+)
 from verax.exams.measures import VALUE
 
 FEW = 5
 """Seeds below which Student's interval is more than three standard errors to either side."""
+
+_SAID = {
+    FOR: "for",
+    AGAINST: "exams speak against",
+    MIXED: "they are divided on",
+    OPEN: "it cannot be told of",
+}
+"""What is said of a score, as the headline words it."""
 
 
 def headline(rows: Sequence[Judged], unlearned: str = "") -> str:
@@ -22,8 +38,47 @@ def headline(rows: Sequence[Judged], unlearned: str = "") -> str:
     Args:
         rows: what each exam says.
         unlearned: what is said first of a model that may have learnt nothing.
+
+    Where scores are judged, each a subject of its own, the sentence says which may be shown.
     """
-    return f"{unlearned} {_headline(rows)}" if unlearned else _headline(rows)
+    answer = of_scores(rows) if are_several(rows) else _headline(rows)
+    return f"{unlearned} {answer}" if unlearned else answer
+
+
+def of_scores(rows: Sequence[Judged]) -> str:
+    """Which of several scores may be shown to people as what decided, in one sentence."""
+    names = subjects_of(rows)
+    said = {verdict: [n for n in names if verdict_on(n, rows) == verdict] for verdict in _SAID}
+    what = "derived from attention" if all(map(is_derived, names)) else "examined here"
+    whole = f"{_number(len(names))} score{'' if len(names) == 1 else 's'} {what}"
+    rest = [f"{words} {_and(said[verdict])}" for verdict, words in _SAID.items() if said[verdict]]
+    if said[FOR]:
+        find = "finds" if len(said[FOR]) == 1 else "find"
+        but = [name for name in said[FOR] if doubted(name, rows)]
+        rest[1:1] = [f"other exams speak against {_and(but)}"] if but else []
+        return (
+            f"Of {whole}, {_and(said[FOR])} {find} words that matter better than chance, and may "
+            f"be shown for this model{''.join(f'; {part}' for part in rest[1:])}."
+        )
+    if len(said[OPEN]) == len(names):
+        return f"Of {whole} it cannot be told whether any may be shown for this model."
+    if said[OPEN]:
+        return f"Of {whole} none is known to be fit to be shown for this model: {'; '.join(rest)}."
+    return f"None of {whole} may be shown for this model: {'; '.join(rest)}."
+
+
+def _number(number: int) -> str:
+    small = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return small[number] if number < len(small) else str(number)
+
+
+def _and(names: Sequence[str]) -> str:
+    """Names in a line.
+
+    >>> _and(["rollout", "chefer", "attention"])
+    'rollout, chefer and attention'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _headline(rows: Sequence[Judged]) -> str:
@@ -65,9 +120,12 @@ def _headline(rows: Sequence[Judged]) -> str:
 
 
 def short(rows: Sequence[Judged]) -> str:
-    """The headline for a cell of a table."""
+    """The headline for a cell of a table: how many exams, or scores, have each verdict."""
     votes = [row.verdict for row in rows]
-    parts = [f"{votes.count(vote)} {vote}" for vote in (FOR, AGAINST, OPEN) if vote in votes]
+    if are_several(rows):
+        votes = [verdict_on(name, rows) for name in subjects_of(rows)]
+    order = (FOR, AGAINST, MIXED, OPEN)
+    parts = [f"{votes.count(vote)} {vote}" for vote in order if vote in votes]
     return ", ".join(parts) or "not asked"
 
 

@@ -17,6 +17,7 @@ from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import with_interval
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
+from verax.exams.judgement.subjects import are_several, subjects_of, verdict_on
 from verax.exams.registry import EXAMS, STAGES
 from verax.exams.titles import exam_title
 from verax.results import InNotebook
@@ -57,8 +58,13 @@ class Judgement(InNotebook):
     reading: Sequence[str] = ()
 
     @property
+    def subjects(self) -> dict[str, str]:
+        """What is judged → for, against, mixed or open, by all exams together."""
+        return {name: verdict_on(name, self.rows) for name in subjects_of(self.rows)}
+
+    @property
     def headline(self) -> str:
-        """Whether this attention can be trusted, in one sentence."""
+        """Whether this attention can be trusted, or which scores may be shown, in one sentence."""
         return headline(self.rows, self.unlearned)
 
     @property
@@ -88,8 +94,10 @@ class Judgement(InNotebook):
 
     def to_json(self) -> dict[str, Any]:
         """All of it for machines; a number that is not there is null."""
+        scores = {"subjects": self.subjects} if are_several(self.rows) else {}
         return {
             "headline": self.headline,
+            **scores,
             "counts": {verdict: len(self.speaks(verdict)) for verdict in (FOR, AGAINST, OPEN)},
             "learnt": not self.unlearned,
             "accuracy": None if self.accuracy is None else _numbers(self.accuracy),
@@ -99,13 +107,18 @@ class Judgement(InNotebook):
         }
 
     def lines(self) -> list[str]:
-        """The judgement in a few lines, the answer last."""
-        names = [exam_title(row.exam) for row in self.judged]
+        """The judgement in a few lines, the answer last; by score where there are several."""
+        rows, names = self.judged, [exam_title(row.exam) for row in self.judged]
+        if are_several(rows):
+            order = subjects_of(rows)
+            rows = sorted(rows, key=lambda row: order.index(row.subject))
+            wide = max(map(len, order))
+            names = [f"{row.subject:<{wide}}  {exam_title(row.exam)}" for row in rows]
         width = max(map(len, names), default=0)
         lines = [
             f"{SIGNS[row.verdict]} {name:<{width}}  {row.verdict:<8} {with_interval(row.number)}: "
             f"{row.label}{f' [{row.reason}]' if row.reason else ''}"
-            for name, row in zip(names, self.judged, strict=True)
+            for name, row in zip(names, rows, strict=True)
         ]
         aside = [exam_title(row.exam) for row in self.rows if not row.counts]
         aside += [f"{exam} (not installed here)" for exam in self.missing]

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from verax.errors import VeraxError, nearest
-from verax.exams.registry import EXAMS, RENAMED_OPTIONS, current_name, current_option
+from verax.exams.registry import EXAMS, RENAMED_OPTIONS, current_name, current_option, default_exams
 from verax.options import build
 from verax.studies.grid.corpora import named_parts
 from verax.studies.grid.located import LocatedValue, Location, Problems
@@ -35,7 +35,7 @@ def read_exams(section: LocatedValue, problems: Problems) -> dict[str, PlannedEx
         if name == ALL:
             if part is not None and part.value:
                 problems.add("options belong to one exam: name it beside 'all'", part.location)
-            exams = {**dict.fromkeys(EXAMS, PlannedExam(named=False)), **exams}
+            exams = {**dict.fromkeys(default_exams(), PlannedExam(named=False)), **exams}
         elif name not in EXAMS:
             problems.add(f"unknown exam {name!r}: {nearest(name, [*EXAMS, ALL])}", location)
         elif name in exams and exams[name].named:

@@ -1,0 +1,333 @@
+"""Deletion, held against texts that are cut by hand and sets that are tried one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+import torch
+from torch import Tensor
+
+import verax
+from verax.exams.deletion.changes import first_changes, prefix_sizes, pruned
+from verax.exams.deletion.exam import best_prefix
+from verax.exams.deletion.summary import part_is_enough, ranked
+from verax.exams.registry import default_exams
+from verax.exams.tables import wide
+from verax.external.external_classifier import ExternalClassifier
+from verax.external.trace import WordTrace
+from verax.external.transformer import TransformerClassifier
+from verax.importance import score
+from verax.importance.deletion import logits_without_words
+from verax.importance.deletion.several import logits_without_sets
+from verax.importance.transformers import DERIVED
+from verax.models.head import decisions
+from verax.models.kinds import PREDICT
+from verax.statistics import holm
+
+
+def backwards(model: Any, trace: Any) -> Tensor:
+    """The later a word, the more important."""
+    return torch.arange(trace.mask.shape[1]).double().expand(trace.mask.shape)
+
+
+def by_letters(model: Any, trace: Any) -> Tensor:
+    """The longer a word, the more important."""
+    scores = torch.zeros(trace.mask.shape)
+    for row, words in enumerate(trace.words):
+        scores[row, : len(words)] = torch.tensor([float(len(word)) for word in words])
+    return scores
+
+
+OWN = {"backwards": backwards, "letters": by_letters}
+CHOSEN: dict[str, Any] = {"rankings": "random", "random_orders": 2}
+
+
+@pytest.fixture(scope="module")
+def model(make_classifier: Any) -> TransformerClassifier:
+    """One that decides otherwise of the empty text than of most others."""
+    return make_classifier(2)
+
+
+@pytest.fixture(scope="module")
+def verdict(model: TransformerClassifier, reviews: verax.Corpus) -> verax.Verdict:
+    return verax.examine(model, reviews, "deletion", "all", importances=OWN, **CHOSEN)
+
+
+class Predicting(ExternalClassifier):
+    """A model that tells nothing but logits of texts, as another one has them."""
+
+    kind = PREDICT
+    fingerprint = ""
+
+    def __init__(self, other: TransformerClassifier) -> None:
+        super().__init__(other.classes, other.tokeniser)
+        self.other = other
+
+    def describe(self) -> dict[str, Any]:
+        return {}
+
+    def trace_rows(self, read: Any, rows: Any) -> Any:
+        batch = read.batch(rows, self.device)
+        return WordTrace(batch, self.logits_of_whatever(batch.texts))
+
+    def logits_of_whatever(self, texts: list[str], *how: Any) -> Tensor:
+        return self.other.logits_of_whatever(texts)
+
+
+def sizes_of(verdict: verax.Verdict, ranking: str) -> pd.Series:
+    table = verdict.tables["deletion"]
+    chosen = table[(table["ranking"] == ranking) & (table["measure"] == "size")]
+    return chosen[chosen["draw"] == 0].set_index("id")["value"]
+
+
+def test_sizes_are_those_of_texts_cut_by_hand(
+    model: TransformerClassifier, reviews: verax.Corpus, verdict: verax.Verdict
+) -> None:
+    found = sizes_of(verdict, "backwards")
+    documents = reviews.documents("all")
+    for id, text in zip(documents.ids, documents.texts, strict=True):
+        words = text.replace(".", " .").replace("!", " !").replace(",", " ,").split()
+        cut = [" ".join(words[: len(words) - k]) for k in range(len(words) + 1)]
+        decided = model.logits_of_whatever(cut).argmax(-1)
+        changed = (decided != decided[0]).nonzero()
+        np.testing.assert_equal(found[id], float(changed[0]) if len(changed) else np.nan)
+    assert found.isna().any()
+    assert found.nunique() > 3
+
+
+def test_the_smallest_set_is_no_larger_than_any_ranking_finds(verdict: verax.Verdict) -> None:
+    upper = wide(verdict.tables["deletion_smallest"])["upper"]
+    size = wide(verdict.tables["deletion"], "ranking", "draw")["size"].unstack(["ranking", "draw"])
+    assert (upper.isna() == size.isna().all(axis=1)).all()
+    changed = upper.notna()
+    assert changed.any()
+    assert (upper[changed] <= size[changed].min(axis=1)).all()
+    assert (upper[changed] < size[changed].min(axis=1)).any()  # something was pruned
+    excess = wide(verdict.tables["deletion"], "ranking", "draw")["excess"].dropna()
+    assert (excess >= 0).all()
+
+
+def random_answers(seed: int, words: int) -> Any:
+    """A decision that changes by an arbitrary, non-monotone rule; all words gone changes it."""
+    answers = torch.rand(2**words, generator=torch.Generator().manual_seed(seed)) < 0.4
+    answers[0], answers[-1] = False, True
+    powers = 2 ** torch.arange(words)
+    return lambda rows, removed: answers[(removed.long() * powers).sum(-1)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_a_pruned_set_no_word_can_return(seed: int) -> None:
+    words, batch = 7, 6
+    changes = random_answers(seed, words)
+    orders = torch.stack([torch.randperm(words) for _ in range(3 * batch)]).view(3, batch, words)
+    mask = torch.ones(batch, words, dtype=torch.bool)
+    sizes = prefix_sizes(mask.sum(-1), 32)
+    first = first_changes(orders, mask, sizes, changes)
+    for ranking in range(3):
+        for row in range(batch):
+            sets = [orders[ranking, row, :k] for k in range(1, words + 1)]
+            gone = [torch.zeros(words, dtype=torch.bool).index_fill(0, s, True) for s in sets]
+            changed = [bool(changes(torch.tensor([row]), one[None])) for one in gone]
+            assert int(first[ranking, row]) == changed.index(True) + 1
+    best = best_prefix(orders, mask, first)
+    assert (best.sum(-1) == first.min(0).values).all()
+    left = pruned(best, changes)
+    rows = torch.arange(batch)
+    assert changes(rows, left).all()
+    assert not (left & ~best).any()
+    for row, word in left.nonzero().tolist():
+        back = left[row].clone()
+        back[word] = False
+        assert not back.any() or not changes(torch.tensor([row]), back[None])
+
+
+def test_the_order_of_documents_changes_nothing(
+    model: TransformerClassifier, reviews: verax.Corpus, verdict: verax.Verdict
+) -> None:
+    documents = reviews.documents("all")
+    turned = verax.load_corpus(
+        (documents.texts[::-1], [reviews.classes[k] for k in documents.labels[::-1]]),
+        tokeniser="as-written",
+        lowercase=False,
+    )
+    how: dict[str, Any] = {"importances": OWN, "max_tokens": 200, **CHOSEN}
+    again = verax.examine(model, turned, "deletion", "all", **how)
+    for ranking in OWN:
+        by_text = [
+            dict(zip(part.texts, sizes_of(one, ranking).reindex(part.ids), strict=True))
+            for one, part in ((verdict, documents), (again, turned.documents("all")))
+        ]
+        np.testing.assert_equal(*by_text)
+
+
+def test_only_probabilities_give_the_same_table(
+    model: TransformerClassifier, reviews: verax.Corpus, verdict: verax.Verdict
+) -> None:
+    told = verax.examine(Predicting(model), reviews, "deletion", "all", importances=OWN, **CHOSEN)
+    for name in verdict.tables:
+        pd.testing.assert_frame_equal(told.tables[name], verdict.tables[name])
+
+
+def test_differences_from_random_order_are_tested_in_pairs(verdict: verax.Verdict) -> None:
+    rankings = ranked(verdict.tables)
+    chance = rankings["random"].share
+    n = int(part_is_enough(wide(verdict.tables["deletion_smallest"])).sum())
+    p = []
+    for name in OWN:
+        share = rankings[name].share
+        assert len(share) == n
+        difference = chance - share
+        test = scipy.stats.ttest_1samp(difference, 0.0).confidence_interval()
+        found = verdict.number(f"deletion.{name}.fewer_than_random")
+        assert found.value == pytest.approx(100 * difference.mean())
+        assert (found.low, found.high) == pytest.approx((100 * test.low, 100 * test.high))
+        flips = scipy.stats.permutation_test(
+            (difference,), np.mean, permutation_type="samples", n_resamples=9999, rng=0
+        )
+        p.append(flips.pvalue)
+    expected = holm(p)
+    for name, one in zip(OWN, expected, strict=True):
+        assert verdict.value(f"deletion.{name}.p") == pytest.approx(one, abs=0.03)
+    least = wide(verdict.tables["deletion_smallest"])
+    least = least[part_is_enough(least)]["share"]
+    gain = (chance.mean() - rankings["letters"].share.mean()) / (chance.mean() - least.mean())
+    assert verdict.value("deletion.letters.gain") == pytest.approx(100 * gain)
+
+
+@pytest.mark.parametrize("operator", ["mask", "attention"])
+def test_other_operators(
+    model: TransformerClassifier, reviews: verax.Corpus, operator: str
+) -> None:
+    how: dict[str, Any] = {"importances": OWN, "sample": 6, **CHOSEN}
+    verdict = verax.examine(model, reviews, "deletion", "all", operator=operator, **how)
+    sizes = sizes_of(verdict, "backwards")
+    documents = reviews.documents("all")
+    for id, text in zip(documents.ids, documents.texts, strict=True):
+        if id not in sizes.index:
+            continue
+        trace = model.trace([text])
+        count = int(trace.mask.sum())
+        removed = torch.arange(count) >= count - torch.arange(1, count + 1)[:, None]
+        pieces = trace.pieces.take(torch.zeros(count, dtype=torch.long))
+        if operator == "mask":
+            changed = pieces.replaced_by(model.reader.tokenizer.mask_token_id, removed)
+        else:
+            changed = pieces.masked_out(removed)
+        with torch.no_grad():
+            logits = model.run(changed).logits
+        other = (logits.argmax(-1) != trace.logits.argmax()).nonzero()
+        np.testing.assert_equal(sizes[id], float(other[0]) + 1 if len(other) else np.nan)
+
+
+def test_long_documents_are_looked_at_evenly(
+    model: TransformerClassifier, reviews: verax.Corpus
+) -> None:
+    how: dict[str, Any] = {"importances": OWN, "sample": 8, **CHOSEN}
+    verdict = verax.examine(model, reviews, "deletion", "all", steps=3, **how)
+    instances = wide(verdict.tables["deletion_instances"])
+    assert (instances["resolution"] >= np.ceil(instances["words"] / 3) - 1).all()
+    assert verdict.value("deletion.documents.coarse") == (instances["words"] > 3).sum()
+    sizes = sizes_of(verdict, "letters").dropna()
+    looked = {n: {n // 3, 2 * n // 3, n} for n in instances["words"].astype(int)}
+    assert all(sizes[id] in looked[int(instances.loc[id, "words"])] for id in sizes.index)
+
+
+@pytest.mark.parametrize(
+    "options", [{"encoder": "conv"}, {"encoder": "conv", "hierarchical": True}]
+)
+def test_a_model_of_ours_takes_it_when_it_is_named(
+    options: dict[str, Any], planted: verax.Corpus, make_model: Any
+) -> None:
+    ours = make_model(**options)
+    with torch.no_grad():
+        ours.head.linear.weight.mul_(30)
+        ours.head.linear.bias.fill_(0.5)
+    verdict = verax.examine(ours, planted, "deletion", sample=6, random_orders=1, steps=40)
+    assert {row.subject for row in verdict.judgement.rows} == {"attention"}
+    assert "deletion" not in default_exams(ours.kind)
+    place = [
+        int(np.flatnonzero(planted.test.ids == i)[0]) for i in sizes_of(verdict, "attention").index
+    ]
+    trace = ours.trace([planted.test.texts[k] for k in place])
+    words = trace.batch.words
+    # single words, one by one, as leave-one-out has them
+    rows, places = words.nonzero(as_tuple=True)
+    removed = torch.nn.functional.one_hot(places, words.shape[1]).bool()
+    alone = logits_without_sets(ours, trace, rows, removed, max_tokens=200)
+    assert torch.allclose(
+        alone.double(), logits_without_words(ours, trace)[rows, places], atol=1e-5
+    )
+    everything = logits_without_sets(ours, trace, torch.tensor([0]), words[:1])
+    assert torch.equal(everything[0], ours.head.bias)
+    if not ours.options.hierarchical:
+        expected = [by_hand(ours, planted.test.texts[k], "attention") for k in place]
+        np.testing.assert_equal(sizes_of(verdict, "attention").to_numpy(), expected)
+        assert np.isfinite(expected).any()
+
+
+def by_hand(ours: Any, text: str, ranking: str) -> float:
+    """The first size at which a model of ours changes its mind, words cut from its token list."""
+    trace = ours.trace([text])
+    words = ours.tokeniser(text)
+    scores = score(ranking, ours, trace, signed=True)[0][trace.batch.words[0]]
+    order = sorted(range(len(words)), key=lambda k: (-float(scores[k]), k))
+    cut = [[w for k, w in enumerate(words) if k not in order[:n]] for n in range(len(words))]
+    decided = decisions(torch.cat([ours.logits(cut), ours.head.bias[None]]))
+    changed = (decided != decided[0]).nonzero()
+    return float(changed[0]) if len(changed) else np.nan
+
+
+def test_what_cannot_be_is_refused_in_one_line(
+    bert: TransformerClassifier, reviews: verax.Corpus
+) -> None:
+    for given, message in (
+        ({"operator": "delte"}, "operator 'delte': did you mean 'delete'"),
+        ({"rankings": "rollouts"}, "unknown importance 'rollouts'"),
+    ):
+        with pytest.raises(verax.VeraxError, match=message) as error:
+            verax.examine(bert, reviews, "deletion", **given)
+        assert "\n" not in str(error.value)
+    with pytest.raises(verax.VeraxError, match="'test', on which results are reported"):
+        verax.choose_head(bert, reviews, "test")
+
+
+def test_a_head_is_chosen_on_other_documents_than_it_is_reported_on(
+    model: TransformerClassifier, reviews: verax.Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[verax.Verdict] = []
+
+    def spied(*args: Any, **how: Any) -> verax.Verdict:
+        seen.append(verax.examine(*args, **how))
+        return seen[-1]
+
+    monkeypatch.setattr("verax.exams.deletion.choosing.examine", spied)
+    chosen = verax.choose_head(model, reviews, sample=None)
+    (on,) = seen
+    assert on.manifest["split"] == "validation"
+    shares = on.summary()
+    shares = shares[(shares["table"] == "deletion") & (shares["column"] == "share")]
+    shares = shares[shares["row"] != "random"].set_index("row")["value"]
+    assert len(shares) == 6
+    assert shares[chosen] == shares.min()
+    reported = verax.examine(model, reviews, "deletion", rankings=f"rollout,{chosen}")
+    assert reported.manifest["split"] == "test"
+    assert not set(reported.tables["deletion"]["id"]) & set(on.tables["deletion"]["id"])
+    assert set(reported.judgement.subjects) == {"rollout", chosen}
+
+
+def test_by_default_every_score_is_judged(
+    model: TransformerClassifier, reviews: verax.Corpus
+) -> None:
+    verdict = verax.examine(model, reviews, "deletion", random_orders=1)
+    assert list(verdict.judgement.subjects) == list(DERIVED)
+    rows = list(dict.fromkeys(verdict.tables["deletion"]["ranking"]))
+    assert rows[6:] == [
+        *("gradient", "gradient-input", "integrated-gradients", "leave-one-out", "random"),
+    ]
+    told = verax.examine(Predicting(model), reviews, "deletion", random_orders=1)
+    assert set(told.tables["deletion"]["ranking"]) == {"leave-one-out", "random"}
+    assert list(told.judgement.rows) == []

@@ -330,4 +330,4 @@ def test_by_default_every_score_is_judged(
     ]
     told = verax.examine(Predicting(model), reviews, "deletion", random_orders=1)
     assert set(told.tables["deletion"]["ranking"]) == {"leave-one-out", "random"}
-    assert told.judgement.headline.startswith("The exams taken here do not ask")
+    assert list(told.judgement.rows) == []

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from made_up_summaries import cell, model_of
 from verax.exams.judgement.headline import headline, short
+from verax.exams.judgement.judgement import judge
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.row import Judged
 
@@ -63,10 +66,17 @@ def test_the_headline_says_which_scores_may_be_shown(
 
 
 def test_exams_that_disagree_on_a_score() -> None:
-    both = [*rows(attention=FOR, rollout=AGAINST)]
-    both.append(Judged("replacement", "replacement.a.b", AGAINST, Number(1.0), "", "", ""))
+    other = Judged("replacement", "replacement.a.b", AGAINST, Number(1.0), "", "", "")
+    both = [*rows(attention=FOR, rollout=AGAINST), other]
     assert "they are divided on attention" in headline(both)
     assert short(both) == "1 against, 1 mixed"
+    deciding = [*(replace(row, decides=True) for row in both[:2]), other]
+    assert headline(deciding) == (
+        "Of two scores derived from attention, attention finds words that matter better than "
+        "chance, and may be shown for this model; other exams speak against attention; exams speak "
+        "against rollout."
+    )
+    assert short(deciding) == "1 for, 1 against"
 
 
 def gain(score: str, value: float, low: float, high: float) -> object:
@@ -98,8 +108,6 @@ def test_scores_are_judged_by_the_way_they_go_from_chance_to_the_smallest_sets()
     few = model_of(*cells, n=5).judgement  # type: ignore[arg-type]
     assert set(few.subjects.values()) == {OPEN}
     ours = {"version": "ours", "limits": {"deletion": {"for_above": 10}}}
-    from verax.exams.judgement.judgement import judge
-
     assert judge(model_of(*cells), ours).subjects["attention@2.1"] == FOR  # type: ignore[arg-type]
 
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from verax.exams.judgement.row import Judged
 
 
+NO_GRADIENTS = "exact, without gradients of inputs: the model shows no word vectors"
+"""What exams promise of a pooled model without `embed` (`verax.from_pooled`)."""
+
+
 @dataclass(frozen=True)
 class NoOptions:
     """The options of an exam that has none."""
@@ -68,6 +72,7 @@ class Exam(ABC):
     decisions_table  the tidy table that has `correct`, if one has
     decides_again    whether those decisions are made again in double precision
     needs_labels     whether it cannot be taken on documents without labels
+    needs_own        whether it cannot be taken without importances of one's own
     kinds            kinds of model that this class examines (`verax.models.kinds`)
     variants         other kinds of model → the class that examines these, as "module:Class"; it is
                      derived from this one, gives the same tables, and may give more
@@ -91,6 +96,7 @@ class Exam(ABC):
     decisions_table: ClassVar[str | None] = None
     decides_again: ClassVar[bool] = False
     needs_labels: ClassVar[bool] = False
+    needs_own: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = (POOLED,)
     variants: ClassVar[Mapping[str, str]] = {}
     reasons: ClassVar[Mapping[str, str]] = {}

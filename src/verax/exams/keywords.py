@@ -14,6 +14,8 @@ class ErasureKeywords(TypedDict, total=False):
     """Options of the exam erasure."""
 
     draws: int
+    erased_layers: str
+    erased_steps: int
 
 
 class AgreementKeywords(TypedDict, total=False):
@@ -23,6 +25,7 @@ class AgreementKeywords(TypedDict, total=False):
     items: str
     spearman: bool
     top_k: int | None
+    derived: str | None
 
 
 class DispersionKeywords(TypedDict, total=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -36,9 +36,17 @@ class Planned:
     reason: str = ""
 
 
-def plan(model: TextClassifier, exams: Sequence[str]) -> list[Planned]:
-    """For each exam, whether it runs on this model, and what it promises."""
-    return [_planned(model, name) for name in exams]
+def plan(
+    model: TextClassifier, exams: Sequence[str], importances: Collection[str] = ()
+) -> list[Planned]:
+    """For each exam, whether it runs on this model, and what it promises.
+
+    Args:
+        model: the model to examine.
+        exams: names of exams.
+        importances: names of those of one's own.
+    """
+    return [_planned(model, name, importances) for name in exams]
 
 
 def plan_table(planned: Sequence[Planned]) -> pd.DataFrame:
@@ -78,14 +86,20 @@ def variants_of(name: str) -> list[type[Exam]]:
     return list(dict.fromkeys([EXAMS[name], *(cls for cls in others if cls is not None)]))
 
 
-def _planned(model: TextClassifier, name: str) -> Planned:
+def why_not_kind(name: str, kind: str) -> str:
+    """Why an exam does not apply to models of a kind."""
+    wanted = " or ".join(NEEDS[other] for other in (*EXAMS[name].kinds, *EXAMS[name].variants))
+    reason = EXAMS[name].reasons.get(kind)
+    return reason or f"it needs {wanted}; this model has {NEEDS[kind]}"
+
+
+def _planned(model: TextClassifier, name: str, importances: Collection[str]) -> Planned:
     cls = variant(name, model.kind)
     if cls is None:
-        wanted = " or ".join(NEEDS[kind] for kind in (*EXAMS[name].kinds, *EXAMS[name].variants))
-        given = NEEDS[model.kind]
-        reason = EXAMS[name].reasons.get(model.kind) or f"it needs {wanted}; this model has {given}"
-        return Planned(name, None, reason=reason)
+        return Planned(name, None, reason=why_not_kind(name, model.kind))
     reason = cls.why_not(model)
+    if cls.needs_own and not importances:
+        reason = "it compares importances of one's own, and there are none: give importances"
     if reason:
         return Planned(name, None, reason=reason)
     return Planned(name, cls, promise=cls.promise(model))

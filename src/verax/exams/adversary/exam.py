@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -26,6 +27,7 @@ from verax.exams.reading import check_affine, check_finite, correct
 from verax.exams.registry import register
 from verax.models.counterfactual import permuted
 from verax.models.head import decisions, probabilities
+from verax.models.kinds import TRANSFORMER
 from verax.options import option, parse
 
 
@@ -103,6 +105,9 @@ class AdversaryExam(ItemExam):
     label = staticmethod(judging.label)
     counted_as = staticmethod(judging.counted_as)
     judge = staticmethod(judging.judge)
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.adversary.transformer:TransformerAdversary"
+    }
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""

@@ -18,7 +18,7 @@ from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import listed, of_all, with_interval
-from verax.exams.judgement.row import OPEN, Judged, lean
+from verax.exams.judgement.row import FOR, OPEN, Judged, lean
 from verax.exams.measures import (
     JSD,
     PERCENT_RANGE,
@@ -30,6 +30,7 @@ from verax.exams.measures import (
 from verax.exams.single_token.measures import ALL as ALL_DECISIONS
 from verax.exams.single_token.measures import SINGLE_TOKEN
 from verax.exams.titles import row_title
+from verax.models.kinds import TRANSFORMER
 
 CLOSE = tuple(epsilon_row(epsilon) for epsilon in (0.05, 0.01, 0.1))
 """Changes of the output that leave it as it was, the first that was asked for."""
@@ -63,6 +64,8 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
         verdict, reason = OPEN, "how confident the model is, is not known"
     elif not confidence.is_above(model.chance + sure):
         verdict, reason = OPEN, f"the model is not surely more confident than {enough}"
+    elif verdict == FOR and model.manifest.get("kind") == TRANSFORMER:
+        verdict, reason = OPEN, "searched for: a farther attention may exist"
     within = row_title(ADVERSARY.id, row)
     why = f"; not judged, as {reason}" if reason else ""
     others = {"still apart by (JSD)": jsd, "decisions kept": kept, "confidence": confidence}

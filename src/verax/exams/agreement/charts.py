@@ -76,7 +76,7 @@ def _boxes(models: Models, values: pd.DataFrame, over: str) -> Iterator[Chart]:
     with_attention = drawn["first"] == ATTENTION
     drawn["row"] = np.where(with_attention, drawn["second"], drawn["first"])
     drawn["panel"] = (
-        np.where(with_attention, ATTENTION, DELETION) + " and importances of " + drawn["on"]
+        np.where(with_attention, ATTENTION, drawn["second"]) + " and importances of " + drawn["on"]
     )
     drawn = drawn.loc[np.argsort(~with_attention, kind="stable")].drop(columns=_PAIR)
     where = "" if over == "all" else ", among items with weight"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -13,11 +13,13 @@ from verax.errors import VeraxError
 from verax.exams.agreement import judging, summary
 from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
-from verax.exams.exam import Exam
+from verax.exams.exam import NO_GRADIENTS, Exam
 from verax.exams.reading import ask, sum_by_item, support_measures
 from verax.exams.registry import register
 from verax.importance import names_of, score
+from verax.importance.gradients import on_vectors
 from verax.models.classifier import AttentionClassifier
+from verax.models.kinds import PREDICT, TRANSFORMER, TextClassifier
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -74,6 +76,15 @@ class AgreementExam(Exam):
     is_compared = staticmethod(judging.is_compared)
     label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.agreement.transformer:TransformerAgreement",
+        PREDICT: "verax.exams.agreement.transformer:PredictAgreement",
+    }
+
+    @classmethod
+    def promise(cls, model: TextClassifier) -> str:
+        """Exact, with gradients or without."""
+        return "exact" if getattr(model, "has_vectors", True) else NO_GRADIENTS
 
     def setup(self) -> None:
         self.names = {
@@ -89,7 +100,8 @@ class AgreementExam(Exam):
         """Examine one batch."""
         mask = trace.mask
         support = mask & (trace.weights > 0)
-        labels, firsts, seconds, masks = [], [], [], []
+        labels: list[dict[str, str | int]] = []
+        firsts, seconds, masks = [], [], []
         for on, scored in self._scores(model, trace).items():
             importances = {ATTENTION: trace.weights.double(), **scored}
             for first, second in pairs(scored):
@@ -101,6 +113,18 @@ class AgreementExam(Exam):
                     firsts.append(importances[first])
                     seconds.append(importances[second])
                     masks.append(where)
+        self.compare(trace, labels, firsts, seconds, masks)
+        self.builder.add("agreement_instances", trace.ids, support_measures(trace))
+
+    def compare(
+        self,
+        trace: Any,
+        labels: list[dict[str, str | int]],
+        firsts: list[Tensor],
+        seconds: list[Tensor],
+        masks: list[Tensor],
+    ) -> None:
+        """Add how far pairs of scores, (batch, items) each, rank alike what masks leave."""
         shape = (len(labels), len(trace))
         a, b, where = torch.cat(firsts), torch.cat(seconds), torch.cat(masks)
         tau, p = kendall_test(a, b, where)
@@ -114,13 +138,15 @@ class AgreementExam(Exam):
             measures["overlap"] = overlap.masked_fill(few, torch.nan)
         measures = {name: values.view(shape) for name, values in measures.items()}
         self.builder.add("agreement", trace.ids, measures, labels=labels)
-        self.builder.add("agreement_instances", trace.ids, support_measures(trace))
 
     def _scores(self, model: AttentionClassifier, trace: Trace) -> dict[str, dict[str, Tensor]]:
         """inputs, items → name → (batch, items) scores."""
         settings: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
         by_level = {
-            on: {name: score(name, model, trace, on, **settings) for name in names}
+            on: {
+                name: score(name, model, trace, on, **settings)
+                for name in (on_vectors(names, model) if on == "inputs" else names)
+            }
             for on, names in self.names.items()
         }
         for name, importance in self.importances.items():

@@ -9,8 +9,10 @@ from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.phrasing import beside, listed, of_all, with_interval
 from verax.exams.judgement.row import ATTENTION, Judged, lean
+from verax.exams.judgement.subjects import is_derived
 from verax.exams.measures import Classes, MeasurePlace
 from verax.models.encoders import ENCODERS
+from verax.models.kinds import PREDICT, TRANSFORMER
 
 _DELETING, _GRADIENT = "leave-one-out", "gradient"
 LIMIT_RANGES = {"for_above": RANKS, "against_below": RANKS}
@@ -18,7 +20,12 @@ LIMIT_RANGES = {"for_above": RANKS, "against_below": RANKS}
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
-    """Judge by how far attention ranks words as deleting each one does."""
+    """Judge by how far attention, or each score, ranks words as deleting each one does."""
+    if model.manifest.get("kind") in (TRANSFORMER, PREDICT):
+        own = [str(name) for name in model.manifest.get("importances") or ()]
+        firsts = dict.fromkeys(pair_of(row)[1] for row in model.rows(AGREEMENT.id))
+        scores = [name for name in firsts if is_derived(name) or name in own]
+        return [row for name in scores for row in _judge_score(model, limits, name)]
     for on in ("inputs", "items"):
         row = row_of(on, ATTENTION, _DELETING)
         number = model.number(AGREEMENT.id, row, "tau")
@@ -46,6 +53,33 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             f"{with_interval(number)}, where 1 is the same order and 0 none{beside(others)}.",
             of_all(number, model),
             f"for it above {above:g}, against it below {below:g}",
+        )
+    ]
+
+
+def _judge_score(model: ModelSummary, limits: Limits, name: str) -> list[Judged]:
+    row = row_of("inputs", name, _DELETING)
+    number = model.number(AGREEMENT.id, row, "tau")
+    if number is None:
+        return []
+    others = {
+        f"with {other}": model.number(AGREEMENT.id, row_of("inputs", name, other), "tau")
+        for other in (_GRADIENT, "integrated-gradients")
+    }
+    above, below = limits["for_above"], limits["against_below"]
+    return [
+        Judged(
+            NAME,
+            AGREEMENT.id_of(row, "tau"),
+            lean(number, above=above, below=below),
+            number,
+            f"rank agreement (τ) of {name} with what deleting a word does",
+            listed(others),
+            f"{name} ranks words as leaving each one out does with τ = {with_interval(number)}, "
+            f"where 1 is the same order and 0 none{beside(others)}.",
+            of_all(number, model),
+            f"for it above {above:g}, against it below {below:g}",
+            subject=name,
         )
     ]
 

@@ -76,6 +76,7 @@ def _judge_one(model: ModelSummary, limits: Limits, row: str) -> Judged:
         f"{below:g}%; judged from {least:g} documents on",
         subject=row,
         reason=reason,
+        decides=True,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
@@ -31,6 +31,7 @@ from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import decisions
+from verax.models.kinds import TRANSFORMER
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -80,12 +81,15 @@ class ErasureExam(Exam):
     better = staticmethod(judging.direction)
     label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.erasure.transformer:TransformerErasure"
+    }
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
         """Examine one batch."""
-        states = states_of(trace)
-        scores = self._scores(model, trace, states)
+        states = self.states(model, trace)
+        scores = self.scores(model, trace, states)
         chance = random_draws(trace, self.seed, self.options.draws)
         orders = ranks_from_below(torch.cat([*scores.values(), chance]), trace.mask)
         minimal = states.minimal(orders)
@@ -104,9 +108,11 @@ class ErasureExam(Exam):
         }
         self.builder.add("erasure_instances", trace.ids, measures)
 
-    def _scores(
-        self, model: AttentionClassifier, trace: Trace, states: States
-    ) -> dict[str, Tensor]:
+    def states(self, model: Any, trace: Any) -> States:
+        """What the batch becomes when items are erased."""
+        return states_of(trace)
+
+    def scores(self, model: Any, trace: Any, states: States) -> dict[str, Tensor]:
         """Name → (1, batch, items)."""
         slopes = attention_gradient(model, trace).double()
         scores = {

@@ -18,6 +18,7 @@ from verax.exams.judgement.number import SEEDS, Number
 from verax.exams.judgement.phrasing import beside, first, listed, with_interval
 from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged, lean
 from verax.exams.measures import AT_LEAST_ZERO, PERCENT_RANGE, VALUE, Classes, MeasurePlace
+from verax.models.kinds import TRANSFORMER
 
 _ARITHMETIC = "where nothing is shorter than attention, by arithmetic"
 PART, ALL = "optimal_in_part", "optimal"
@@ -47,6 +48,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             verdict = AGAINST
     others = _other_orders(model, PART)
     item, whole = model.item, _count(model, "examined")
+    known = "that any search found" if model.manifest.get("kind") == TRANSFORMER else "possible"
     more = f", {with_interval(beyond)} points from random order" if beyond is not None else ""
     rest = _count(model, "all_weight_needed")
     only = f" {rest:,} more change only when all is erased, {_ARITHMETIC}." if rest else ""
@@ -56,7 +58,7 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     )
     if number.n:
         sentence += (
-            f". Erasing from the most attended {item} down takes the fewest {item}s possible in "
+            f". Erasing from the most attended {item} down takes the fewest {item}s {known} in "
             f"{with_interval(number)} of these{beside(others)}{more}"
         )
     return [

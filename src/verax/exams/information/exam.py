@@ -26,7 +26,7 @@ from verax.exams.information.mutual_information import (
 from verax.exams.information.occurrences import WORDS_BY, GatheredStates, Occurrences
 from verax.exams.registry import register
 from verax.models.classifier import AttentionClassifier
-from verax.models.kinds import TRANSFORMER
+from verax.models.kinds import TRANSFORMER, TextClassifier
 from verax.models.trace import Trace
 from verax.options import option
 from verax.statistics import ratio
@@ -97,6 +97,13 @@ class InformationExam(Exam):
     split_values = staticmethod(summary.split_values)
     judge = staticmethod(judging.judge)
 
+    @classmethod
+    def why_not(cls, model: TextClassifier) -> str:
+        """A pooled model that shows no word vectors has nothing to tell words apart by."""
+        if getattr(model, "has_vectors", True):
+            return ""
+        return "it tells words by their vectors; this model shows none: give embed to from_pooled"
+
     def setup(self) -> None:
         self.gathered: dict[str, Occurrences] = {}
         self.measured: list[pd.DataFrame] = []
@@ -109,7 +116,7 @@ class InformationExam(Exam):
             kind: Occurrences(documents, o.max_words, kind, o.occurrences, self.seed)
             for kind in kinds
         }
-        self.embedding = model.embedding.weight.detach()
+        self.embedding = model.word_vectors
         self.vocabulary: Spelling = model.vocabulary
 
     @torch.no_grad()

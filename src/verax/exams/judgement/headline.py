@@ -13,6 +13,7 @@ from verax.exams.judgement.row import AGAINST, FOR, OPEN, Judged
 from verax.exams.judgement.subjects import (
     MIXED,
     are_several,
+    doubted,
     is_derived,
     subjects_of,
     verdict_on,
@@ -53,6 +54,8 @@ def of_scores(rows: Sequence[Judged]) -> str:
     rest = [f"{words} {_and(said[verdict])}" for verdict, words in _SAID.items() if said[verdict]]
     if said[FOR]:
         find = "finds" if len(said[FOR]) == 1 else "find"
+        but = [name for name in said[FOR] if doubted(name, rows)]
+        rest[1:1] = [f"other exams speak against {_and(but)}"] if but else []
         return (
             f"Of {whole}, {_and(said[FOR])} {find} words that matter better than chance, and may "
             f"be shown for this model{''.join(f'; {part}' for part in rest[1:])}."
@@ -189,6 +192,11 @@ def caveats(model: ModelSummary) -> list[str]:
         lines.append(
             f"{unknown:.0%} of the words are not in the model's vocabulary: it reads them all as "
             "one word, and attention on them says little."
+        )
+    if cut := model.manifest.get("cut_texts"):
+        lines.append(
+            f"{cut:,} of the documents were read up to {model.manifest['cut_at']:,} pieces, and "
+            "the rest of them was not."
         )
     if model.is_uniform:
         lines.append("This attention is uniform by construction: nothing can speak for it.")

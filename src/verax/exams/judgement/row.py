@@ -9,7 +9,7 @@ from verax.exams.judgement.number import Number
 FOR, AGAINST, OPEN, NOT_APPLICABLE = "for", "against", "open", "not applicable"
 """What an exam says of a subject. Not applicable: it asks something else, or cannot be asked."""
 ATTENTION = "attention"
-"""The subject: what is judged."""
+"""The subject of a model that has one attention."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Judged:
 
     exam      its name
     measure   id of the number that is judged
-    subject   what is judged: the attention
+    subject   what is judged: the attention, or a score by its name
     verdict   for, against, open or not applicable
     number    the number, with its interval and n
     label     what the number is, in a line
@@ -28,6 +28,8 @@ class Judged:
     limits    by which limits the number is judged, in words; empty where it is not
     reason    why it is left open, or not judged, whatever the number is; empty where the number is
               the reason
+    decides   whether what is said of the subject in the headline is this exam's, where scores are
+              judged that only it holds against chance
     """
 
     exam: str
@@ -41,6 +43,7 @@ class Judged:
     limits: str = ""
     subject: str = ATTENTION
     reason: str = ""
+    decides: bool = False
 
     @property
     def counts(self) -> bool:

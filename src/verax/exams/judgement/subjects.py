@@ -33,8 +33,19 @@ def are_several(rows: Sequence[Judged]) -> bool:
 
 
 def verdict_on(subject: str, rows: Sequence[Judged]) -> str:
-    """What all exams together say of a subject: for, against, mixed or open."""
-    votes = {row.verdict for row in rows if row.subject == subject and row.counts}
+    """What is said of a subject: for, against, mixed or open.
+
+    It is what the exam says that decides it, or else what all exams together say.
+    """
+    own = [row for row in rows if row.subject == subject and row.counts]
+    votes = {row.verdict for row in [row for row in own if row.decides] or own}
     if {FOR, AGAINST} <= votes:
         return MIXED
     return next((vote for vote in (FOR, AGAINST) if vote in votes), OPEN)
+
+
+def doubted(subject: str, rows: Sequence[Judged]) -> bool:
+    """Whether an exam other than the one that decides speaks against a subject."""
+    return any(
+        row.subject == subject and row.verdict == AGAINST and not row.decides for row in rows
+    )

@@ -6,7 +6,10 @@ from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
 from verax.exams.deletion.choosing import choose_head
+from verax.exams.randomisation import randomisation_check
 from verax.external.loading import from_transformers
+from verax.external.pooled_loading import from_pooled
+from verax.external.predict import from_predict
 from verax.importance import IMPORTANCES
 from verax.models import AttentionClassifier, Trace, load
 from verax.opening import open_path as open
@@ -46,6 +49,8 @@ __all__ = [
     "choose_head",
     "compare",
     "examine",
+    "from_pooled",
+    "from_predict",
     "from_transformers",
     "functional",
     "load",
@@ -53,6 +58,7 @@ __all__ = [
     "load_verdict",
     "open",
     "open_study",
+    "randomisation_check",
     "report",
     "run_study",
     "sweep",

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers
-from conftest import SPECIAL, TEXTS, WORDS, make_bert
+from architectures import make_model
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -20,16 +19,8 @@ from verax.importance import layer_head_rows, names_of, score, special_share
 
 Make = Callable[..., TransformerClassifier]
 Array = NDArray[np.float64]
-SIZES = {"vocab_size": len(SPECIAL) + len(WORDS), "num_labels": 2, "pad_token_id": 0}
-
-
-def with_large_weights(model: Any) -> Any:
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() > 1:
-                parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.35)
-    return model.eval()
+TEXT = "Unwatchable, not good!"
+LONG = "It was not bad, but the plot is never good and the actings too dull."
 
 
 @pytest.fixture(scope="module")
@@ -42,17 +33,12 @@ def exact(make_classifier: Make) -> TransformerClassifier:
 
 @pytest.fixture(scope="module")
 def t5(tokenizer: Any) -> TransformerClassifier:
-    config = transformers.T5Config(
-        **SIZES, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, eos_token_id=3
-    )
-    config.decoder_start_token_id = 0
-    model = with_large_weights(transformers.T5ForSequenceClassification(config))
-    return verax.from_transformers(model, tokenizer, "last")
+    return verax.from_transformers(make_model("T5"), tokenizer)
 
 
 @pytest.fixture(scope="module")
-def mean_pooled(tokenizer: Any) -> TransformerClassifier:
-    encoder = make_bert(4).bert
+def mean_pooled(make_classifier: Make, tokenizer: Any) -> TransformerClassifier:
+    encoder = make_classifier(4).module.bert
     head = torch.nn.Linear(16, 2)
     options: dict[str, Any] = {"head": head, "classes": ["no", "yes"]}
     return verax.from_transformers(encoder, tokenizer, "mean", **options)
@@ -76,13 +62,15 @@ def word_of(model: TransformerClassifier, text: str) -> Any:
 
 def scores_of(name: str, model: TransformerClassifier, text: str, **more: Any) -> Array:
     """The scores of a text, read beside others so that it has padding."""
-    trace = model.trace([text, TEXTS[-1]])
+    trace = model.trace([text, LONG])
     return score(name, model, trace, **more)[0][trace.mask[0]].numpy()
 
 
-def test_attention_is_that_of_eager(tokenizer: Any, texts: list[str]) -> None:
-    bert = make_bert()
-    model = verax.from_transformers(bert, tokenizer)
+def test_attention_is_that_of_eager(
+    make_classifier: Make, tokenizer: Any, texts: list[str]
+) -> None:
+    model = make_classifier()
+    bert = model.module
     bert.set_attn_implementation("eager")
     for text in texts[:3]:
         word = word_of(model, text)
@@ -106,12 +94,11 @@ def test_attention_is_that_of_eager(tokenizer: Any, texts: list[str]) -> None:
 
 
 def test_rollout_by_hand(exact: TransformerClassifier) -> None:
-    text = "Unwatchable, not good!"
-    first, second = (site.weights[0].mean(0).numpy() for site in sites_of(exact, text))
+    first, second = (site.weights[0].mean(0).numpy() for site in sites_of(exact, TEXT))
     unit = np.eye(len(first))
     rolled = ((second + unit) / 2 @ (first + unit) / 2)[0]
-    expected = by_word(rolled, word_of(exact, text))
-    np.testing.assert_allclose(scores_of("rollout", exact, text), expected, atol=1e-6)
+    expected = by_word(rolled, word_of(exact, TEXT))
+    np.testing.assert_allclose(scores_of("rollout", exact, TEXT), expected, atol=1e-6)
 
 
 def attention_slopes(model: TransformerClassifier, text: str, y: int) -> list[Array]:
@@ -137,22 +124,21 @@ def attention_slopes(model: TransformerClassifier, text: str, y: int) -> list[Ar
 
 
 def test_chefer_and_attention_times_gradient_by_hand(exact: TransformerClassifier) -> None:
-    text = "Unwatchable, not good!"
-    logits = exact.trace([text]).logits[0]
-    word = word_of(exact, text)
+    logits = exact.trace([TEXT]).logits[0]
+    word = word_of(exact, TEXT)
     for y in (0, 1):
-        weights = [site.weights[0].numpy() for site in sites_of(exact, text)]
-        slopes = attention_slopes(exact, text, y)
+        weights = [site.weights[0].numpy() for site in sites_of(exact, TEXT)]
+        slopes = attention_slopes(exact, TEXT, y)
         c = np.eye(len(word))
         for a, slope in zip(weights, slopes, strict=True):
             c = c + np.maximum(a * slope, 0).mean(0) @ c
-        made = scores_of("chefer", exact, text, target=y)
+        made = scores_of("chefer", exact, TEXT, target=y)
         np.testing.assert_allclose(made, by_word(c[0], word), atol=1e-7)
         p = float(logits.softmax(-1)[y])
         product = p * (1 - p) * (weights[-1] * slopes[-1]).sum((0, 1))
-        made = scores_of("attention-gradient", exact, text, signed=True, target=y)
+        made = scores_of("attention-gradient", exact, TEXT, signed=True, target=y)
         np.testing.assert_allclose(made, by_word(product, word), atol=1e-7)
-        size = scores_of("attention-gradient", exact, text, target=y)
+        size = scores_of("attention-gradient", exact, TEXT, target=y)
         np.testing.assert_array_equal(size, abs(made))
 
 
@@ -173,18 +159,17 @@ def test_norms_by_the_weights_of_bert(bert: TransformerClassifier, texts: list[s
 
 
 def test_a_mean_is_read_from_all_positions(mean_pooled: TransformerClassifier) -> None:
-    text = "Unwatchable, not good!"
-    word = word_of(mean_pooled, text)
-    layers = [site.weights[0].double().mean(0).numpy() for site in sites_of(mean_pooled, text)]
+    word = word_of(mean_pooled, TEXT)
+    layers = [site.weights[0].double().mean(0).numpy() for site in sites_of(mean_pooled, TEXT)]
     unit = np.eye(len(word))
     expected = by_word(layers[-1].mean(0), word)
-    np.testing.assert_allclose(scores_of("attention", mean_pooled, text), expected, atol=1e-6)
+    np.testing.assert_allclose(scores_of("attention", mean_pooled, TEXT), expected, atol=1e-6)
     rolled = unit
     for layer in layers:
         rolled = (layer + unit) / 2 @ rolled
     expected = by_word(rolled.mean(0), word)
-    np.testing.assert_allclose(scores_of("rollout", mean_pooled, text), expected, atol=1e-6)
-    site = sites_of(mean_pooled, text)[-1]
+    np.testing.assert_allclose(scores_of("rollout", mean_pooled, TEXT), expected, atol=1e-6)
+    site = sites_of(mean_pooled, TEXT)[-1]
     dense = mean_pooled.module.encoder.layer[-1].attention.output.dense.weight
     assert site.values is not None
     with torch.no_grad():
@@ -193,17 +178,16 @@ def test_a_mean_is_read_from_all_positions(mean_pooled: TransformerClassifier) -
         )
     norms = moved.norm(dim=-1).mean(0).numpy()
     expected = by_word(norms, word, np.max)
-    np.testing.assert_allclose(scores_of("attention-norm", mean_pooled, text), expected, rtol=1e-5)
+    np.testing.assert_allclose(scores_of("attention-norm", mean_pooled, TEXT), expected, rtol=1e-5)
 
 
 def test_encoder_and_decoder_are_one_graph(t5: TransformerClassifier) -> None:
     """Rollout over both as one product of block matrices; a decoder reads one place later."""
-    text = "Unwatchable, not good!"
-    word = word_of(t5, text)
+    word = word_of(t5, TEXT)
     n = len(word)
     rolled = np.eye(2 * n)
     start = {"encoder": 0, "decoder": n}
-    sites = sites_of(t5, text)
+    sites = sites_of(t5, TEXT)
     assert {(s.queries, s.keys) for s in sites} == {
         *(("encoder", "encoder"), ("decoder", "decoder"), ("decoder", "encoder"))
     }
@@ -215,17 +199,19 @@ def test_encoder_and_decoder_are_one_graph(t5: TransformerClassifier) -> None:
         rolled = block @ rolled
     both = np.concatenate([word, [-1], word[:-1]])
     expected = by_word(rolled[-1], both)
-    np.testing.assert_allclose(scores_of("rollout", t5, text), expected, atol=1e-6)
+    np.testing.assert_allclose(scores_of("rollout", t5, TEXT), expected, atol=1e-6)
     cross = sites[-1].weights[0].double().mean(0).numpy()[-1]
-    np.testing.assert_allclose(scores_of("attention", t5, text), by_word(cross, word), atol=1e-6)
-    trace = t5.trace([text])
+    np.testing.assert_allclose(scores_of("attention", t5, TEXT), by_word(cross, word), atol=1e-6)
+    trace = t5.trace([TEXT])
     for name in ("chefer", "attention-norm", "gradient", "integrated-gradients", "leave-one-out"):
         scores = score(name, t5, trace)
         assert scores.isfinite().all()
         assert scores.any()
 
 
-def test_what_a_sink_takes_belongs_to_no_word(bert: TransformerClassifier) -> None:
+def test_what_a_sink_takes_belongs_to_no_word(
+    bert: TransformerClassifier, texts: list[str]
+) -> None:
     """A route that gives three quarters of each row: as where a sink takes the rest."""
 
     class Sinking:
@@ -239,7 +225,7 @@ def test_what_a_sink_takes_belongs_to_no_word(bert: TransformerClassifier) -> No
 
             return route.opened(less)
 
-    trace, whole = bert.trace(TEXTS), bert.trace(TEXTS)
+    trace, whole = bert.trace(texts), bert.trace(texts)
     share = special_share(bert, whole)
     route, bert.route = bert.route, Sinking()
     try:
@@ -251,15 +237,15 @@ def test_what_a_sink_takes_belongs_to_no_word(bert: TransformerClassifier) -> No
     assert (rolled.sum(-1) < (0.5 + 0.375) ** 3).all()
 
 
-def test_budgets_change_nothing_but_rounding(bert: TransformerClassifier) -> None:
+def test_budgets_change_nothing_but_rounding(bert: TransformerClassifier, texts: list[str]) -> None:
     for name in names_of("attention,rollout,attention-norm,chefer,gradient", "inputs", bert.kind):
-        whole = score(name, bert, bert.trace(TEXTS))
-        parts = score(name, bert, bert.trace(TEXTS), max_tokens=20)
+        whole = score(name, bert, bert.trace(texts))
+        parts = score(name, bert, bert.trace(texts), max_tokens=20)
         torch.testing.assert_close(parts, whole, atol=1e-5, rtol=1e-5)
 
 
 def test_places_are_checked(bert: TransformerClassifier) -> None:
-    trace = bert.trace(TEXTS[:1])
+    trace = bert.trace([TEXT])
     for name, words in (
         ("attention@4", "attention@4: the model has 3 layers"),
         ("attention@1.3", "attention@1.3: layer 1 has 2 heads"),
@@ -278,7 +264,7 @@ def test_places_are_checked(bert: TransformerClassifier) -> None:
 
 def test_attention_out_of_reach_is_one_line(bert: TransformerClassifier) -> None:
     """A route that does not tell the values."""
-    trace = bert.trace(TEXTS[:1])
+    trace = bert.trace([TEXT])
     route = bert.route
 
     class Silent:
@@ -289,7 +275,7 @@ def test_attention_out_of_reach_is_one_line(bert: TransformerClassifier) -> None
 
     bert.route = Silent()
     try:
-        with pytest.raises(verax.VeraxError, match="^attention-norm: the last layer's values"):
+        with pytest.raises(verax.VeraxError, match=r"^attention-norm: the last layer's values"):
             score("attention-norm", bert, trace)
     finally:
         bert.route = route

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from captum.attr import LayerIntegratedGradients, Saliency
-from conftest import TEXTS
 from torch import Tensor
 
 import verax
@@ -16,9 +15,11 @@ from verax.external.reading import without_words
 from verax.external.transformer import TransformerClassifier
 from verax.importance import IMPORTANCES, convergence_delta, known_names, score
 from verax.importance.transformers import integrated_gradients
-from verax.importance.transformers.vectors import read_vectors
 
-SOME = TEXTS[:3]
+
+@pytest.fixture
+def some(texts: list[str]) -> list[str]:
+    return texts[:3]
 
 
 def by_word(pieces: Tensor, word: Tensor, largest: bool = False) -> Tensor:
@@ -39,17 +40,15 @@ def probability_of(bert: TransformerClassifier, trace: Any) -> Any:
 
     def of_ids(ids: Tensor) -> Tensor:
         copies = len(ids) // len(y)
-        mask, types = trace.pieces.mask.long(), trace.pieces.more["token_type_ids"]
-        logits = bert.module(
-            ids, attention_mask=mask.repeat(copies, 1), token_type_ids=types.repeat(copies, 1)
-        ).logits
+        mask = trace.pieces.mask.long().repeat(copies, 1)
+        logits = bert.module(ids, attention_mask=mask).logits
         return logits.softmax(-1).gather(-1, y.repeat(copies).unsqueeze(-1)).squeeze(-1)
 
     return of_ids
 
 
-def test_gradients_are_captums(bert: TransformerClassifier) -> None:
-    trace = bert.trace(SOME)
+def test_gradients_are_captums(bert: TransformerClassifier, some: list[str]) -> None:
+    trace = bert.trace(some)
     pieces = trace.pieces
     y = trace.logits.argmax(-1)
 
@@ -68,8 +67,8 @@ def test_gradients_are_captums(bert: TransformerClassifier) -> None:
     assert torch.equal(score("gradient-input", bert, trace), signed.abs())
 
 
-def test_integrated_gradients_are_captums(bert: TransformerClassifier) -> None:
-    trace = bert.trace(SOME)
+def test_integrated_gradients_are_captums(bert: TransformerClassifier, some: list[str]) -> None:
+    trace = bert.trace(some)
     pieces = trace.pieces
     table = bert.module.get_input_embeddings()
     peer = LayerIntegratedGradients(probability_of(bert, trace), table)
@@ -92,20 +91,22 @@ def test_integrated_gradients_are_captums(bert: TransformerClassifier) -> None:
     default = score("integrated-gradients", bert, trace, signed=True, max_tokens=100)
     mask = integrated_gradients(bert, trace, baseline="mask", signed=True)
     torch.testing.assert_close(default, mask, atol=1e-6, rtol=0)
-    with pytest.raises(verax.VeraxError, match="^baseline 'nothing'"):
+    with pytest.raises(verax.VeraxError, match=r"^baseline 'nothing'"):
         integrated_gradients(bert, trace, baseline="nothing")
 
 
-def test_confident_decisions_keep_the_order_of_gradients(bert: TransformerClassifier) -> None:
+def test_confident_decisions_keep_the_order_of_gradients(
+    bert: TransformerClassifier, some: list[str]
+) -> None:
     """p near one has a gradient near zero, which single precision would lose."""
-    trace = bert.trace(SOME)
+    trace = bert.trace(some)
     order = score("gradient", bert, trace).argsort(-1)
     bias = bert.module.classifier.bias
     with torch.no_grad():
         before = bias.clone()
         bias += torch.tensor([0.0, 40.0])
         try:
-            sure = score("gradient", bert, bert.trace(SOME), target=1)
+            sure = score("gradient", bert, bert.trace(some), target=1)
         finally:
             bias.copy_(before)
     assert 0 < float(sure.amax()) < 1e-12
@@ -113,20 +114,19 @@ def test_confident_decisions_keep_the_order_of_gradients(bert: TransformerClassi
     assert torch.equal(sure.argsort(-1)[decided], order[decided])
 
 
-def test_leave_one_out_is_reading_texts_without_the_word(bert: TransformerClassifier) -> None:
-    trace = bert.trace(TEXTS)
+def test_leave_one_out_is_reading_texts_without_the_word(
+    bert: TransformerClassifier, texts: list[str]
+) -> None:
+    trace = bert.trace(texts)
     decided = trace.logits.argmax(-1)
     scores = score("leave-one-out", bert, trace, signed=True)
     masked = score("leave-one-out-mask", bert, trace, signed=True)
     whole = trace.logits.softmax(-1)
     tokenizer = bert.reader.tokenizer
-    for row, (text, spans) in enumerate(zip(TEXTS, trace.batch.spans, strict=True)):
+    for row, (text, spans) in enumerate(zip(texts, trace.batch.spans, strict=True)):
         y = int(decided[row])
-        texts = [
-            without_words(text, spans, np.eye(len(spans), dtype=bool)[i]) for i in range(len(spans))
-        ]
-        texts = [text or "" for text in texts]
-        after = torch.cat([logits_of(bert, text) for text in texts]).softmax(-1)[:, y]
+        edited = [without_words(text, spans, one) for one in np.eye(len(spans), dtype=bool)]
+        after = torch.cat([logits_of(bert, text) for text in edited]).softmax(-1)[:, y]
         made = scores[row, : len(spans)]
         torch.testing.assert_close(made, (whole[row, y] - after).double(), atol=1e-6, rtol=0)
         assert not scores[row, len(spans) :].any()
@@ -144,22 +144,24 @@ def logits_of(bert: TransformerClassifier, text: str) -> Tensor:
         return bert.module(**bert.reader.tokenizer(text, return_tensors="pt")).logits
 
 
-def test_chance_knows_its_text_and_seed(bert: TransformerClassifier) -> None:
-    trace = bert.trace(TEXTS)
+def test_chance_knows_its_text_and_seed(bert: TransformerClassifier, texts: list[str]) -> None:
+    trace = bert.trace(texts)
     first = score("random", bert, trace, seed=3)
-    assert torch.equal(first, score("random", bert, bert.trace(TEXTS), seed=3))
+    assert torch.equal(first, score("random", bert, bert.trace(texts), seed=3))
     assert not torch.equal(first, score("random", bert, trace, seed=4))
     assert (first[~trace.mask] == 0).all()
 
 
 @pytest.mark.parametrize("name", known_names("inputs", "transformer"))
-def test_every_score_leaves_the_model_as_it_was(bert: TransformerClassifier, name: str) -> None:
+def test_every_score_leaves_the_model_as_it_was(
+    bert: TransformerClassifier, some: list[str], name: str
+) -> None:
     module = bert.module
     module.train()
     module.classifier.weight.requires_grad_(False)
     before = {n: (p.clone(), p.requires_grad) for n, p in module.named_parameters()}
     hooks = sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in module.modules())
-    trace = bert.trace(SOME)
+    trace = bert.trace(some)
     try:
         scores = score(name, bert, trace)
         assert scores.shape == trace.mask.shape
@@ -181,14 +183,3 @@ def test_every_score_leaves_the_model_as_it_was(bert: TransformerClassifier, nam
     finally:
         module.eval()
         module.classifier.weight.requires_grad_(True)
-
-
-def test_vectors_out_of_reach_are_one_line(bert: TransformerClassifier) -> None:
-    from dataclasses import replace
-
-    from verax.importance.transformers.positions import positions_of
-
-    pieces = bert.trace(SOME).pieces
-    wrong = replace(positions_of(bert, pieces), widths=(3, 4))
-    with pytest.raises(verax.VeraxError, match="^the vectors of pieces could not be found"):
-        read_vectors(bert, pieces, wrong)

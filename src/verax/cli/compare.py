@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ import pandas as pd
 from verax.cli.compared import show, show_curves
 from verax.cli.examine import add_examining
 from verax.cli.loading import named_corpus, say_notes
+from verax.cli.models import open_outside
 from verax.cli.parsing import given_exam_options, named_folders, parts_of
 from verax.cli.saving import add_overwrite, check_out, save
 from verax.cli.terminal import console, say
@@ -24,6 +25,7 @@ from verax.exams.registry import EXAMS, chosen_exams
 from verax.exams.single_token import token_curves
 from verax.exams.verdict import Verdict
 from verax.models import AttentionClassifier, load
+from verax.models.kinds import POOLED
 from verax.studies import Comparison, compare
 from verax.studies.comparison.grouping import Groups, grouped
 
@@ -42,7 +44,8 @@ def add(verbs: Any) -> None:
         "models",
         nargs="+",
         metavar="MODEL",
-        help="folder of a saved model or verdict; or NAME=FOLDER,FOLDER,… to name seeds of one",
+        help="folder of a saved model or verdict, hf:FOLDER or FILE.py:FUNCTION; or "
+        "NAME=FOLDER,FOLDER,… to name seeds of one",
     )
     parser.add_argument("--corpus", metavar="C", help="name or path of a corpus [the models' own]")
     parser.add_argument("--split", default="test", help=f"{', '.join(SPLITS)} [test]")
@@ -63,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
     exams = None
     if args.exams is not None:
         exams = chosen_exams(parts_of(args.exams))
-    groups = grouped(_models(args.models))
+    groups = grouped(_models(args))
     corpus = named_corpus(args, partial(load_corpus, **_reading(groups)))
     curves = None if args.text is None else _curves(args.text, groups, args.device)
     screen = console()
@@ -95,14 +98,14 @@ def run(args: argparse.Namespace) -> None:
         save(replace(comparison, curves=curves), args)
 
 
-def _models(texts: Sequence[str]) -> Any:
-    """Folders as they are, or by name where names are given."""
-    folders = named_folders(texts)
-    groups: dict[str, list[str]] = {}
+def _models(args: argparse.Namespace) -> Any:
+    """Folders as they are, and models that were not saved here; by name where names are given."""
+    folders = named_folders(args.models)
+    groups: dict[str, list[Any]] = {}
     for pair in folders:
         if isinstance(pair, str):
-            return folders
-        groups.setdefault(pair[0], []).extend(parts_of(pair[1]))
+            return open_outside(args, args.models)
+        groups.setdefault(pair[0], []).extend(open_outside(args, parts_of(pair[1])))
     return groups
 
 
@@ -117,9 +120,14 @@ def _curves(text: str, groups: Groups, device: str) -> pd.DataFrame:
     """What each token says alone to each group's first model."""
     models: dict[str, AttentionClassifier] = {}
     for name, (first, *_) in groups.items():
-        if not isinstance(first.source, Path):
+        source: Any = first.source
+        if first.verdict is not None:
             raise VeraxError(f"--text needs models, and {first.name} is a verdict: leave it out")
-        models[name] = load(first.source, device=device)
+        if first.kind != POOLED:
+            raise VeraxError(
+                f"--text shows what each word says alone; in {first.name} none does: leave it out"
+            )
+        models[name] = load(source, device=device) if isinstance(source, Path) else source
         if models[name].tokeniser.finds_nothing(text):
             raise VeraxError("--text has no words: give a text with some")
     return token_curves(models, text)

@@ -10,21 +10,24 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.loading import add_corpus_options, named_corpus, say_notes
+from verax.cli.loading import add_corpus_options, named_corpus, say_notes, say_overlap
+from verax.cli.models import MODEL, add_model_options, open_model
 from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
 from verax.cli.saving import add_overwrite, check_out, say_saved
 from verax.cli.terminal import console, say, table
 from verax.cli.texts import records
-from verax.corpora.corpus import ALL, SPLITS
+from verax.corpora.corpus import ALL, SPLITS, Corpus
 from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
 from verax.errors import VeraxError
+from verax.exams.exam import Exam, NoOptions
 from verax.exams.examine import check_split, examine, load_to_examine
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.judgement.row import AGAINST
+from verax.exams.planning import plan
 from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_options, find_table
 from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import Verdict
-from verax.models import load
+from verax.options import names
 
 FAILED = 3
 """Exit code of --fail-on; bad input is 2."""
@@ -41,7 +44,7 @@ def add(verbs: Any) -> None:
         "trained on, unless another is named. Prints the judgement; --full every "
         "number, and --out keeps them.",
     )
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("--corpus", metavar="C", help="name or path of a corpus [the model's own]")
     parser.add_argument(
         "--split",
@@ -49,9 +52,8 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument(
         "--exams",
-        default=",".join(default_exams()),
         metavar="NAME,…",
-        help=f"which exams: {', '.join(EXAMS)} [all but deletion]",
+        help=f"which exams: {', '.join(EXAMS)} [all but deletion, and those that do not apply]",
     )
     parser.add_argument(
         "--out",
@@ -67,7 +69,9 @@ def add(verbs: Any) -> None:
         help=f"documents to keep with their text, for the report [{GALLERY} with --out, else 0]",
     )
     parser.add_argument(
-        "--full", action="store_true", help="print every table, too; with --json every number"
+        "--full",
+        action="store_true",
+        help="print every table with 95%% intervals, too; with --json every number",
     )
     parser.add_argument("--json", action="store_true", help="print the judgement as JSON")
     parser.add_argument(
@@ -92,6 +96,7 @@ def add_examining(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
     add_reading(parser)
+    add_model_options(parser)
     add_corpus_options(parser)
     add_exam_options(parser, EXAMS)
 
@@ -106,11 +111,16 @@ def run(args: argparse.Namespace) -> int | None:
     if args.split:
         check_split(args.split, also=(ALL,))
     limits = load_limits(args.limits)
-    chosen = chosen_exams(parts_of(args.exams))
-    model = load(args.model, device=args.device)
-    corpus = named_corpus(args, partial(load_to_examine, model, split=args.split))
-    options = given_exam_options(args, chosen)
-    if args.out and "single_token" in chosen:
+    chosen = None if args.exams is None else chosen_exams(parts_of(args.exams))
+    model = open_model(args)
+    taken = _taken(model, chosen)
+    load_it = partial(load_to_examine, model, split=args.split)
+    named = named_corpus(args, load_it)
+    corpus = load_it(None) if named is None else named
+    options = given_exam_options(args, taken)
+    if args.out and "curves" in names(
+        getattr(taken.get("single_token"), "options_class", NoOptions)
+    ):
         of_exam = options.get("single_token", {})
         if "curves" not in options and "curves" not in of_exam:
             options["single_token"] = {**of_exam, "curves": CURVES}
@@ -125,7 +135,7 @@ def run(args: argparse.Namespace) -> int | None:
         max_tokens=args.max_tokens,
         limits=limits,
         progress=True,
-        exam_options=divide_options(chosen, options),
+        exam_options=divide_options(taken, options, classes=taken),
     )
     if args.out:
         verdict.save(args.out, overwrite=args.overwrite)
@@ -135,15 +145,25 @@ def run(args: argparse.Namespace) -> int | None:
             content["summary"] = records(verdict.summary())
         print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        say_notes(corpus)
-        _show(verdict, args.full, args.out)
+        say_notes(named)
+        trained_on = model.record.get("corpus", {}).get("fingerprint")
+        _show(verdict, corpus if corpus.fingerprint == trained_on else None, args.full, args.out)
     if args.out:
         say_saved(verdict, args.out, stderr=args.json)
     return FAILED if args.fail_on and verdict.judgement.speaks(args.fail_on) else None
 
 
-def _show(verdict: Verdict, full: bool, out: str | None) -> None:
-    """The judgement in ten lines, the answer last; then, if `full`, every table."""
+def _taken(model: Any, chosen: list[str] | None) -> dict[str, type[Exam]]:
+    """Exam → the class that takes it for this model, of those that apply."""
+    planned = plan(model, default_exams(model.kind) if chosen is None else chosen)
+    return {one.name: one.exam for one in planned if one.exam is not None}
+
+
+def _show(verdict: Verdict, trained_on: Corpus | None, full: bool, out: str | None) -> None:
+    """The judgement in ten lines, the answer last; then, if `full`, every table.
+
+    `trained_on` is the corpus, if the model was trained on its train.
+    """
     screen = console()
     manifest = verdict.manifest
     documents, split = manifest["documents"], manifest["split"]
@@ -153,6 +173,8 @@ def _show(verdict: Verdict, full: bool, out: str | None) -> None:
     say(f"{documents:,} documents of {corpus}, {where}", "italic")
     if manifest["unknown_words"] > MANY_UNKNOWN:
         say(str(unknown_warning(manifest["unknown_words"], split)), "bold")
+    if trained_on is not None:
+        say_overlap(trained_on, split)
     *lines, answer = verdict.judgement.lines()
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)
@@ -183,7 +205,7 @@ def show_tables(verdict: Verdict) -> None:
         say(f"\n{table_title(name)}", "italic")
         heads = [column_title(name, column) for column in columns]
         screen.print(table(["", *heads], lines))
-    say("\n--out DIR writes every number with its 95% interval to summary.parquet", "dim")
+    say("\nbrackets hold 95% intervals; --out DIR writes all numbers to summary.parquet", "dim")
 
 
 def _counts_nothing(table: str, column: str, rows: pd.DataFrame) -> bool:
@@ -196,12 +218,12 @@ def _counts_nothing(table: str, column: str, rows: pd.DataFrame) -> bool:
 
 
 def _cell(row: Any, small: bool) -> str:
+    """A number and, where it has one, its interval in brackets, with as many decimals."""
     if pd.isna(row.value):
         return "–"
-    if row.unit == "count":
-        return f"{row.value:,.0f}"
-    if row.unit == "percent":
-        return f"{row.value:.1f}%"
-    if row.unit == "points":
-        return f"{row.value:+.1f}"
-    return f"{row.value:.2g}" if small else f"{row.value:.3f}"
+    forms = {"count": ",.0f", "percent": ".1f", "points": "+.1f"}
+    form = forms.get(row.unit, ".2g" if small else ".3f")
+    text = f"{row.value:{form}}{'%' if row.unit == 'percent' else ''}"
+    if pd.isna(row.low) or pd.isna(row.high):
+        return text
+    return f"{text} [{row.low:{form}}, {row.high:{form}}]"

@@ -7,9 +7,12 @@ import dataclasses
 from typing import Any
 
 from verax.cli.terminal import console, say, table
+from verax.exams.exam import Exam
 from verax.exams.judgement.limits import load_limits
+from verax.exams.planning import variant, variants_of, why_not_kind
 from verax.exams.registry import EXAMS, chosen_exams
 from verax.exams.titles import exam_title
+from verax.models.kinds import KINDS
 
 _BETTER = {"higher": "↑", "lower": "↓", "": ""}
 
@@ -41,10 +44,17 @@ def run(args: argparse.Namespace) -> None:
         exam = EXAMS[name]
         say(f"{exam_title(name)}: {exam.question}", "bold")
         say(exam.explanation)
-        for field in dataclasses.fields(exam.options_class):
-            flag = f"--{field.name.replace('_', '-')}"
-            line = f"  {flag:<20} {field.metadata['help']} [{field.default}]"
-            say(line)
+        for kind in KINDS:
+            say(f"  {kind:<12} {_on(name, kind)}", "dim")
+        told: set[str] = set()
+        for cls in variants_of(name):
+            only = ", ".join(kind for kind in KINDS if variant(name, kind) is cls)
+            for field in dataclasses.fields(cls.options_class):
+                flag = f"--{field.name.replace('_', '-')}"
+                where = "" if cls is exam else f"{only} models: "
+                if field.name not in told:
+                    say(f"  {flag:<20} {where}{field.metadata['help']} [{field.default}]")
+                told.add(field.name)
         for one in exam.summary_tables:
             say(f"\n{one.id}: {one.title}", "italic")
             columns = ["row" if one.counts else "column", "", "unit", "better"]
@@ -53,3 +63,16 @@ def run(args: argparse.Namespace) -> None:
         values = limits.of(name, exam.limits)
         words = ", ".join(f"{limit} {value:g}" for limit, value in values.items())
         say(f"\nlimits {limits.version}: {words or 'none: it is not judged'}\n")
+
+
+def _on(name: str, kind: str) -> str:
+    """What an exam promises of models of a kind, or why it is not for them."""
+    cls = variant(name, kind)
+    if cls is None:
+        return f"not applicable: {why_not_kind(name, kind)}"
+    if cls.needs_own:
+        return "where importances of one's own are given (importances=… in Python)"
+    if cls.promise.__func__ is Exam.promise.__func__:
+        return "exact"
+    said = (cls.promise.__doc__ or "as the plan of a model says").strip().splitlines()[0]
+    return said[:1].lower() + said[1:].rstrip(".")

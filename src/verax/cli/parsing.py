@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,6 +15,7 @@ import yaml
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, near, nearest
 from verax.exams.exam import Exam
+from verax.exams.planning import variants_of
 from verax.exams.registry import EXAMS, RENAMED_OPTIONS
 from verax.options import hints, kind_of, parse
 
@@ -79,11 +80,14 @@ def add_exam_options(parser: argparse.ArgumentParser, exams: Mapping[str, type[E
     flags: set[str] = set()
     for name, exam in exams.items():
         group = parser.add_argument_group(f"exam {name}")
-        fields = [field.name for field in dataclasses.fields(exam.options_class)]
-        taken = [o for o in fields if _flag(o) in parser._option_string_actions]
-        flags.update(option for option in fields if option not in taken)
-        _add_flags(group, exam.options_class, leave_out=taken)
-        _add_flags(group, exam.options_class, under=name, shown=taken)
+        fields: list[str] = []
+        for cls in (c.options_class for c in [exam, *variants_of(name)]):
+            new = [f.name for f in dataclasses.fields(cls) if f.name not in fields]
+            taken = [o for o in new if _flag(o) in parser._option_string_actions]
+            flags.update(option for option in new if option not in taken)
+            _add_flags(group, cls, leave_out=[*fields, *taken])
+            _add_flags(group, cls, leave_out=fields, under=name, shown=taken)
+            fields += new
         for old, option in RENAMED_OPTIONS.items():  # examine notes what they are called now
             if option in fields and _flag(old) not in parser._option_string_actions:
                 now = parser._option_string_actions[_flag(option, name)]
@@ -93,18 +97,19 @@ def add_exam_options(parser: argparse.ArgumentParser, exams: Mapping[str, type[E
     parser.set_defaults(exam_flags=flags)
 
 
-def given_exam_options(args: argparse.Namespace, exams: Sequence[str]) -> dict[str, Any]:
+def given_exam_options(args: argparse.Namespace, exams: Iterable[str]) -> dict[str, Any]:
     """The options of these exams that a user gave, as keywords of `examine`."""
     values = vars(args)
     options: dict[str, Any] = {}
     former = {option: old for old, option in RENAMED_OPTIONS.items()}
     for exam in exams:
-        for field in dataclasses.fields(EXAMS[exam].options_class):
-            for name in (field.name, former.get(field.name)):
+        classes = [EXAMS[exam], *variants_of(exam)]
+        for option in {f.name: f for c in classes for f in dataclasses.fields(c.options_class)}:
+            for name in (option, former.get(option)):
                 if name in values and name in args.exam_flags:
                     options[name] = values[name]
-            if f"{exam}.{field.name}" in values:
-                options.setdefault(exam, {})[field.name] = values[f"{exam}.{field.name}"]
+            if f"{exam}.{option}" in values:
+                options.setdefault(exam, {})[option] = values[f"{exam}.{option}"]
     return options
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from verax.cli.models import open_model
 from verax.cli.terminal import console, say, table
 from verax.cli.texts import add_texts, check_texts, full_texts, write
-from verax.models import load
 
 
 def add(verbs: Any) -> None:
@@ -25,7 +25,7 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     check_texts(args)
-    model = load(args.model, device=args.device)
+    model = open_model(args)
     texts, rows = full_texts(args, model, "label")
     frame = model.predict(texts, args.max_tokens, progress=True)
     frame.insert(0, "row", rows)

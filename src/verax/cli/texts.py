@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from verax.cli.models import MODEL, add_model_options
 from verax.cli.parsing import add_reading
 from verax.cli.saving import add_overwrite, refuse_existing
 from verax.corpora.files import read_table
 from verax.errors import VeraxError, nearest
-from verax.models import AttentionClassifier
 
 _WRITERS = {
     ".csv": lambda frame, path: frame.to_csv(path, index=False),
@@ -32,7 +32,7 @@ def add_texts(parser: argparse.ArgumentParser, what: str, *also: str) -> None:
         what: what the texts are for.
         also: endings of files that the command writes, beside those of tables.
     """
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
     parser.add_argument("texts", nargs="*", metavar="TEXT", help=what)
     parser.add_argument("--file", metavar="FILE", help="CSV, TSV, JSONL or Parquet file of texts")
     parser.add_argument(
@@ -45,6 +45,7 @@ def add_texts(parser: argparse.ArgumentParser, what: str, *also: str) -> None:
     parser.add_argument("--out", metavar="FILE", help=f"write a file: {endings}")
     add_overwrite(parser)
     add_reading(parser)
+    add_model_options(parser)
 
 
 def check_texts(args: argparse.Namespace, *also: str) -> None:
@@ -56,9 +57,7 @@ def check_texts(args: argparse.Namespace, *also: str) -> None:
         raise VeraxError(f"--max-tokens is {args.max_tokens}: it must be at least 1")
 
 
-def full_texts(
-    args: argparse.Namespace, model: AttentionClassifier, to: str
-) -> tuple[list[str], np.ndarray]:
+def full_texts(args: argparse.Namespace, model: Any, to: str) -> tuple[list[str], np.ndarray]:
     """The texts that have words, and where each stood among those given."""
     texts = _texts(args)
     full = np.array([not model.tokeniser.finds_nothing(t) for t in texts], dtype=bool)

@@ -210,6 +210,35 @@ class Corpus:
             digest.update(documents.labels.astype("<i8").tobytes())
         return digest.hexdigest()[:16]
 
+    @cached_property
+    def texts_fingerprint(self) -> str:
+        """A hash of every text, label and class, however texts are cut into words."""
+        digest = hashlib.sha256(repr(self.classes).encode())
+        for documents in self.splits.values():
+            for text in documents.texts:
+                digest.update(repr(text).encode("utf-8", "surrogatepass"))
+            digest.update(documents.labels.astype("<i8").tobytes())
+        return digest.hexdigest()[:16]
+
+    def read_by(self, tokeniser: Tokeniser) -> Corpus:
+        """The same documents, cut into words by another tokeniser.
+
+        Args:
+            tokeniser: of the model that is to read them.
+        """
+        if tokeniser == self.tokeniser:
+            return self
+        if tokeniser.kind == "tokens" and self.train.given_tokens is None:
+            raise VeraxError(f"corpus {self.name!r} has no lists of tokens, which the model reads")
+        lexicon = Lexicon()
+        keep = {} if tokeniser.kind == "tokens" else {"given_tokens": None, "rationales": None}
+        splits = {
+            name: replace(part, tokeniser=tokeniser, lexicon=lexicon, **keep)
+            for name, part in self.splits.items()
+        }
+        reading = {"tokeniser": tokeniser.kind, "lowercase": tokeniser.lowercase}
+        return replace(self, **splits, config={**self.config, **reading})
+
     def save(self, folder: str | Path) -> None:
         """Write the corpus into a folder that `load_corpus` reads.
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from verax.exams.judgement.row import Judged
 
 
+NO_GRADIENTS = "exact, without gradients of inputs: the model shows no word vectors"
+"""What exams promise of a pooled model without `embed` (`verax.from_pooled`)."""
+
+
 @dataclass(frozen=True)
 class NoOptions:
     """The options of an exam that has none."""

@@ -28,6 +28,7 @@ from verax.exams.planning import plan, plan_lines, plan_table
 from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
+from verax.external.pieces import ReadPieces
 from verax.importance import Importance
 from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
@@ -131,7 +132,8 @@ def examine(
         classes[name](setting, seed, rankings, max_tokens) for name, setting in settings.items()
     ]
     applied = known_limits.completed({name: EXAMS[name].limits for name in names})
-    shows = Gallery(gallery if examined.kind == POOLED else 0, max_tokens)
+    can_show = examined.kind == POOLED and examined.has_vectors
+    shows = Gallery(gallery if can_show else 0, max_tokens)
     if not isinstance(corpus, Corpus):
         source = corpus
         try:
@@ -167,7 +169,7 @@ def examine(
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
         documents = documents.take(np.sort(drawn))
     with shown(progress) as display, full_precision():
-        if examined.kind != POOLED:
+        if not examined.trained_here:
             say(display, plan_lines(planned))
         if examined.kind == POOLED:
             documents.tokenise(display.watching(f"tokenising {split}"))
@@ -188,7 +190,7 @@ def examine(
             tables |= shows.tables()
             parts = [checked_summary(name, EXAMS[name].summarise(tables)) for name in names]
             summary = pd.concat(parts, ignore_index=True)
-    manifest = {
+    manifest: dict[str, Any] = {
         "format": FORMAT,
         "verax": __version__,
         "source": source_fingerprint(),
@@ -209,6 +211,7 @@ def examine(
         "corpus": {
             **{k: v for k, v in corpus.config.items() if v is not None},
             "fingerprint": corpus.fingerprint,
+            "texts_fingerprint": corpus.texts_fingerprint,
         },
         "model": {"options": examined.describe(), **examined.record},
         "device": str(examined.device),
@@ -216,11 +219,13 @@ def examine(
         "torch": torch.__version__,
         "seconds": round(time.monotonic() - started, 3),
     }
-    if examined.kind != POOLED:
-        manifest["kind"] = examined.kind
+    if not examined.trained_here:
+        manifest["kind"] = manifest["model"]["kind"] = examined.kind
         manifest["plan"] = plan_table(planned).to_dict("records")
     if split == ALL:
         manifest["splits"] = {name: len(part) for name, part in corpus.splits.items()}
+    if isinstance(encoded, ReadPieces):
+        manifest |= {"cut_at": encoded.cut_at, "cut_texts": encoded.cut_texts}
     if not documents.is_labelled:
         manifest["without_labels"] = {"exams_left_out": left_out}
     if shows.size:
@@ -298,9 +303,12 @@ def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Docume
     """A split with labels by the model's classes, and ids of which no two are the same."""
     for name in corpus.classes:
         if name not in model.classes:
+            told = "rename or leave it out with labels"
+            if model.kind != POOLED:
+                told = f"give the model the names of its classes (classes=[…]), or {told}"
             raise VeraxError(
                 f"corpus {corpus.name!r} has class {name!r}, the model knows "
-                f"{', '.join(model.classes)}: rename or leave it out with labels"
+                f"{', '.join(model.classes)}: {told}"
             )
     documents = corpus.documents(split)
     if len(documents) == 0:

@@ -40,6 +40,9 @@ class ReplacementKeywords(TypedDict, total=False):
     """Options of the exam replacement."""
 
     permutations: int
+    by_layer: bool
+    by_head: str
+    place_permutations: int
 
 
 class InformationKeywords(TypedDict, total=False):

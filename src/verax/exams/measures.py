@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from verax.models.kinds import KINDS
+
 COUNT, PERCENT, POINTS, NUMBER = "count", "percent", "points", "number"
 """Units: a count, a share of a hundred, a difference of such shares, and any other number."""
 SCALE = {PERCENT: 100.0, POINTS: 100.0, NUMBER: 1.0, COUNT: 1.0}
@@ -71,6 +73,10 @@ def _same(row: str, classes: Classes) -> str:
     return row
 
 
+def _no_variants(column: str) -> Measure | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of a summary: its measures by column, or by row where it counts documents.
@@ -82,6 +88,7 @@ class Table:
     counts     whether rows are the measures, under the one column `value`
     variants   columns that are made from data, such as one for every ε: column id → its measure,
                or None where the column is none of these
+    kinds      kinds of model that have it (`verax.models.kinds`)
     """
 
     id: str
@@ -89,7 +96,13 @@ class Table:
     measures: tuple[Measure, ...]
     row_title: RowTitle = _same
     counts: bool = False
-    variants: Callable[[str], Measure | None] = field(default=lambda column: None)
+    variants: Callable[[str], Measure | None] = field(default=_no_variants)
+    kinds: tuple[str, ...] = KINDS
+
+    @property
+    def has_variants(self) -> bool:
+        """Whether some columns are made from data."""
+        return self.variants is not _no_variants
 
     def measure(self, row: str, column: str) -> Measure | None:
         """The measure of a cell; None where none is declared."""

@@ -86,13 +86,17 @@ def variants_of(name: str) -> list[type[Exam]]:
     return list(dict.fromkeys([EXAMS[name], *(cls for cls in others if cls is not None)]))
 
 
+def why_not_kind(name: str, kind: str) -> str:
+    """Why an exam does not apply to models of a kind."""
+    wanted = " or ".join(NEEDS[other] for other in (*EXAMS[name].kinds, *EXAMS[name].variants))
+    reason = EXAMS[name].reasons.get(kind)
+    return reason or f"it needs {wanted}; this model has {NEEDS[kind]}"
+
+
 def _planned(model: TextClassifier, name: str, importances: Collection[str]) -> Planned:
     cls = variant(name, model.kind)
     if cls is None:
-        wanted = " or ".join(NEEDS[kind] for kind in (*EXAMS[name].kinds, *EXAMS[name].variants))
-        given = NEEDS[model.kind]
-        reason = EXAMS[name].reasons.get(model.kind) or f"it needs {wanted}; this model has {given}"
-        return Planned(name, None, reason=reason)
+        return Planned(name, None, reason=why_not_kind(name, model.kind))
     reason = cls.why_not(model)
     if cls.needs_own and not importances:
         reason = "it compares importances of one's own, and there are none: give importances"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from verax.exams.judgement.limits import LimitSet
 
 FORMAT = 2
-SUMMARY = "summary"
+SUMMARY, KIND = "summary", "kind"
 COLUMNS = ["exam", "table", "row", "column", "measure", "value", "low", "high", "n", "unit"]
 
 
@@ -148,6 +148,8 @@ class Verdict(Result):
 
     @classmethod
     def _restored(cls, tables: Mapping[str, pd.DataFrame], manifest: dict[str, Any]) -> Verdict:
+        kind = manifest.get("model", {}).get(KIND)  # in a file, `kind` is that of the result
+        manifest |= {} if kind is None else {KIND: kind}
         return cls({name: tables[name] for name in manifest["tables"]}, manifest, tables[SUMMARY])
 
 

@@ -38,6 +38,7 @@ class ExternalClassifier(ABC):
     """
 
     kind: str
+    trained_here = False
 
     def __init__(
         self,

@@ -1,25 +1,94 @@
-"""A classifier from what names it: a saved model, or `hf:` and a folder of Hugging Face's."""
+"""A classifier from what names it: a saved model, `hf:` and a folder, or a function in a file."""
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from verax.errors import VeraxError
+from verax.models.kinds import KINDS
 from verax.models.saving import load
 
 HF = "hf:"
 """What comes before the folder of a Hugging Face model."""
 
 
-def open_classifier(source: str | Path, device: str = "auto") -> Any:
+def open_classifier(source: str | Path, device: str = "auto", **options: Any) -> Any:
     """The classifier that a name stands for.
 
     Args:
-        source: the folder of a model that Verax saved, or `hf:FOLDER`.
-        device: auto, cpu, cuda.
+        source: the folder of a model that Verax saved; `hf:FOLDER`; or `FILE.py:NAME`, a function
+            without arguments that gives a classifier. The file is run.
+        device: auto, cpu, cuda; a function puts its model where it likes.
+        options: keywords of `from_transformers`, for a Hugging Face model.
     """
     if isinstance(source, str) and source.startswith(HF):
         from verax.external.loading import from_transformers
 
-        return from_transformers(source.removeprefix(HF), device=device)
-    return load(source, device=device)
+        return from_transformers(source.removeprefix(HF), device=device, **options)
+    if options:
+        raise VeraxError(
+            f"{', '.join(options)} cannot be set for {source}: that is for Hugging Face models, "
+            "which are named hf:FOLDER"
+        )
+    found = function_in(source)
+    return load(source, device=device) if found is None else _made(*found)
+
+
+def is_outside(source: Any) -> bool:
+    """Whether a name stands for a model that Verax did not save."""
+    return isinstance(source, str) and (source.startswith(HF) or function_in(source) is not None)
+
+
+def function_in(source: str | Path) -> tuple[Path, str] | None:
+    """The file and the function that `FILE.py:NAME` names; None for anything else."""
+    if not isinstance(source, str):
+        return None
+    if source.endswith(".py") and Path(source).is_file():
+        raise VeraxError(f"{source} is a file: name the function in it, as in {source}:make")
+    file, _, name = source.rpartition(":")
+    return (Path(file), name) if file.endswith(".py") else None
+
+
+def _made(file: Path, name: str) -> Any:
+    """What the function of that name gives, once it is a classifier."""
+    if not file.is_file():
+        raise VeraxError(f"no file {file}: name a Python file and a function, as in {file}:make")
+    function = _contents(file).get(name)
+    if not callable(function):
+        raise VeraxError(f"{file} has no function {name!r}: define it, without arguments")
+    try:
+        model = function()
+    except VeraxError:
+        raise
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise VeraxError(f"{file}:{name} failed: {reason}") from error
+    if getattr(model, "kind", None) not in KINDS:
+        raise VeraxError(
+            f"{file}:{name} gave a {type(model).__name__}: expected a classifier of verax.train, "
+            "from_pooled, from_transformers or from_predict"
+        )
+    return model
+
+
+def _contents(file: Path) -> Mapping[str, Any]:
+    """What a file defines, once it is run; it may import its neighbours."""
+    spec = importlib.util.spec_from_file_location(file.stem, file.resolve())
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever the file raises
+        if isinstance(error, VeraxError):
+            raise
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise VeraxError(f"cannot run {file}: {reason}") from error
+    finally:
+        sys.path.remove(str(file.resolve().parent))
+    return vars(module)

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from verax.corpora.batching import MAX_TOKENS, reading_batches
+from verax.corpora.batching import MAX_TOKENS, micro_batches
 from verax.corpora.corpus import Documents
 from verax.corpora.tokenising import Tokeniser
 from verax.errors import VeraxError, nearest
@@ -31,6 +31,8 @@ from verax.models.kinds import TRANSFORMER, Watch
 MASK, ATTENTION = "mask", "attention"
 """Ways to take words away: their pieces become the mask token; attention cannot see them."""
 
+CPU_PIECES = 2048
+"""Padded pieces of one pass on a CPU, at most."""
 WEIGHTS_PER_TOKEN = 2_048
 """Attention weights held at once, for each token of the budget of padded tokens."""
 
@@ -118,7 +120,11 @@ class TransformerClassifier(ExternalClassifier):
             spans[: int(word.max(initial=-1)) + 1] if cut else spans
             for spans, word, cut in zip(words.spans, pieces.word, pieces.cut, strict=True)
         ]
-        return ReadPieces(words.texts, kept, words.labels, words.ids, pieces.lengths, pieces=pieces)
+        return ReadPieces(
+            *(words.texts, kept, words.labels, words.ids, pieces.lengths),
+            pieces=pieces,
+            cut_at=self.reader.max_length,
+        )
 
     def unknown_words(self, texts: Texts | Documents | ReadTexts) -> float:
         """The share of words with a piece that the tokenizer does not know."""
@@ -177,7 +183,7 @@ class TransformerClassifier(ExternalClassifier):
                 input_ids=input_ids, **inputs, output_hidden_states=states, **self._more_flags()
             )
             last = seen[-1]
-            logits = output.logits if self.head is None else self._decide(last, pieces)
+            logits = _logits(output) if self.head is None else self._decide(last, pieces)
         hidden = getattr(output, "hidden_states", None) if states else None
         if states and hidden is None:  # encoder–decoder
             hidden = (*output.encoder_hidden_states, *output.decoder_hidden_states)
@@ -289,16 +295,22 @@ class TransformerClassifier(ExternalClassifier):
             raise VeraxError(f"operator {operator!r}: {nearest(operator, self.operators)}")
         assert isinstance(trace, TransformerTrace)
         pieces = trace.pieces
-        together = max(1, max_tokens // max(1, pieces.input_ids.shape[1]))
-        parts = []
-        for some in watch(torch.arange(len(rows), device=rows.device).split(together)):
-            batch, gone = pieces.take(rows[some]), removed[some]
+        lengths = pieces.mask.sum(-1)[rows].cpu().numpy()
+        longest_first = np.argsort(-lengths, kind="stable")
+        logits = trace.logits.new_empty(len(rows), trace.logits.shape[-1])
+        for places in watch(micro_batches(longest_first, lengths, self.at_once(max_tokens))):
+            some = torch.from_numpy(places).to(rows.device)
+            batch = pieces.take(rows[some], width=int(lengths[places[0]]))
             if operator == MASK:
-                changed = batch.replaced_by(self.reader.tokenizer.mask_token_id, gone)
+                changed = batch.replaced_by(self.reader.tokenizer.mask_token_id, removed[some])
             else:
-                changed = batch.masked_out(gone)
-            parts.append(self.run(changed).logits)
-        return torch.cat(parts) if parts else trace.logits[:0]
+                changed = batch.masked_out(removed[some])
+            logits[some] = self.run(changed).logits
+        return logits
+
+    def at_once(self, max_tokens: int) -> int:
+        """The padded pieces of one pass: on a CPU more than its caches hold are slower."""
+        return min(max_tokens, CPU_PIECES) if self.device.type == "cpu" else max_tokens
 
     @torch.no_grad()
     def logits_of_whatever(
@@ -306,8 +318,18 @@ class TransformerClassifier(ExternalClassifier):
     ) -> Tensor:
         pieces = self.reader(texts, [self.tokeniser.spans(text) for text in texts])
         logits = torch.zeros(len(texts), len(self.classes), device=self.device)
-        # a text without words may have no pieces at all, and counts for one
-        for rows in watch(reading_batches(np.maximum(pieces.lengths, 1), max_tokens)):
+        longest_first = np.argsort(-pieces.lengths, kind="stable")
+        for rows in watch(micro_batches(longest_first, pieces.lengths, self.at_once(max_tokens))):
             batch = pieces.batch(rows, self.pad, False, self.device)
             logits[torch.from_numpy(rows).to(self.device)] = self.run(batch).logits.float()
         return logits
+
+
+def _logits(output: Any) -> Tensor:
+    logits = getattr(output, "logits", None)
+    if logits is None:
+        raise VeraxError(
+            "this model gives states and no logits: load it with "
+            "AutoModelForSequenceClassification, or give head=…, readout=… and classes=…"
+        )
+    return logits

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -16,9 +19,15 @@ from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradi
 from verax.models.attention import pool
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.progress import tracked
 
+OF_VECTORS = (
+    *("gradient", "gradient-detached", "gradient-input", "gradient-input-detached"),
+    "integrated-gradients",
+)
+"""Importances that go back to word vectors: on inputs, a pooled model without has none of them."""
 THROUGH = ("all", "values")
 SCORES = ("norm", "product")
 
@@ -72,6 +81,7 @@ def gradient(
     check_level(on)
     _check("through", through, THROUGH)
     _check("score", score, SCORES)
+    refuse_without_vectors(model, on)
     trace = traced(model, source)
     y = class_numbers(model.classes, target, trace.logits)
     back, slope = _of_the_lead(model, trace, through, y)
@@ -156,6 +166,7 @@ def integrated_gradients(
     """
     check_level(on)
     _check("through", through, THROUGH)
+    refuse_without_vectors(model, on)
     trace = traced(model, source)
     end = trace.embedded if on == "inputs" else trace.items
     shown = _shown(trace, on, boundaries=False)
@@ -184,6 +195,21 @@ def integrated_gradients(
     scores = (total * (end - start).double()).sum(-1)
     scores = scores if signed else scores.abs()
     return scores.masked_fill(~shown, 0.0)
+
+
+def on_vectors(names: Iterable[str], model: Any) -> list[str]:
+    """The importances of inputs, of those named, that a model has."""
+    has_vectors = getattr(model, "has_vectors", True)
+    return [name for name in names if has_vectors or name not in OF_VECTORS]
+
+
+def refuse_without_vectors(model: PooledClassifier, on: str = "inputs") -> None:
+    """Raise a `VeraxError` where inputs have no gradients."""
+    if on == "inputs" and not model.has_vectors:
+        raise VeraxError(
+            "this model shows no word vectors, so that inputs have no gradients: give embed to "
+            "from_pooled"
+        )
 
 
 def _shown(trace: Trace, on: str, boundaries: bool) -> Tensor:

@@ -58,7 +58,7 @@ def alike(
     With some `slack` a document may be shorter than its group's longest by that share of it.
     """
     lengths = trace.batch.lengths.numpy()
-    first = int(bool(model.options.boundaries))
+    first = int(model.boundaries)
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 2 * first]
     descending = lengths[order]
@@ -71,7 +71,7 @@ def alike(
         rows = torch.from_numpy(np.sort(order[start:last])).to(trace.tokens.device)
         start = last
         embedded, states = trace.embedded[rows, :length], trace.states[rows, :length]
-        residual = model.options.grounding == "residual"
+        residual = model.grounding == "residual"
         yield LengthGroup(
             rows=rows,
             length=length,

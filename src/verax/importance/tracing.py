@@ -41,13 +41,13 @@ def frozen_for_gradients(model: AttentionClassifier) -> Iterator[None]:
 
     Nothing is dropped, no number is cut to TF32, and no parameter asks for a gradient: a quarter of
     a backward pass would go into gradients of weights that nobody reads. Recurrent modules are put
-    in training mode, without which a GPU cannot go back through them; they have no dropout.
+    in training mode, without which a GPU cannot go back through them, unless they drop anything.
     """
     modes = [(module, module.training) for module in model.modules()]
     wanted = [p for p in model.parameters() if p.requires_grad]
     try:
         for module, _ in modes:
-            module.training = isinstance(module, nn.RNNBase)
+            module.training = isinstance(module, nn.RNNBase) and not module.dropout
         for parameter in wanted:
             parameter.requires_grad_(False)
         with full_precision():

@@ -5,6 +5,7 @@ from verax.models.guided import GuidedClassifier
 from verax.models.head import Head, decisions, probabilities
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.options import ModelOptions
+from verax.models.pooled import PooledClassifier
 from verax.models.saving import load, make_classifier
 from verax.models.trace import Trace
 
@@ -14,6 +15,7 @@ __all__ = [
     "Head",
     "HierarchicalClassifier",
     "ModelOptions",
+    "PooledClassifier",
     "Trace",
     "decisions",
     "load",

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from verax.corpora.batch import Batch
-from verax.corpora.batching import MAX_TOKENS, reading_batches
-from verax.corpora.corpus import Documents
-from verax.corpora.encoded import EncodedDocuments, encode, encode_texts
+from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.tokenising import Tokeniser
-from verax.corpora.vocabulary import PAD, UNK, Vocabulary
-from verax.errors import VeraxError
-from verax.models.attention import Attention, pool
+from verax.corpora.vocabulary import PAD, Vocabulary
+from verax.models.attention import Additive, Attention, Dot
 from verax.models.encoders import make_encoder
 from verax.models.fingerprint import fingerprint
 from verax.models.grounding import ground, grounded_size, make_mask_vector
 from verax.models.hashed_dropout import HashedDropout
-from verax.models.head import Head, decisions, probabilities
-from verax.models.kinds import POOLED
+from verax.models.head import Head
 from verax.models.options import ModelOptions
+from verax.models.pooled import PooledClassifier, Texts
 from verax.models.trace import Trace
-from verax.progress import Display, shown
 
 _EMBEDDING_PLACE = 11
 
-Texts = Sequence[str | Sequence[str]]
-Watch = Callable[[Iterable[Any]], Iterable[Any]]
+__all__ = ["AttentionClassifier", "Texts"]
 
 
-class AttentionClassifier(nn.Module):
+class AttentionClassifier(PooledClassifier):
     """A classifier with a choice in each slot, over words; `HierarchicalClassifier` is its twin.
 
     `options` must be resolved. `record` is what a saved model remembers of its making: corpus,
     training options, metrics. `history` has a row per epoch, epoch 0 being the untrained model.
     """
 
-    kind = POOLED
+    trained_here = True
 
     def __init__(
         self,
@@ -100,37 +93,46 @@ class AttentionClassifier(nn.Module):
         """A hash of the weights as they are now, 16 hexadecimal digits; see `fingerprint`."""
         return fingerprint(self)
 
-    def forward(self, batch: Batch, noise: HashedDropout | None = None) -> Trace:
-        """One pass. Without a HashedDropout nothing is dropped, in training mode and out of it."""
-        embedded = self.embedding(batch.tokens)
-        return self.run(batch, embedded, noise)
+    @property
+    def boundaries(self) -> bool:  # type: ignore[override]
+        """Whether SOS and EOS are read around the text."""
+        return bool(self.options.boundaries)
 
-    def run(self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None) -> Trace:
-        """The pass from any word vectors on, (batch, tokens, embedding)."""
-        states, items = self.encode(batch, embedded, noise)
-        scores, weights = self.attend(batch, items)
-        context = pool(weights, items)
-        # a head of someone's own need not know of noise
-        logits = self.head(context) if noise is None else self.head(context, noise.rows())
-        return Trace(
-            ids=batch.ids,
-            labels=batch.labels,
-            tokens=batch.tokens,
-            token_mask=batch.token_mask,
-            mask=batch.mask,
-            batch=batch,
-            embedded=embedded,
-            states=states,
-            items=items,
-            scores=scores,
-            weights=weights,
-            logits=logits,
-            head=self.head,
-        )
+    @property
+    def grounding(self) -> str:  # type: ignore[override]
+        """What holds a state to its word; of `ground`'s, what changes states."""
+        return self.options.grounding
+
+    @property
+    def word_vectors(self) -> Tensor:
+        """(vocabulary, size): the vector of each word."""
+        return self.embedding.weight.detach()
+
+    @property
+    def words_are_items(self) -> bool:
+        """Whether no state looks beyond its own word."""
+        return self.encoder.reach == 0
+
+    @property
+    def known_readout(self) -> tuple[Attention, Head] | None:
+        """Attention and head, where both are maps that formulas are known for."""
+        known = isinstance(self.head, Head)
+        known = known and isinstance(self.attention.alignment, (Additive, Dot))
+        return (self.attention, self.head) if known else None
+
+    def embed(self, batch: Batch) -> Tensor:
+        """(batch, tokens, embedding): word vectors."""
+        return self.embedding(batch.tokens)
 
     def attend(self, batch: Batch, items: Tensor) -> tuple[Tensor, Tensor]:
         """(batch, items, size) → scores and weights, both (batch, items)."""
         return self.attention(items, batch.mask)
+
+    def weights_left(
+        self, trace: Trace, rows: Tensor, left: Tensor, max_tokens: int = MAX_TOKENS
+    ) -> Tensor:
+        """Scores stay, and the projection is taken again over the items that are left."""
+        return weigh_again(self.attention, trace, rows, left)
 
     def encode(
         self, batch: Batch, embedded: Tensor, noise: HashedDropout | None = None
@@ -145,163 +147,12 @@ class AttentionClassifier(nn.Module):
         """(batch, tokens, embedding) → grounded states (batch, tokens, size)."""
         dropped = self._drop_embedded(embedded, noise)
         encoded = self.encoder(dropped, batch.token_mask, batch.lengths, noise)
-        return ground(encoded, embedded, self.options)
+        return ground(encoded, embedded, self.grounding)
 
     def _drop_embedded(self, embedded: Tensor, noise: HashedDropout | None) -> Tensor:
         if noise is None:
             return embedded
         return noise.dropout(embedded, self.options.dropout_embedding, _EMBEDDING_PLACE)
-
-    # what people call
-
-    @torch.no_grad()
-    def trace(self, texts_or_batch: Texts | Batch) -> Trace:
-        """The forward pass over some texts, all at once: weights, scores, logits and items.
-
-        For many or long texts use `traces`, which keeps to a token budget.
-
-        Args:
-            texts_or_batch: texts, token lists, or a `Batch`.
-
-        Returns:
-            A trace, with documents in the order given.
-        """
-        if isinstance(texts_or_batch, Batch):
-            return self(texts_or_batch)
-        encoded = self.read(texts_or_batch)
-        if len(encoded) == 0:
-            raise VeraxError("no text to trace: give at least one")
-        return self(encoded.batch(np.arange(len(encoded)), self.device))
-
-    @torch.no_grad()
-    def trace_rows(self, encoded: EncodedDocuments, rows: NDArray[np.int64]) -> Trace:
-        """The forward pass over the documents at `rows` of what `read` gave."""
-        return self(encoded.batch(rows, self.device))
-
-    @torch.no_grad()
-    def traces(
-        self,
-        texts: Texts | Documents | EncodedDocuments,
-        max_tokens: int = MAX_TOKENS,
-        watch: Watch = iter,
-    ) -> Iterator[Trace]:
-        """Traces of any number of texts, batch by batch within a budget of padded tokens.
-
-        Batches are longest first; `trace.ids` tells which documents a trace is of (positions in
-        the list, for texts).
-        """
-        encoded = self.read(texts)
-        for rows in watch(reading_batches(encoded.lengths, max_tokens)):
-            yield self(encoded.batch(rows, self.device))
-
-    @torch.no_grad()
-    def logits(
-        self,
-        texts: Texts | Documents | EncodedDocuments,
-        max_tokens: int = MAX_TOKENS,
-        watch: Watch = iter,
-    ) -> Tensor:
-        """(documents, classes) in the order given, on CPU; one column means one sigmoid logit."""
-        encoded = self.read(texts)
-        batches = reading_batches(encoded.lengths, max_tokens)
-        pieces = [self(encoded.batch(rows, self.device)).logits for rows in watch(batches)]
-        joined = torch.cat(pieces).cpu() if pieces else torch.zeros(0, len(self.head.bias))
-        logits = torch.empty_like(joined)
-        logits[torch.from_numpy(np.concatenate(batches) if batches else np.zeros(0, int))] = joined
-        return logits
-
-    def predict(
-        self,
-        texts: Texts,
-        max_tokens: int = MAX_TOKENS,
-        watch: Watch | None = None,
-        *,
-        progress: bool | Display | None = None,
-    ) -> pd.DataFrame:
-        """Decide on new texts.
-
-        Args:
-            texts: texts, or lists of tokens; none may be empty.
-            max_tokens: padded tokens held at once; it changes no result beyond rounding.
-            watch: passes batches on; for programs that show progress themselves.
-            progress: show how far it got; None shows it on a terminal and in a notebook.
-
-        Returns:
-            A row per text: `label`, the class decided for, and `p_<class>` for each class, its
-            probability.
-        """
-        with shown(progress if watch is None else False) as display:
-            logits = self.logits(texts, max_tokens, watch or display.watching("labelling"))
-        shares = probabilities(logits).numpy()
-        frame = pd.DataFrame(shares, columns=[f"p_{name}" for name in self.classes])
-        labels = [self.classes[i] for i in decisions(logits).tolist()]
-        frame.insert(0, "label", pd.Series(labels, dtype=str))
-        return frame
-
-    def explain(
-        self,
-        texts: Texts,
-        by: str | Sequence[str] | None = None,
-        *,
-        target: str | int | None = None,
-        importances: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        max_tokens: int = MAX_TOKENS,
-        watch: Watch | None = None,
-        progress: bool | Display | None = None,
-    ) -> pd.DataFrame:
-        """Score every word of each text by one or more importances.
-
-        Args:
-            texts: texts, or lists of tokens; none may be empty.
-            by: names of importances (`verax.IMPORTANCES` has them); attention, gradient and
-                leave-one-out, unless given.
-            target: the class to explain, by name or number; the class decided for, unless given.
-            importances: scores of your own by name: arrays, a tensor, a captum attribution, or a
-                function of (model, trace).
-            seed: of the importance `random`.
-            max_tokens: padded tokens held at once; it changes no result beyond rounding.
-            watch: passes batches on; for programs that show progress themselves.
-            progress: show how far it got; None shows it on a terminal and in a notebook.
-
-        Returns:
-            A row per word: the text's position, its decision and the probability of that, the word,
-            and a column per importance. See `verax.importance.explain`.
-        """
-        from verax.importance.explanation import explain
-
-        return explain(
-            *(self, texts, by),
-            target=target,
-            importances=importances,
-            seed=seed,
-            max_tokens=max_tokens,
-            watch=watch,
-            progress=progress,
-        )
-
-    def read(self, texts: Texts | Documents | EncodedDocuments) -> EncodedDocuments:
-        """Texts as this model's numbers."""
-        if isinstance(texts, EncodedDocuments):
-            return texts
-        how = {
-            "boundaries": bool(self.options.boundaries),
-            "hierarchical": self.options.hierarchical,
-        }
-        if isinstance(texts, Documents):
-            if texts.tokeniser != self.tokeniser:
-                raise VeraxError(
-                    f"these documents were read by {texts.tokeniser}, the model by "
-                    f"{self.tokeniser}: load the corpus with the model's tokeniser"
-                )
-            return encode(texts, self.vocabulary, **how)
-        return encode_texts(texts, self.tokeniser, self.vocabulary, **how)
-
-    def unknown_words(self, texts: Texts | Documents | EncodedDocuments) -> float:
-        """The share of the words of texts or documents that the vocabulary lacks."""
-        encoded = self.read(texts)
-        words = len(encoded.tokens.values) - (2 * len(encoded) if encoded.boundaries else 0)
-        return float((encoded.tokens.values == UNK).sum()) / max(words, 1)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the model into a folder that `verax.load` reads.
@@ -314,3 +165,10 @@ class AttentionClassifier(nn.Module):
         from verax.models.saving import save
 
         save(self, folder, overwrite=overwrite)
+
+
+def weigh_again(attention: Attention, trace: Trace, rows: Tensor, left: Tensor) -> Tensor:
+    """The projection of a trace's scores over the items that are left; see `weights_left`."""
+    scores = trace.scores[rows].double().unsqueeze(1).expand(left.shape)
+    n = left.shape[-1]
+    return attention.weigh(scores.reshape(-1, n), left.reshape(-1, n)).view(left.shape)

@@ -25,11 +25,11 @@ from verax.models.options import ModelOptions
 _SELECT, _FATE, _WORD = 21, 22, 23
 
 
-def ground(encoded: Tensor, embedded: Tensor, options: ModelOptions) -> Tensor:
+def ground(encoded: Tensor, embedded: Tensor, grounding: str) -> Tensor:
     """(…, tokens, hidden) and (…, tokens, embedding) → states."""
-    if options.grounding == "concat":
+    if grounding == "concat":
         return torch.cat([encoded, embedded], dim=-1)
-    if options.grounding == "residual":
+    if grounding == "residual":
         return encoded + embedded
     return encoded
 

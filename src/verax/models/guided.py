@@ -30,6 +30,9 @@ class GuidedClassifier(AttentionClassifier):
     It has attention parameters and does not use them; its projection is the guide's.
     """
 
+    words_are_items = False  # type: ignore[assignment]
+    known_readout = None  # type: ignore[assignment]
+
     def __init__(
         self,
         options: ModelOptions,

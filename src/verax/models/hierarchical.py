@@ -22,6 +22,9 @@ class HierarchicalClassifier(AttentionClassifier):
     items are sentences. Grounding acts on words.
     """
 
+    words_are_items = False  # type: ignore[assignment]
+    known_readout = None  # type: ignore[assignment]
+
     def _make_levels(self, state_size: int) -> int:
         self.word_attention = Attention(state_size, self.options)
         self.sentence_encoder = make_encoder(
@@ -80,7 +83,7 @@ class HierarchicalClassifier(AttentionClassifier):
         if noise is not None:
             noises = [noise.with_keys(keys) for keys in layout.split(noise.keys)]
         return [
-            ground(self.encoder(words, group.mask, group.lengths, drops), vectors, self.options)
+            ground(self.encoder(words, group.mask, group.lengths, drops), vectors, self.grounding)
             for words, vectors, group, drops in zip(
                 inputs, word_vectors, layout.groups, noises, strict=True
             )

@@ -29,9 +29,11 @@ class TextClassifier(Protocol):
     tokeniser  how texts are cut into words
     record     what is known of the model's making
     attended   words or sentences: what attention weighs
+    trained_here  whether Verax trained it
     """
 
     kind: str
+    trained_here: bool
     classes: list[str]
     tokeniser: Tokeniser
     record: Mapping[str, Any]

@@ -18,7 +18,7 @@ NAMES = {
     "lams": "λ",
     "importances": "importances of its own",
 }
-_INTERNAL = ("tables", "format", "fingerprint", "bias")
+_INTERNAL = ("tables", "format", "fingerprint", "texts_fingerprint", "bias", "plan")
 """What only a program reads."""
 _FIRST = ("corpus", "split", "documents", "sampled_from", "exams")
 _LAST = ("seconds", "device", "verax", "python", "torch")

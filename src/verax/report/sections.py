@@ -104,6 +104,31 @@ def exam_part(
     return Part(f"exam-{exam}", exam_title(exam), inner, exam)
 
 
+def plan_part(models: Sequence[ModelSummary], explorer: bool) -> list[Part]:
+    """What models that Verax did not train were asked, and what not, and why; none of others.
+
+    Args:
+        models: those of the page.
+        explorer: whether the page shows documents.
+    """
+    lines: list[tuple[list[str], list[Cell]]] = []
+    for model in models:
+        for row in model.manifest.get("plan") or ():
+            said = row["promise"] or f"does not apply: {row['reason']}"
+            name = [model.name] if len(models) > 1 else []
+            lines.append(([*name, exam_title(row["exam"])], [said]))
+    if not lines:
+        return []
+    heads = [*(["model"] if len(models) > 1 else []), "exam", "what its numbers are"]
+    inner = html_table(heads, lines, len(heads) - 1, "what was asked")
+    if not explorer:
+        inner += Markup(
+            "<p>No documents are shown: the explorer needs one attention over words, "
+            "an affine head and word vectors, and a gallery that was asked for.</p>"
+        )
+    return [Part("plan", "What the model could be asked", inner)]
+
+
 def explorer_part(data: str) -> Part:
     """The document explorer, which the browser fills from data in the page.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -13,12 +13,13 @@ from verax.errors import VeraxError
 from verax.exams.agreement import judging, summary
 from verax.exams.agreement.measures import TABLES
 from verax.exams.agreement.ranks import kendall_test, spearman, top_k_overlap, undefined
-from verax.exams.exam import Exam
+from verax.exams.exam import NO_GRADIENTS, Exam
 from verax.exams.reading import ask, sum_by_item, support_measures
 from verax.exams.registry import register
 from verax.importance import names_of, score
+from verax.importance.gradients import on_vectors
 from verax.models.classifier import AttentionClassifier
-from verax.models.kinds import PREDICT, TRANSFORMER
+from verax.models.kinds import PREDICT, TRANSFORMER, TextClassifier
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -75,10 +76,15 @@ class AgreementExam(Exam):
     is_compared = staticmethod(judging.is_compared)
     label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
-    variants = {
+    variants: ClassVar[Mapping[str, str]] = {
         TRANSFORMER: "verax.exams.agreement.transformer:TransformerAgreement",
         PREDICT: "verax.exams.agreement.transformer:PredictAgreement",
     }
+
+    @classmethod
+    def promise(cls, model: TextClassifier) -> str:
+        """Exact, with gradients or without."""
+        return "exact" if getattr(model, "has_vectors", True) else NO_GRADIENTS
 
     def setup(self) -> None:
         self.names = {
@@ -137,7 +143,10 @@ class AgreementExam(Exam):
         """inputs, items → name → (batch, items) scores."""
         settings: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
         by_level = {
-            on: {name: score(name, model, trace, on, **settings) for name in names}
+            on: {
+                name: score(name, model, trace, on, **settings)
+                for name in (on_vectors(names, model) if on == "inputs" else names)
+            }
             for on, names in self.names.items()
         }
         for name, importance in self.importances.items():

@@ -17,9 +17,8 @@ from verax.exams.exam import Exam
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.registry import register
 from verax.importance.deletion.several import logits_without_sets
-from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
-from verax.models.kinds import KINDS, PREDICT, TRANSFORMER, TextClassifier
+from verax.models.kinds import KINDS, POOLED, PREDICT, TRANSFORMER, TextClassifier
 from verax.options import option
 
 DELETE = "delete"
@@ -88,6 +87,7 @@ class DeletionExam(Exam):
 
     @classmethod
     def promise(cls, model: TextClassifier) -> str:
+        """Bounded: a smaller set of words than the one found may exist."""
         return "bounded"
 
     def begin(self, model: Any, documents: Any) -> None:
@@ -129,7 +129,7 @@ class DeletionExam(Exam):
         """Whether the decision is another one without some words, in the precision of the model."""
 
         def changes(rows: Tensor, removed: Tensor) -> Tensor:
-            if isinstance(model, AttentionClassifier):
+            if model.kind == POOLED:
                 logits = logits_without_sets(model, trace, rows, removed, self.max_tokens)
             else:
                 operator = self.options.operator

@@ -13,6 +13,7 @@ from verax.errors import VeraxError, outside_verax
 from verax.exams.erasure.states import ranks_from_below
 from verax.exams.reading import ask
 from verax.importance import Importance, names_of, score
+from verax.importance.gradients import on_vectors
 from verax.importance.transformers import DERIVED
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
@@ -44,7 +45,7 @@ def available(names: Sequence[str], model: Any) -> list[str]:
     Not every Transformer shows all that a score is made of, such as its output projections.
     """
     if model.kind != TRANSFORMER:
-        return list(names)
+        return on_vectors(names, model)
     trace, found = model.trace(["a"]), []
     for name in names:
         try:

@@ -9,7 +9,8 @@ import pandas as pd
 from verax.drawing.chart import Chart, made
 from verax.drawing.forms import INTERVALS, boxes, histograms, means
 from verax.drawing.series import Models, of_column
-from verax.exams.dispersion.measures import ATTENTION, ENTROPY, NAME, influence
+from verax.exams.dispersion.measures import ATTENTION, ENTROPY, HEADS, NAME, influence
+from verax.exams.place_maps import place_map
 from verax.statistics.boxes import box_numbers
 
 _AXIS = "normalised entropy"
@@ -22,6 +23,12 @@ _WORDS = {
 
 
 def charts(models: Models) -> Iterator[Chart]:
+    """How entropy is spread over documents, or its means; of a Transformer maps of its heads."""
+    yield from _entropies(models)
+    yield from _maps(models)
+
+
+def _entropies(models: Models) -> Iterator[Chart]:
     """How entropy is spread over documents; its means where there are no documents."""
     outputs, items = models.table("dispersion"), models.table("dispersion_influence")
     parts = []
@@ -86,6 +93,31 @@ def _means(models: Models) -> Iterator[Chart]:
         f"spread over all. {INTERVALS}",
         means(numbers.assign(row=numbers["row"].map(row_words), panel=""), models, _AXIS, (0, 1)),
     )
+
+
+def _maps(models: Models) -> Iterator[Chart]:
+    numbers = models.numbers(NAME, HEADS.id)
+    entropy, special = (of_column(numbers, column) for column in ("entropy", "special"))
+    if len(entropy):
+        yield made(
+            "dispersion-heads",
+            NAME,
+            "How spread over words the attention of each layer and head is",
+            "Normalised entropy of what the classifier's own positions attend to, over words: 0 "
+            "where one word has everything, 1 where all have the same. The first cell of a row is "
+            "the layer, the mean of its heads' attention.",
+            place_map(entropy, models, "entropy", (0, 1), 2),
+        )
+    if len(special):
+        yield made(
+            "dispersion-special",
+            NAME,
+            "Attention that goes to no word, by layer and head",
+            "The percentage of that attention which is on special tokens, such as [CLS] and [SEP], "
+            "or taken by a sink. Where it is near 100, the entropy over words is of next to "
+            "nothing.",
+            place_map(special, models, "percent", (0, 100), 0),
+        )
 
 
 def row_words(row: str) -> str:

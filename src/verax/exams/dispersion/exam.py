@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import torch
@@ -12,12 +13,14 @@ from torch import Tensor
 from verax.exams.dispersion import judging, summary
 from verax.exams.dispersion.entropy import normalised_entropy
 from verax.exams.dispersion.measures import TABLES
-from verax.exams.exam import Exam
+from verax.exams.exam import NO_GRADIENTS, Exam
 from verax.exams.reading import support_measures
 from verax.exams.registry import register
 from verax.importance import gradient, influences, names_of, score
+from verax.importance.gradients import on_vectors
 from verax.importance.jacobian import Targets
 from verax.models.classifier import AttentionClassifier
+from verax.models.kinds import TRANSFORMER, TextClassifier
 from verax.models.trace import Trace
 from verax.options import option
 
@@ -72,18 +75,37 @@ class DispersionExam(Exam):
     )
     options_class = DispersionOptions
     summary_tables = TABLES
-    tidy_tables = ("dispersion_instances", "dispersion", "dispersion_influence")
+    tidy_tables = (
+        *("dispersion_instances", "dispersion", "dispersion_influence"),
+        "dispersion_heads",
+    )
     charts = "verax.exams.dispersion.charts"
     decisions_table = "dispersion_instances"
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.dispersion.transformer:TransformerDispersion"
+    }
     summarise = staticmethod(summary.summarise)
     document_values = staticmethod(summary.document_values)
     label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
 
+    kinds_of_influence: tuple[str, ...] = ()
+
+    @classmethod
+    def promise(cls, model: TextClassifier) -> str:
+        """Exact, with gradients and influences or without."""
+        return "exact" if getattr(model, "has_vectors", True) else NO_GRADIENTS
+
     def setup(self) -> None:
         # the user's importances may be negative, and have no entropy then: they are left out
         names = names_of(self.options.entropy_of, "inputs")
         self.names = [name for name in names if name != "attention"]
+        self.kinds_of_influence = KINDS[self.options.influence]
+
+    def begin(self, model: Any, documents: Any) -> None:
+        self.names = on_vectors(self.names, model)
+        if not getattr(model, "has_vectors", True):
+            self.kinds_of_influence = ()
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
@@ -110,7 +132,7 @@ class DispersionExam(Exam):
         }
         labels = [{"of": name} for name in ["attention", *self.names]]
         self.builder.add("dispersion", trace.ids, measures, labels=labels)
-        for kind in KINDS[self.options.influence]:
+        for kind in self.kinds_of_influence:
             self._influence(model, trace, kind)
 
     def _influence(self, model: AttentionClassifier, trace: Trace, kind: str) -> None:
@@ -146,7 +168,7 @@ class DispersionExam(Exam):
 
     def tables(self) -> dict[str, pd.DataFrame]:
         tables = self.builder.tables()
-        kinds = [tables.pop(f"dispersion_influence_{k}") for k in KINDS[self.options.influence]]
+        kinds = [tables.pop(f"dispersion_influence_{k}") for k in self.kinds_of_influence]
         if kinds:
             joined = pd.concat(kinds, ignore_index=True)
             joined["kind"] = joined["kind"].astype("category")

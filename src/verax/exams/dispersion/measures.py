@@ -12,6 +12,8 @@ from verax.exams.cells import (
     exclusions,
 )
 from verax.exams.measures import COUNT, PERCENT, UNIT_INTERVAL, Classes, Measure, Table, counts
+from verax.exams.places import place_title
+from verax.models.kinds import TRANSFORMER
 
 NAME = "dispersion"
 ATTENTION = "attention"
@@ -53,4 +55,15 @@ ENTROPY = Table(
     ),
     _title,
 )
-TABLES = (ENTROPY, DOCUMENT_COUNTS)
+HEADS = Table(
+    f"{NAME}.heads",
+    "attention over words by layer and head: normalised entropy, and what goes to no word",
+    (
+        Measure("entropy", "entropy", bounds=UNIT_INTERVAL),
+        Measure("special", "on special tokens and sinks", PERCENT),
+        DOCUMENTS,
+    ),
+    place_title,
+    kinds=(TRANSFORMER,),
+)
+TABLES = (ENTROPY, DOCUMENT_COUNTS, HEADS)

@@ -20,11 +20,11 @@ from verax.exams.cells import (
     percent_cell,
     spread_cells,
 )
-from verax.exams.dispersion.measures import DOCUMENT_COUNTS, ENTROPY, REASONS, influence
+from verax.exams.dispersion.measures import DOCUMENT_COUNTS, ENTROPY, HEADS, REASONS, influence
 from verax.exams.tables import wide
 from verax.exams.values import Tables, coded_part
 from verax.exams.verdict import summary_frame
-from verax.statistics import mean
+from verax.statistics import mean, mean_share, within_one
 
 
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -36,6 +36,9 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     if "dispersion_influence" in tables:
         for kind, part in tables["dispersion_influence"].groupby("kind", sort=False, observed=True):
             rows += [*_influence(str(kind), wide(part.drop(columns="kind")))]
+    if "dispersion_heads" in tables:
+        for place, part in tables["dispersion_heads"].groupby("place", sort=False, observed=True):
+            rows += [*_place(str(place), wide(part.drop(columns="place")))]
     return summary_frame("dispersion", rows)
 
 
@@ -64,6 +67,13 @@ def _influence(kind: str, frame: pd.DataFrame) -> Iterator[Cell]:
     items = int(frame[["positions", "zero", "nan"]].to_numpy().sum())
     for column, what in (("zero", "all_zero"), ("nan", "not_a_number")):
         yield count_cell(table, row, f"items_out_{what}", int(frame[column].sum()), items)
+
+
+def _place(place: str, frame: pd.DataFrame) -> Iterator[Cell]:
+    entropies, special = defined(frame["entropy"]), defined(frame["special"])
+    yield number_cell(HEADS.id, place, "entropy", within_one(mean(entropies)), len(entropies))
+    yield percent_cell(HEADS.id, place, "special", mean_share(special), len(special))
+    yield count_cell(HEADS.id, place, "documents", len(entropies), len(frame))
 
 
 def document_values(tables: Tables) -> Iterator[pd.DataFrame]:

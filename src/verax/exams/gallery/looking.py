@@ -60,7 +60,7 @@ def look_at(model: AttentionClassifier, trace: Trace) -> Look:
     states = affine_states(trace)
     slopes = attention_gradient(model, trace).double()
     orders = ranks_from_below(torch.stack([states.weights, slopes]), trace.mask)
-    on = "items" if model.options.hierarchical else "inputs"
+    on = "items" if model.attended == "sentences" else "inputs"
     gradient = score("gradient", model, trace, on)
     return Look(
         states,

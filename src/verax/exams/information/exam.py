@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.corpora.encoded import EncodedDocuments
-from verax.corpora.vocabulary import Vocabulary
 from verax.exams.exam import Exam
 from verax.exams.information import judging, summary
 from verax.exams.information.clustering import cluster
@@ -21,16 +20,26 @@ from verax.exams.information.measures import TABLES
 from verax.exams.information.mutual_information import (
     SharedInformation,
     mutual_information,
+    pointwise_information,
     shuffled_information,
 )
-from verax.exams.information.occurrences import WORDS_BY, Occurrences
+from verax.exams.information.occurrences import WORDS_BY, GatheredStates, Occurrences
 from verax.exams.registry import register
 from verax.models.classifier import AttentionClassifier
+from verax.models.kinds import TRANSFORMER, TextClassifier
 from verax.models.trace import Trace
 from verax.options import option
+from verax.statistics import ratio
 
 _LEAST = 0.1
 """Of the ceiling: with less than this between it and the floor there is nothing to share out."""
+
+
+class Spelling(Protocol):
+    """What tells how words are written, as a vocabulary does."""
+
+    def text(self, row: int) -> str:
+        """The word of a row."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +88,21 @@ class InformationExam(Exam):
     )
     options_class = InformationOptions
     summary_tables = TABLES
-    tidy_tables = ("information", "information_words")
+    tidy_tables = ("information", "information_words", "information_layers")
     charts = "verax.exams.information.charts"
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.information.transformer:TransformerInformation"
+    }
     summarise = staticmethod(summary.summarise)
     split_values = staticmethod(summary.split_values)
     judge = staticmethod(judging.judge)
+
+    @classmethod
+    def why_not(cls, model: TextClassifier) -> str:
+        """A pooled model that shows no word vectors has nothing to tell words apart by."""
+        if getattr(model, "has_vectors", True):
+            return ""
+        return "it tells words by their vectors; this model shows none: give embed to from_pooled"
 
     def setup(self) -> None:
         self.gathered: dict[str, Occurrences] = {}
@@ -97,8 +116,8 @@ class InformationExam(Exam):
             kind: Occurrences(documents, o.max_words, kind, o.occurrences, self.seed)
             for kind in kinds
         }
-        self.embedding = model.embedding.weight.detach()
-        self.vocabulary = model.vocabulary
+        self.embedding = model.word_vectors
+        self.vocabulary: Spelling = model.vocabulary
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:
@@ -121,12 +140,12 @@ class InformationExam(Exam):
         if not self.measured:  # nobody said that all was seen
             self.conclude(lambda what: iter)
         return {
-            "information": _categories(pd.concat(self.measured, ignore_index=True)),
-            "information_words": _categories(pd.concat(self.of_words, ignore_index=True)),
+            "information": categories(pd.concat(self.measured, ignore_index=True)),
+            "information_words": categories(pd.concat(self.of_words, ignore_index=True)),
         }
 
     def _measure(
-        self, occurrences: Occurrences, watch: Callable[[Iterable[Any]], Iterable[Any]]
+        self, occurrences: GatheredStates, watch: Callable[[Iterable[Any]], Iterable[Any]]
     ) -> tuple[dict[str, float], pd.DataFrame]:
         words = occurrences.words
         embedding = self.embedding.to(occurrences.states.device).float()
@@ -163,8 +182,22 @@ class InformationExam(Exam):
             "clusters": float(len(np.unique(labels))),
             "inertia": clustered.inertia,
         }
+        if occurrences.documents is not None:
+            low, high = _over_documents(vectors, labels, occurrences.documents)
+            measures |= {"low": low, "high": high}
         by_word = mutual_information(words, labels)
         return measures, _word_table(self.vocabulary, words, by_word, between, lengths)
+
+
+def _over_documents(
+    words: NDArray[np.int64], labels: NDArray[np.int64], documents: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Both ends of the information's interval over documents, the clusters being what they are."""
+    parts = pointwise_information(words, labels)
+    _, places = np.unique(documents, return_inverse=True)
+    totals = np.bincount(places, weights=parts), np.bincount(places).astype(np.float64)
+    _, low, high = ratio(*totals).interval
+    return max(0.0, low) if low == low else low, high
 
 
 def _same_vectors(embedding: Tensor, words: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -178,7 +211,7 @@ def _same_vectors(embedding: Tensor, words: NDArray[np.int64]) -> NDArray[np.int
 
 
 def _word_table(
-    vocabulary: Vocabulary,
+    vocabulary: Spelling,
     words: NDArray[np.int64],
     shared: SharedInformation | None,
     between: NDArray[np.float64],
@@ -203,7 +236,8 @@ def _word_table(
     )
 
 
-def _categories(table: pd.DataFrame) -> pd.DataFrame:
+def categories(table: pd.DataFrame) -> pd.DataFrame:
+    """The table, its kinds of words and its measures as categories."""
     for name in ("words", "measure"):
         table[name] = pd.Categorical(table[name], list(dict.fromkeys(table[name])))
     return table

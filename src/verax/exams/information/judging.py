@@ -11,6 +11,7 @@ from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import with_interval
 from verax.exams.judgement.row import NOT_APPLICABLE, Judged
 from verax.exams.measures import PERCENT
+from verax.models.kinds import TRANSFORMER
 
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
@@ -20,8 +21,9 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
         return []
     row = next((r for r in rows if model.number(INFORMATION.id, r, "retained")), rows[0])
     number = model.cell(INFORMATION.id, row, "retained") or Number(math.nan, unit=PERCENT)
+    whose = "States of the last layer" if model.kind == TRANSFORMER else "States"
     sentence = (
-        f"States keep {with_interval(number)} of what they could tell of the word they stand for; "
+        f"{whose} keep {with_interval(number)} of what they could tell of the word they stand for; "
         "where little is left, weight on a state is not weight on its word."
     )
     unknown = math.isnan(number.value)

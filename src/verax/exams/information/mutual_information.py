@@ -58,6 +58,19 @@ def mutual_information(first: ArrayLike, second: ArrayLike) -> SharedInformation
     return SharedInformation(value, _entropy(shares), labels.astype(np.int64), counts, by_label)
 
 
+def pointwise_information(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
+    """(n,) log p(ab) / p(a)p(b) of each occurrence, whose mean is I(A; B).
+
+    They are also what each occurrence adds to the estimate's error, to first order: its interval is
+    that of their mean.
+    """
+    _, a, counts = np.unique(np.asarray(first), return_inverse=True, return_counts=True)
+    _, b, others = np.unique(np.asarray(second), return_inverse=True, return_counts=True)
+    _, pair, together = np.unique(a * len(others) + b, return_inverse=True, return_counts=True)
+    n_ab, n_a, n_b = together[pair], counts[a], others[b]
+    return np.log(len(a) * (n_ab / n_a)) - np.log(n_b)
+
+
 def shuffled_information(
     first: ArrayLike, second: ArrayLike, seed: int, shuffles: int
 ) -> NDArray[np.float64]:

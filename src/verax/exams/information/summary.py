@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
 from verax.exams.cells import Cell, row_cells
-from verax.exams.information.measures import INFORMATION, WORD_VECTORS
+from verax.exams.information.measures import INFORMATION, LAYERS, WORD_VECTORS, layer_row
 from verax.exams.values import Tables
 from verax.exams.verdict import summary_frame
+from verax.statistics import Interval
 
 _NUMBERS = {
     "information": "information",
@@ -37,7 +39,22 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
             # without an occurrence there are no clusters
             numbers = {column: values.get(name, 0.0) for column, name in columns.items()}
             rows += row_cells(table, row, n, numbers)
+    if "information_layers" in tables:
+        rows += [*_layer_cells(tables["information_layers"])]
     return summary_frame("information", rows)
+
+
+def _layer_cells(table: pd.DataFrame) -> Iterator[Cell]:
+    """Information by layer, with its interval over documents."""
+    for (words, layer), part in table.groupby(["words", "layer"], sort=False, observed=True):
+        values = dict(zip(part["measure"], part["value"].astype(float), strict=True))
+        numbers: dict[str, Interval | float] = {
+            column: values[_NUMBERS[column]] for column in (m.id for m in LAYERS.measures)
+        }
+        ends = values.get("low", math.nan), values.get("high", math.nan)
+        numbers["information"] = (values["information"], *ends)
+        row = layer_row(int(layer), str(words))
+        yield from row_cells(LAYERS, row, int(values["occurrences"]), numbers)
 
 
 def _values(tables: Tables) -> Iterator[tuple[str, dict[str, float]]]:

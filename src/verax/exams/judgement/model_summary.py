@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
+from verax.models.kinds import KINDS, POOLED
 
 if TYPE_CHECKING:
     from verax.exams.judgement.judgement import Judgement
@@ -84,6 +85,14 @@ class ModelSummary:
     def classes(self) -> list[str]:
         """Names of the model's classes; empty where they are not known."""
         return [str(name) for name in self.manifest.get("classes") or ()]
+
+    @property
+    def kind(self) -> str:
+        """The kind of model (`verax.models.kinds`)."""
+        model = self.manifest.get("model") or {}
+        # a verdict that was saved has its own kind of result in this place, or none
+        named = [place.get("kind") for place in (self.manifest, model, model.get("options") or {})]
+        return next((str(kind) for kind in named if kind in KINDS), POOLED)
 
     @property
     def item(self) -> str:

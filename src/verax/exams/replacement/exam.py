@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -13,6 +15,7 @@ from verax.exams.replacement import judging, summary
 from verax.exams.replacement.measures import TABLES
 from verax.models.counterfactual import permuted, uniform
 from verax.models.head import decisions, probabilities
+from verax.models.kinds import TRANSFORMER
 from verax.options import option
 
 
@@ -43,17 +46,20 @@ class ReplacementExam(ItemExam):
     comparison = "decisions when attention is replaced and all else stays"
     explanation = (
         "The trained weights are replaced by uniform ones, and by random orders of "
-        "themselves; states and head stay. A model whose decisions survive does not depend "
-        "on its attention; Tutek & Šnajder (2020) call one whose decisions change fragile, "
-        "and mean it well."
+        "themselves, in all layers of a Transformer; the rest of the model stays. A model whose "
+        "decisions survive does not depend on its attention; Tutek & Šnajder (2020) call one "
+        "whose decisions change fragile, and mean it well."
     )
     options_class = ReplacementOptions
     summary_tables = TABLES
-    tidy_tables = ("replacement_instances", "replacement")
+    tidy_tables = ("replacement_instances", "replacement", "replacement_places")
     charts = "verax.exams.replacement.charts"
     limit_ranges = judging.LIMIT_RANGES
     decisions_table = "replacement_instances"
     decides_again = True
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.replacement.transformer:TransformerReplacement"
+    }
     summarise = staticmethod(summary.summarise)
     document_values = staticmethod(summary.document_values)
     judge = staticmethod(judging.judge)

@@ -15,6 +15,8 @@ from verax.exams.measures import (
     counts,
     titles,
 )
+from verax.exams.places import place_title
+from verax.models.kinds import TRANSFORMER
 
 NAME = "replacement"
 TRAINED, UNIFORM, PERMUTED = "trained", "uniform", "permuted"
@@ -43,7 +45,19 @@ REPLACEMENT = Table(
     ),
     titles({PERMUTED: "permuted, mean over draws"}),
 )
-TABLES = (REPLACEMENT, DOCUMENT_COUNTS)
+PLACES = Table(
+    f"{NAME}.places",
+    "decisions when the attention of one layer, or of one head, is replaced and all else stays",
+    (
+        Measure("uniform_survival", "uniform: decisions that survive", PERCENT, LOWER),
+        Measure("uniform_tvd", "uniform: TVD", better=HIGHER, bounds=UNIT_INTERVAL),
+        Measure("permuted_survival", "permuted: decisions that survive", PERCENT, LOWER),
+        Measure("permuted_tvd", "permuted: TVD", better=HIGHER, bounds=UNIT_INTERVAL),
+    ),
+    place_title,
+    kinds=(TRANSFORMER,),
+)
+TABLES = (REPLACEMENT, DOCUMENT_COUNTS, PLACES)
 
 
 def score_id(classes: int) -> str:

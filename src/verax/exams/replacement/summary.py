@@ -12,6 +12,7 @@ from verax.exams.cells import Cell, row_cells
 from verax.exams.replacement.measures import (
     DOCUMENT_COUNTS,
     PERMUTED,
+    PLACES,
     REPLACEMENT,
     TRAINED,
     UNIFORM,
@@ -20,7 +21,16 @@ from verax.exams.replacement.measures import (
 from verax.exams.tables import measured, wide
 from verax.exams.values import Tables, estimate_part, part
 from verax.exams.verdict import summary_frame
-from verax.statistics import RatioEstimate, average, f1, mean, mean_share, share, within_one
+from verax.statistics import (
+    Interval,
+    RatioEstimate,
+    average,
+    f1,
+    mean,
+    mean_share,
+    share,
+    within_one,
+)
 from verax.statistics.missing import Values
 
 
@@ -68,6 +78,8 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     classes = int(instances["classes"].iloc[0])
     for kind, replacement in by_kind.items():
         rows += [*_cells(kind, replacement, by_kind[TRAINED], n, classes)]
+    if "replacement_places" in tables:
+        rows += [*_place_cells(tables["replacement_places"], n)]
     return summary_frame("replacement", rows)
 
 
@@ -85,6 +97,18 @@ def _cells(
         "tvd": 0.0 if is_trained else within_one(mean(replacement.tvd)),
     }
     return row_cells(REPLACEMENT, row, n, numbers)
+
+
+def _place_cells(table: pd.DataFrame, n: int) -> Iterator[Cell]:
+    """How many decisions survive what is done to one layer, or one head; draws are averaged."""
+    numbers: dict[str, dict[str, Interval | float]] = {}
+    for (place, kind), rows in table.groupby(["place", "attention"], sort=False, observed=True):
+        survived, tvd = (measured(rows, name).mean(axis=0) for name in ("survived", "tvd"))
+        numbers.setdefault(str(place), {}).update(
+            {f"{kind}_survival": mean_share(survived), f"{kind}_tvd": within_one(mean(tvd))}
+        )
+    for place, values in numbers.items():
+        yield from row_cells(PLACES, place, n, values)
 
 
 DECISIONS = "decisions"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pandas as pd
 import torch
@@ -14,6 +16,7 @@ from verax.exams.single_token import judging, summary
 from verax.exams.single_token.measures import TABLES
 from verax.exams.single_token.tokens import Tokens, alone
 from verax.models.head import decisions, probabilities
+from verax.models.kinds import TRANSFORMER
 from verax.options import option
 
 
@@ -53,6 +56,9 @@ class SingleTokenExam(ItemExam):
     limit_ranges = judging.LIMIT_RANGES
     of_items = True
     decisions_table = "single_token"
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.single_token.transformer:TransformerSingleToken"
+    }
     summarise = staticmethod(summary.summarise)
     document_values = staticmethod(summary.document_values)
     label = staticmethod(judging.label)

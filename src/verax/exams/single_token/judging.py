@@ -11,6 +11,7 @@ from verax.exams.judgement.phrasing import beside, listed, numeral, of_all, with
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
 from verax.exams.measures import UNIT_INTERVAL, Classes, MeasurePlace
 from verax.exams.single_token.measures import ALL, CORRECT, NAME, SINGLE_TOKEN
+from verax.models.kinds import TRANSFORMER
 
 _WHOSE = {CORRECT: "correct decisions", ALL: "all decisions"}
 LIMIT_RANGES = dict.fromkeys(
@@ -54,17 +55,23 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     ends = [model.number(SINGLE_TOKEN.id, row, column) for column in ("least", "most")]
     least, most = (numeral(end) if end is not None else "" for end in ends)
     between = f", from {least} by the least to {most} by the most" if least and most else ""
+    if model.kind == TRANSFORMER:
+        what = f"mean probability of the decision by the state of a single {item}"
+        told = f"the state of which {item} is read"
+    else:
+        what = f"mean probability of the decision with all attention on a single {item}"
+        told = f"which {item} attention finds"
     return [
         Judged(
             NAME,
             SINGLE_TOKEN.id_of(row, "mean_probability"),
             verdict,
             number,
-            f"mean probability of the decision with all attention on a single {item}",
+            what,
             compared,
             f"One {item} alone gives {_WHOSE[row]} a probability of {with_interval(number)} on "
             f"average{between}{beside(others)}: the nearer that comes to what all give together, "
-            f"the less it matters which {item} attention finds.",
+            f"the less it matters {told}.",
             f"{of_all(number, model)}{', decided right' if row == CORRECT else ''}",
             rule,
             reason=reason,

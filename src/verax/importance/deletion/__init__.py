@@ -16,7 +16,6 @@ from verax.importance.deletion.items import logits_without_items
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, once, traced
 from verax.models.classifier import AttentionClassifier
-from verax.models.guided import GuidedClassifier
 from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.trace import Trace
@@ -82,7 +81,7 @@ def _deleted(
     model: AttentionClassifier, trace: Trace, on: str, weights: str, max_tokens: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Logits with all words or items, and without each, and where that can change something."""
-    if on == "inputs" and not _is_item(model):
+    if on == "inputs" and not model.words_are_items:
         return *_without_words(model, trace, max_tokens), trace.batch.words
     with frozen_for_gradients(model):
         whole, without = logits_without_items(model, trace, weights, max_tokens)
@@ -90,19 +89,12 @@ def _deleted(
     return whole.unsqueeze(1).expand_as(without), without, changes
 
 
-def _is_item(model: AttentionClassifier) -> bool:
-    """Whether a word and its item are one: no state or score looks beyond its own word."""
-    if isinstance(model, (HierarchicalClassifier, GuidedClassifier)):
-        return False
-    return model.encoder.reach == 0
-
-
 @torch.no_grad()
 def logits_without_words(
     model: AttentionClassifier, trace: Trace, max_tokens: int = MAX_TOKENS
 ) -> Tensor:
     """(batch, tokens, classes): the logits once each word is deleted; as they were for no word."""
-    if _is_item(model):
+    if model.words_are_items:
         with frozen_for_gradients(model):
             whole, without = logits_without_items(model, trace, "projected", max_tokens)
         return torch.where(trace.mask.unsqueeze(-1), without, whole.unsqueeze(1))

@@ -35,6 +35,8 @@ def decide(model: AttentionClassifier, scores: Tensor, says: Tensor, left: Tenso
     """
     width = scores.shape[-1]
     flat = scores.double().reshape(-1, width)
-    weights = model.attention.weigh(flat, left.reshape(-1, width))
+    assert model.known_readout is not None  # the ways that come here ask for it
+    attention, head = model.known_readout
+    weights = attention.weigh(flat, left.reshape(-1, width))
     logits = pool(weights, says.double().reshape(-1, *says.shape[-2:]))
-    return logits.view(*scores.shape[:-1], -1) + model.head.bias.double()
+    return logits.view(*scores.shape[:-1], -1) + head.bias.double()

@@ -19,23 +19,22 @@ def logits_without_items(
     """
     if weights == "renormalised":
         return _renormalised(trace)
-    scores, mask = trace.scores.double(), trace.mask
+    mask = trace.mask
     n = max(1, mask.shape[1])
-    whole = model.attention.weigh(scores, mask)
+    every = torch.arange(len(trace), device=mask.device)
+    whole = model.weights_left(trace, every, mask.unsqueeze(1), max_tokens)
     logits = []
     budget = max(1, SCALARS_PER_TOKEN * max_tokens // (n * n))
     together = max(1, min(n, SCALARS_PER_TOKEN * max_tokens // n))
-    for rows in torch.arange(len(trace), device=mask.device).split(budget):
+    for rows in every.split(budget):
         parts = []
         for places in torch.arange(n, device=mask.device).split(together):
             kept = torch.arange(n, device=mask.device) != places.unsqueeze(-1)
-            left = (mask[rows].unsqueeze(1) & kept).flatten(0, 1)
-            each = scores[rows].unsqueeze(1).expand(-1, len(places), -1).reshape(-1, n)
-            shared = model.attention.weigh(each, left).view(len(rows), len(places), n)
+            left = mask[rows].unsqueeze(1) & kept
+            shared = model.weights_left(trace, rows, left, max_tokens)
             parts.append(_say(trace, shared, rows))
         logits.append(torch.cat(parts, dim=1))
-    every = torch.arange(len(trace), device=mask.device)
-    return _say(trace, whole.unsqueeze(1), every).squeeze(1), torch.cat(logits)
+    return _say(trace, whole, every).squeeze(1), torch.cat(logits)
 
 
 def _say(trace: Trace, weights: Tensor, rows: Tensor) -> Tensor:

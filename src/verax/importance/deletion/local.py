@@ -78,7 +78,7 @@ class _States:
                 total += product[:, start + off : start + off + many]
             halves.append(total.relu_())
         vectors = self.padded[:, start + r : start + r + many]
-        states = ground(torch.cat(halves, dim=-1), vectors, self.model.options)
+        states = ground(torch.cat(halves, dim=-1), vectors, self.model.grounding)
         scores, says = self.readout.finish(self.readout.features(states))
         return scores.double(), says.double()
 
@@ -94,8 +94,10 @@ def _decide(
     documents = len(group.rows)
     scores, says = states.scores, states.says
     every = torch.ones_like(scores, dtype=torch.bool)
-    before = model.attention.weigh(scores, every)
-    bias = model.head.bias.double()
+    assert model.known_readout is not None
+    attention, head = model.known_readout
+    before = attention.weigh(scores, every)
+    bias = head.bias.double()
     whole = (before.unsqueeze(1) @ says + bias).expand(-1, many, -1)
     new = {r: states.read(int(places[0]), many, r) for r in _NEIGHBOURS}
     changed = scores.unsqueeze(1).repeat(1, many, 1)
@@ -104,7 +106,7 @@ def _decide(
         entries.copy_(score[:, kept])
     left = torch.arange(n, device=places.device) != (places - group.first).unsqueeze(-1)
     left = left.repeat(documents, 1)
-    weights = model.attention.weigh(changed.view(-1, n), left).view(documents, many, n)
+    weights = attention.weigh(changed.view(-1, n), left).view(documents, many, n)
     logits = weights @ says
     idle = before[:, start : start + many] == 0
     for r, (_, now_says) in new.items():

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from verax.models.attention import Additive, Dot
 from verax.models.classifier import AttentionClassifier
-from verax.models.guided import GuidedClassifier
-from verax.models.head import Head
 
 
 class Readout:
@@ -23,9 +21,9 @@ class Readout:
     """
 
     def __init__(self, model: AttentionClassifier) -> None:
-        alignment, head = model.attention.alignment, model.head
-        assert isinstance(head, Head)
-        linear = head.linear
+        known = model.known_readout
+        assert known is not None
+        alignment, linear = known[0].alignment, known[1].linear
         self._query: Tensor | None = None
         if isinstance(alignment, Additive):
             transform = alignment.transform
@@ -44,9 +42,7 @@ class Readout:
     @staticmethod
     def fits(model: AttentionClassifier) -> bool:
         """Whether a model is read out by linear maps that are known, and scores by itself."""
-        if isinstance(model, GuidedClassifier) or not isinstance(model.head, Head):
-            return False
-        return isinstance(model.attention.alignment, (Additive, Dot))
+        return model.known_readout is not None
 
     def features(self, states: Tensor) -> Tensor:
         return states @ self.weight + self.bias

@@ -67,7 +67,7 @@ def _shortened(
             columns = without_each(width, place[now])
             words, mask = vectors[owner, columns], group.mask[owner, columns]
             left = (lengths[owner.squeeze(-1)] - 1).cpu()
-            states = ground(model.encoder(words, mask, left), words, model.options)
+            states = ground(model.encoder(words, mask, left), words, model.grounding)
             _, weights = model.word_attention(states, mask)
             yield group.index[sentence[now], place[now]], pool(weights, states)
 

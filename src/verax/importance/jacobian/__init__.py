@@ -13,6 +13,7 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
+from verax.importance.gradients import refuse_without_vectors
 from verax.importance.jacobian import backward, local, recurrent
 from verax.importance.jacobian.targets import Piece, Targets
 from verax.importance.tracing import BatchOrTrace, frozen_for_gradients, traced
@@ -82,6 +83,7 @@ def influences(
     """
     if kind not in KINDS:
         raise VeraxError(f"kind is {kind!r}: {nearest(kind, KINDS)}")
+    refuse_without_vectors(model)
     if not bool(targets.mask.any()):
         return
     with frozen_for_gradients(model):

@@ -48,7 +48,7 @@ def pieces(
             yield Piece(rows, block, matrix * trace.token_mask[rows].unsqueeze(1))
 
 
-def _taps(model: AttentionClassifier) -> Tensor:
+def _taps(model: AttentionClassifier, like: Tensor) -> Tensor:
     """(offsets, size, embedding): ∂(before ReLU or tanh)/∂x_{p+o}, narrow filters first."""
     encoder = model.encoder
     if isinstance(encoder, Convolution):
@@ -58,8 +58,7 @@ def _taps(model: AttentionClassifier) -> Tensor:
         return torch.cat([torch.cat([none, narrow, none]), wide], dim=1)
     if isinstance(encoder, Pointwise):
         return encoder.linear.weight[None]
-    size = model.options.embedding_size
-    return torch.eye(size, device=model.device, dtype=model.embedding.weight.dtype)[None]
+    return torch.eye(encoder.output_size, device=like.device, dtype=like.dtype)[None]
 
 
 def _moving(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tensor:
@@ -67,7 +66,7 @@ def _moving(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Ten
     size = model.encoder.output_size
     if isinstance(model.encoder, Identity):
         return torch.ones_like(states[..., :size])
-    encoded = states - embedded if model.options.grounding == "residual" else states[..., :size]
+    encoded = states - embedded if model.grounding == "residual" else states[..., :size]
     if isinstance(model.encoder, Pointwise):
         return 1 - encoded.square()
     return (encoded > 0).to(states)
@@ -77,10 +76,10 @@ def _norms(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tens
     """‖∂‖h_p‖/∂x_{p+o}‖, (…, offsets)."""
     size = model.encoder.output_size
     units = states / torch.linalg.vector_norm(states, dim=-1, keepdim=True).clamp(min=1e-30)
-    taps = _taps(model)
+    taps = _taps(model, states)
     moved = units[..., :size] * _moving(model, states, embedded)
     vectors = torch.einsum("...s,ose->...oe", moved, taps)
-    grounding = model.options.grounding
+    grounding = model.grounding
     if grounding in ("concat", "residual"):
         vectors[..., len(taps) // 2, :] += units[..., size:] if grounding == "concat" else units
     return torch.linalg.vector_norm(vectors, dim=-1)
@@ -88,11 +87,11 @@ def _norms(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tens
 
 def _frobenius(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tensor:
     """‖∂h_p/∂x_{p+o}‖_F, (…, offsets)."""
-    taps = _taps(model)
+    taps = _taps(model, states)
     moving, middle = _moving(model, states, embedded), len(taps) // 2
     squares = moving.square() @ taps.square().sum(-1).T
-    if model.options.grounding == "concat":
+    if model.grounding == "concat":
         squares[..., middle] += embedded.shape[-1]
-    elif model.options.grounding == "residual":  # ‖J + 1‖² = ‖J‖² + 2 tr J + size
+    elif model.grounding == "residual":  # ‖J + 1‖² = ‖J‖² + 2 tr J + size
         squares[..., middle] += 2 * (moving @ taps[middle].diagonal()) + embedded.shape[-1]
     return squares.clamp(min=0).sqrt()

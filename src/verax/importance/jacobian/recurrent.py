@@ -54,7 +54,7 @@ def _norms(model: AttentionClassifier, group: LengthGroup, places: Tensor, end: 
     size = encoder.output_size // 2
     states = at(group.states, places)
     units = states / torch.linalg.vector_norm(states, dim=-1, keepdim=True).clamp(min=1e-30)
-    word_part = {"concat": units[..., 2 * size :], "residual": units}.get(model.options.grounding)
+    word_part = {"concat": units[..., 2 * size :], "residual": units}.get(model.grounding)
     total = group.states.new_zeros(*places.shape, group.length)
     vectors = torch.zeros_like(at(group.embedded, places)) if word_part is None else word_part
     for turned, module in enumerate((encoder.forwards[0], encoder.backwards[0])):
@@ -70,7 +70,7 @@ def _frobenius(model: AttentionClassifier, group: LengthGroup, places: Tensor, e
     encoder = model.encoder
     assert isinstance(encoder, Recurrent)
     size = encoder.output_size // 2
-    grounding = model.options.grounding
+    grounding = model.grounding
     every = torch.eye(size, device=places.device, dtype=group.states.dtype)
     rows = places.repeat_interleave(size, dim=1)
     units = every.repeat(places.shape[1], 1).expand(len(places), -1, -1)

@@ -16,16 +16,14 @@ from verax.importance.decision import Target, class_numbers, lead
 from verax.importance.registry import register_importance
 from verax.importance.tracing import once
 from verax.importance.transformers.budget import parts_of
-from verax.importance.transformers.positions import positions_of
-from verax.importance.transformers.vectors import read_vectors
 from verax.models.kinds import TRANSFORMER
 
 
 class PieceGradients(NamedTuple):
     """The gradient g of how far y is ahead, by the vector x of each piece; float64.
 
-    norm     (batch, positions): ‖g‖₂
-    product  (batch, positions): g · x
+    norm     (batch, pieces): ‖g‖₂
+    product  (batch, pieces): g · x
     slope    (batch,): what p_y gains by being ahead
     """
 
@@ -50,11 +48,12 @@ def gradient(
 ) -> Tensor:
     """‖∂p_y/∂x_i‖₂, (batch, words) in float64; of a word's pieces the largest.
 
-    x is what the model looks up for a piece, before position vectors are added. y is the class
+    x is what the model looks up for a piece, before position vectors are added; a decoder after an
+    encoder reads it, too. y is the class
     decided for, or `target`. max_tokens bounds the padded tokens held at once.
     """
     norm, _, slope = _gradients(model, trace, max_tokens, target)
-    scores = positions_of(model, trace.pieces).max_by_word(norm, trace.mask.shape[1])
+    scores = trace.pieces.max_by_word(norm, trace.mask.shape[1])
     return scores * slope.unsqueeze(-1)
 
 
@@ -78,7 +77,7 @@ def gradient_input(
     The sign is kept where `signed`; above 0 the word supports y.
     """
     _, product, slope = _gradients(model, trace, max_tokens, target)
-    scores = positions_of(model, trace.pieces).sum_by_word(product, trace.mask.shape[1])
+    scores = trace.pieces.sum_by_word(product, trace.mask.shape[1])
     scores = scores * slope.unsqueeze(-1)
     return scores if signed else scores.abs()
 
@@ -102,13 +101,9 @@ def _gradients(
 def _back(
     model: TransformerClassifier, pieces: PieceBatch, target: Tensor | None
 ) -> PieceGradients:
-    positions = positions_of(model, pieces)
-    with torch.no_grad():
-        _, vectors = read_vectors(model, pieces, positions)
     with full_precision(), torch.enable_grad():
-        vectors.requires_grad_()
-        logits, _ = read_vectors(model, pieces, positions, vectors)
-        ahead, slope = lead(logits, target)
+        vectors = model.embed(pieces).detach().requires_grad_()
+        ahead, slope = lead(model.run(pieces, embedded=vectors).logits, target)
         (back,) = torch.autograd.grad(ahead.sum(), vectors)
     back, values = back.double(), vectors.detach().double()
     return PieceGradients(torch.linalg.vector_norm(back, dim=-1), (back * values).sum(-1), slope)

@@ -15,8 +15,6 @@ from verax.importance.decision import Target, class_numbers, lead
 from verax.importance.registry import register_importance
 from verax.importance.tracing import once
 from verax.importance.transformers.budget import rows_at_once
-from verax.importance.transformers.positions import positions_of
-from verax.importance.transformers.vectors import read_vectors
 from verax.models.head import decisions, probabilities, two_columns
 from verax.models.kinds import TRANSFORMER
 from verax.progress import tracked
@@ -59,7 +57,7 @@ def integrated_gradients(
         target: the class y, or one for each text; the class decided for, unless given.
     """
     scores, _ = _integrated(model, trace, steps, baseline, max_tokens, target)
-    scores = positions_of(model, trace.pieces).sum_by_word(scores, trace.mask.shape[1])
+    scores = trace.pieces.sum_by_word(scores, trace.mask.shape[1])
     return scores if signed else scores.abs()
 
 
@@ -88,7 +86,7 @@ def _integrated(
     max_tokens: int,
     target: Target | None,
 ) -> tuple[Tensor, Tensor]:
-    """Scores of positions, and the convergence delta."""
+    """Scores of pieces, and the convergence delta."""
     chosen = class_numbers(model.classes, target, trace.logits)
     y = decisions(trace.logits) if chosen is None else chosen
     nothing = _nothing(model, baseline)
@@ -118,12 +116,11 @@ def _integrate(
     y: Tensor,
 ) -> tuple[Tensor, Tensor]:
     pieces = trace.pieces
-    positions = positions_of(model, pieces)
-    of_words = positions.pieces.word >= 0
+    of_words = pieces.word >= 0
     with torch.no_grad(), full_precision():
-        whole, end = read_vectors(model, pieces, positions)
+        end = model.embed(pieces)
         start = torch.where(of_words.unsqueeze(-1), _vector(model, end, nothing), end)
-        before = read_vectors(model, pieces, positions, start)[0]
+        before = model.run(pieces, embedded=start).logits
     places, shares = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(steps))
     places, shares = ((places + 1) / 2).to(end), (shares / 2).to(end.device)
     total = torch.zeros_like(end, dtype=torch.float64)
@@ -137,12 +134,11 @@ def _integrate(
         with full_precision(), torch.enable_grad():
             way = torch.lerp(start[row], end[row], places[number].view(-1, 1, 1))
             way.requires_grad_()
-            logits, _ = read_vectors(model, batch, positions_of(model, batch), way)
-            ahead, slope = lead(logits, y[row])
+            ahead, slope = lead(model.run(batch, embedded=way).logits, y[row])
             (back,) = torch.autograd.grad(ahead.sum(), way)
         total.index_add_(0, row, back.double() * (slope * shares[number]).view(-1, 1, 1))
     scores = (total * (end - start).double()).sum(-1).masked_fill(~of_words, 0.0)
-    gained = _probability(whole, y) - _probability(before, y)
+    gained = _probability(trace.logits, y) - _probability(before, y)
     return scores, scores.sum(-1) - gained
 
 

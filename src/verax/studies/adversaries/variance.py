@@ -151,7 +151,13 @@ def _is_one(folder: Path) -> bool:
 
 
 def loaded_model(model: ModelLike, device: str) -> AttentionClassifier:
-    return model if isinstance(model, AttentionClassifier) else load(model, device=device)
+    if isinstance(model, AttentionClassifier):
+        return model
+    if not isinstance(model, (str, Path)):
+        raise VeraxError(
+            f"a {type(model).__name__} cannot be trained again: give a model that Verax trained"
+        )
+    return load(model, device=device)
 
 
 def corpus_of(model: AttentionClassifier, corpus: Corpus | str | Path | None, who: str) -> Corpus:

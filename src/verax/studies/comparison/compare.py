@@ -12,13 +12,17 @@ import pandas as pd
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus
 from verax.corpora.loading import load_corpus
+from verax.corpora.tokenising import Tokeniser
 from verax.errors import VeraxError
 from verax.exams.document_values import split_values
+from verax.exams.exam import Exam
 from verax.exams.examine import check_split, examine, load_trained_on
 from verax.exams.keywords import ExamKeywords
+from verax.exams.planning import variant, variants_of
 from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import Verdict
-from verax.options import SEED, build, check
+from verax.models.kinds import POOLED
+from verax.options import SEED, build, check, names
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.comparison.conditions import common_conditions, refuse_other_conditions
 from verax.studies.comparison.entries import Comparable, Entry
@@ -51,7 +55,8 @@ def compare(
     Args:
         models: name → a model or several seeds of it; or a list, in which models that differ in
             nothing but the seed are one (see `grouped`). A model is a classifier, its verdict, or
-            a folder of either.
+            a folder of either; `hf:FOLDER` or `FILE.py:FUNCTION` as `examine` takes them. Models of
+            several kinds are compared in the numbers that both have.
         corpus: a corpus, or the name or path of one; the models' own, unless given.
         exams: names of exams; those that all verdicts have, unless given.
         split: train, validation or test.
@@ -79,10 +84,11 @@ def compare(
     groups = grouped(models)
     entries = [entry for group in groups.values() for entry in group]
     chosen = _chosen(exams, entries)
-    by_exam = _checked(chosen, {**options, **(exam_options or {})})
+    classes = _classes(chosen, entries)
+    by_exam = _checked(classes, {**options, **(exam_options or {})})
     corpus = _corpus(corpus, entries)
     _refuse_other_classes(corpus, entries)
-    conditions = common_conditions(corpus, entries, by_exam, split, sample, seed)
+    conditions = common_conditions(corpus, entries, by_exam, split, sample, seed, classes)
     for entry in entries:
         refuse_other_conditions(entry, conditions)
     instances: list[pd.DataFrame] = []
@@ -93,7 +99,7 @@ def compare(
         if not isinstance(verdict, Verdict):
             verdict = examine(
                 verdict,
-                corpus,
+                _as_read(corpus, entry, entries),
                 chosen,
                 split,
                 seed=seed,
@@ -101,7 +107,7 @@ def compare(
                 device=device,
                 max_tokens=max_tokens,
                 progress=progress,
-                exam_options=by_exam,
+                exam_options=_taken_options(by_exam, entry.kind),
             )
         verdict = _only(verdict, chosen)
         columns = {"group": group, "model": entry.name, "seed": entry.seed}
@@ -132,8 +138,9 @@ def _chosen(exams: str | Sequence[str] | None, entries: Sequence[Entry]) -> list
     """The exams named; else all, or those that every verdict has."""
     named = exams
     if named is None:
-        examined = any(entry.verdict is None for entry in entries)
-        named = default_exams() if examined else list(EXAMS)
+        kinds = [entry.kind for entry in entries if entry.verdict is None]
+        named = list(dict.fromkeys(name for kind in kinds for name in default_exams(kind)))
+        named = named or list(EXAMS)
     chosen = chosen_exams([named] if isinstance(named, str) else named)
     for entry in entries:
         if entry.verdict is None:
@@ -152,12 +159,38 @@ def _chosen(exams: str | Sequence[str] | None, entries: Sequence[Entry]) -> list
     return chosen
 
 
-def _checked(exams: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _classes(exams: Sequence[str], entries: Sequence[Entry]) -> dict[str, type[Exam]]:
+    """Exam → the class that takes it; of models of several kinds, the one with most options."""
+    kinds = dict.fromkeys(entry.kind for entry in entries)
+    classes: dict[str, type[Exam]] = {}
+    for name in exams:
+        taking = [cls for kind in kinds if (cls := variant(name, kind)) is not None]
+        classes[name] = max(taking or [EXAMS[name]], key=lambda c: len(names(c.options_class)))
+    return classes
+
+
+def _taken_options(
+    by_exam: Mapping[str, Mapping[str, Any]], kind: str
+) -> dict[str, dict[str, Any]]:
+    """The options that exams of models of a kind have, of those given."""
+    known = {name: variant(name, kind) for name in by_exam}
+    return {
+        name: {
+            key: value for key, value in by_exam[name].items() if key in names(cls.options_class)
+        }
+        for name, cls in known.items()
+        if cls is not None
+    }
+
+
+def _checked(
+    classes: Mapping[str, type[Exam]], options: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
     """Exam → the options given for it, in the kinds that it takes."""
     by_exam = {}
-    for name, values in divide_options(exams, options).items():
-        built = build(EXAMS[name].options_class, values)
-        EXAMS[name](built, 0, {})  # refuses what it cannot do before a model is read
+    for name, values in divide_options(classes, options, classes=classes).items():
+        built = build(classes[name].options_class, values)
+        classes[name](built, 0, {})  # refuses what it cannot do before a model is read
         by_exam[name] = {key: getattr(built, key) for key in values}
     return by_exam
 
@@ -165,7 +198,8 @@ def _checked(exams: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict
 def _corpus(corpus: Corpus | str | Path | None, entries: Sequence[Entry]) -> Corpus | None:
     """The corpus to examine on; None if no model is to be examined and no corpus is given."""
     models = [entry for entry in entries if entry.verdict is None]
-    if len({tuple(entry.reading.items()) for entry in models}) > 1:
+    readings = {tuple(entry.reading.items()) for entry in models if entry.kind == POOLED}
+    if len(readings) > 1:
         raise VeraxError(
             "these models read texts with different tokenisers, so they see different documents: "
             "compare models of one tokeniser"
@@ -187,11 +221,19 @@ def _corpus(corpus: Corpus | str | Path | None, entries: Sequence[Entry]) -> Cor
     return load_trained_on(models[0].record, models[0].name)
 
 
+def _as_read(corpus: Corpus | None, entry: Entry, entries: Sequence[Entry]) -> Corpus | None:
+    """The corpus as a model reads it: models of other kinds cut texts into words otherwise."""
+    if corpus is None or {one.kind for one in entries} == {POOLED}:
+        return corpus
+    return corpus.read_by(Tokeniser(entry.reading["tokeniser"], entry.reading["lowercase"]))
+
+
 def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
     """The part of a verdict that these exams gave."""
-    names = {table for exam in exams for table in EXAMS[exam].tidy_tables}
-    tables = {name: table for name, table in verdict.tables.items() if name in names}
-    manifest = {**verdict.manifest, "exams": list(exams)}
+    taken = [exam for exam in exams if exam in verdict.manifest.get("exams", exams)]
+    tidy = {name for exam in taken for cls in variants_of(exam) for name in cls.tidy_tables}
+    tables = {name: table for name, table in verdict.tables.items() if name in tidy}
+    manifest = {**verdict.manifest, "exams": taken}
     return Verdict(tables, manifest, verdict.summary())
 
 
@@ -209,12 +251,18 @@ def _refuse_other_classes(corpus: Corpus | None, entries: Sequence[Entry]) -> No
 
 
 def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:
+    judgement = verdict.judgement
+    is_asked = judgement.judged or judgement.unlearned
+    kind = {} if entry.kind == POOLED else {"kind": entry.kind}
     return {
         "model": entry.name,
+        **kind,
         "seed": entry.seed,
         "encoder": entry.options.get("encoder"),
         "attended": verdict.manifest.get("attended"),
         "chosen": (entry.record.get("strength") or {}).get("chosen"),
+        "headline": judgement.headline if is_asked else "",
+        "learnt": not judgement.unlearned,
         "options": dict(entry.options),
         "training": dict(entry.record.get("training", {})),
     }

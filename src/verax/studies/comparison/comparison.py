@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from verax.exams.dispersion.measures import DOCUMENT_COUNTS
 from verax.exams.exam import Pair
 from verax.exams.measures import NEITHER, SCALE, VALUE, measure_id
 from verax.exams.registry import EXAMS
+from verax.models.kinds import POOLED
 from verax.models.options import DENSE
 from verax.results import Result
 from verax.statistics import holm
@@ -83,6 +85,10 @@ class Comparison(Result):
         value        its mean over documents, in the unit: percent and points are of a hundred
         n, excluded  documents with and without one; 0 for a measure that has no documents
         """
+        return self._values.copy()
+
+    @cached_property
+    def _values(self) -> pd.DataFrame:
         by = [*_MODEL, "measure"]
         grouped = self.instances.groupby(by, sort=False, observed=True, dropna=False)["value"]
         means = grouped.agg(["mean", "count", "size"]).reset_index()
@@ -118,8 +124,7 @@ class Comparison(Result):
         better, judged           which way is better, if one is; better, worse or unclear, by holm
         note                     why there is no interval, or no way that is better
         """
-        numbers = self.values()
-        rows = [row for group in self.groups[1:] for row in self._against(group, numbers)]
+        rows = [row for group in self.groups[1:] for row in self._against(group)]
         return pd.DataFrame(rows, columns=_COLUMNS)
 
     def tally(self, group: str) -> pd.DataFrame:
@@ -128,7 +133,7 @@ class Comparison(Result):
         Several of one kind, such as those of several ε, are better or worse together where some
         are and none says the contrary.
         """
-        rows = [row for row in self._against(group, self.values()) if row["better"] != NEITHER]
+        rows = [row for row in self._against(group) if row["better"] != NEITHER]
         kinds: dict[tuple[str, str], list[str]] = {}
         for row in rows:
             kinds.setdefault((row["exam"], counted_as(row["measure"])), []).append(row["judged"])
@@ -138,15 +143,29 @@ class Comparison(Result):
         ]
         return pd.DataFrame(tallied, columns=["exam", "measure", "judged"])
 
-    def _against(self, group: str, numbers: pd.DataFrame) -> list[dict[str, Any]]:
+    @cached_property
+    def _known(self) -> dict[str, list[dict[str, Any]]]:
+        """Group → its rows, of those that were asked for: text, page and tables all take them."""
+        return {}
+
+    def _against(self, group: str) -> list[dict[str, Any]]:
         """The rows of a group, exam by exam."""
+        if group not in self._known:
+            self._known[group] = self._compared(group)
+        return self._known[group]
+
+    def _compared(self, group: str) -> list[dict[str, Any]]:
         names = (self.reference, group)
-        both = numbers[numbers["group"].isin(names)]
+        both = self._values[self._values["group"].isin(names)]
         pair = self._pair(names, both)
+        several_kinds = len(self._kinds(names)) > 1
         instances = dict(list(self.instances.groupby("measure", sort=False, observed=True)))
         rows = []
         for measure, values in both.groupby("measure", sort=False, observed=True):
             direction = direction_of(str(measure), pair)
+            if several_kinds and values["group"].nunique() == 1:
+                one = str(values["group"].iloc[0])
+                direction = replace(direction, better=NEITHER, note=f"only {one}", shown=False)
             difference = self._difference(names, direction, values, instances.get(measure))
             row: dict[str, Any] = {"group": group, "reference": self.reference}
             row |= {"measure": str(measure)} | asdict(direction) | asdict(difference)
@@ -185,6 +204,21 @@ class Comparison(Result):
             for name in names
         )
         return over_documents(*by_document)
+
+    def only(self) -> dict[str, list[str]]:
+        """Exams that have numbers of one group alone, by group, where models are of several kinds.
+
+        A number that both groups have is in the table; the rest is in `values`.
+        """
+        if len(self._kinds(self.groups)) == 1:
+            return {}
+        values = self.values()
+        alone = values.groupby("measure", observed=True)["group"].transform("nunique") == 1
+        by_group = values[alone].groupby("group", sort=False, observed=True)["exam"]
+        return {str(group): list(dict.fromkeys(exams)) for group, exams in by_group}
+
+    def _kinds(self, groups: Sequence[str]) -> set[str]:
+        return {str(m.get("kind", POOLED)) for group in groups for m in self._models(group)}
 
     def _models(self, group: str) -> list[Mapping[str, Any]]:
         return list(self.manifest["groups"][group])

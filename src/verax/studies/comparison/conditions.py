@@ -8,8 +8,9 @@ from typing import Any
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
-from verax.exams.registry import EXAMS
+from verax.exams.exam import Exam
 from verax.exams.verdict import Verdict
+from verax.models.kinds import POOLED
 from verax.studies.comparison.entries import Entry
 
 ExamOptions = Mapping[str, Mapping[str, Any]]
@@ -20,6 +21,7 @@ class Conditions:
     """The corpus, documents, seed and options of exams that a model is examined with.
 
     corpus     its name
+    texts_fingerprint  of its texts and labels, however these are cut into words
     documents  how many of the split's `sampled_from` are examined
     """
 
@@ -30,6 +32,13 @@ class Conditions:
     sampled_from: int | None
     seed: int | None
     options: ExamOptions
+    texts_fingerprint: str | None = None
+
+    def same_documents(self, other: Conditions) -> bool:
+        """Whether both are of the same texts and labels."""
+        texts = self.texts_fingerprint
+        both = texts is not None and texts == other.texts_fingerprint
+        return both or self.fingerprint == other.fingerprint
 
 
 def conditions_of(verdict: Verdict, exams: Sequence[str]) -> Conditions:
@@ -44,6 +53,7 @@ def conditions_of(verdict: Verdict, exams: Sequence[str]) -> Conditions:
         manifest.get("sampled_from"),
         manifest.get("seed"),
         {exam: dict(options.get(exam, {})) for exam in exams},
+        corpus.get("texts_fingerprint"),
     )
 
 
@@ -54,28 +64,38 @@ def common_conditions(
     split: str,
     sample: int | None,
     seed: int,
+    classes: Mapping[str, type[Exam]],
 ) -> Conditions:
-    """The conditions for all models.
+    """The conditions for all models; of models of several kinds, options that were given alone.
 
     With a corpus and a model to examine they are the arguments. Among verdicts alone they are the
     first verdict's, changed by the arguments.
     """
+    alike = len({entry.kind for entry in entries}) == 1
     if corpus is not None and any(entry.verdict is None for entry in entries):
         whole = len(corpus.splits[split])
         documents = whole if sample is None else min(sample, whole)
         full = {
-            name: asdict(EXAMS[name].options_class(**chosen)) for name, chosen in options.items()
+            name: asdict(classes[name].options_class(**chosen)) for name, chosen in options.items()
         }
-        return Conditions(corpus.name, corpus.fingerprint, split, documents, whole, seed, full)
+        sizes = (documents, whole, seed, full if alike else options)
+        texts = corpus.texts_fingerprint
+        return Conditions(corpus.name, corpus.fingerprint, split, *sizes, texts)
     first = entries[0].verdict
     assert first is not None
     common = conditions_of(first, list(options))
-    merged = {name: {**common.options[name], **chosen} for name, chosen in options.items()}
+    merged = {
+        name: {**(common.options[name] if alike else {}), **chosen}
+        for name, chosen in options.items()
+    }
     common = replace(common, split=split if common.split is not None else None, options=merged)
     if sample is not None and common.sampled_from is not None:
         common = replace(common, documents=min(sample, common.sampled_from))
     if corpus is not None:
-        common = replace(common, corpus=corpus.name, fingerprint=corpus.fingerprint)
+        prints = (corpus.fingerprint, corpus.texts_fingerprint)
+        common = replace(
+            common, corpus=corpus.name, fingerprint=prints[0], texts_fingerprint=prints[1]
+        )
     return common
 
 
@@ -86,7 +106,7 @@ def refuse_other_conditions(entry: Entry, common: Conditions) -> None:
     actual = conditions_of(entry.verdict, list(common.options))
     differences = [
         (
-            actual.fingerprint != common.fingerprint,
+            not actual.same_documents(common),
             f"on other texts or labels ({actual.corpus}) than those to compare on "
             f"({common.corpus}): compare models on one corpus",
         ),
@@ -106,6 +126,8 @@ def refuse_other_conditions(entry: Entry, common: Conditions) -> None:
     ]
     for exam, options in common.options.items():
         for name, value in options.items():
+            if name not in actual.options[exam] and entry.kind != POOLED:
+                continue  # an option of models of another kind
             used = actual.options[exam].get(name)
             message = f"with {name} {used}, asked for is {value}: give the same {name}"
             differences.append((used != value, message))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from verax.errors import VeraxError
 from verax.exams.verdict import Verdict
-from verax.models.classifier import AttentionClassifier
+from verax.external.opening import is_outside, open_classifier
+from verax.models.kinds import KINDS, POOLED, TextClassifier
 from verax.models.saving import is_model_folder
 from verax.results import saved_kind
 
@@ -25,14 +26,16 @@ class Entry:
     record     what is known of its making: training, corpus, strength
     reading    tokeniser and lowercase, for loading a corpus as the model reads
     classes    the names of its classes
+    kind       pooled, transformer or predict
     """
 
     name: str
-    source: AttentionClassifier | Verdict | Path
+    source: TextClassifier | Verdict | Path
     options: Mapping[str, Any]
     record: Mapping[str, Any]
     reading: Mapping[str, Any]
     classes: Sequence[str]
+    kind: str = POOLED
 
     @property
     def verdict(self) -> Verdict | None:
@@ -55,17 +58,21 @@ class Entry:
         return Path(self.name).name or self.name
 
 
-Comparable = AttentionClassifier | Verdict | str | Path | Entry
+Comparable = TextClassifier | Verdict | str | Path | Entry
 
 
 def entry_of(source: Any, number: int) -> Entry:
     """The entry of the number-th model, neither loaded nor examined."""
     if isinstance(source, Entry):
         return source
-    if isinstance(source, AttentionClassifier):
+    if is_outside(source):
+        source = open_classifier(source)
+    if is_classifier(source):
         reading = {"tokeniser": source.tokeniser.kind, "lowercase": source.tokeniser.lowercase}
-        options = asdict(source.options)
-        return Entry(f"model {number}", source, options, source.record, reading, source.classes)
+        name = f"model {number}"
+        name = name if source.trained_here else str(source.record.get("name") or name)
+        more = (reading, source.classes, source.kind)
+        return Entry(name, source, source.describe(), source.record, *more)
     if isinstance(source, Verdict):
         return _of_verdict(f"verdict {number}", source)
     if not isinstance(source, (str, Path)):
@@ -80,6 +87,11 @@ def entry_of(source: Any, number: int) -> Entry:
         f"{source} is neither a saved model nor a saved verdict: expected a folder that train or "
         "examine wrote"
     )
+
+
+def is_classifier(source: Any) -> bool:
+    """Whether something is a model, of whichever kind."""
+    return not isinstance(source, Verdict) and getattr(source, "kind", None) in KINDS
 
 
 def _of_folder(name: str, folder: Path) -> Entry:
@@ -97,4 +109,5 @@ def _of_verdict(name: str, verdict: Verdict) -> Entry:
     corpus = verdict.manifest.get("corpus", {})
     reading = {key: corpus[key] for key in ("tokeniser", "lowercase") if key in corpus}
     classes = list(verdict.manifest.get("classes", []))
-    return Entry(name, verdict, record.get("options", {}), record, reading, classes)
+    kind = verdict.manifest.get("kind", POOLED)
+    return Entry(name, verdict, record.get("options", {}), record, reading, classes, kind)

@@ -8,10 +8,9 @@ from typing import Any
 
 from verax.errors import VeraxError
 from verax.exams.verdict import Verdict
-from verax.models.classifier import AttentionClassifier
 from verax.models.options import AUTO, ModelOptions
 from verax.options import names
-from verax.studies.comparison.entries import Comparable, Entry, entry_of
+from verax.studies.comparison.entries import Comparable, Entry, entry_of, is_classifier
 from verax.studies.naming import group_name
 from verax.training.adversary import DEFAULTS as ADVERSARIAL
 from verax.training.effects import in_words, inactive_options, settled_options
@@ -53,7 +52,7 @@ def grouped(
 
 
 def _list(models: Any) -> list[Any]:
-    one = isinstance(models, (str, Path, AttentionClassifier, Verdict))
+    one = isinstance(models, (str, Path, Verdict)) or is_classifier(models)
     return [models] if one or not isinstance(models, Iterable) else list(models)
 
 

@@ -1,0 +1,175 @@
+"""Models that were not trained here, wherever a model is named: commands, compare, report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wrapped import untrained, wrapped
+
+import verax
+from verax.cli import main
+from verax.external.opening import open_classifier
+
+MODULE = """
+import numpy as np
+import verax
+
+def make():
+    def by_length(texts):
+        share = np.array([min(len(text), 40) / 40 for text in texts])
+        return np.stack([1 - share, share], axis=1)
+    return verax.from_predict(by_length, ["LABEL_0", "LABEL_1"])
+
+def broken():
+    return 1 / 0
+
+def number():
+    return 3
+"""
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("module") / "my_module.py"
+    file.write_text(MODULE)
+    return file
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, bert: Any) -> Path:
+    target = tmp_path_factory.mktemp("bert")
+    bert.module.save_pretrained(target)
+    bert.reader.tokenizer.save_pretrained(target)
+    return target
+
+
+@pytest.fixture(scope="module")
+def corpus_file(tmp_path_factory: pytest.TempPathFactory, reviews: verax.Corpus) -> Path:
+    file = tmp_path_factory.mktemp("corpus") / "reviews.csv"
+    reviews.documents("all").to_frame(reviews.classes)[["text", "label"]].to_csv(file, index=False)
+    return file
+
+
+@pytest.fixture(scope="module")
+def pooled(reviews: verax.Corpus) -> Any:
+    return wrapped(untrained(reviews, encoder="conv"), "functions", name="mine")
+
+
+@pytest.fixture(scope="module")
+def verdict(pooled: Any, reviews: verax.Corpus) -> verax.Verdict:
+    return verax.examine(pooled, reviews, ["replacement", "single_token"], split="train")
+
+
+def test_predict_and_explain_take_a_file(module: Path, capsys: Any) -> None:
+    assert main(["predict", f"{module}:make", "a film", "--device", "cpu"]) == 0
+    said = capsys.readouterr()
+    assert f"running {module}, whose make() makes the model" in said.err
+    assert "LABEL_0" in said.out
+    assert main(["explain", f"{module}:make", "a film"]) == 0
+    assert "leave-one-out" in capsys.readouterr().out
+
+
+def test_a_folder_of_hugging_face_is_a_model(folder: Path, capsys: Any) -> None:
+    flags = ["--class-names", "no,yes", "--pieces", "12", "--readout", "first"]
+    assert main(["predict", f"hf:{folder}", "the film was good", *flags]) == 0
+    assert "p_yes" in capsys.readouterr().out
+    assert open_classifier(f"hf:{folder}", max_length=12).reader.max_length == 12
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["predict", "{}", "a"], "name the function in it"),
+        (["predict", "{}:none", "a"], "has no function 'none'"),
+        (["predict", "{}:broken", "a"], "failed: ZeroDivisionError"),
+        (["predict", "{}:number", "a"], "gave a int: expected a classifier"),
+        (["predict", "no.py:make", "a"], "no file no.py"),
+        (["predict", "{}:make", "a", "--pieces", "3"], "--pieces is for Hugging Face models"),
+        (["examine", "{}:make", "--corpus", "planted", "--exams", "replacement"], "does not apply"),
+        (["predict", "hf:nowhere", "a"], "holds no Hugging Face model"),
+    ],
+)
+def test_bad_names_are_refused_in_one_line(
+    module: Path, words: list[str], message: str, capsys: Any
+) -> None:
+    assert main([word.format(module) for word in words]) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if "running" not in line]
+    assert len(lines) == 1
+    assert message in lines[0]
+
+
+def test_examine_prints_the_plan(tmp_path: Path, corpus_file: Path, capsys: Any) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(
+        f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import verax\nfrom wrapped import untrained, wrapped\n\n"
+        "def make():\n"
+        f"    corpus = verax.load_corpus({str(corpus_file)!r})\n"
+        "    return wrapped(untrained(corpus, encoder='none'), 'functions')\n"
+    )
+    words = ["examine", f"{file}:make", "--corpus", str(corpus_file), "--exams", "replacement"]
+    assert main([*words, "--permutations", "2"]) == 0
+    assert "replacement  exact" in capsys.readouterr().err
+
+
+def test_a_saved_verdict_keeps_the_kind_of_its_model(
+    tmp_path: Path, verdict: verax.Verdict
+) -> None:
+    verdict.save(tmp_path / "out")
+    opened = verax.open(tmp_path / "out")
+    assert isinstance(opened, verax.Verdict)
+    assert opened.manifest["kind"] == "pooled"
+    assert opened.manifest["plan"] == verdict.manifest["plan"]
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["kind"] == "verdict"
+
+
+def test_exams_tells_of_kinds(capsys: Any) -> None:
+    assert main(["exams", "single_token"]) == 0
+    said = capsys.readouterr().out
+    assert "pooled       exact" in said
+    assert "predict      not applicable" in said
+
+
+def test_two_kinds_of_model_are_compared_where_both_have_numbers(
+    verdict: verax.Verdict, pooled: Any, bert: Any, reviews: verax.Corpus
+) -> None:
+    exams = ["replacement", "single_token"]
+    comparison = verax.compare(
+        [pooled, bert], reviews, exams, split="train", permutations=2, progress=False
+    )
+    assert comparison.groups == ["mine", "BertForSequenceClassification"]
+    table = comparison.table().set_index("measure")
+    assert table.loc["replacement.uniform.survival", "pairs"] == len(reviews.train)
+    only = comparison.only()
+    assert "single_token" in only["mine"]
+    assert (table[table["note"].str.startswith("only ")]["judged"] == "").all()
+    assert "only mine has some numbers of these exams" in str(comparison)
+    theirs = verax.examine(bert, reviews, ["replacement"], split="train")
+    side = {"mine": verdict, "theirs": theirs}  # each read the same texts by its own tokeniser
+    assert "replacement.uniform.survival" in set(
+        verax.compare(side, split="train").values().measure
+    )
+    with pytest.raises(verax.VeraxError, match="has no exam single_token"):
+        verax.compare(side, exams=exams, split="train")
+
+
+def test_a_report_of_such_a_model_says_what_does_not_apply(
+    verdict: verax.Verdict, tmp_path: Path
+) -> None:
+    plan = [{"exam": "information", "runs": "no", "promise": "", "reason": "it has no vectors"}]
+    manifest = {**verdict.manifest, "plan": plan, "exams": ["replacement"]}
+    summary = verdict.summary()
+    told = verax.Verdict({}, manifest, summary[summary["exam"] == "replacement"])
+    told.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "it has no vectors" in page
+    assert "mine" in page
+    assert "No documents are shown" in page
+
+
+def test_adversaries_and_sweeps_need_a_model_that_verax_trains(pooled: Any) -> None:
+    with pytest.raises(verax.VeraxError, match="that Verax trained"):
+        verax.adversaries(pooled)

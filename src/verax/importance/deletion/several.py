@@ -1,4 +1,4 @@
-"""Several words of a text deleted at once, for models of ours: what is left is read again."""
+"""Several words of a text deleted at once, for pooled models: what is left is read again."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.ragged import Ragged
 from verax.corpora.vocabulary import PAD
 from verax.importance.tracing import frozen_for_gradients
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 
 @torch.no_grad()
 def logits_without_sets(
-    model: AttentionClassifier,
+    model: PooledClassifier,
     trace: Trace,
     rows: Tensor,
     removed: Tensor,
@@ -27,7 +27,7 @@ def logits_without_sets(
     """(variants, classes): logits of texts without some of their words.
 
     Args:
-        model: a model of ours.
+        model: a pooled model.
         trace: a batch of texts.
         rows: (variants,) long: which text of the batch each variant is of.
         removed: (variants, tokens) bool: the words that are deleted.

@@ -10,7 +10,7 @@ TESTS ?= -n auto --dist worksteal
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest $(TESTS)
 DURATIONS := .pytest_cache/durations.xml
 
-.PHONY: demo test quick check style types unit slow audit format clean
+.PHONY: demo test quick check style types unit slow completion audit format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/verax demo --out $(OUT) --overwrite
@@ -44,6 +44,10 @@ unit: $(VENV)/.installed
 # Writes tests/slow.txt from what the last `make test` took.
 slow: $(VENV)/.installed
 	$(BIN)/python scripts/slow_tests.py $(DURATIONS)
+
+# Writes src/verax/commands.json, from which `verax completion` makes its scripts.
+completion: $(VENV)/.installed
+	$(BIN)/python -c 'from verax.cli.completion import keep; keep()'
 
 # What needs downloads, each check in an environment of its own; writes audits/YYYY-MM-DD.md.
 audit: $(VENV)/.installed

@@ -24,7 +24,7 @@ settings.load_profile("verax")
 
 
 SLOW = Path(__file__).with_name("slow.txt")
-"""Tests that take more than half a second, by file and function; `make slow` writes it."""
+"""Tests that are slow, by `scripts/slow_tests.py`, by file and function; `make slow` writes it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

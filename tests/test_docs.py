@@ -26,7 +26,9 @@ ROOT = Path(__file__).parent.parent
 REGISTRIES: tuple[Registry[Any], ...] = (ENCODERS, PROJECTIONS, IMPORTANCES, EXAMS)
 FEW = 30
 """Documents of a split where a page names a limit: the code is tried, not what models learn."""
-MOST = {"limit": FEW, "documents": 2 * FEW, "epochs": 1}
+MOST = {"limit": FEW, "documents": 2 * FEW, "epochs": 1, "sample": 10}
+FIRST = {"lams": 2, "seeds": 2, "retrain": 1}
+"""Values of a list that are taken."""
 PAGES = ["README.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
 
 
@@ -57,12 +59,14 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def less(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, with `MOST` at most, those within a study too."""
+    """The options, with `MOST` at most and the `FIRST` of lists, those within a study too."""
     return {
         name: less(value)
         if isinstance(value, dict)
         else min(value, MOST[name])
         if name in MOST
+        else value[: FIRST[name]]
+        if name in FIRST and isinstance(value, list)
         else value
         for name, value in options.items()
     }

@@ -8,11 +8,18 @@ from verax.version import __version__
 
 
 def main() -> int:
-    """Run a command; --version and an interruption while Python imports need no torch."""
+    """Run a command; --version, completion and an early interruption need no torch."""
     if sys.argv[1:] == ["--version"]:
         print(f"verax {__version__}")  # noqa: T201
         return 0
     try:
+        if sys.argv[1:2] == ["completion"]:
+            from verax.completion import kept_script
+
+            text = kept_script(sys.argv[2:])
+            if text is not None:
+                print(text, end="")  # noqa: T201
+                return 0
         from verax.cli import main as run
 
         return run()

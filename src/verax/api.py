@@ -6,6 +6,7 @@ from verax.corpora import Corpus, Documents, load_corpus
 from verax.errors import VeraxError
 from verax.exams import EXAMS, Exam, Judgement, Verdict, examine, load_verdict
 from verax.exams.deletion.choosing import choose_head
+from verax.exams.randomisation import randomisation_check
 from verax.external.loading import from_transformers
 from verax.external.pooled_loading import from_pooled
 from verax.external.predict import from_predict
@@ -57,6 +58,7 @@ __all__ = [
     "load_verdict",
     "open",
     "open_study",
+    "randomisation_check",
     "report",
     "run_study",
     "sweep",

@@ -11,7 +11,15 @@ class VeraxError(ValueError):
     """Bad input: one line that says what was wrong, what was expected and what to do.
 
     The command line prints it as it is and exits with code 2.
+
+    Args:
+        message: the line.
+        options: ids of the options that do not go together.
     """
+
+    def __init__(self, *message: object, options: Iterable[str] = ()) -> None:
+        super().__init__(*message)
+        self.options = tuple(options)
 
 
 class VeraxWarning(UserWarning):

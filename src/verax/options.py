@@ -8,6 +8,7 @@ names with the nearest valid one and values of the wrong kind with the kind expe
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import math
 import numbers
@@ -61,7 +62,9 @@ def kind_of(hint: Any) -> tuple[Any, bool]:
     return typing.get_origin(hint) or hint, False
 
 
-def hints(cls: type) -> dict[str, Any]:
+@functools.cache
+def hints(cls: type) -> Mapping[str, Any]:
+    """The types of a class's fields; a command asks for them many times."""
     return typing.get_type_hints(cls)
 
 
@@ -118,7 +121,7 @@ def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
     if value is None:
         if optional:
             return None
-        raise VeraxError(f"option {name!r} cannot be none: give {_article(kind)}")
+        raise VeraxError(f"option {name!r} cannot be none: give {_article(kind)}", options=[name])
     if isinstance(value, str) and value in metadata.get("also", ()):
         return value
     if not isinstance(value, bool):  # numpy's numbers and a pathlib path are as good
@@ -134,10 +137,11 @@ def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
         )
     if (isinstance(value, bool) and kind in (int, float)) or not isinstance(value, kind):
         words = " or ".join([_article(kind), *map(repr, metadata.get("also", ()))])
-        raise VeraxError(f"option {name!r} is {value!r}: expected {words}")
+        raise VeraxError(f"option {name!r} is {value!r}: expected {words}", options=[name])
     choices = metadata.get("choices")
     if choices and value not in choices:
-        raise VeraxError(f"option {name!r} is {value!r}: {nearest(value, choices)}")
+        message = f"option {name!r} is {value!r}: {nearest(value, choices)}"
+        raise VeraxError(message, options=[name])
     if kind in (int, float):
         _within(name, value, metadata)
     return value
@@ -156,7 +160,8 @@ def parse(name: str, text: str, kind: Any) -> Any:
             pairs = [pair.split("=", 1) for pair in text.split(",")]
             return {key.strip(): value.strip() for key, value in pairs}
     except (ValueError, KeyError):
-        raise VeraxError(f"option {name!r} is {text!r}: expected {_article(kind)}") from None
+        message = f"option {name!r} is {text!r}: expected {_article(kind)}"
+        raise VeraxError(message, options=[name]) from None
     return text
 
 
@@ -180,7 +185,8 @@ def _within(name: str, value: float, metadata: Mapping[str, Any]) -> None:
     ]
     for broken, expected in bounds:
         if broken:
-            raise VeraxError(f"option {name!r} is {value}: it must be {expected}")
+            message = f"option {name!r} is {value}: it must be {expected}"
+            raise VeraxError(message, options=[name])
 
 
 def _article(kind: Any) -> str:

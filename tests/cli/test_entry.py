@@ -39,9 +39,15 @@ def test_the_installed_command_begins_there() -> None:
     assert '[project.scripts]\nverax = "verax.__main__:main"\n' in text
 
 
-def test_the_library_is_imported_on_first_use_and_handles_no_signal() -> None:
+def test_the_library_is_imported_on_first_use_handles_no_signal_and_needs_no_extra() -> None:
+    """Without duckdb, ray, pydantic and s3fs it trains, and its store opens local folders."""
     code = """
 import signal, sys
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("duckdb", "ray", "pydantic", "s3fs"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Without())
 before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
 import verax
 assert "torch" not in sys.modules
@@ -51,9 +57,13 @@ assert "torch" in sys.modules
 verax.train(corpus, encoder="none", epochs=1, device="cpu")
 assert "torch._dynamo" not in sys.modules  # two seconds
 assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
+from verax.studies.store import Store, open_study
+from verax.studies.store.folders import storage_folder
+print(storage_folder("somewhere").is_local, storage_folder("memory://x").is_local)
 """
     found = ended("-c", code)
     assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.split() == ["True", "False"]
 
 
 def test_the_version_needs_no_torch() -> None:

@@ -13,6 +13,7 @@ import pytest
 from refused import refusal
 
 import verax
+from forked_workers import forked_workers
 from verax.cli import main
 from verax.studies.engines.engine import DIVERGED, Event, Failed, Finished, Job
 from verax.studies.grid.hardware import Hardware
@@ -202,7 +203,8 @@ def test_a_study_is_run_kept_and_gone_on_with(
     lines = printed(capsys, [*one, "--seeds", "0"])
     assert lines[-1].startswith("no report: cannot write mine/report.html: ")
     assert lines[-1].endswith("; to try again: verax report mine")
-    lines = printed(capsys, [*one, "--set", "lr=1e30", "--retry-failed"], code=1)
+    with forked_workers():
+        lines = printed(capsys, [*one, "--set", "lr=1e30", "--retry-failed"], code=1)
     assert "report" not in lines[-1]
     assert lines[0].startswith("2 cells; ")
     assert sum("failed, diverged: the loss became" in line for line in lines) == 2

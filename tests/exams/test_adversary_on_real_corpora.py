@@ -50,9 +50,8 @@ def test_five_classes_of_yelp_are_bounded_from_both_sides(yelp: verax.Corpus) ->
 
 
 def test_an_adversary_of_sst_attends_elsewhere(sst: verax.Corpus) -> None:
-    base = verax.train(sst, encoder="conv", epochs=2)
-    near, far = (
-        train_adversary(base, sst, lam, seed=1, epochs=4, encoder="conv") for lam in (0.0, 1.0)
-    )
+    sizes = {"encoder": "conv", "hidden_size": 32, "embedding_size": 32}
+    base = verax.train(sst, epochs=2, **sizes)
+    near, far = (train_adversary(base, sst, lam, seed=1, epochs=4, **sizes) for lam in (0.0, 1.0))
     found = [divergences(model, base, sst.test)["jsd"].mean() for model in (near, far)]
     assert found[0] + 0.1 < found[1] <= np.log(2)

@@ -64,7 +64,7 @@ def plainly(own: Tensor, says: Tensor, log_weights: Tensor, options: SearchOptio
 
     def divergence(p: Tensor, q: Tensor) -> Tensor:
         def kl(p: Tensor, q: Tensor) -> Tensor:
-            return (p * ((p + 1e-10).log() - (q + 1e-10).log())).sum()
+            return (p * ((p + 1e-10).log() - (q + 1e-10).log())).sum(-1)
 
         return (kl(p, (p + q) / 2) + kl(q, (p + q) / 2)) / 2
 
@@ -79,7 +79,7 @@ def plainly(own: Tensor, says: Tensor, log_weights: Tensor, options: SearchOptio
         for one in found:
             change = (probabilities(one @ says) - before)[decided].abs()
             loss = loss - divergence(one, own) + options.penalty * (change - options.margin).relu()
-            loss = loss - sum(divergence(one, other) for other in found) / options.restarts**2
+            loss = loss - divergence(one, found).sum() / options.restarts**2
         loss.backward()
         adam.step()
     return sought.detach().softmax(-1)

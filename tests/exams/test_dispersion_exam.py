@@ -421,8 +421,9 @@ def test_the_token_budget_changes_no_number(
     make: Make, few: verax.Corpus, slot: dict[str, object]
 ) -> None:
     model = make(**slot)
+    corpus = replace(few, test=few.test.take(np.arange(6)))  # one batch, or three
     whole, cut = (
-        verax.examine(model, few, "dispersion", positions=4, max_tokens=n) for n in (10**5, 60)
+        verax.examine(model, corpus, "dispersion", positions=4, max_tokens=n) for n in (10**5, 60)
     )
     for name, table in whole.tables.items():
         other = cut.tables[name]

@@ -32,11 +32,11 @@ def train(planted: verax.Corpus) -> Callable[..., AttentionClassifier]:
     "options", [{"encoder": "conv"}, {"projection": "sparsemax"}, {"hierarchical": True}]
 )
 def test_results_do_not_depend_on_the_token_budget(
-    train: Callable[..., AttentionClassifier], planted: verax.Corpus, options: dict[str, object]
+    train: Callable[..., AttentionClassifier], few: verax.Corpus, options: dict[str, object]
 ) -> None:
     model = train(**options)
-    whole = verax.examine(model, planted, "erasure", max_tokens=100_000)
-    cut = verax.examine(model, planted, "erasure", max_tokens=60)
+    whole = verax.examine(model, few, "erasure", max_tokens=100_000)
+    cut = verax.examine(model, few, "erasure", max_tokens=60)
     assert whole.tables["erasure_many"]["value"].notna().any()
     for name, table in whole.tables.items():
         other = cut.tables[name]
@@ -52,10 +52,10 @@ def _named(corpus: verax.Corpus, model: AttentionClassifier) -> verax.Corpus:
 
 
 def test_the_same_seed_gives_the_same_tables_and_another_does_not(
-    train: Callable[..., AttentionClassifier], planted: verax.Corpus
+    train: Callable[..., AttentionClassifier], few: verax.Corpus
 ) -> None:
     model = train()
-    one, two, other = (verax.examine(model, planted, seed=s) for s in (0, 0, 1))
+    one, two, other = (verax.examine(model, few, seed=s) for s in (0, 0, 1))
     for name, table in one.tables.items():
         pd.testing.assert_frame_equal(table, two.tables[name])
     assert not one.tables["erasure_many"].equals(other.tables["erasure_many"])

@@ -203,7 +203,7 @@ def test_decisions_are_the_models_own_with_its_weights_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every document read alone again, its attention replaced inside the model's own pass."""
-    corpus = replace(planted, test=planted.test.take(np.arange(16)))
+    corpus = replace(planted, test=planted.test.take(np.arange(8)))
     model = centred(sharp(curved, **slot), corpus)
     verdict = verax.examine(model, corpus, "replacement", permutations=3, seed=5)
     kinds, measures = ("trained", "uniform", "permuted"), ("decision", "survived", "tvd")

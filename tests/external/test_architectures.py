@@ -95,7 +95,12 @@ def test_attention_is_captured_and_replaced(
     edits = (one_head, lambda site: uniform(site) if site.number == last else None, uniform)
     moved = [(classifier.run(pieces, edit).logits - captured).abs().max() for edit in edits]
     assert min(moved) > 1e-4
-    assert torch.allclose(classifier.run(pieces).logits, untouched, atol=0)
+    with torch.enable_grad():
+        embedded = classifier.embed(pieces).requires_grad_()
+        again = classifier.run(pieces, embedded=embedded).logits
+        (slopes,) = torch.autograd.grad(again[:, 1].sum(), embedded)
+    assert torch.allclose(again, untouched, atol=1e-6)
+    assert (slopes.abs().sum(-1) > 0)[pieces.mask & (pieces.word >= 0)].all()
 
 
 @pytest.mark.parametrize("name", ["Bert", "Llama", "T5", "ModernBert"])

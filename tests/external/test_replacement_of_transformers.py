@@ -63,6 +63,23 @@ def test_uniform_attention_is_that_of_plain_matrices(
     assert (logits[1:] - logits[0]).abs().amax() > 0.01
 
 
+@torch.no_grad()
+def test_passes_that_begin_at_a_layer_give_what_whole_ones_do(
+    bert: TransformerClassifier, texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edits = [
+        Edit("trained"),
+        *(Edit("uniform", 0, layer, head) for layer in (3, 2, 1) for head in (0, 1, 2)),
+        *(Edit("permuted", draw, 3) for draw in (0, 1)),
+        Edit("uniform"),
+    ]
+    trace: Any = bert.trace(texts)
+    whole = logits_under_edits(bert, trace, edits, seed=0, max_tokens=1000)
+    monkeypatch.setattr("verax.exams.replacement.edits._MANY", 3)
+    begun = logits_under_edits(bert, trace, edits, seed=0, max_tokens=1000)
+    assert torch.allclose(begun, whole, atol=1e-5)
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=12),
     st.integers(0, 2**32 - 1),

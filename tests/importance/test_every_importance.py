@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import verax
+from pairwise import pairwise
 from verax.corpora.encoded import EncodedDocuments
 from verax.importance import IMPORTANCES, attention, influence, random, score
 from verax.models import AttentionClassifier
@@ -24,12 +25,14 @@ TEXTS = ["w1 good0_2 . w3", "w4", "w5 . good1_3 w6 w7 .", "w2 w2 . w8 w1 good0_1
 ENCODERS = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
 
 
-@pytest.mark.parametrize("hierarchical", [False, True])
-@pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize(("name", "on"), ALL)
+@pytest.mark.parametrize(
+    ("kind", "encoder", "hierarchical"), pairwise(ALL, ENCODERS, (False, True)), ids=str
+)
 def test_scores_are_masked_and_leave_the_model_alone(
-    make_model: Make, name: str, on: str, encoder: str, hierarchical: bool
+    make_model: Make, kind: tuple[str, str], encoder: str, hierarchical: bool
 ) -> None:
+    """Every importance on every encoder, and both on flat and hierarchical models."""
+    name, on = kind
     model = make_model(3, encoder=encoder, hierarchical=hierarchical).train()
     model.head.eval()  # each module keeps its own mode
     model.embedding.weight.requires_grad_(False)

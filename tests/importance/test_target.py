@@ -117,8 +117,8 @@ def test_scores_of_ones_own_in_every_form(make_model: Make) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([[1, 2]], "has scores for 1 texts, and there are 2"),
-        ([[1], [1, 2, 3]], "has 1 scores for text 0: expected 2, one for each word, or 4 with SOS"),
+        ([[1, 2]], "has scores for 1 text, and there are 2"),
+        ([[1], [1, 2, 3]], "has 1 score for text 0: expected 2, one for each word, or 4 with SOS"),
         (np.zeros((2, 4)), "has 4 scores for text 0: expected 3, as the longest text has words"),
         ([[1, np.nan], [1, 2, 3]], "a score for text 0 that is not finite"),
         ([["a", "b"], [1, 2, 3]], "is no array of numbers"),
@@ -158,7 +158,7 @@ def test_exams_take_arrays_of_words(
     other = verdict.value(f"agreement.{level}:attention:mine.tau")
     assert other == pytest.approx(verdict.value("agreement.inputs:attention:gradient.tau"))
     assert "mine" in set(verdict.tables["erasure_many"]["ranking"])
-    with pytest.raises(verax.VeraxError, match="importance 'mine' has scores for 1 texts"):
+    with pytest.raises(verax.VeraxError, match="importance 'mine' has scores for 1 text"):
         verax.examine(model, planted, "erasure", importances={"mine": mine[:1]})
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from axes import check_labels, check_steps
+from jsonschema import ValidationError
+from vega import check_spec
 
 import verax
 from verax.errors import VeraxError
@@ -97,6 +100,14 @@ def test_no_axis_says_the_same_twice_and_numbers_are_evenly_apart(
         check_labels(chart.name, chart.svg())
         if chart.name != "adversary-epsilon":  # one place an ε, however far apart
             check_steps(chart.name, chart.svg())
+
+
+def test_every_chart_is_vega_lite(charts: dict[str, Chart]) -> None:
+    for chart in charts.values():
+        check_spec(chart)
+    first = next(iter(charts.values()))
+    with pytest.raises(ValidationError):  # so that the above says something
+        check_spec(replace(first, spec={**first.spec, "columns": "two"}))
 
 
 def test_points_are_the_documents(verdicts: dict[str, Verdict], charts: dict[str, Chart]) -> None:

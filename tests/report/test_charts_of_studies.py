@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable
 
 import pandas as pd
 import pytest
 from axes import axis_labels, check_labels
 from made_up_studies import LAMS, made_up_adversaries, made_up_comparison, made_up_sweep
 from test_charts import frame, marks
+from vega import check_spec
 
 from verax.errors import VeraxError
 from verax.exams import Verdict
 from verax.exams.titles import measure_title
-from verax.report.charts import charts_of_other
+from verax.report.charts import Chart, charts_of_other
 from verax.report.figures import study_verdicts
-from verax.studies import Comparison
+from verax.studies import Adversaries, Comparison, Sweep
+
+
+@functools.cache
+def drawn_once(make: Callable[[], Sweep | Adversaries | Comparison]) -> list[Chart]:
+    """The charts of a made-up result."""
+    return charts_of_other(make())
 
 
 def test_means_along_lambda() -> None:
     """A value is 0.1 (k + id + seed), so that the mean at the k-th λ is 0.1 k + 0.1."""
-    charts = {chart.name: chart for chart in charts_of_other(made_up_sweep())}
+    charts = {chart.name: chart for chart in drawn_once(made_up_sweep)}
     assert list(charts) == ["sweep-entropy", "sweep-tau", "sweep-accuracy"]
     drawn = frame(charts["sweep-entropy"])
     assert drawn["lam"].tolist() == list(LAMS)
@@ -36,7 +45,7 @@ def test_means_along_lambda() -> None:
 
 
 def test_outputs_against_attention() -> None:
-    charts = {chart.name: chart for chart in charts_of_other(made_up_adversaries())}
+    charts = {chart.name: chart for chart in drawn_once(made_up_adversaries)}
     assert set(charts) == {"adversaries-tvd", "adversaries-accuracy"}
     drawn = frame(charts["adversaries-tvd"])
     own = drawn[drawn["kind"] == "adversaries, one a λ"]
@@ -51,7 +60,7 @@ def test_outputs_against_attention() -> None:
 def test_differences_from_the_first() -> None:
     """Of four decisions two fewer survive."""
     comparison = made_up_comparison()
-    charts = {chart.name: chart for chart in charts_of_other(comparison)}
+    charts = {chart.name: chart for chart in drawn_once(made_up_comparison)}
     assert set(charts) == {
         "comparison-decisions",
         "comparison-replacement",
@@ -78,14 +87,15 @@ def test_differences_from_the_first() -> None:
     }
 
 
-def test_no_axis_says_the_same_twice() -> None:
-    for found in (made_up_sweep(), made_up_adversaries(), made_up_comparison()):
-        for chart in charts_of_other(found):
+def test_no_axis_says_the_same_twice_and_all_is_vega_lite() -> None:
+    for make in (made_up_sweep, made_up_adversaries, made_up_comparison):
+        for chart in drawn_once(make):
             check_labels(chart.name, chart.svg())
+            check_spec(chart)
 
 
 def test_words_of_the_text_are_on_the_axis() -> None:
-    (chart,) = [c for c in charts_of_other(made_up_comparison()) if c.name == "comparison-curves"]
+    (chart,) = [c for c in drawn_once(made_up_comparison) if c.name == "comparison-curves"]
     assert frame(chart)["value"].tolist() == pytest.approx([0.9, 0.1, 0.8, 0.2])
     labels = re.findall(r">([^<>]*)</text>", chart.svg())
     assert {"fine", '&lt;b&gt;�"'} <= set(labels)

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from axes import axis_labels, check_labels
+from vega import check_spec
 
 from verax.papers.exhibits import entry, frame
 from verax.papers.numbers import SeedMean
@@ -22,7 +23,10 @@ def number(value: float, spread: float = 0.01) -> SeedMean:
 
 
 def drawn(rows: list[dict[str, Any]], name: str = "figure1") -> list[Chart]:
-    return exhibit_charts(name, "What it shows", frame(rows))
+    charts = exhibit_charts(name, "What it shows", frame(rows))
+    for chart in charts:
+        check_spec(chart)
+    return charts
 
 
 def data(chart: Chart) -> pd.DataFrame:

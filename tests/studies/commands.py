@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 
 import verax
+from forked_workers import NAME, forked_workers
+from verax.cli import run as command
 from verax.studies.engines.here import HereEngine
 from verax.studies.running import run
 from verax.studies.store.store import Store
@@ -43,24 +45,27 @@ def written(folder: Path, text: str = STUDY) -> Path:
     return path
 
 
-_FORKS = multiprocessing.get_context("forkserver")
-# one process imports what a command needs, and every command is a fork of it
-_FORKS.set_forkserver_preload(["verax.cli", "verax.report.report", "altair", "sklearn.metrics"])
+FORKS = multiprocessing.get_context("forkserver")
+"""One process imports what a command needs, and every command is a fork of it."""
+FORKS.set_forkserver_preload(["verax.cli.run", "verax.studies.engines.worker", "pytest"])
 
 
 class Command:
     """A command of a process group of its own, as a terminal would have it.
 
-    It prints into files; `here` runs its cells in the same process rather than in workers.
+    It prints into files, and draws no page at the end. `here` runs its cells in the same process
+    rather than in workers; else so many workers are `started` as ever, and those after them forked.
     """
 
-    def __init__(self, words: Sequence[str], folder: Path, here: bool = False) -> None:
+    def __init__(
+        self, words: Sequence[str], folder: Path, here: bool = False, started: int = 0
+    ) -> None:
         number = len(list(folder.glob("*.printed")))
         self._files = [folder / f"{number}.printed", folder / f"{number}.errors"]
         for path in self._files:
             path.touch()
         files = list(map(str, self._files))
-        self.process = _FORKS.Process(target=_become, args=(words, files, here))
+        self.process = FORKS.Process(target=_become, args=(words, files, here, started))
         self.process.start()
         assert self.process.pid is not None
         self.pid = self.process.pid
@@ -82,15 +87,23 @@ class Command:
         return printed, errors
 
 
-def _become(words: Sequence[str], files: Sequence[str], here: bool) -> None:
+def _become(words: Sequence[str], files: Sequence[str], here: bool, started: int) -> None:
     """Turn a fork into a command: its group, its output, and its exit code."""
     os.setsid()
     for number, path in enumerate(files, start=1):
         os.dup2(os.open(path, os.O_WRONLY), number)
     from verax.cli import main
 
-    with cells_here() if here else contextlib.nullcontext():
+    with without_page(), cells_here() if here else forked_workers(started):
         sys.exit(main(words))
+
+
+@contextlib.contextmanager
+def without_page() -> Iterator[None]:
+    """Commands leave out the page of what is done: seconds, where it is not what is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "_show_page", lambda out: None)
+        yield
 
 
 @contextlib.contextmanager
@@ -101,8 +114,8 @@ def cells_here() -> Iterator[None]:
         yield
 
 
-def start(study: Path, out: Path, *flags: str, here: bool = False) -> Command:
-    return Command(["run", str(study), "--out", str(out), *flags], study.parent, here)
+def start(study: Path, out: Path, *flags: str, here: bool = False, started: int = 0) -> Command:
+    return Command(["run", str(study), "--out", str(out), *flags], study.parent, here, started)
 
 
 def until(true: Callable[[], bool], what: str, seconds: float = LONG) -> None:
@@ -132,10 +145,11 @@ def workers(runner: int) -> list[int]:
     found = []
     for child in children(runner):
         try:
-            words = Path(f"/proc/{child}/cmdline").read_bytes()
+            words = Path(f"/proc/{child}/cmdline").read_text()
+            name = Path(f"/proc/{child}/comm").read_text().strip()
         except OSError:
             continue
-        if b"verax.studies.engines" in words:
+        if "verax.studies.engines" in words or name == NAME:
             found.append(child)
     return found
 

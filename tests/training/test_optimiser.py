@@ -61,7 +61,8 @@ def test_rows_alone_train_as_the_dense_gradient_does(
 ) -> None:
     """Eight steps, each of which leaves rows alone."""
     sizes: dict[str, Any] = {"hidden_size": 12, "embedding_size": 12, "epochs": 2, "batch_size": 16}
-    few = replace(planted, train=planted.train.take(np.arange(64)))
+    parts = {"train": 64, "validation": 12, "test": 12}
+    few = replace(planted, **{n: planted.splits[n].take(np.arange(k)) for n, k in parts.items()})
     rows = verax.train(few, **sizes, **options)
     monkeypatch.setattr(room, "has_sparse_gradient", lambda model: False)
     dense = verax.train(few, **sizes, **options)

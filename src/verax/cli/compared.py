@@ -26,7 +26,7 @@ from verax.report.compared import (
 from verax.studies import Comparison
 from verax.studies.comparison.differences import NOTHING
 from verax.studies.comparison.directions import OTHER_ITEMS
-from verax.studies.comparison.phrasing import only_lines
+from verax.studies.comparison.phrasing import headlines, only_lines
 
 _LONGEST = 18
 """A longer name gets a letter as its column's head."""
@@ -70,6 +70,9 @@ def _legend(comparison: Comparison, heads: dict[str, str]) -> Iterator[str]:
         count = f"{len(models)} model{'s' if len(models) > 1 else ''}"
         what = " (the reference)" if name == comparison.reference else ""
         yield f"{letter}{printable(name)}{what}: {count}{details}"
+        for which, headline in headlines(comparison, name):
+            seed = f"{printable(which.removeprefix(', '))}: " if which else ""
+            yield f"  {seed}{headline}"
 
 
 def _tables(

@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.loading import add_corpus_options, named_corpus, say_notes
+from verax.cli.loading import add_corpus_options, named_corpus, say_notes, say_overlap
 from verax.cli.models import MODEL, add_model_options, open_model
 from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
 from verax.cli.saving import add_overwrite, check_out, say_saved
 from verax.cli.terminal import console, say, table
 from verax.cli.texts import records
-from verax.corpora.corpus import ALL, SPLITS
+from verax.corpora.corpus import ALL, SPLITS, Corpus
 from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
 from verax.errors import VeraxError
 from verax.exams.exam import Exam, NoOptions
@@ -69,7 +69,9 @@ def add(verbs: Any) -> None:
         help=f"documents to keep with their text, for the report [{GALLERY} with --out, else 0]",
     )
     parser.add_argument(
-        "--full", action="store_true", help="print every table, too; with --json every number"
+        "--full",
+        action="store_true",
+        help="print every table with 95%% intervals, too; with --json every number",
     )
     parser.add_argument("--json", action="store_true", help="print the judgement as JSON")
     parser.add_argument(
@@ -112,7 +114,9 @@ def run(args: argparse.Namespace) -> int | None:
     chosen = None if args.exams is None else chosen_exams(parts_of(args.exams))
     model = open_model(args)
     taken = _taken(model, chosen)
-    corpus = named_corpus(args, partial(load_to_examine, model, split=args.split))
+    load_it = partial(load_to_examine, model, split=args.split)
+    named = named_corpus(args, load_it)
+    corpus = load_it(None) if named is None else named
     options = given_exam_options(args, taken)
     if args.out and "curves" in names(
         getattr(taken.get("single_token"), "options_class", NoOptions)
@@ -141,8 +145,9 @@ def run(args: argparse.Namespace) -> int | None:
             content["summary"] = records(verdict.summary())
         print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        say_notes(corpus)
-        _show(verdict, args.full, args.out)
+        say_notes(named)
+        trained_on = model.record.get("corpus", {}).get("fingerprint")
+        _show(verdict, corpus if corpus.fingerprint == trained_on else None, args.full, args.out)
     if args.out:
         say_saved(verdict, args.out, stderr=args.json)
     return FAILED if args.fail_on and verdict.judgement.speaks(args.fail_on) else None
@@ -154,8 +159,11 @@ def _taken(model: Any, chosen: list[str] | None) -> dict[str, type[Exam]]:
     return {one.name: one.exam for one in planned if one.exam is not None}
 
 
-def _show(verdict: Verdict, full: bool, out: str | None) -> None:
-    """The judgement in ten lines, the answer last; then, if `full`, every table."""
+def _show(verdict: Verdict, trained_on: Corpus | None, full: bool, out: str | None) -> None:
+    """The judgement in ten lines, the answer last; then, if `full`, every table.
+
+    `trained_on` is the corpus, if the model was trained on its train.
+    """
     screen = console()
     manifest = verdict.manifest
     documents, split = manifest["documents"], manifest["split"]
@@ -165,6 +173,8 @@ def _show(verdict: Verdict, full: bool, out: str | None) -> None:
     say(f"{documents:,} documents of {corpus}, {where}", "italic")
     if manifest["unknown_words"] > MANY_UNKNOWN:
         say(str(unknown_warning(manifest["unknown_words"], split)), "bold")
+    if trained_on is not None:
+        say_overlap(trained_on, split)
     *lines, answer = verdict.judgement.lines()
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)
@@ -195,7 +205,7 @@ def show_tables(verdict: Verdict) -> None:
         say(f"\n{table_title(name)}", "italic")
         heads = [column_title(name, column) for column in columns]
         screen.print(table(["", *heads], lines))
-    say("\n--out DIR writes every number with its 95% interval to summary.parquet", "dim")
+    say("\nbrackets hold 95% intervals; --out DIR writes all numbers to summary.parquet", "dim")
 
 
 def _counts_nothing(table: str, column: str, rows: pd.DataFrame) -> bool:
@@ -208,12 +218,12 @@ def _counts_nothing(table: str, column: str, rows: pd.DataFrame) -> bool:
 
 
 def _cell(row: Any, small: bool) -> str:
+    """A number and, where it has one, its interval in brackets, with as many decimals."""
     if pd.isna(row.value):
         return "–"
-    if row.unit == "count":
-        return f"{row.value:,.0f}"
-    if row.unit == "percent":
-        return f"{row.value:.1f}%"
-    if row.unit == "points":
-        return f"{row.value:+.1f}"
-    return f"{row.value:.2g}" if small else f"{row.value:.3f}"
+    forms = {"count": ",.0f", "percent": ".1f", "points": "+.1f"}
+    form = forms.get(row.unit, ".2g" if small else ".3f")
+    text = f"{row.value:{form}}{'%' if row.unit == 'percent' else ''}"
+    if pd.isna(row.low) or pd.isna(row.high):
+        return text
+    return f"{text} [{row.low:{form}}, {row.high:{form}}]"

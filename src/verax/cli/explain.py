@@ -16,13 +16,14 @@ from verax.cli.terminal import console, has_colour, printable, say, shade
 from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.drawing.palette import legend
 from verax.errors import VeraxError
-from verax.importance import IMPORTANCES, names_of
+from verax.importance import IMPORTANCES, find_importance, known_names, names_of
 from verax.importance.explanation import BY, BY_KIND, has_sign
 from verax.importance.gradients import on_vectors
-from verax.models.kinds import POOLED
+from verax.models.kinds import POOLED, TRANSFORMER
 from verax.options import SEED, check
-from verax.report.explanation_page import unaffected, write_explanation
-from verax.report.notebook import decision, targets
+from verax.report import report
+from verax.report.explanation_page import unaffected
+from verax.report.notebook import beside_words, decision, targets
 from verax.studies.engines.engine import count
 
 PAGE = ".html"
@@ -32,10 +33,18 @@ _DECIMALS = 4, 12
 """Least and most decimals of a column of scores."""
 
 
-def _on_inputs() -> dict[str, str]:
+def _on_inputs(kind: str = POOLED) -> dict[str, str]:
     """Name → what a score is; an installed package is not imported for it."""
-    names = {n: i.about for n, i in IMPORTANCES.registered.items() if "inputs" in i.levels}
+    names = {}
+    for name in known_names("inputs", kind):
+        importance = find_importance(name, kind)
+        assert importance is not None
+        names[name] = importance.about
     return names | dict.fromkeys(IMPORTANCES.to_import, "of an installed package")
+
+
+def _listed(names: dict[str, str]) -> str:
+    return "; ".join(f"{name} ({about})" for name, about in names.items())
 
 
 def add(verbs: Any) -> None:
@@ -48,13 +57,14 @@ def add(verbs: Any) -> None:
         "standard input, and the words in colour by one or more importances: blue words support "
         "the decision, or the class that --target names, orange ones oppose it. A score below 0 "
         "opposes; an importance without a sign is blue throughout.",
-        epilog="importances: " + "; ".join(f"{name} ({about})" for name, about in names.items()),
+        epilog=f"importances: {_listed(names)}; those of Transformers: "
+        + _listed(_on_inputs(TRANSFORMER)),
     )
     add_texts(parser, "texts to explain", PAGE)
     parser.add_argument(
         "--by",
         metavar="NAME,…",
-        help=f"which importances, of {', '.join(names)} [{','.join(BY)}; those it has]",
+        help=f"which importances, of {', '.join(names)} [of {','.join(BY)} what the model has]",
     )
     parser.add_argument(
         "--target",
@@ -67,7 +77,7 @@ def add(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     check_texts(args, PAGE)
-    if args.by is not None and not names_of(args.by, "inputs"):
+    if args.by is not None and not names_of(args.by, "inputs", None):
         raise VeraxError(f"--by names no importance: choose from {', '.join(_on_inputs())}")
     seed = check("seed", args.seed, int, SEED)
     model = open_model(args)
@@ -80,7 +90,7 @@ def run(args: argparse.Namespace) -> None:
     frame["text"] = rows[frame["text"].to_numpy()]
     if args.out:
         if args.out.endswith(PAGE):
-            write_explanation(frame, names, args.out)
+            report(frame, args.out)
         else:
             write(frame, Path(args.out))
         for number, words in list(frame.groupby("text", sort=False))[:MOST_DECISIONS]:
@@ -123,6 +133,8 @@ def _print(words: pd.DataFrame, names: list[str]) -> None:
         made.add_row(Text(printable(row["word"])), *cells)
     screen.print()
     screen.print(made)
+    if note := beside_words(words):
+        screen.print(Text(note, style="dim"))
 
 
 def _print_legend(frame: pd.DataFrame, names: list[str]) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 from verax.cli.parsing import add_options, given_options
 from verax.cli.terminal import say
 from verax.corpora import Corpus, CorpusOptions, load_corpus
+from verax.corpora.corpus import SPLITS
+from verax.corpora.describing import overlap_notes
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
 from verax.progress import Progress
@@ -37,6 +39,17 @@ def named_corpus(args: argparse.Namespace, load: Callable[..., Corpus]) -> Corpu
         flags = ", ".join("--" + name.replace("_", "-") for name in options)
         raise VeraxError(f"{flags} without --corpus: the model's own is read as in training")
     return None
+
+
+def say_overlap(corpus: Corpus, split: str) -> None:
+    """How many documents of the split are in train, too, if there are some."""
+    if split not in SPLITS[1:]:
+        return
+    with Progress() as display:
+        for name, documents in corpus.splits.items():
+            documents.tokenise(display.watching(f"tokenising {name}"))
+    for note in overlap_notes(corpus, [split]):
+        say(str(note), "bold" if note.is_warning else "dim")
 
 
 def say_notes(corpus: Corpus | None) -> None:

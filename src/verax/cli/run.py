@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import signal
@@ -12,10 +13,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from verax.cli.parsing import add_options, given_options, listed
+from verax.cli.plugin_files import FLAG
 from verax.cli.saving import write_page
 from verax.cli.terminal import console, printable, say
 from verax.errors import VeraxError
 from verax.options import parse
+from verax.plugin_files import imported_plugins
 from verax.progress import duration
 from verax.studies.engines.engine import DIVERGED
 from verax.studies.grid import read_study, shipped_studies
@@ -174,6 +177,8 @@ def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
 def again(args: argparse.Namespace, *more: str) -> str:
     """The command that goes on with this run."""
     words = ["verax", "run", args.study]
+    for file in imported_plugins():
+        words += [FLAG, os.path.relpath(file.path)]
     for name in ("out", "budget", "corpora", "seeds", "exams"):
         if getattr(args, name) is not None:
             words += [f"--{name}", getattr(args, name)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from verax.corpora.corpus import ALL, Corpus, Documents
+from verax.corpora.corpus import ALL, SPLITS, Corpus, Documents
 from verax.corpora.vocabulary import UNK, Vocabulary
 
 MANY_UNKNOWN = 0.2
@@ -89,8 +89,19 @@ def reading_notes(corpus: Corpus, vocabulary: Vocabulary, whose: str = "the mode
         counts = ", ".join(f"{name} {share:.1%}" for name, share in shares.items() if share)
         notes.append(Note(f"words that {whose} does not have: {counts}"))
     notes += [unknown_warning(s, name, whose) for name, s in shares.items() if s > MANY_UNKNOWN]
+    return [*notes, *overlap_notes(corpus)]
+
+
+def overlap_notes(corpus: Corpus, splits: Collection[str] = SPLITS) -> list[Note]:
+    """Documents of validation and test that train has, too: a line for each split with some.
+
+    Args:
+        corpus: the corpus.
+        splits: the splits of interest.
+    """
+    notes = []
     for name, count in corpus.overlap.items():
-        if count:
+        if count and name in splits:
             documents = len(corpus.splits[name])
             much = count / documents > _MUCH_OVERLAP
             why = ": scores on them tell what was learnt by heart" if much else ""

@@ -238,7 +238,7 @@ def side_by_side(layered: Any, frame: pd.DataFrame, series: Series, height: int)
         return layered.properties(data=data(frame), width=460, height=height)
     header = alt.Header(title=None, labelAnchor="start")
     facet = alt.Facet(f"{series.field}:N", sort=list(series.names), header=header)
-    narrow = layered.properties(width=210, height=height)
+    narrow = layered.properties(width=206, height=height)
     return narrow.facet(facet, data=data(frame), columns=2, spacing=34)
 
 

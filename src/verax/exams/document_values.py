@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from verax.errors import VeraxError
 from verax.exams.cells import ACCURACY, SUPPORT, SUPPORT_SHARE
 from verax.exams.dispersion.measures import DOCUMENT_COUNTS
-from verax.exams.measures import HIGHER, PERCENT, VALUE, Measure, Table
-from verax.exams.registry import EXAMS, Stage, register_stage
-from verax.exams.values import column, joined, part
+from verax.exams.measures import HIGHER, PERCENT, SCALE, VALUE, Measure, Table
+from verax.exams.registry import EXAMS, Stage, find_place, register_stage
+from verax.exams.values import ESTIMATE, column, joined, part
 from verax.exams.verdict import Verdict
 
 DECISIONS = Table(
@@ -24,6 +25,7 @@ DECISIONS = Table(
     counts=True,
 )
 """Numbers of decisions, whichever exam they come from."""
+_ROUNDING = 1e-6
 register_stage(Stage(DECISIONS.id, "Decisions", "How often is the decision right?", (DECISIONS,)))
 
 
@@ -33,8 +35,29 @@ def document_values(verdict: Verdict) -> pd.DataFrame:
     parts = [*_decisions(verdict)]
     for exam in EXAMS.values():
         if exam in taken and all(name in verdict.tables for name in _needed(exam.name, verdict)):
-            parts += exam.document_values(verdict.tables)
+            parts += (_checked(exam.name, p) for p in exam.document_values(verdict.tables))
     return joined(parts)
+
+
+def _checked(exam: str, values: pd.DataFrame) -> pd.DataFrame:
+    """The values that an exam gave; one outside its measure's bounds is an error."""
+    if ESTIMATE in values.attrs:  # an influence may reach beyond
+        return values
+    for measure in values["measure"].unique():
+        place = find_place(str(measure))
+        if place is None:
+            continue
+        scale = SCALE[place.measure.unit]
+        least, most = (end / scale for end in place.measure.range)
+        numbers = values.loc[values["measure"] == measure, "value"]
+        outside = numbers[(numbers < least - _ROUNDING) | (numbers > most + _ROUNDING)]
+        if len(outside):
+            shares = ", shares of 1 for a number in percent" if scale != 1 else ""
+            raise VeraxError(
+                f"exam {exam!r} gives a document {outside.iloc[0]:g} for {measure!r}: expected "
+                f"from {least:g} to {most:.3g}{shares}; mend its document_values"
+            )
+    return values
 
 
 def split_values(verdict: Verdict) -> dict[str, float]:

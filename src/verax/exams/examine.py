@@ -28,6 +28,7 @@ from verax.exams.planning import plan, plan_lines, plan_table
 from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
+from verax.external.pieces import ReadPieces
 from verax.importance import Importance
 from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
@@ -223,6 +224,8 @@ def examine(
         manifest["plan"] = plan_table(planned).to_dict("records")
     if split == ALL:
         manifest["splits"] = {name: len(part) for name, part in corpus.splits.items()}
+    if isinstance(encoded, ReadPieces):
+        manifest |= {"cut_at": encoded.cut_at, "cut_texts": encoded.cut_texts}
     if not documents.is_labelled:
         manifest["without_labels"] = {"exams_left_out": left_out}
     if shows.size:
@@ -300,9 +303,12 @@ def _documents(model: AttentionClassifier, corpus: Corpus, split: str) -> Docume
     """A split with labels by the model's classes, and ids of which no two are the same."""
     for name in corpus.classes:
         if name not in model.classes:
+            told = "rename or leave it out with labels"
+            if model.kind != POOLED:
+                told = f"give the model the names of its classes (classes=[…]), or {told}"
             raise VeraxError(
                 f"corpus {corpus.name!r} has class {name!r}, the model knows "
-                f"{', '.join(model.classes)}: rename or leave it out with labels"
+                f"{', '.join(model.classes)}: {told}"
             )
     documents = corpus.documents(split)
     if len(documents) == 0:

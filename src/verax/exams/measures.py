@@ -73,6 +73,10 @@ def _same(row: str, classes: Classes) -> str:
     return row
 
 
+def _no_variants(column: str) -> Measure | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of a summary: its measures by column, or by row where it counts documents.
@@ -92,8 +96,13 @@ class Table:
     measures: tuple[Measure, ...]
     row_title: RowTitle = _same
     counts: bool = False
-    variants: Callable[[str], Measure | None] = field(default=lambda column: None)
+    variants: Callable[[str], Measure | None] = field(default=_no_variants)
     kinds: tuple[str, ...] = KINDS
+
+    @property
+    def has_variants(self) -> bool:
+        """Whether some columns are made from data."""
+        return self.variants is not _no_variants
 
     def measure(self, row: str, column: str) -> Measure | None:
         """The measure of a cell; None where none is declared."""

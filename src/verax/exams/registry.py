@@ -13,6 +13,7 @@ import pandas as pd
 
 from verax.errors import VeraxError, nearest, outside_verax
 from verax.exams.exam import Exam
+from verax.exams.judgement.limits import check_declared
 from verax.exams.measures import MeasurePlace, Table, place_of
 from verax.models.kinds import POOLED
 from verax.options import names
@@ -69,6 +70,7 @@ def register(exam: type[Exam]) -> type[Exam]:
             raise VeraxError(
                 f"exam {name!r} has a table {table.id!r}: call it {name}, or {name}.{table.id}"
             )
+    check_declared(exam)
     EXAMS.register(name, exam, origin=f"{exam.__module__}.{exam.__qualname__}")
     _place.cache_clear()
     return exam

@@ -102,8 +102,30 @@ class TableBuilder:
 
 def wide(table: pd.DataFrame, *labels: str) -> pd.DataFrame:
     """One row per document (and per label), one column per measure; in order of id."""
+    if not labels and (whole := _reshaped(table)) is not None:
+        return whole
     index = ["id", *labels]
     return table.set_index([*index, "measure"])["value"].unstack("measure").sort_index()
+
+
+def _reshaped(table: pd.DataFrame) -> pd.DataFrame | None:
+    """The wide table of one that `tidy` made, in a fifth of the time; None of any other."""
+    measure = table["measure"]
+    if not isinstance(measure.dtype, pd.CategoricalDtype) or table["value"].dtype != np.float64:
+        return None
+    names, codes = measure.cat.categories, measure.cat.codes.to_numpy()
+    ids = table["id"].to_numpy()
+    if not len(ids) or len(ids) % len(names) or ids.dtype != np.int64:
+        return None
+    rows = ids.reshape(-1, len(names))
+    each_once = (codes.reshape(rows.shape) == np.arange(len(names))).all()
+    if not each_once or (rows != rows[:, :1]).any() or (np.diff(rows[:, 0]) <= 0).any():
+        return None
+    return pd.DataFrame(
+        table["value"].to_numpy(copy=True).reshape(rows.shape),
+        index=pd.Index(rows[:, 0], name="id"),
+        columns=pd.CategoricalIndex(names, dtype=measure.dtype, name="measure"),
+    )
 
 
 def measured(table: pd.DataFrame, measure: str) -> NDArray[np.float64]:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from verax.statistics import RatioEstimate
 
+ESTIMATE = "verax.estimate"
+"""The attribute of a frame whose values are a number plus influences on it."""
 COLUMNS = ["id", "measure", "value", "reason"]
 NO_LABEL = "no label"
 Tables = Mapping[str, pd.DataFrame]
@@ -57,7 +59,9 @@ def estimate_part(
     ids = np.unique(table["id"].to_numpy())
     why = [reason if math.isnan(estimate.value) else None] * len(ids)
     values = estimate.value + estimate.influence
-    return pd.DataFrame({"id": ids, "measure": measure, "value": values, "reason": why})
+    frame = pd.DataFrame({"id": ids, "measure": measure, "value": values, "reason": why})
+    frame.attrs[ESTIMATE] = True
+    return frame
 
 
 def column(table: pd.DataFrame, measure: str, **labels: Any) -> pd.Series:

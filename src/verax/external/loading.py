@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from verax.device import resolve_device
 from verax.errors import VeraxError, nearest
 from verax.external.attention.functions import FunctionRoute
 from verax.external.attention.routes import choose_route
+from verax.external.folders import load_module
 from verax.external.pieces import PieceReader
 from verax.external.readout import READOUTS, check_readout, find_readout
 from verax.external.self_check import probe_pieces, self_check
@@ -53,9 +53,10 @@ def from_transformers(
 
     Returns:
         The classifier, once it has passed its self-check: attention that is captured changes no
-        logit, put back it changes none, padding and the future have no weight.
+        logit, put back it changes none, padding and the future have no weight, gradients by
+        attention are what differences give, and a text's logits hang on it alone.
     """
-    module, tokenizer, name = _loaded(model, tokenizer, head)
+    module, tokenizer, name = load_module(model, tokenizer, head)
     if device != AUTO or isinstance(model, (str, Path)):
         module.to(resolve_device(device))
     if head is not None:
@@ -84,54 +85,6 @@ def from_transformers(
         check_readout(classifier, pieces, readout)
     choose_route(module, lambda route: self_check(classifier, route, pieces))
     return classifier
-
-
-def _loaded(model: Any, tokenizer: Any, head: nn.Module | None) -> tuple[Any, Any, str]:
-    """The model, its tokenizer and a name for it."""
-    try:
-        import transformers
-    except ImportError as error:
-        raise VeraxError(
-            "transformers is not installed: pip install 'verax[transformers]'"
-        ) from error
-    if not isinstance(model, (str, Path)):
-        if tokenizer is None:
-            raise VeraxError("a model given as an object needs its tokenizer: give tokenizer=…")
-        return model, _checked_tokenizer(tokenizer), type(model).__name__
-    folder = Path(model)
-    if not (folder / "config.json").is_file():
-        raise VeraxError(
-            f"{folder} holds no Hugging Face model: expected a folder with config.json"
-        )
-    if not any(folder.glob("*.safetensors")):
-        raise VeraxError(
-            f"{folder} has no weights in safetensors: save the model again with "
-            "model.save_pretrained(folder), which writes them"
-        )
-    kind = (
-        transformers.AutoModelForSequenceClassification if head is None else transformers.AutoModel
-    )
-    how = {"local_files_only": True, "trust_remote_code": False}
-    previous = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        module = kind.from_pretrained(folder, use_safetensors=True, **how)
-        tokenizer = tokenizer or transformers.AutoTokenizer.from_pretrained(folder, **how)
-    except (ValueError, OSError, KeyError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise VeraxError(f"{folder} cannot be loaded by transformers: {reason}") from error
-    finally:
-        logging.disable(previous)
-    return module, _checked_tokenizer(tokenizer), folder.name
-
-
-def _checked_tokenizer(tokenizer: Any) -> Any:
-    if not getattr(tokenizer, "is_fast", False):
-        raise VeraxError(
-            f"tokenizer {type(tokenizer).__name__} does not tell where its pieces stand in a text: "
-            "load a fast one (AutoTokenizer.from_pretrained(folder))"
-        )
-    return tokenizer
 
 
 def _longest(module: Any, tokenizer: Any, max_length: int | None) -> int:

@@ -130,9 +130,18 @@ class ReadPieces(ReadTexts):
     """Texts as a Hugging Face model reads them: words, and the pieces of these.
 
     Words that were cut off are not among the words: `spans` has those that were read.
+
+    pieces  of each text
+    cut_at  the most pieces of a text that were read
     """
 
     pieces: Pieces
+    cut_at: int
+
+    @property
+    def cut_texts(self) -> int:
+        """How many texts had more pieces than were read."""
+        return int(self.pieces.cut.sum())
 
     def piece_batch(
         self, rows: NDArray[np.int64], pad: int, pad_left: bool, device: torch.device
@@ -152,6 +161,10 @@ class PieceReader:
 
     def __init__(self, tokenizer: Any, max_length: int, separator: str | None = None) -> None:
         self.tokenizer, self.max_length, self.separator = tokenizer, max_length, separator
+        names = (f"{name}_token_id" for name in ("bos", "cls", "eos", "pad"))
+        known = [piece for name in names if (piece := getattr(tokenizer, name, None)) is not None]
+        self.nothing = int(known[0]) if known else 0
+        """What stands for an empty text, where the tokenizer makes no piece of it."""
 
     def __call__(self, texts: Sequence[str], spans: Sequence[Spans]) -> Pieces:
         """The pieces of texts, each with the word it lies in."""
@@ -168,7 +181,7 @@ class PieceReader:
             verbose=False,
         )
         whole = self.tokenizer(firsts, seconds, verbose=False, return_attention_mask=False)
-        ids = [np.asarray(row, dtype=np.int64) for row in encoded["input_ids"]]
+        ids = [np.array(row or [self.nothing], dtype=np.int64) for row in encoded["input_ids"]]
         cut = np.array(
             [len(a) > len(b) for a, b in zip(whole["input_ids"], ids, strict=True)], dtype=bool
         )
@@ -178,9 +191,12 @@ class PieceReader:
             sequence = encoded.sequence_ids(row)
             special = np.array([number is None for number in sequence])
             shift = np.array([starts[row] if number == 1 else 0 for number in sequence])
-            words.append(words_of(places + shift[:, None], special, spans[row]))
+            if len(places):
+                words.append(words_of(places + shift[:, None], special, spans[row]))
+            else:
+                words.append(np.array([SPECIAL]))
         more = {
-            name: [np.asarray(row, dtype=np.int64) for row in encoded[name]]
+            name: [np.array(row or [0], dtype=np.int64) for row in encoded[name]]
             for name in ("token_type_ids",)
             if name in encoded
         }

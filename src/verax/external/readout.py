@@ -42,6 +42,11 @@ def find_readout(model: TransformerClassifier, pieces: PieceBatch) -> str:
     for readout in (FIRST, LAST):
         if torch.equal(moving > 0, readout_rows(readout, pieces) > 0):
             return readout
+    if bool((moving > 0)[~pieces.mask].any()):
+        raise VeraxError(
+            "the classifier reads padding: a text's logits hang on what it is batched with; give "
+            "its probabilities, one text at a time, to verax.from_predict"
+        )
     if torch.equal(moving > 0, pieces.mask):
         mean = moving.sum(-1, keepdim=True) / pieces.mask.sum(-1, keepdim=True)
         if bool(((moving / mean - 1).abs() < 0.01)[pieces.mask].all()):

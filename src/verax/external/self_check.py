@@ -19,7 +19,7 @@ PROBES = ("The film was far better than I had hoped, and so was the plot.", "No,
 """Two texts of different lengths, so that one is padded."""
 
 ELSEWHERE = "give its probabilities to verax.from_predict instead"
-_STEPS = (1e-3, 1e-2, 1e-4)
+_STEPS = (1e-3, 1e-4, 1e-5, 1e-2)
 _FAR = 0.05
 """How far a slope may be from the difference that it stands for, by their sizes."""
 
@@ -28,7 +28,7 @@ def probe_pieces(model: TransformerClassifier) -> PieceBatch:
     """The pieces of two texts that every model can read; a model that cannot is refused."""
     read = model.read(list(PROBES))
     try:
-        return model.trace_rows(read, np.arange(len(PROBES))).pieces
+        trace = model.trace_rows(read, np.arange(len(PROBES)))
     except (ValueError, RuntimeError, TypeError, NotImplementedError, IndexError) as error:
         if isinstance(error, VeraxError):
             raise
@@ -37,6 +37,14 @@ def probe_pieces(model: TransformerClassifier) -> PieceBatch:
             f"{type(model.module).__name__} cannot read a text: {reason}; check that model and "
             "tokenizer belong together"
         ) from error
+    expected = (len(PROBES), len(model.classes))
+    if tuple(trace.logits.shape) != expected:
+        raise VeraxError(
+            f"{type(model.module).__name__} gives logits of shape {tuple(trace.logits.shape)} for "
+            f"two texts, expected {expected}: give a model for sequence classification, and the "
+            "names of all its classes"
+        )
+    return trace.pieces
 
 
 @torch.no_grad()
@@ -63,6 +71,7 @@ def self_check(model: TransformerClassifier, route: Route, pieces: PieceBatch) -
         )
     model.layers, model.heads = len(sites), sites[0].weights.shape[1]
     close = tolerance(untouched)
+    _check_shapes(sites, pieces, route.name)
     _check_masked(sites, pieces, route.name)
     _check_causal(model, sites, pieces, close)
     if (far := _distance(captured, untouched)) > close:
@@ -78,7 +87,7 @@ def self_check(model: TransformerClassifier, route: Route, pieces: PieceBatch) -
             f"self-check by {route.name}: logits move by {far:.1e} when captured weights are put "
             f"back, expected at most {close:.0e}: {ELSEWHERE}"
         )
-    _check_slopes(model, pieces, kept)
+    _check_slopes(model, pieces, kept, 1e-6 * max(1.0, float(untouched.abs().max())))
     _check_alone(model, pieces, untouched, close)
 
 
@@ -92,13 +101,29 @@ def _distance(one: Tensor, other: Tensor) -> float:
     return float((one - other).abs().max().nan_to_num(torch.inf))
 
 
+def _most(weights: Tensor, where: Tensor) -> float:
+    """The largest weight at some places, which broadcast to all; NaN where one is NaN."""
+    return float(weights.where(where, 0.0).amax())
+
+
+def _check_shapes(sites: list[Site], pieces: PieceBatch, route: str) -> None:
+    """Every layer has the same heads, and weights for each pair of positions."""
+    length = pieces.mask.shape[1]
+    expected = (len(pieces), sites[0].weights.shape[1], length, length)
+    for site in sites:
+        if tuple(site.weights.shape) != expected:
+            raise VeraxError(
+                f"self-check by {route}: weights of layer {site.number + 1} have the shape "
+                f"{tuple(site.weights.shape)}, expected {expected} (texts, heads, pieces, pieces): "
+                f"Verax knows layers with equal heads that weigh all positions; {ELSEWHERE}"
+            )
+
+
 def _check_masked(sites: list[Site], pieces: PieceBatch, route: str) -> None:
     """No real position attends to padding."""
-    real = pieces.mask[:, None, :, None] & ~pieces.mask[:, None, None, :]
+    padding = pieces.mask[:, None, :, None] & ~pieces.mask[:, None, None, :]
     for site in sites:
-        if site.weights.shape[-2:] != real.shape[-2:]:
-            continue
-        if (most := float((site.weights * real).amax())) > 1e-6:
+        if not (most := _most(site.weights, padding)) <= 1e-6:
             raise VeraxError(
                 f"self-check by {route}: layer {site.number + 1} puts {100 * most:.1f}% of its "
                 "weight on padding, expected none: the model ignores attention_mask; "
@@ -111,32 +136,36 @@ def _check_causal(
 ) -> None:
     """No position attends to later ones, in decoders and where a text is read from the left."""
     mask = pieces.mask
+    later = torch.ones_like(mask[:, :, None] & mask[:, None]).triu(1)[:, None]
+    later = later & mask[:, None, :, None]
     is_causal = not is_pair(model.module) and _reads_from_left(model, pieces, close)
     for site in sites:
-        inside = site.queries == site.keys
-        if inside and (is_causal or site.queries == "decoder"):
-            later = site.weights.triu(1) * mask[:, None, :, None]
-            if (most := float(later.amax())) > 1e-6:
-                raise VeraxError(
-                    f"self-check by {model.route.name}: layer {site.number + 1} puts "
-                    f"{100 * most:.1f}% of its weight on later positions, and the model reads "
-                    f"from left to right, expected none: {ELSEWHERE}"
-                )
+        is_ordered = site.queries == site.keys and (is_causal or site.queries == "decoder")
+        if is_ordered and not (most := _most(site.weights, later)) <= 1e-6:
+            raise VeraxError(
+                f"self-check by {model.route.name}: layer {site.number + 1} puts "
+                f"{100 * most:.1f}% of its weight on later positions, and the model reads from "
+                f"left to right, expected none: {ELSEWHERE}"
+            )
 
 
 def _reads_from_left(model: TransformerClassifier, pieces: PieceBatch, close: float) -> bool:
-    """Whether another last piece moves no earlier state."""
-    mask = pieces.mask
-    last = mask & ~torch.nn.functional.pad(mask[:, 1:], (0, 1))
-    other = torch.where(last, pieces.input_ids.roll(1, -1), pieces.input_ids)
-    changed = replace(pieces, input_ids=other)
-    one, two = (model.run(some).last for some in (pieces, changed))
-    earlier = (mask & ~last).unsqueeze(-1)
-    return _distance(one * earlier, two * earlier) <= close / 10
+    """Whether other pieces in the later half of each text move no state of the earlier."""
+    mask, places = pieces.mask, torch.arange(pieces.mask.shape[1], device=pieces.mask.device)
+    later = mask & (places >= mask.sum(-1, keepdim=True) // 2)
+    other = torch.where(later, pieces.input_ids.roll(1, -1), pieces.input_ids)
+    one, two = (model.run(replace(pieces, input_ids=ids)).last for ids in (pieces.input_ids, other))
+    earlier = (mask & ~later).unsqueeze(-1)
+    return _distance(one.where(earlier, 0.0), two.where(earlier, 0.0)) <= close / 10
 
 
-def _check_slopes(model: TransformerClassifier, pieces: PieceBatch, kept: list[Tensor]) -> None:
-    """∂logit/∂α is what differences give, along a random direction in some of the layers."""
+def _check_slopes(
+    model: TransformerClassifier, pieces: PieceBatch, kept: list[Tensor], noise: float
+) -> None:
+    """∂logit/∂α is what differences give, along a random direction in some of the layers.
+
+    noise  what rounding may do to a logit
+    """
     if kept[0].dtype.itemsize < 4:
         return  # differences of half precision are noise
     random = torch.Generator().manual_seed(0)
@@ -155,12 +184,11 @@ def _check_slopes(model: TransformerClassifier, pieces: PieceBatch, kept: list[T
             step = torch.zeros((), device=weights.device, dtype=weights.dtype, requires_grad=True)
             (slope,) = torch.autograd.grad(moved(step), step, allow_unused=True)
         told = 0.0 if slope is None else float(slope)
-        noise = 1e-6 * max(1.0, float(model.run(pieces).logits.abs().max()))
         differences = []
         for size in _STEPS:
             differences.append(float(moved(size) - moved(-size)) / (2 * size))
             size_of_both = max(abs(told), abs(differences[-1]))
-            if abs(told - differences[-1]) <= _FAR * size_of_both + noise / size:
+            if abs(told - differences[-1]) <= _FAR * size_of_both + noise / _STEPS[0]:
                 break
         else:
             raise VeraxError(

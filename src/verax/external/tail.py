@@ -133,14 +133,14 @@ def _blocks(model: TransformerClassifier, layer: int) -> list[tuple[str, Sequenc
 @contextmanager
 def _giving(block: nn.Module, output: Any) -> Iterator[None]:
     own = vars(block).get("forward")
-    block.forward = lambda *args, **more: output  # type: ignore[method-assign]
+    block.forward = lambda *args, **more: output
     try:
         yield
     finally:
         if own is None:
             del block.forward
         else:
-            block.forward = own  # type: ignore[method-assign]
+            block.forward = own
 
 
 def _taken(output: Any, rows: Tensor) -> Any:

@@ -120,7 +120,11 @@ class TransformerClassifier(ExternalClassifier):
             spans[: int(word.max(initial=-1)) + 1] if cut else spans
             for spans, word, cut in zip(words.spans, pieces.word, pieces.cut, strict=True)
         ]
-        return ReadPieces(words.texts, kept, words.labels, words.ids, pieces.lengths, pieces=pieces)
+        return ReadPieces(
+            *(words.texts, kept, words.labels, words.ids, pieces.lengths),
+            pieces=pieces,
+            cut_at=self.reader.max_length,
+        )
 
     def unknown_words(self, texts: Texts | Documents | ReadTexts) -> float:
         """The share of words with a piece that the tokenizer does not know."""
@@ -179,7 +183,7 @@ class TransformerClassifier(ExternalClassifier):
                 input_ids=input_ids, **inputs, output_hidden_states=states, **self._more_flags()
             )
             last = seen[-1]
-            logits = output.logits if self.head is None else self._decide(last, pieces)
+            logits = _logits(output) if self.head is None else self._decide(last, pieces)
         hidden = getattr(output, "hidden_states", None) if states else None
         if states and hidden is None:  # encoder–decoder
             hidden = (*output.encoder_hidden_states, *output.decoder_hidden_states)
@@ -314,10 +318,18 @@ class TransformerClassifier(ExternalClassifier):
     ) -> Tensor:
         pieces = self.reader(texts, [self.tokeniser.spans(text) for text in texts])
         logits = torch.zeros(len(texts), len(self.classes), device=self.device)
-        # a text without words may have no pieces at all, and counts for one
-        lengths = np.maximum(pieces.lengths, 1)
-        longest_first = np.argsort(-lengths, kind="stable")
-        for rows in watch(micro_batches(longest_first, lengths, self.at_once(max_tokens))):
+        longest_first = np.argsort(-pieces.lengths, kind="stable")
+        for rows in watch(micro_batches(longest_first, pieces.lengths, self.at_once(max_tokens))):
             batch = pieces.batch(rows, self.pad, False, self.device)
             logits[torch.from_numpy(rows).to(self.device)] = self.run(batch).logits.float()
         return logits
+
+
+def _logits(output: Any) -> Tensor:
+    logits = getattr(output, "logits", None)
+    if logits is None:
+        raise VeraxError(
+            "this model gives states and no logits: load it with "
+            "AutoModelForSequenceClassification, or give head=…, readout=… and classes=…"
+        )
+    return logits

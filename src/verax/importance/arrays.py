@@ -71,7 +71,7 @@ def per_document(
     arrays = [_array(name, row) for row in values]
     if len(arrays) != len(words):
         raise VeraxError(
-            f"importance {name!r} has scores for {len(arrays):,} texts, and there are "
+            f"importance {name!r} has scores for {_count(len(arrays), 'text')}, and there are "
             f"{len(words):,}: give an array for each, in their order"
         )
     is_padded = isinstance(values, (np.ndarray, Tensor)) and values.ndim > 1
@@ -81,9 +81,10 @@ def per_document(
         first = int(boundaries and len(array) == room + 2)
         if len(array) != room + 2 * first:
             also = f", or {room + 2} with SOS and EOS" if boundaries else ""
+            expected = "as the longest text has words" if is_padded else "one for each word"
             raise VeraxError(
-                f"importance {name!r} has {len(array)} scores for text {number}: expected {room}, "
-                f"{'as the longest text has words' if is_padded else 'one for each word'}{also}"
+                f"importance {name!r} has {_count(len(array), 'score')} for text {number}: "
+                f"expected {room}, {expected}{also}"
             )
         score = array[first : first + count]
         if not np.isfinite(score).all():
@@ -93,6 +94,10 @@ def per_document(
             )
         scores.append(score)
     return scores
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _array(name: str, row: Any) -> Scores:

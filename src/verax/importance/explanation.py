@@ -16,7 +16,8 @@ from verax.external.reading import ReadTexts
 from verax.importance.arrays import ArrayImportance
 from verax.importance.decision import class_number
 from verax.importance.gradients import on_vectors
-from verax.importance.registry import IMPORTANCES, Importance, names_of, score
+from verax.importance.registry import Importance, names_of, score, split_place, takes_on_inputs
+from verax.importance.transformers import DERIVED, special_share
 from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
@@ -64,6 +65,8 @@ def explain(
         text         which of the texts
         label        the class decided for, and `probability`, its probability
         target       the class explained, and `target_probability`, where `target` is given
+        special_share  where scores are derived from a Transformer's attention: the share of the
+                     last layer's attention that goes to special tokens or a sink, and to no word
         sentence     which sentence of the text, in a hierarchical model
         position     which word of the text
         word         as the model's tokeniser has it
@@ -85,6 +88,8 @@ def explain(
         name: values if callable(values) else ArrayImportance(name, values).bind(model, counts)
         for name, values in _new_names(importances or {}, names).items()
     }
+    derived = any(split_place(name)[0] in DERIVED for name in names)
+    has_share = derived and model.kind == TRANSFORMER
     frames: list[pd.DataFrame] = []
     with shown(progress if watch is None else False) as display:
         watching = display.watching("explaining") if watch is None else watch
@@ -92,6 +97,10 @@ def explain(
             trace = model.trace_rows(encoded, rows)
             y = None if chosen is None else torch.full_like(decisions(trace.logits), chosen)
             frame = _decided(model, trace, rows, y)
+            if has_share:
+                share = special_share(model, trace, max_tokens)[:, -1].mean(-1)
+                document = trace.batch.words.nonzero()[:, 0]
+                frame["special_share"] = share[document].cpu().numpy()
             for name in names:
                 with torch.no_grad():
                     scores = score(
@@ -108,7 +117,7 @@ def explain(
     if not frames:
         raise VeraxError("no text to explain: give at least one")
     table = pd.concat(frames).sort_values("text", kind="stable", ignore_index=True)
-    place = 3 + 2 * (chosen is not None) + (model.attended == "sentences")
+    place = 3 + 2 * (chosen is not None) + (model.attended == "sentences") + has_share
     table.insert(place, "position", table.groupby("text").cumcount())
     every = np.array([word for text in words for word in text], dtype=object)
     # an object column takes what is not UTF-8, too
@@ -125,13 +134,12 @@ def _words(model: Any, texts: Sequence[str | Sequence[str]], encoded: Any) -> li
 
 def depends_on_target(name: str) -> bool:
     """Whether an importance has other scores for another class."""
-    return name in IMPORTANCES and "target" in IMPORTANCES[name].takes
+    return "target" in takes_on_inputs(name)
 
 
 def has_sign(name: str, scores: Iterable[float] = ()) -> bool:
     """Whether an importance tells support from opposition, by its kind or by a score below 0."""
-    by_kind = name in IMPORTANCES and "signed" in IMPORTANCES[name].takes
-    return by_kind or any(score < 0 for score in scores)
+    return "signed" in takes_on_inputs(name) or any(score < 0 for score in scores)
 
 
 def _decided(
@@ -156,7 +164,7 @@ def _decided(
 
 _COLUMNS = {
     *("text", "label", "probability", "target", "target_probability"),
-    *("sentence", "position", "word"),
+    *("sentence", "special_share", "position", "word"),
 }
 
 

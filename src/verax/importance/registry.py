@@ -162,6 +162,13 @@ def _of_kind(one: RegisteredImportance, kind: str | None) -> list[RegisteredImpo
     return [each for each in every if kind is None or kind in each.kinds]
 
 
+def takes_on_inputs(name: str) -> set[str]:
+    """The keywords that an importance takes on inputs, for any kind of model; empty if unknown."""
+    base, _ = split_place(name)
+    every = _of_kind(IMPORTANCES[base], None) if base in IMPORTANCES else []
+    return {keyword for one in every if "inputs" in one.levels for keyword in one.takes}
+
+
 def names_of(
     names: str | list[str] | tuple[str, ...], on: str, kind: str | None = POOLED
 ) -> list[str]:

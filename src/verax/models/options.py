@@ -164,23 +164,33 @@ class ModelOptions:
         encoder = ENCODERS[self.encoder]
         width = encoder.width(self.embedding_size, self)
         if self.head == "sigmoid" and classes != 2:
-            raise VeraxError(f"head 'sigmoid' is for two classes, not {classes}: use 'softmax'")
+            raise VeraxError(
+                f"head 'sigmoid' is for two classes, not {classes}: use 'softmax'", options=["head"]
+            )
         if self.grounding in ("tying", "mlm") and encoder.is_identity:
             raise VeraxError(
                 f"grounding {self.grounding!r} needs an encoder: with encoder {self.encoder!r} "
-                "the state is the word vector already"
+                "the state is the word vector already",
+                options=["grounding", "encoder"],
             )
         if self.grounding in ("residual", "tying", "mlm") and width != self.embedding_size:
             raise VeraxError(
                 f"grounding {self.grounding!r} compares states with word vectors: hidden_size "
-                f"({width}) must equal embedding_size ({self.embedding_size})"
+                f"({width}) must equal embedding_size ({self.embedding_size})",
+                options=["grounding", "hidden_size", "embedding_size"],
             )
         if self.hierarchical and self.boundaries:
-            raise VeraxError("a hierarchical model reads no SOS and EOS: leave out boundaries")
+            raise VeraxError(
+                "a hierarchical model reads no SOS and EOS: leave out boundaries",
+                options=["hierarchical", "boundaries"],
+            )
         for name in sorted(self.encoders):
             ENCODERS[name].refuse(self)
         if not self.encoder_uses("layers") and self.layers not in (None, 1):
-            raise VeraxError(f"encoder {self.encoder!r} has one layer: leave out layers")
+            raise VeraxError(
+                f"encoder {self.encoder!r} has one layer: leave out layers",
+                options=["encoder", "layers"],
+            )
 
 
 class ModelKeywords(TypedDict, total=False):

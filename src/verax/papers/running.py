@@ -10,6 +10,7 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.papers.paper import Paper
 from verax.papers.registry import refuse_others
+from verax.progress import is_watched
 from verax.studies.grid import Study, read_study
 from verax.studies.running.run import run_several, with_hardware
 from verax.studies.running.watching import Ran, Watcher
@@ -85,7 +86,7 @@ def run_paper(
     budget: float | None = None,
     retry_failed: bool = False,
     watcher: Watcher | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **hardware: Any,
 ) -> dict[str, Ran]:
     """Run the cells of a paper's parts that are not done yet.
@@ -101,13 +102,14 @@ def run_paper(
         seeds: seeds to run instead of the paper's.
         budget: seconds after which no further cell begins.
         retry_failed: whether to run cells again that failed before.
-        watcher: is called with each event of the run.
-        progress: whether to show progress.
+        watcher: is called with each event of the run, in place of the bars.
+        progress: show how far it got; None shows it on a terminal and in a notebook.
         hardware: fields of `Hardware`, over the studies' own.
 
     Returns:
         Part → the outcome of its run.
     """
+    progress = is_watched() if progress is None else progress
     refuse_others(paper, folder)
     chosen = read_parts(
         paper, scale, parts, vectors=vectors, seeds=seeds, hardware=hardware, progress=progress

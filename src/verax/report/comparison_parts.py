@@ -34,7 +34,7 @@ from verax.report.tables import Cell, html_table
 from verax.report.templating import fill, fold
 from verax.studies import Comparison
 from verax.studies.comparison.differences import BETTER, UNCLEAR, WORSE
-from verax.studies.comparison.phrasing import only_lines
+from verax.studies.comparison.phrasing import headlines, only_lines
 
 _LEAST = 0.001
 """Of a p-value no more is shown than that it is below."""
@@ -85,9 +85,12 @@ def _first(comparison: Comparison, table: pd.DataFrame, note: str) -> Part:
         f"Differences have 95% intervals {words}." for words in interval_words(table).values()
     ]
     marks = f"{marks_words()}. † The {COMMON}."
+    groups = comparison.groups
+    answers = [(group, *one) for group in groups for one in headlines(comparison, group)]
     inner = fill(
         "studies",
         "comparison",
+        answers=answers,
         tallies=tallies,
         reference=reference,
         table=html_table(heads, rows, 2, f"measures, against {reference}"),

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pandas as pd
 from markupsafe import Markup
 
 from verax.importance.explanation import depends_on_target
-from verax.report.notebook import decision, heat
-from verax.report.page import Part, page, write
+from verax.report.notebook import beside_words, decision, heat, importances_of
+from verax.report.page import Part, page
 
 
-def write_explanation(explanation: pd.DataFrame, names: Sequence[str], path: str | Path) -> None:
-    """Write the words of an explanation in colour, a section for each text.
+def explanation_page(explanation: pd.DataFrame, title: str | None = None) -> str:
+    """The words of an explanation in colour, a section for each text, as HTML.
 
     Args:
         explanation: what `model.explain(texts)` returns.
-        names: its importances to show.
-        path: of the file.
+        title: of the page, unless it is the usual one.
     """
+    names = importances_of(explanation)
     parts = []
     for number, rows in explanation.groupby("text", sort=False, observed=True):
         # the heading names the decision, so the lines need not
-        lines = [heat(rows.drop(columns="label"), name)._repr_html_() for name in names]
-        title = f"text {number}: {decision(rows)}"
-        parts.append(Part(f"text-{number}", title, Markup("".join(lines)), short=f"text {number}"))
+        shown = rows.drop(columns=["label", "special_share"], errors="ignore")
+        lines = [heat(shown, name)._repr_html_() for name in names]
+        if note := beside_words(rows):
+            lines.append(Markup("<p><small>{}</small></p>").format(note))
+        short, decided = f"text {number}", decision(rows)
+        head = f"{short}: {decided}" if decided else short
+        parts.append(Part(f"text-{number}", head, Markup("".join(lines)), short=short))
     about = "Blue words support the class explained, orange ones oppose it."
     if "target" in explanation:
         about += f" {unaffected(names)}".rstrip()
-    write(path, page("What each word had to do with the decision", about, parts))
+    return page(title or "What each word had to do with the decision", about, parts)
 
 
 def unaffected(names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
 
@@ -37,7 +37,7 @@ MOST_WORDS = 2_000
 _HEADS = ("value, 95% interval", "compared", "speaks")
 _NOT_SCORES = {
     *("text", "word", "position", "label", "probability", "sentence", "id"),
-    *("target", "target_probability"),
+    *("target", "target_probability", "special_share"),
 }
 
 
@@ -143,24 +143,27 @@ class Heat:
         texts: the decision about each text, and its words with scores.
         by: the importance that the scores are of.
         targets: the classes explained, where they were chosen.
+        notes: for each text what is beside its words, such as the share of special tokens.
     """
 
     texts: Mapping[int, tuple[str, list[tuple[str, float]]]]
     by: str
     targets: tuple[str, ...] = ()
+    notes: Mapping[int, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Heat({self.by}: {count(len(self.texts), 'text')})"
 
     def _repr_html_(self) -> str:
         texts = []
-        for decision, words in self.texts.values():
+        for number, (decision, words) in self.texts.items():
             most = max((abs(s) for _, s in words if not math.isnan(s)), default=0.0) or 1.0
             shown = [
                 (printable(word), f"{score:.4g}", _colour(score / most))
                 for word, score in words[:MOST_WORDS]
             ]
-            texts.append((decision, shown, max(0, len(words) - MOST_WORDS)))
+            note = self.notes.get(number, "")
+            texts.append((decision, shown, max(0, len(words) - MOST_WORDS), note))
         scores = (score for _, words in self.texts.values() for _, score in words)
         meanings = legend(has_sign(self.by, scores), self.targets).items()
         shown_legend = [(printable(meaning), css(colour)) for colour, meaning in meanings]
@@ -178,18 +181,24 @@ def heat(explanation: pd.DataFrame, by: str | None = None) -> Heat:
         explanation: what `model.explain(texts)` returns.
         by: which of its importances; the first, unless one is named.
     """
+    names = importances_of(explanation)
+    chosen = names[0] if by is None else by
+    if chosen not in names:
+        raise VeraxError(f"no importance {by!r} in this explanation: {nearest(str(by), names)}")
+    texts, notes = {}, {}
+    for number, (_, rows) in enumerate(explanation.groupby("text", sort=False, observed=True)):
+        words = [(str(w), float(s)) for w, s in zip(rows["word"], rows[chosen], strict=True)]
+        texts[number], notes[number] = (decision(rows), words), beside_words(rows)
+    return Heat(texts, chosen, targets(explanation), notes)
+
+
+def importances_of(explanation: pd.DataFrame) -> list[str]:
+    """The importances that an explanation has scores by; an error where it has none."""
     names = [str(c) for c in explanation if str(c) not in _NOT_SCORES]
     names = [name for name in names if pd.api.types.is_float_dtype(explanation[name])]
     if not names or not {"text", "word"} <= set(explanation):
         raise VeraxError("this table has no scores of words: give what model.explain returns")
-    chosen = names[0] if by is None else by
-    if chosen not in names:
-        raise VeraxError(f"no importance {by!r} in this explanation: {nearest(str(by), names)}")
-    texts = {}
-    for number, (_, rows) in enumerate(explanation.groupby("text", sort=False, observed=True)):
-        words = [(str(w), float(s)) for w, s in zip(rows["word"], rows[chosen], strict=True)]
-        texts[number] = (decision(rows), words)
-    return Heat(texts, chosen, targets(explanation))
+    return names
 
 
 def decision(rows: pd.DataFrame) -> str:
@@ -203,6 +212,16 @@ def decision(rows: pd.DataFrame) -> str:
     if "target" in rows:
         words += f"; explained: {_with_share(rows, 'target', 'target_probability')}"
     return words
+
+
+def beside_words(rows: pd.DataFrame) -> str:
+    """How much attention goes to no word of a text; empty where the rows do not say."""
+    if "special_share" not in rows:
+        return ""
+    share = rows["special_share"].iloc[0]
+    return (
+        f"{share:.1%} of the last layer's attention goes to special tokens or sinks, not to words."
+    )
 
 
 def targets(explanation: pd.DataFrame) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from verax.drawing.chart import Chart
 from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError
@@ -19,6 +21,7 @@ from verax.papers import Checked
 from verax.report.adversary_parts import adversary_parts
 from verax.report.class_scores import class_part
 from verax.report.comparison_parts import comparison_parts
+from verax.report.explanation_page import explanation_page
 from verax.report.page import Part, page, write
 from verax.report.paper_parts import paper_parts
 from verax.report.sections import about_part, exam_part, explorer_part, first_screen, plan_part
@@ -42,7 +45,7 @@ _CORPORA = 3
 """Corpora, or numbers of documents, that a line names."""
 
 
-def report(result: Opened, path: str | Path, title: str | None = None) -> None:
+def report(result: Opened | pd.DataFrame, path: str | Path, title: str | None = None) -> None:
     """Write results as one HTML file, which needs no other and no network.
 
     Without altair and vl-convert-python (the extra `report`) the page has its tables and words, and
@@ -50,15 +53,18 @@ def report(result: Opened, path: str | Path, title: str | None = None) -> None:
 
     Args:
         result: a verdict; several by the models' names, shown side by side; a study's results; a
-            paper, checked; a sweep, trained adversaries, or a comparison.
+            paper, checked; a sweep, trained adversaries, or a comparison; or the table that
+            `model.explain(texts)` returns, whose words are shown in colour.
         path: of the file.
         title: of the page; made of the result, unless given.
     """
     write(path, report_page(result, title))
 
 
-def report_page(result: Opened, title: str | None = None) -> str:
+def report_page(result: Opened | pd.DataFrame, title: str | None = None) -> str:
     """The HTML of the page that `report` writes."""
+    if isinstance(result, pd.DataFrame):
+        return explanation_page(result, title)
     if isinstance(result, Other):
         return page(title or _title(result), _about_other(result), _other_parts(result))
     if isinstance(result, StudyResults):

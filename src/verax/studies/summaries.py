@@ -63,11 +63,16 @@ def numbers_over_seeds(summary: pd.DataFrame, by: str) -> pd.DataFrame:
     numbers = over_seeds(summary, by=key).rename(columns={"mean": "value"})
     valued = summary[summary["value"].notna()].groupby(key, sort=False, observed=True)
     ranges = valued.agg(
-        lowest_end=("low", _least),
-        highest_end=("high", _most),
+        lowest_end=("low", "min"),
+        highest_end=("high", "max"),
         least=("value", "min"),
         most=("value", "max"),
-    ).reset_index()
+    )
+    # no end where a seed has no interval
+    told = valued[["low", "high"]].count().eq(valued.size(), axis=0)
+    ranges["lowest_end"] = ranges["lowest_end"].where(told["low"])
+    ranges["highest_end"] = ranges["highest_end"].where(told["high"])
+    ranges = ranges.reset_index()
     sizes = summary.groupby(key, sort=False, observed=True)["n"].mean().rename("size")
     numbers = numbers.drop(columns="n").merge(ranges, on=key, how="left")
     numbers = numbers.merge(sizes.reset_index(), on=key, how="left")
@@ -97,15 +102,6 @@ def varying(summary: pd.DataFrame) -> pd.DataFrame:
     columns = [str(name) for name in summary if name not in {*COLUMNS, "cell", "seed"}]
     cells = summary[["cell", *columns]].drop_duplicates("cell").set_index("cell")
     return cells.loc[:, [c for c in cells if cells[c].astype(str).nunique() > 1]]
-
-
-def _least(ends: pd.Series) -> float:
-    """The lowest end; NaN where a seed has no interval."""
-    return float(ends.min(skipna=False))
-
-
-def _most(ends: pd.Series) -> float:
-    return float(ends.max(skipna=False))
 
 
 def _manifest(results: StudyResults, summary: pd.DataFrame, label: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,10 @@ class Sweep(Result):
 
         With several seeds sd and interval are over seeds (`over` says so), with one over documents.
         """
+        return self._points.copy()
+
+    @cached_property
+    def _points(self) -> pd.DataFrame:
         instances = self.instances
         points = over_seeds(instances, ["measure", "lam"], reason="reason")
         points.insert(2, "over", "seeds" if instances["seed"].nunique() > 1 else "documents")
@@ -57,6 +62,10 @@ class Sweep(Result):
                                   of λ: positive where the measure rises as attention gets denser
         points, pooled            how many λ, and how many pairs
         """
+        return self._correlations.copy()
+
+    @cached_property
+    def _correlations(self) -> pd.DataFrame:
         means = over_seeds(self.instances, ["measure", "lam"])
         means = means.pivot(index="lam", columns="measure", values="mean")
         rows = []

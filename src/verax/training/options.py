@@ -56,7 +56,8 @@ class TrainingOptions:
         if self.select_from > self.epochs:
             raise VeraxError(
                 f"select_from ({self.select_from}) is beyond the last epoch ({self.epochs}): "
-                "lower it, or raise epochs"
+                "lower it, or raise epochs",
+                options=["select_from", "epochs"],
             )
 
 

@@ -46,13 +46,15 @@ def candidates(grounding: str, text: str | None) -> list[float]:
     """The strengths to try, rising: those of a text such as `1,10,20`, or the paper's."""
     if grounding not in STRENGTHS:
         raise VeraxError(
-            f"strength {AUTO!r} is for grounding {' and '.join(STRENGTHS)}, not {grounding!r}"
+            f"strength {AUTO!r} is for grounding {' and '.join(STRENGTHS)}, not {grounding!r}",
+            options=["strength", "grounding"],
         )
     if text is None:
         return list(STRENGTHS[grounding])
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
-        raise VeraxError("strengths is empty: give numbers with commas between them, as in 1,10")
+        message = "strengths is empty: give numbers with commas between them, as in 1,10"
+        raise VeraxError(message, options=["strengths"])
     values = [parse("strengths", part, float) for part in parts]
     return sorted({check("strengths", value, float, {"above": 0}) for value in values})
 

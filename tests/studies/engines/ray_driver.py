@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from multiprocessing.connection import Connection
 
+from commands import FORKS
 from made_up_cells import cell
 from running import LIMIT
 from two_nodes import kill_session
@@ -21,29 +20,33 @@ from verax.studies.grid.hardware import Hardware
 
 
 class Driver:
-    """The program as a process with a session of its own."""
+    """The program as a process with a session of its own: a fork that has imported everything."""
 
     def __init__(self, address: str | None) -> None:
-        here = Path(__file__)
-        paths = [str(here.parent), str(here.parents[1]), os.environ.get("PYTHONPATH", "")]
-        self.process = subprocess.Popen(
-            [sys.executable, str(here), *([address] if address else [])],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-            start_new_session=True,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self._heard, said = FORKS.Pipe(duplex=False)
+        settings = {name: value for name, value in os.environ.items() if name.startswith("RAY_")}
+        self.process = FORKS.Process(target=_become, args=(address, said, settings))
+        self.process.start()
+        said.close()
+        assert self.process.pid is not None
         self.session = self.process.pid
 
     def says(self, words: str) -> bool:
         """Whether it comes to say so, in time."""
-        assert self.process.stdout is not None
-        late = threading.Timer(LIMIT, self.process.kill)
-        late.start()
+        until = time.monotonic() + LIMIT
         try:
-            return any(line.strip() == words for line in self.process.stdout)
-        finally:
-            late.cancel()
+            while self._heard.poll(max(0.0, until - time.monotonic())):
+                if self._heard.recv() == words:
+                    return True
+        except EOFError:
+            pass
+        return False
+
+
+def _become(address: str | None, said: Connection, settings: dict[str, str]) -> None:
+    os.setsid()
+    os.environ.update(settings)
+    main(address, said.send)
 
 
 @contextmanager
@@ -53,12 +56,7 @@ def driver(address: str | None) -> Iterator[Driver]:
         yield started
     finally:
         kill_session(started.session)
-        started.process.communicate()
-
-
-def say(*words: object) -> None:
-    sys.stdout.write(" ".join(map(str, words)) + "\n")
-    sys.stdout.flush()
+        started.process.join()
 
 
 def watch(engine: Engine, events: int) -> None:
@@ -68,7 +66,7 @@ def watch(engine: Engine, events: int) -> None:
         events -= len(told)
 
 
-def main(address: str | None) -> None:
+def main(address: str | None, say: Callable[[str], None]) -> None:
     corpus = verax.load_corpus("planted", documents=120)
     engine = RayEngine(Hardware(engine="ray", address=address))
     engine.submit(Job(cell(corpus, epochs=10**6, patience=None)), corpus)
@@ -81,7 +79,3 @@ def main(address: str | None) -> None:
     watch(engine, 4)
     say("going on")
     watch(engine, 10**9)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)

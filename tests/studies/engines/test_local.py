@@ -15,6 +15,7 @@ from made_up_cells import cell
 from running import LIMIT, children, exists, failed, finished, lasting, run, settle, soon
 
 import verax
+from forked_workers import forked_workers
 from verax.studies.engines import local
 from verax.studies.engines.engine import (
     DIVERGED,
@@ -144,7 +145,8 @@ def test_memory_that_runs_out_halves_the_budget_once_and_then_fails(one: LocalEn
     assert outcome.error.endswith("(and so with max_tokens 30200)")
     assert "Traceback" in outcome.traceback
     assert not exists(pid)  # a worker in that state runs nothing else
-    finished(run(one, little, corpus))
+    with forked_workers():
+        finished(run(one, little, corpus))
 
 
 def test_two_cells_run_at_the_same_time_with_the_results_of_one_after_the_other(
@@ -154,8 +156,9 @@ def test_two_cells_run_at_the_same_time_with_the_results_of_one_after_the_other(
         Job(cell(small, seed=seed, encoder="conv", epochs=15, patience=None)) for seed in (0, 1)
     ]
     alone = {job.cell.key: lasting(run(two, job, small)) for job in jobs}
-    for seed in (0, 1):  # both must be there: one that starts is late
-        two.submit(Job(cell(small, seed=seed)), small)
+    with forked_workers():
+        for seed in (0, 1):  # both must be there: one that starts is late
+            two.submit(Job(cell(small, seed=seed)), small)
     assert two.free == 0
     with pytest.raises(RuntimeError, match="no worker is free"):
         two.submit(jobs[0], small)

@@ -18,6 +18,7 @@ from made_up_cells import cell
 from running import LIMIT, children, exists, failed, lasting, run, settle, soon
 
 import verax
+from forked_workers import forked_workers
 from verax.studies.engines import process
 from verax.studies.engines.engine import LOST, Job, Progressed
 from verax.studies.engines.local import LocalEngine
@@ -49,7 +50,8 @@ def test_a_worker_killed_at_any_moment_is_told_and_the_cell_can_be_run_again(
     """But not by Ctrl-C: neither while it starts, when Python would die of it, nor at work."""
     job = Job(cell(small, encoder="conv", epochs=12, patience=None), weights=True)
     for number, working in ((signal.SIGKILL, False), (signal.SIGSEGV, True)):
-        engine.submit(job, small)
+        with forked_workers(started=not working):
+            engine.submit(job, small)
         if working:
             at_work(engine)
         (pid,) = engine.pids
@@ -62,7 +64,8 @@ def test_a_worker_killed_at_any_moment_is_told_and_the_cell_can_be_run_again(
     assert "Segmentation fault" in outcome.traceback  # a crash says where it was
     assert "performing.py" in outcome.traceback
     expected = lasting(perform(job, small, device="cpu"))
-    assert lasting(run(engine, job, small)) == expected
+    with forked_workers():
+        assert lasting(run(engine, job, small)) == expected
     (pid,) = engine.pids
     os.kill(pid, signal.SIGKILL)  # idle: that is nobody's loss
     assert soon(lambda: not engine.pids)

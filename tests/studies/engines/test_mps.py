@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
+import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -99,22 +100,31 @@ def test_a_service_that_does_not_start_is_told(played: Path) -> None:
 
 
 def test_a_service_ends_with_its_runner_however_that_ends(played: Path) -> None:
-    code = (
-        "import time; from verax.studies.engines.mps import MPS; "
-        "MPS.start(); print(flush=True); time.sleep(600)"
-    )
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as runner:
-        assert runner.stdout is not None
-        runner.stdout.readline()
+    ready, say = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # 3.12: threads and forks
+        runner = os.fork()
+    if runner == 0:
+        try:
+            os.setsid()
+            mps.MPS.start()
+            os.write(say, b".")
+            time.sleep(600)
+        finally:
+            os._exit(1)
+    try:
+        os.close(say)
+        assert os.read(ready, 1) == b"."
         (folder,) = (played / "temporary").iterdir()
         assert (folder / "pipe" / "control").exists()
         for number in (signal.SIGINT, signal.SIGTERM):  # as a terminal and a shell send them
-            for pid in children(runner.pid):
+            for pid in children(runner):
                 os.kill(pid, number)
         assert (folder / "pipe" / "control").exists()
-        runner.kill()
-        runner.wait()
+    finally:
+        os.kill(runner, signal.SIGKILL)
+        os.waitpid(runner, 0)
+        os.close(ready)
     assert soon(lambda: not folder.exists(), 10)
     assert words(played)[-1] == "quit"
 

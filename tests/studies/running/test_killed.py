@@ -20,6 +20,7 @@ from commands import (
     stamps,
     start,
     until,
+    without_page,
     workers,
     written,
 )
@@ -32,7 +33,7 @@ def test_a_runner_killed_twice_and_then_its_workers(undisturbed: Path, tmp_path:
     study, out = written(tmp_path), tmp_path / "out"
     kept: dict[str, tuple[int, int, int]] = {}
     for least in (0, 1):
-        runner = start(study, out, "--workers", "1")
+        runner = start(study, out, "--workers", "1", started=least == 0)
         until(lambda: bool(workers(runner.pid)), "a worker begins")  # noqa: B023
         until(lambda: done(out) >= least, "so many cells are done")  # noqa: B023
         family = children(runner.pid)
@@ -44,7 +45,7 @@ def test_a_runner_killed_twice_and_then_its_workers(undisturbed: Path, tmp_path:
         kept = stamps(out)
     before = done(out)
     assert 0 < before < CELLS
-    runner = start(study, out, "--workers", "1")
+    runner = start(study, out, "--workers", "1", started=1)
     for enough in (before, before + 1):
         until(lambda: bool(workers(runner.pid)) and done(out) >= enough, "one to be killed")  # noqa: B023
         assert not runner.over, "the study was over before a worker was killed"
@@ -64,7 +65,7 @@ def test_interrupted_it_says_how_to_go_on(
     out = tmp_path / "out"
     command = ["verax", "run", str(written(tmp_path)), "--out", str(out), "--workers", "1"]
     for sign in (signal.SIGINT, signal.SIGTERM):
-        runner = Command(command[1:], tmp_path)
+        runner = Command(command[1:], tmp_path, started=sign == signal.SIGTERM)
         # at work on the second cell, and as it starts
         until(lambda: bool(workers(runner.pid)) and done(out) >= 1, "a worker begins")  # noqa: B023
         family = children(runner.pid)
@@ -80,7 +81,8 @@ def test_interrupted_it_says_how_to_go_on(
         kept = stamps(out)
         command = shlex.split(line.partition("to go on: ")[2])
         assert command[:2] == ["verax", "run"]
-    assert main(command[1:]) == 0
+    with without_page():
+        assert main(command[1:]) == 0
     assert kept.items() <= stamps(out).items()
     assert_same_tables(out, undisturbed)
 
@@ -109,7 +111,8 @@ def test_a_truncated_file_of_a_finished_cell(
     for path in (first / "replacement.parquet", second / "manifest.json"):
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     whole = {p: at for p, at in stamps(out).items() if first.name not in p and second.name not in p}
-    assert main(["run", str(study), "--out", str(out)]) == 0
+    with without_page():
+        assert main(["run", str(study), "--out", str(out)]) == 0
     text = capsys.readouterr().out
     assert first.name in text
     assert "replacement.parquet" in text

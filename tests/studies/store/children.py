@@ -9,31 +9,44 @@ import itertools
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from made_up_store import FACTS, files_of, made_up_cell
+
+from verax.studies.store import Store, cells, folders
+
 PATIENCE = 60.0
 
 
 class Children:
+    """Forks of a fork of this process, which is nobody's parent but theirs."""
+
     def __init__(self) -> None:
-        self._parent = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        (asked, ask), (told, tell) = os.pipe(), os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # 3.12: threads and forks
+            self._parent = os.fork()
+        if self._parent == 0:
+            try:
+                os.close(ask)
+                _serve(asked, tell)
+            finally:
+                os._exit(0)
+        os.close(asked)
+        os.close(tell)
+        self._ask, self._told = os.fdopen(ask, "w"), os.fdopen(told)
         self._alive: list[int] = []
 
     def start(self, task: str, *arguments: object) -> int:
         """The id of a new process that does one of `TASKS`."""
-        assert self._parent.stdin is not None
-        assert self._parent.stdout is not None
-        self._parent.stdin.write(json.dumps([task, *map(str, arguments)]) + "\n")
-        self._parent.stdin.flush()
-        self._alive.append(int(self._parent.stdout.readline()))
+        self._ask.write(json.dumps([task, *map(str, arguments)]) + "\n")
+        self._ask.flush()
+        self._alive.append(int(self._told.readline()))
         return self._alive[-1]
 
     def kill(self, process: int) -> None:
@@ -46,7 +59,9 @@ class Children:
         for process in list(self._alive):
             if is_there(process):
                 self.kill(process)
-        self._parent.communicate()
+        self._ask.close()
+        os.waitpid(self._parent, 0)
+        self._told.close()
 
 
 @contextmanager
@@ -155,19 +170,17 @@ def _write(folder: str, saying: str, last: str = "-1") -> None:
 
 TASKS = {"hold": _hold, "fork": _fork, "write": _write}
 
-if __name__ == "__main__":
-    from made_up_store import FACTS, files_of, made_up_cell
 
-    from verax.studies.store import Store, cells, folders
-
+def _serve(asked: int, tell: int) -> None:
+    """Fork for every line that asks for a task, and tell the fork's id, until there are none."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead need nobody to look after them
-    for line in sys.stdin:
-        task, *arguments = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            try:
-                TASKS[task](*arguments)
-            finally:
-                os._exit(0)
-        sys.stdout.write(f"{child}\n")
-        sys.stdout.flush()
+    with os.fdopen(asked) as lines:
+        for line in lines:
+            task, *arguments = json.loads(line)
+            child = os.fork()
+            if child == 0:
+                try:
+                    TASKS[task](*arguments)
+                finally:
+                    os._exit(0)
+            os.write(tell, f"{child}\n".encode())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import fsspec
@@ -108,25 +106,6 @@ def test_a_filesystem_that_fails_is_told_in_one_line() -> None:
 def test_an_object_that_is_no_filesystem_is_refused() -> None:
     with pytest.raises(VeraxError, match="filesystem is a int: expected one of pyarrow"):
         storage_folder("x", 7)
-
-
-def test_a_store_needs_no_optional_package() -> None:
-    """Without duckdb, ray, pydantic and s3fs the store imports and opens local folders."""
-    program = """
-import sys
-class Without:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("duckdb", "ray", "pydantic", "s3fs"):
-            raise ImportError(name)
-sys.meta_path.insert(0, Without())
-from verax.studies.store import Store, open_study
-from verax.studies.store.folders import storage_folder
-print(storage_folder("somewhere").is_local, storage_folder("memory://x").is_local)
-"""
-    output = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert output.stdout.split() == ["True", "False"]
 
 
 PLAIN = made_up_cell()

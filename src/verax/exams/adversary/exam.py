@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -104,7 +105,9 @@ class AdversaryExam(ItemExam):
     label = staticmethod(judging.label)
     counted_as = staticmethod(judging.counted_as)
     judge = staticmethod(judging.judge)
-    variants = {TRANSFORMER: "verax.exams.adversary.transformer:TransformerAdversary"}
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.adversary.transformer:TransformerAdversary"
+    }
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""

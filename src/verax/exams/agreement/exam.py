@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -76,7 +76,7 @@ class AgreementExam(Exam):
     is_compared = staticmethod(judging.is_compared)
     label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
-    variants = {
+    variants: ClassVar[Mapping[str, str]] = {
         TRANSFORMER: "verax.exams.agreement.transformer:TransformerAgreement",
         PREDICT: "verax.exams.agreement.transformer:PredictAgreement",
     }

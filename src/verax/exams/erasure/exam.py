@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
@@ -81,7 +81,9 @@ class ErasureExam(Exam):
     better = staticmethod(judging.direction)
     label = staticmethod(judging.label)
     judge = staticmethod(judging.judge)
-    variants = {TRANSFORMER: "verax.exams.erasure.transformer:TransformerErasure"}
+    variants: ClassVar[Mapping[str, str]] = {
+        TRANSFORMER: "verax.exams.erasure.transformer:TransformerErasure"
+    }
 
     @torch.no_grad()
     def see(self, model: AttentionClassifier, trace: Trace) -> None:

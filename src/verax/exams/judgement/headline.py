@@ -193,6 +193,11 @@ def caveats(model: ModelSummary) -> list[str]:
             f"{unknown:.0%} of the words are not in the model's vocabulary: it reads them all as "
             "one word, and attention on them says little."
         )
+    if cut := model.manifest.get("cut_texts"):
+        lines.append(
+            f"{cut:,} of the documents were read up to {model.manifest['cut_at']:,} pieces, and "
+            "the rest of them was not."
+        )
     if model.is_uniform:
         lines.append("This attention is uniform by construction: nothing can speak for it.")
     lines.append(

@@ -31,6 +31,8 @@ Limits = Mapping[str, float]
 """Limits of one exam, by name."""
 
 
+_OF_A_MEASURE = ("for_above", "for_below", "against_above", "against_below")
+"""Limits that are compared with a number itself."""
 _KEYS = ("version", "provenance", "based_on", "limits")
 
 
@@ -164,6 +166,38 @@ def _based(values: Any, where: str) -> LimitSet:
         merged[exam] = {**merged.get(exam, {}), **limits}
         _refuse_crossed(merged[exam], f"{where}: {exam}")
     return LimitSet(custom.version, custom.provenance or f"based on {name}", merged)
+
+
+def check_declared(exam: type[Exam]) -> None:
+    """Raise an error where limits that an exam's class declares cannot be.
+
+    Args:
+        exam: the class, with its name, `limits`, `limit_ranges` and `summary_tables`.
+    """
+    where = f"exam {exam.name!r}"
+    for name, limit in exam.limits.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise VeraxError(f"{where} has a limit {name!r}: name it with letters, digits and _")
+        _number(limit, f"{where}: limit {name}")
+    known = {**_version(NEWEST).limits.get(exam.name, {}), **exam.limits}
+    for name, ends in exam.limit_ranges.items():
+        if name not in known:
+            remedy = nearest(name, known) if known else "it declares no limits"
+            raise VeraxError(f"{where} has a range of the limit {name!r}: {remedy}")
+        if len(ends) != 2 or not ends[0] <= ends[1]:
+            raise VeraxError(f"{where}: the range of {name} is {ends!r}: expected (least, most)")
+    _refuse_out_of_range(exam.limits, {**_ranges(exam), **exam.limit_ranges}, where)
+    _refuse_crossed(exam.limits, where)
+
+
+def _ranges(exam: type[Exam]) -> dict[str, tuple[float, float]]:
+    """Limit → from where to where the measures go of which one way is better."""
+    measures = [measure for table in exam.summary_tables for measure in table.measures]
+    ranges = [measure.range for measure in measures if measure.better]
+    if not ranges or any(table.has_variants for table in exam.summary_tables):
+        return {}
+    between = min(least for least, _ in ranges), max(most for _, most in ranges)
+    return dict.fromkeys(_OF_A_MEASURE, between)
 
 
 def _refuse_out_of_range(

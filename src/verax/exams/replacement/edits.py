@@ -10,9 +10,10 @@ from torch import Tensor
 
 from verax.exams.replacement.measures import PERMUTED, TRAINED, UNIFORM
 from verax.external.attention.site import Site
+from verax.external.tail import Tail
 from verax.external.trace import TransformerTrace
 from verax.external.transformer import TransformerClassifier
-from verax.importance.transformers.budget import rows_at_once
+from verax.importance.transformers.budget import parts_of, rows_at_once
 from verax.models.counterfactual import permuted
 
 ALL = 0
@@ -20,6 +21,8 @@ ALL = 0
 _KINDS = (TRAINED, UNIFORM, PERMUTED)
 _HELD = 2**22
 """Weights that are permuted at a time."""
+_MANY = 6
+"""Edits of one layer that make up for the two passes after which earlier layers can be skipped."""
 # Large odd numbers: sums of their multiples, which overflow, tell all rows of attention apart.
 _DRAW, _LAYER, _HEAD, _QUERY = (
     *(-7046029254386353131, 7664345821815920749, -4417276706812531889),
@@ -122,13 +125,29 @@ def logits_under_edits(
         [[_KINDS.index(edit.attention), edit.draw, edit.layer, edit.head] for edit in edits],
         device=device,
     )
-    batch = len(trace)
-    passes = torch.arange(len(edits) * batch, device=device)
+    logits = trace.logits.new_empty(len(edits), *trace.logits.shape, dtype=torch.float64)
     # a layer's attention is held twice: as it is, and as it is changed
-    together = rows_at_once(model, trace.pieces, max_tokens, kept_layers=2)
-    logits = []
-    for some in passes.split(together):
-        rows = some % batch
-        editing = _Editing(coded[some // batch], trace.batch.row_index[rows], seed)
-        logits.append(model.run(trace.pieces.take(rows), editing).logits.double())
-    return torch.cat(logits).view(len(edits), batch, -1)
+    for places, pieces in parts_of(model, trace.pieces, max_tokens, kept_layers=2):
+        together = rows_at_once(model, pieces, max_tokens, kept_layers=2)
+        for layer, numbers in _by_first_layer(edits).items():
+            tail = Tail(model, pieces, layer - 1) if layer > 1 else None
+            chosen = torch.tensor(numbers, device=device)
+            passes = torch.arange(len(numbers) * len(places), device=device)
+            for some in passes.split(together):
+                which, rows = chosen[some // len(places)], some % len(places)
+                editing = _Editing(coded[which], trace.batch.row_index[places[rows]], seed)
+                done = tail.run(editing, rows) if tail else model.run(pieces.take(rows), editing)
+                logits[which, places[rows]] = done.logits.double()
+    return logits
+
+
+def _by_first_layer(edits: Sequence[Edit]) -> dict[int, list[int]]:
+    """Layer that passes begin at, from 1 → places of edits: those of a later layer, if many."""
+    by_layer: dict[int, list[int]] = {}
+    for number, edit in enumerate(edits):
+        by_layer.setdefault(edit.layer, []).append(number)
+    begun: dict[int, list[int]] = {1: []}
+    for layer, numbers in by_layer.items():
+        begun.setdefault(layer if len(numbers) >= _MANY else 1, []).extend(numbers)
+    begun[1] += begun.pop(ALL, [])
+    return {layer: numbers for layer, numbers in begun.items() if numbers}

@@ -26,6 +26,9 @@ class Site:
     queries  which positions ask: "encoder" or "decoder"
     keys     which positions are attended: "encoder" or "decoder"
     name     of the module that attends; empty where the route does not tell
+
+    The decoder of an encoder–decoder that classifies reads the same pieces one position later:
+    its position i holds piece i − 1.
     """
 
     number: int
@@ -45,7 +48,7 @@ class Site:
         rest = 1 - self.weights.sum(-1, keepdim=True)
         asks = self.allowed.any(-1, keepdim=True).expand_as(rest)
         least = HALF_SINK if self.weights.dtype.itemsize < 4 else SINK
-        return rest * asks if bool((rest > least)[asks].any()) else None
+        return rest.where(asks, 0.0) if bool((rest > least)[asks].any()) else None
 
 
 Handler = Callable[[Site], Tensor | None]

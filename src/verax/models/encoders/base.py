@@ -96,7 +96,8 @@ def refuse_odd_size(options: ModelOptions) -> None:
     """For encoders of two halves."""
     if options.hidden_size % 2:
         raise VeraxError(
-            f"hidden_size is {options.hidden_size}: it must be even, for two directions or widths"
+            f"hidden_size is {options.hidden_size}: it must be even, for two directions or widths",
+            options=["hidden_size"],
         )
 
 

@@ -65,7 +65,9 @@ class Transformer(Encoder):
     def refuse(cls, options: ModelOptions) -> None:
         if options.hidden_size % options.heads:
             raise VeraxError(
-                f"hidden_size ({options.hidden_size}) must be a multiple of heads ({options.heads})"
+                f"hidden_size ({options.hidden_size}) must be a multiple of heads "
+                f"({options.heads})",
+                options=["hidden_size", "heads"],
             )
 
     def forward(

@@ -251,6 +251,8 @@ def _refuse_other_classes(corpus: Corpus | None, entries: Sequence[Entry]) -> No
 
 
 def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:
+    judgement = verdict.judgement
+    is_asked = judgement.judged or judgement.unlearned
     kind = {} if entry.kind == POOLED else {"kind": entry.kind}
     return {
         "model": entry.name,
@@ -259,6 +261,8 @@ def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:
         "encoder": entry.options.get("encoder"),
         "attended": verdict.manifest.get("attended"),
         "chosen": (entry.record.get("strength") or {}).get("chosen"),
+        "headline": judgement.headline if is_asked else "",
+        "learnt": not judgement.unlearned,
         "options": dict(entry.options),
         "training": dict(entry.record.get("training", {})),
     }

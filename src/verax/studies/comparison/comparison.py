@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,10 @@ class Comparison(Result):
         value        its mean over documents, in the unit: percent and points are of a hundred
         n, excluded  documents with and without one; 0 for a measure that has no documents
         """
+        return self._values.copy()
+
+    @cached_property
+    def _values(self) -> pd.DataFrame:
         by = [*_MODEL, "measure"]
         grouped = self.instances.groupby(by, sort=False, observed=True, dropna=False)["value"]
         means = grouped.agg(["mean", "count", "size"]).reset_index()
@@ -119,8 +124,7 @@ class Comparison(Result):
         better, judged           which way is better, if one is; better, worse or unclear, by holm
         note                     why there is no interval, or no way that is better
         """
-        numbers = self.values()
-        rows = [row for group in self.groups[1:] for row in self._against(group, numbers)]
+        rows = [row for group in self.groups[1:] for row in self._against(group)]
         return pd.DataFrame(rows, columns=_COLUMNS)
 
     def tally(self, group: str) -> pd.DataFrame:
@@ -129,7 +133,7 @@ class Comparison(Result):
         Several of one kind, such as those of several ε, are better or worse together where some
         are and none says the contrary.
         """
-        rows = [row for row in self._against(group, self.values()) if row["better"] != NEITHER]
+        rows = [row for row in self._against(group) if row["better"] != NEITHER]
         kinds: dict[tuple[str, str], list[str]] = {}
         for row in rows:
             kinds.setdefault((row["exam"], counted_as(row["measure"])), []).append(row["judged"])
@@ -139,10 +143,20 @@ class Comparison(Result):
         ]
         return pd.DataFrame(tallied, columns=["exam", "measure", "judged"])
 
-    def _against(self, group: str, numbers: pd.DataFrame) -> list[dict[str, Any]]:
+    @cached_property
+    def _known(self) -> dict[str, list[dict[str, Any]]]:
+        """Group → its rows, of those that were asked for: text, page and tables all take them."""
+        return {}
+
+    def _against(self, group: str) -> list[dict[str, Any]]:
         """The rows of a group, exam by exam."""
+        if group not in self._known:
+            self._known[group] = self._compared(group)
+        return self._known[group]
+
+    def _compared(self, group: str) -> list[dict[str, Any]]:
         names = (self.reference, group)
-        both = numbers[numbers["group"].isin(names)]
+        both = self._values[self._values["group"].isin(names)]
         pair = self._pair(names, both)
         several_kinds = len(self._kinds(names)) > 1
         instances = dict(list(self.instances.groupby("measure", sort=False, observed=True)))

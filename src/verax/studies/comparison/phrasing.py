@@ -15,7 +15,10 @@ from verax.studies.comparison.differences import BETTER, UNCLEAR, WORSE
 
 
 def lines_of(comparison: Comparison) -> Iterator[str]:
-    """For each group, how often it is better than the reference; then a line a measure."""
+    """Each model's headline; for each group how often it is better, and a line a measure."""
+    for group in comparison.groups:
+        for which, headline in headlines(comparison, group):
+            yield f"{group}{which}: {headline}"
     table = comparison.table()
     table = table[table["shown"]]
     for group in comparison.groups[1:]:
@@ -29,6 +32,26 @@ def lines_of(comparison: Comparison) -> Iterator[str]:
             yield f"  {'  '.join(cells)}".rstrip()
     yield from only_lines(comparison)
     yield "(reference → group, difference with its 95% interval, judged after Holm's correction)"
+
+
+def headlines(comparison: Comparison, group: str) -> list[tuple[str, str]]:
+    """Whether the attention of a group can be trusted, and whether it has learnt anything.
+
+    Args:
+        comparison: one that was saved before headlines were kept has none.
+        group: the group.
+
+    Returns:
+        Which seeds, empty where all say the same, and their headline.
+    """
+    models = [model for model in comparison.manifest["groups"][group] if model.get("headline")]
+    by_headline: dict[str, list[str]] = {}
+    for model in models:
+        name = model["model"] if model["seed"] is None else f"seed {model['seed']}"
+        by_headline.setdefault(model["headline"], []).append(str(name))
+    if len(by_headline) == 1:
+        return [("", headline) for headline in by_headline]
+    return [(f", {', '.join(names)}", headline) for headline, names in by_headline.items()]
 
 
 def only_lines(comparison: Comparison) -> Iterator[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from verax.corpora.corpus import Corpus
+from verax.plugin_files import PluginFile, imported_plugins
 from verax.studies.grid.cell import Cell
 
 OUT_OF_MEMORY, DIVERGED, LOST, ERROR = "out of memory", "diverged", "lost", "error"
@@ -29,6 +30,7 @@ class Job:
 
     weights   whether the model's files are to be among the results
     model     files of the model, if it was trained already: for the cell `model_of`
+    plugins   files to import first: those that the process that makes the job has imported
     """
 
     cell: Cell
@@ -36,6 +38,7 @@ class Job:
     max_tokens: int | None = None
     model: Mapping[str, bytes] | None = field(default=None, repr=False)
     model_of: str | None = None
+    plugins: Sequence[PluginFile] = field(default_factory=imported_plugins, repr=False)
 
 
 @dataclass(frozen=True)

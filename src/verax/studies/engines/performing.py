@@ -32,6 +32,7 @@ from verax.files import stamp
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import CONFIG as MODEL_CONFIG
 from verax.models.saving import load
+from verax.plugin_files import import_plugins
 from verax.progress import Reporting
 from verax.studies.adversaries import Adversaries, run_adversaries
 from verax.studies.adversaries.summary import EXAM as ADVERSARIES
@@ -119,6 +120,7 @@ def _run(
     job: Job, corpus: Corpus, device: str, report: Callable[[Progressed], None], budget: int
 ) -> Finished | Failed:
     cell = job.cell
+    import_plugins(job.plugins)
     _refuse_other_data(cell, corpus)
     display = Reporting(lambda *progress: report(Progressed(cell.key, *progress)))
     clocks = [time.monotonic()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -119,29 +118,29 @@ def refuse(
     Nothing is said about options some of whose values were refused already.
     """
     requirements: dict[int, refusing.Requirements] = {}
-    numbers: Counter[str] = Counter()
-    locations: dict[str, set[Location]] = {}
+    numbers: Counter[refusing.Refusal] = Counter()
+    locations: dict[refusing.Refusal, set[Location]] = {}
     for one in combinations:
         if id(one.corpus) not in requirements:
             requirements[id(one.corpus)] = refusing.requirements_of(
                 one.corpus, widths, plan.adversaries
             )
         requirement = requirements[id(one.corpus)]
-        messages = refusing.refusals(values_of(one.options), requirement)
-        if messages and all(numbers[message] >= _TRACED for message in messages):
-            numbers.update(messages)
-        elif messages:
-            for message, where in refusing.causes_of(
+        refusals = refusing.refusals(values_of(one.options), requirement)
+        if refusals and all(numbers[refusal] >= _TRACED for refusal in refusals):
+            numbers.update(refusals)
+        elif refusals:
+            for refusal, where in refusing.causes_of(
                 one.options, one.reading.location, requirement
             ).items():
-                numbers[message] += 1
-                locations.setdefault(message, set()).update(where)
+                numbers[refusal] += 1
+                locations.setdefault(refusal, set()).update(where)
     refused = plan.refused_options()
-    for message, where in locations.items():
-        if any(re.search(rf"\b{name}\b", message) for name in refused):
+    for refusal, where in locations.items():
+        if refused.intersection(refusal.options):
             continue
-        share = f" ({numbers[message]:,} of {len(combinations):,} combinations)"
-        problems.add(message + (share if len(combinations) > 1 else ""), *where)
+        share = f" ({numbers[refusal]:,} of {len(combinations):,} combinations)"
+        problems.add(refusal.message + (share if len(combinations) > 1 else ""), *where)
 
 
 def cells_of(

@@ -42,10 +42,6 @@ class Problems:
     def add(self, message: str, *locations: Location) -> None:
         self._messages.setdefault((tuple(sorted(set(locations))), " ".join(message.split())))
 
-    def texts(self) -> list[str]:
-        """The messages without their locations, as they came."""
-        return [text for _, text in self._messages]
-
     @contextmanager
     def at(self, *locations: Location) -> Iterator[None]:
         """A `VeraxError` raised within becomes a problem at these locations."""

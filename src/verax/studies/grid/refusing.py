@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from verax.corpora.corpus import Corpus
 from verax.corpora.vectors import TRAINED as WORD2VEC
+from verax.errors import VeraxError
 from verax.models.options import AUTO, ModelOptions
 from verax.options import divide
 from verax.studies.grid.adversaries import AdversaryPlan
 from verax.studies.grid.crossing import Combination, values_of
-from verax.studies.grid.located import Location, Problems
+from verax.studies.grid.located import Location
 from verax.training.adversary import UNIFORM
 from verax.training.effects import settled_options
 from verax.training.options import TrainingOptions
@@ -45,90 +47,111 @@ def requirements_of(
     return Requirements(classes, validated == classes, widths, adversaries)
 
 
-def refusals(values: Mapping[str, Any], requirements: Requirements) -> list[str]:
+class Refusal(NamedTuple):
+    """Why options do not go together, and which options these are."""
+
+    message: str
+    options: tuple[str, ...]
+
+
+def refusals(values: Mapping[str, Any], requirements: Requirements) -> list[Refusal]:
     """Why these options do not go together, or not with adversaries; empty where they do."""
-    messages = _refusals_of_model(values, requirements)
+    of_model = _refusals_of_model(values, requirements)
     plan = requirements.adversaries
-    if messages or plan is None:
-        return messages
+    if of_model or plan is None:
+        return of_model
     if values.get("projection") == UNIFORM:
-        return [
+        message = (
             f"projection {UNIFORM!r} has no adversaries, for its attention cannot move: leave one "
             "of them out"
-        ]
+        )
+        return [Refusal(message, ("projection",))]
     if not plan.options:
         return []
     model, training = settled_options(values, requirements.classes)
     beside = plan.options_beside({**model, **training})
-    return [f"adversaries: {message}" for message in _refusals_of_model(beside, requirements)]
+    of_adversaries = _refusals_of_model(beside, requirements)
+    return [Refusal(f"adversaries: {message}", names) for message, names in of_adversaries]
 
 
-def _refusals_of_model(values: Mapping[str, Any], requirements: Requirements) -> list[str]:
+def _refusals_of_model(values: Mapping[str, Any], requirements: Requirements) -> list[Refusal]:
     of_model, of_training = divide(values, ModelOptions, TrainingOptions)
     model = ModelOptions(**of_model)
     path, metric = of_training.get("vectors"), of_training.get("metric")
-    messages = Problems()
-    with messages.at():
+    refused: list[Refusal] = []
+    with _noted(refused):
         model.resolved(requirements.classes)
         if path in requirements.widths:
             width = requirements.widths[str(path)]
             replace(model, embedding_size=width).resolved(requirements.classes)
-    with messages.at():
+    with _noted(refused):
         TrainingOptions(**of_training)
     if model.strength == AUTO:
-        with messages.at():
+        with _noted(refused):
             candidates(model.grounding, of_training.get("strengths"))
     if metric == "f1" and requirements.classes != 2:
-        messages.add(f"metric 'f1' is for two classes, not {requirements.classes}: use 'macro_f1'")
+        message = f"metric 'f1' is for two classes, not {requirements.classes}: use 'macro_f1'"
+        refused.append(Refusal(message, ("metric",)))
     if metric == "roc_auc" and not requirements.all_validated:
-        messages.add("metric 'roc_auc' needs validation documents of every class: use 'macro_f1'")
+        message = "metric 'roc_auc' needs validation documents of every class: use 'macro_f1'"
+        refused.append(Refusal(message, ("metric",)))
     if path == WORD2VEC and importlib.util.find_spec("gensim") is None:
-        messages.add("vectors 'word2vec' needs gensim: pip install 'verax[vectors]'")
-    return messages.texts()
+        message = "vectors 'word2vec' needs gensim: pip install 'verax[vectors]'"
+        refused.append(Refusal(message, ("vectors",)))
+    return refused
+
+
+@contextmanager
+def _noted(refused: list[Refusal]) -> Iterator[None]:
+    """Adds the error that is raised inside to a list."""
+    try:
+        yield
+    except VeraxError as error:
+        refused.append(Refusal(str(error), error.options))
 
 
 def causes_of(
     combination: Combination, corpus: Location, requirements: Requirements
-) -> dict[str, set[Location]]:
+) -> dict[Refusal, set[Location]]:
     """Each refusal of a combination, and where it comes from.
 
     A setting is a cause if the refusal goes away once it is back at its default, and so is the
     corpus if another would do, and what is asked of adversaries if others would. The causes of a
     refusal are then taken away, to see whether there is another.
     """
-    causes: dict[str, set[Location]] = {}
+    causes: dict[Refusal, set[Location]] = {}
     simplest = replace(requirements, classes=2, all_validated=True)
     values = values_of(combination)
     for _ in range(_ROUNDS):
-        new = [message for message in refusals(values, requirements) if message not in causes]
+        new = [refusal for refusal in refusals(values, requirements) if refusal not in causes]
         if not new:
             break
         removed: set[str] = set()
-        for message in new:
+        for refusal in new:
             names = {
                 name
                 for name in values
-                if message
+                if refusal
                 not in refusals({n: v for n, v in values.items() if n != name}, requirements)
             }
-            causes[message] = {combination[name].location for name in names}
-            if message not in refusals(values, simplest):
-                causes[message].add(corpus)
-            causes[message] |= _causes_in_adversaries(message, values, requirements)
+            causes[refusal] = {combination[name].location for name in names}
+            if refusal not in refusals(values, simplest):
+                causes[refusal].add(corpus)
+            causes[refusal] |= _causes_in_adversaries(refusal, values, requirements)
             removed |= names
         values = {n: v for n, v in values.items() if n not in removed}
     return causes
 
 
 def _causes_in_adversaries(
-    message: str, values: Mapping[str, Any], requirements: Requirements
+    refusal: Refusal, values: Mapping[str, Any], requirements: Requirements
 ) -> set[Location]:
     plan = requirements.adversaries
-    if plan is None or message in refusals(values, replace(requirements, adversaries=None)):
+    if plan is None or refusal in refusals(values, replace(requirements, adversaries=None)):
         return set()
     causes = {
         plan.locations[name]
         for name in plan.options
-        if message not in refusals(values, replace(requirements, adversaries=plan.without(name)))
+        if refusal not in refusals(values, replace(requirements, adversaries=plan.without(name)))
     }
     return causes or {plan.location}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.options import build, check
-from verax.progress import Display, shown
+from verax.progress import Display, is_watched, shown
 from verax.studies.engines.engine import Engine
 from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import gpus
@@ -19,6 +20,7 @@ from verax.studies.grid.estimate import work_of
 from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.reading import read_study
 from verax.studies.grid.study import Study
+from verax.studies.running.bars import Bars
 from verax.studies.running.runner import Runner, run_all
 from verax.studies.running.watching import Ran, Watcher
 from verax.studies.store.results import StudyResults, open_study
@@ -33,6 +35,7 @@ def run_study(
     budget: float | None = None,
     retry_failed: bool = False,
     watcher: Watcher | None = None,
+    progress: bool | None = None,
     corpora: Iterable[Any] | None = None,
     seeds: Iterable[int] | None = None,
     exams: Iterable[Any] | None = None,
@@ -48,7 +51,8 @@ def run_study(
         filesystem: the fsspec filesystem that the folder is on; without it, this machine's.
         budget: seconds after which no cell is begun.
         retry_failed: whether cells that failed are run again.
-        watcher: is called as the run goes on.
+        watcher: is called as the run goes on, in place of the bars.
+        progress: show how far it got; None shows it on a terminal and in a notebook.
         corpora, seeds, exams: take the place of the study's.
         changed: options laid over those of all models.
         hardware: fields of `Hardware`, over the study's own.
@@ -70,15 +74,18 @@ def run_study(
     ...     results.cells["status"].tolist()
     ['done', 'done']
     """
+    progress = is_watched() if progress is None else progress
     if not isinstance(study, Study):
-        study = read_study(study, corpora=corpora, seeds=seeds, exams=exams, changed=changed)
+        study = read_study(
+            study, corpora=corpora, seeds=seeds, exams=exams, changed=changed, progress=progress
+        )
     elif any(setting is not None for setting in (corpora, seeds, exams, changed)):
         raise VeraxError(
             "this study is read already: give corpora, seeds, exams to verax.studies.read_study"
         )
     study = with_hardware(study, hardware)
     folder = study.name if folder is None else folder
-    run(study, folder, filesystem, budget, retry_failed, watcher)
+    run(study, folder, filesystem, budget, retry_failed, watcher, progress)
     return open_study(folder, filesystem)
 
 
@@ -98,10 +105,7 @@ def run(
     watcher: Watcher | None = None,
     progress: bool | Display = False,
 ) -> Ran:
-    """Run what is left of a study; `run_study` without the opening of results.
-
-    `progress` is for what comes before the first cell: corpora are tokenised here, once for all.
-    """
+    """Run what is left of a study; `run_study` without the opening of results."""
     return run_several([(study, folder)], filesystem, budget, retry_failed, watcher, progress)[0]
 
 
@@ -116,8 +120,13 @@ def run_several(
     """Run what is left of several studies side by side, each into its own folder.
 
     They share the workers, so that none waits for the last cells of a study before the next. Where
-    they run is what the first of them says.
+    they run is what the first of them says. `progress` shows corpora being tokenised, and bars
+    where there is no watcher.
     """
+    if watcher is None and progress is True:
+        labels = {key: label for study, _ in studies for key, label in study.labels.items()}
+        with Bars(labels, lambda line: print(line, file=sys.stderr, flush=True)) as bars:  # noqa: T201
+            return run_several(studies, filesystem, budget, retry_failed, bars, progress)
     budget = None if budget is None else check("budget", budget, float, {"above": 0})
     watcher = watcher or Watcher()
     hardware = studies[0][0].hardware

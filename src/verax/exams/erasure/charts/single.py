@@ -19,8 +19,9 @@ from verax.exams.tables import wide
 POINTS = 800
 """Of all models together; a file of more is slow to show."""
 _NEGATIVE = CATEGORIES[1]
-_MINUS = "replace(format(datum.value, '~g'), '-', '−')"
-"""A true minus in exponents, too."""
+_FORM = "datum.value == 0 || abs(datum.value) >= 0.001 ? '~g' : '~e'"
+_LABEL = f"replace(format(datum.value, {_FORM}), /-/g, '−')"
+"""Small numbers by exponents, so that labels are short, with a true minus in these, too."""
 
 
 def charts(models: Models) -> Iterator[Chart]:
@@ -71,7 +72,7 @@ def scatter(series: Series, points: pd.DataFrame) -> Any:
     most = min(1.0, reach(points["delta_alpha"].max()))
     title = "Δα, difference of the two weights"
     x = quantity("delta_alpha", title, (0, most), axis=alt.Axis(tickCount=5))
-    y = alt.Y("delta_js:Q", title="ΔJS, nats", axis=alt.Axis(labelExpr=_MINUS, tickCount=6))
+    y = alt.Y("delta_js:Q", title="ΔJS, nats", axis=alt.Axis(labelExpr=_LABEL, tickCount=6))
     colour = alt.Color(
         "sign:N",
         scale=alt.Scale(domain=signs, range=[CATEGORIES[0], _NEGATIVE]),

@@ -1,0 +1,75 @@
+"""A job brings the loose files that its maker imported, so that any worker knows their exams."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+import pytest
+from made_up_cells import cell
+from running import failed, finished
+
+import verax
+from verax.errors import VeraxError
+from verax.exams.registry import unregister
+from verax.plugin_files import PluginFile, import_file, imported_plugins
+from verax.studies.engines.engine import Job
+from verax.studies.engines.performing import perform
+
+EXAM = """
+from verax.exams import authoring as exams
+
+TABLE = exams.Table("loose", "documents", (exams.Measure("documents", "documents", unit="count"),))
+
+@exams.register
+class Loose(exams.Exam):
+    name = "loose"
+    question = "How many documents are there?"
+    summary_tables = (TABLE,)
+    tidy_tables = ("loose",)
+
+    def see(self, model, trace):
+        self.builder.add("loose", trace.ids, {"one": trace.weights.sum(-1)})
+
+    @classmethod
+    def summarise(cls, tables):
+        n = len(tables["loose"])
+        count = exams.count_cell("loose", "all", "documents", n, n)
+        return exams.summary_frame(cls.name, [count])
+"""
+
+
+def forget() -> None:
+    unregister("loose")
+    del sys.modules["loose_in_workers"]
+
+
+def test_a_worker_imports_what_the_job_brings(small: verax.Corpus, tmp_path: Path) -> None:
+    file = tmp_path / "loose_in_workers.py"
+    file.write_text(EXAM)
+    import_file(str(file))
+    job = Job(cell(small, exams=("loose",)))
+    assert [plugin.path for plugin in job.plugins] == [str(file)]
+    sent = pickle.dumps(job)
+    forget()
+    file.unlink()  # as on another machine
+    assert imported_plugins() == ()
+    try:
+        outcome = finished(perform(pickle.loads(sent), small, device="cpu"))  # noqa: S301
+        assert "loose.parquet" in outcome.files
+    finally:
+        forget()
+
+
+def test_a_file_that_does_not_import_fails_the_cell(small: verax.Corpus) -> None:
+    job = Job(cell(small), plugins=[PluginFile("/there/broken_in_workers.py", b"1 / 0")])
+    outcome = failed(perform(job, small, device="cpu"))
+    assert "broken_in_workers.py: ZeroDivisionError" in outcome.error
+    assert "broken_in_workers" not in sys.modules
+
+
+def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("")
+    with pytest.raises(VeraxError, match="rename the file"):
+        import_file(str(tmp_path / "json.py"))

@@ -1,0 +1,36 @@
+"""What is said of a combination goes by the options that the error names, not by its words."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from study_files import refused
+
+from verax.errors import VeraxError
+from verax.models.options import ModelOptions
+
+STUDY = """\
+corpora: SMALL
+models:
+  encoder: transformer
+  hidden_size: 30
+  heads: [4, {}]
+"""
+
+
+def test_an_error_carries_its_options_through_a_process() -> None:
+    with pytest.raises(VeraxError) as caught:
+        ModelOptions(encoder="transformer", hidden_size=30, heads=4).resolved(2)
+    assert caught.value.options == ("hidden_size", "heads")
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+    assert (str(again), again.options) == (str(caught.value), caught.value.options)
+    assert VeraxError("anything").options == ()
+
+
+def test_nothing_is_said_of_an_option_that_was_refused_already(tmp_path: Path) -> None:
+    (combination,) = refused(tmp_path, STUDY.format(3))
+    assert "must be a multiple of heads" in combination
+    (value,) = refused(tmp_path, STUDY.format("many"))
+    assert "option 'heads' is 'many'" in value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -38,7 +38,7 @@ class TransformerAgreement(AgreementExam):
     """
 
     question = "Do scores derived from attention rank words as gradients and leave-one-out do?"
-    options_class = TransformerAgreementOptions
+    options_class: ClassVar[type] = TransformerAgreementOptions
 
     def setup(self) -> None:
         if self.options.items.strip():

@@ -83,4 +83,4 @@ def choose_head(
         raise VeraxError(
             f"no decision of {split} changes without part of its words: choose on more documents"
         )
-    return str(shares.loc[shares["value"].idxmin(), "row"])
+    return str(shares["row"].to_numpy()[shares["value"].to_numpy().argmin()])

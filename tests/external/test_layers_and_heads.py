@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import verax
+from verax.drawing.series import Models
 from verax.exams.places import head_places, layer_and_head, layer_places, place_id
 from verax.exams.registry import find_place
+from verax.exams.replacement.charts import charts as charts_of_replacement
+from verax.exams.tables import tidy
 from verax.external.transformer import TransformerClassifier
 from verax.models.kinds import TRANSFORMER
 from verax.report.charts import Chart, charts_of
@@ -63,8 +67,12 @@ def rows(chart: Chart) -> list[dict[str, Any]]:
     return list(values)
 
 
-def test_maps_have_a_cell_for_every_place(verdict: verax.Verdict) -> None:
-    charts = {chart.name: chart for chart in charts_of({"one": verdict})}
+@pytest.fixture(scope="module")
+def charts(verdict: verax.Verdict) -> dict[str, Chart]:
+    return {chart.name: chart for chart in charts_of({"one": verdict})}
+
+
+def test_maps_have_a_cell_for_every_place(verdict: verax.Verdict, charts: dict[str, Chart]) -> None:
     columns = {
         "replacement-places": "replacement.places.{}.uniform_survival",
         "dispersion-heads": "dispersion.heads.{}.entropy",
@@ -82,13 +90,20 @@ def test_maps_have_a_cell_for_every_place(verdict: verax.Verdict) -> None:
     drawn = rows(charts["information-layers"])
     assert [point["layer"] for point in drawn] == [0, 1, 2, 3]
     assert drawn[2]["value"] == verdict.value("information.layers.2.information")
-    several = {chart.name: chart for chart in charts_of({"one": verdict, "other": verdict})}
-    assert len(rows(several["replacement-places"])) == 18
+    *_, several = charts_of_replacement(Models({"one": verdict, "other": verdict}))
+    assert [cell["panel"] for cell in rows(several)] == ["one"] * 9 + ["other"] * 9
 
 
-def test_the_weakest_colour_is_drawn_as_weak(verdict: verax.Verdict) -> None:
+def test_the_weakest_colour_is_drawn_as_weak(charts: dict[str, Chart]) -> None:
     """An opacity with an exponent would be taken for one that changes nothing."""
-    charts = {chart.name: chart for chart in charts_of({"one": verdict})}
     svg = charts["replacement-places"].svg()
     assert svg.count('opacity="0.') >= 9
     assert "var(--chart-1)" in svg
+
+
+def test_a_table_has_room_for_many_heads() -> None:
+    places = list(head_places(20, 20))
+    values = np.arange(400.0).reshape(400, 1, 1)
+    table = tidy(np.array([7]), values, ["tvd"], [{"place": place} for place in places])
+    assert table["place"].tolist() == places
+    assert table["value"].tolist() == values.ravel().tolist()

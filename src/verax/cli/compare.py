@@ -14,7 +14,7 @@ import pandas as pd
 from verax.cli.compared import show, show_curves
 from verax.cli.examine import add_examining
 from verax.cli.loading import named_corpus, say_notes
-from verax.cli.models import open_outside
+from verax.cli.models import open_outside, refuse_flags
 from verax.cli.parsing import given_exam_options, named_folders, parts_of
 from verax.cli.saving import add_overwrite, check_out, save
 from verax.cli.terminal import console, say
@@ -100,6 +100,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _models(args: argparse.Namespace) -> Any:
     """Folders as they are, and models that were not saved here; by name where names are given."""
+    refuse_flags(args, args.models)
     folders = named_folders(args.models)
     groups: dict[str, list[Any]] = {}
     for pair in folders:

@@ -72,7 +72,7 @@ def _on(name: str, kind: str) -> str:
         return f"not applicable: {why_not_kind(name, kind)}"
     if cls.needs_own:
         return "where importances of one's own are given (importances=… in Python)"
-    if cls.promise.__func__ is Exam.promise.__func__:
+    if cls.promise.__doc__ == Exam.promise.__doc__:
         return "exact"
     said = (cls.promise.__doc__ or "as the plan of a model says").strip().splitlines()[0]
     return said[:1].lower() + said[1:].rstrip(".")

@@ -10,8 +10,9 @@ from typing import Any
 from verax.cli.parsing import parts_of
 from verax.cli.terminal import printable
 from verax.errors import VeraxError
-from verax.external.loading import AUTO, READOUTS
+from verax.external.loading import AUTO
 from verax.external.opening import HF, function_in, is_outside, open_classifier
+from verax.external.readout import READOUTS
 
 MODEL = (
     "folder of a saved model; hf:FOLDER of a Hugging Face one; or FILE.py:FUNCTION, which is run"
@@ -47,21 +48,25 @@ def open_model(args: argparse.Namespace, source: str | None = None) -> Any:
             f"running {printable(str(found[0]))}, whose {found[1]}() makes the model",
             file=sys.stderr,
         )
-    options = _options(args)
-    if not source.startswith(HF):
-        for flag in ("class_names", "readout", "pieces", "separator"):
-            if vars(args)[flag] is not None:
-                name = flag.replace("_", "-")
-                raise VeraxError(
-                    f"--{name} is for Hugging Face models, named hf:FOLDER: leave it out"
-                )
-        options = {}
+    if source == getattr(args, "model", None):
+        refuse_flags(args, [source])
+    options = _options(args) if source.startswith(HF) else {}
     return open_classifier(source, device=args.device, **options)
 
 
 def open_outside(args: argparse.Namespace, sources: Sequence[str]) -> list[Any]:
     """Names of saved models and verdicts as they are, and other models opened."""
     return [open_model(args, one) if is_outside(one) else one for one in sources]
+
+
+def refuse_flags(args: argparse.Namespace, sources: Sequence[str]) -> None:
+    """Refuse flags of Hugging Face models where there is none."""
+    if any(HF in source for source in sources):
+        return
+    for flag in ("class_names", "readout", "pieces", "separator"):
+        if vars(args)[flag] is not None:
+            name = flag.replace("_", "-")
+            raise VeraxError(f"--{name} is for Hugging Face models, named hf:FOLDER: leave it out")
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:

@@ -230,14 +230,25 @@ class Corpus:
             return self
         if tokeniser.kind == "tokens" and self.train.given_tokens is None:
             raise VeraxError(f"corpus {self.name!r} has no lists of tokens, which the model reads")
-        lexicon = Lexicon()
-        keep = {} if tokeniser.kind == "tokens" else {"given_tokens": None, "rationales": None}
-        splits = {
-            name: replace(part, tokeniser=tokeniser, lexicon=lexicon, **keep)
-            for name, part in self.splits.items()
-        }
+        lexicon, has_tokens = Lexicon(), tokeniser.kind == "tokens"
+
+        def read(part: Documents) -> Documents:
+            return replace(
+                part,
+                tokeniser=tokeniser,
+                lexicon=lexicon,
+                given_tokens=part.given_tokens if has_tokens else None,
+                rationales=part.rationales if has_tokens else None,
+            )
+
         reading = {"tokeniser": tokeniser.kind, "lowercase": tokeniser.lowercase}
-        return replace(self, **splits, config={**self.config, **reading})
+        return replace(
+            self,
+            train=read(self.train),
+            validation=read(self.validation),
+            test=read(self.test),
+            config={**self.config, **reading},
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the corpus into a folder that `load_corpus` reads.

@@ -97,8 +97,8 @@ def randomisation_check(
 
     with shown(progress) as display, weights_kept(model):
         before = scored(display.watching("scoring"))
-        first = next(iter(model.traces(read, max_tokens)))
-        for depth, part in enumerate(parts_from_the_top(model, first.pieces), start=1):
+        one = model.trace_rows(read, np.arange(1))
+        for depth, part in enumerate(parts_from_the_top(model, one.pieces), start=1):
             redraw(part, generator)
             after = scored(display.watching(f"{part.name} drawn anew"))
             for name in names:

@@ -51,7 +51,7 @@ class FunctionHead(nn.Module):
     def __init__(self, function: Part, size: int, like: Tensor) -> None:
         super().__init__()
         self.function, self.affine = function, False
-        self._zeros = like.new_zeros(size)
+        self.register_buffer("_zeros", like.new_zeros(size), persistent=False)
 
     @property
     def bias(self) -> Tensor:

@@ -165,7 +165,7 @@ def _check(model: ModuleClassifier, head: Any, own: Callable[..., Any]) -> None:
         model.head = FunctionHead(head, states.shape[-1], states)  # type: ignore[assignment]
     trace = model(batch)
     _check_logits(model, trace)
-    if not torch.equal(model(batch).logits, trace.logits):
+    if not _same(model(batch).logits, trace.logits):
         raise VeraxError("the module gives the same texts other logits when asked again: refused")
     short = model(documents.batch(np.array([len(documents) - 1]), model.device)).logits
     if not _same(short, trace.logits[-1:]):

@@ -74,7 +74,7 @@ def from_predict(
     if words not in (AS_WRITTEN, "whitespace"):
         raise VeraxError(f"words {words!r}: use {AS_WRITTEN} or whitespace")
     max_batch = check("max_batch", max_batch, int, {"minimum": 1})
-    called = name or getattr(function, "__name__", type(function).__name__)
+    called = str(name or getattr(function, "__name__", type(function).__name__))
     return PredictClassifier(function, classes, words, gives, max_batch, called)
 
 

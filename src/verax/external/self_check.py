@@ -107,7 +107,7 @@ def _most(weights: Tensor, where: Tensor) -> float:
 
 
 def _check_shapes(sites: list[Site], pieces: PieceBatch, route: str) -> None:
-    """Every layer has the same heads, and weights for each pair of positions."""
+    """Every layer has the same heads, and a number for each pair of positions."""
     length = pieces.mask.shape[1]
     expected = (len(pieces), sites[0].weights.shape[1], length, length)
     for site in sites:
@@ -117,13 +117,18 @@ def _check_shapes(sites: list[Site], pieces: PieceBatch, route: str) -> None:
                 f"{tuple(site.weights.shape)}, expected {expected} (texts, heads, pieces, pieces): "
                 f"Verax knows layers with equal heads that weigh all positions; {ELSEWHERE}"
             )
+        if not _most(site.weights, pieces.mask[:, None, :, None]) <= 1.1:
+            raise VeraxError(
+                f"self-check by {route}: layer {site.number + 1} has weights that are no numbers "
+                "from 0 to 1: load the model in another precision (dtype=torch.float32)"
+            )
 
 
 def _check_masked(sites: list[Site], pieces: PieceBatch, route: str) -> None:
     """No real position attends to padding."""
     padding = pieces.mask[:, None, :, None] & ~pieces.mask[:, None, None, :]
     for site in sites:
-        if not (most := _most(site.weights, padding)) <= 1e-6:
+        if (most := _most(site.weights, padding)) > 1e-6:
             raise VeraxError(
                 f"self-check by {route}: layer {site.number + 1} puts {100 * most:.1f}% of its "
                 "weight on padding, expected none: the model ignores attention_mask; "
@@ -141,7 +146,7 @@ def _check_causal(
     is_causal = not is_pair(model.module) and _reads_from_left(model, pieces, close)
     for site in sites:
         is_ordered = site.queries == site.keys and (is_causal or site.queries == "decoder")
-        if is_ordered and not (most := _most(site.weights, later)) <= 1e-6:
+        if is_ordered and (most := _most(site.weights, later)) > 1e-6:
             raise VeraxError(
                 f"self-check by {model.route.name}: layer {site.number + 1} puts "
                 f"{100 * most:.1f}% of its weight on later positions, and the model reads from "

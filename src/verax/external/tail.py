@@ -15,7 +15,8 @@ from verax.external.attention.site import Handler, Site
 from verax.external.pieces import PieceBatch
 
 if TYPE_CHECKING:
-    from verax.external.transformer import Pass, TransformerClassifier
+    from verax.external.trace import Pass
+    from verax.external.transformer import TransformerClassifier
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,3 +64,17 @@ class TransformerTrace(WordTrace):
     """
 
     pieces: PieceBatch
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One pass over a batch of pieces.
+
+    logits  (batch, classes)
+    states  of the embeddings and after each layer, (batch, pieces, size) each, where asked for
+    last    what the classifier reads, (batch, pieces, size): the last layer's states
+    """
+
+    logits: Tensor
+    states: tuple[Tensor, ...] | None
+    last: Tensor

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,15 @@ from verax.corpora.batching import MAX_TOKENS, micro_batches
 from verax.corpora.corpus import Documents
 from verax.corpora.tokenising import Tokeniser
 from verax.errors import VeraxError, nearest
-from verax.external.attention.site import Handler, Route, Site
+from verax.external.attention.routes import counted
+from verax.external.attention.site import Handler, Route
 from verax.external.external_classifier import DELETE, ExternalClassifier, Texts
 from verax.external.pieces import PieceBatch, PieceReader, ReadPieces
 from verax.external.preparing import embedding, padding_id, padding_known, prepared
 from verax.external.reading import ReadTexts, read_texts
 from verax.external.readout import readout_rows
 from verax.external.tail import Start, Tail
-from verax.external.trace import TransformerTrace, WordTrace
+from verax.external.trace import Pass, TransformerTrace, WordTrace
 from verax.models.fingerprint import fingerprint
 from verax.models.kinds import TRANSFORMER, Watch
 
@@ -35,20 +35,6 @@ CPU_PIECES = 2048
 """Padded pieces of one pass on a CPU, at most."""
 WEIGHTS_PER_TOKEN = 2_048
 """Attention weights held at once, for each token of the budget of padded tokens."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pass:
-    """One pass over a batch of pieces.
-
-    logits  (batch, classes)
-    states  of the embeddings and after each layer, (batch, pieces, size) each, where asked for
-    last    what the classifier reads, (batch, pieces, size): the last layer's states
-    """
-
-    logits: Tensor
-    states: tuple[Tensor, ...] | None
-    last: Tensor
 
 
 class TransformerClassifier(ExternalClassifier):
@@ -170,7 +156,8 @@ class TransformerClassifier(ExternalClassifier):
         inputs |= {name: values for name, values in pieces.more.items() if name in self._takes}
         opened: AbstractContextManager[None] = nullcontext()
         if handler is not None:
-            opened = self._counted(handler, 0 if start is None else start.layer)
+            skipped = 0 if start is None else start.layer
+            opened = counted(self.route, handler, self.layers, skipped)
         with (
             prepared(self.module, self.head),
             padding_known(self.module, pieces, self.pad) as input_ids,
@@ -252,24 +239,6 @@ class TransformerClassifier(ExternalClassifier):
             yield seen
         finally:
             handle.remove()
-
-    @contextmanager
-    def _counted(self, handler: Handler, skipped: int) -> Iterator[None]:
-        """Attention is shown to a handler, and every layer that is not skipped must show its."""
-        calls = skipped
-
-        def handle(site: Site) -> Tensor | None:
-            nonlocal calls
-            number, calls = calls, calls + 1
-            return handler(replace(site, number=number) if skipped else site)
-
-        with self.route.opened(handle):
-            yield
-        if self.layers and calls != self.layers:
-            raise VeraxError(
-                f"{calls} of {self.layers} layers showed their attention: this model attends in "
-                "another way to such texts; give a smaller max_length"
-            )
 
     # taking words away
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
 from verax.importance.decision import Target, class_numbers
-from verax.importance.tracing import LEVELS, BatchOrTrace, check_level, traced
+from verax.importance.tracing import LEVELS, check_level, traced
 from verax.models.classifier import AttentionClassifier
 from verax.models.kinds import KINDS, POOLED
 from verax.models.trace import Trace
@@ -200,8 +200,8 @@ def names_of(
 
 def score(
     name: str,
-    model: AttentionClassifier,
-    source: BatchOrTrace,
+    model: Any,
+    source: Any,
     on: str = "inputs",
     *,
     signed: bool = False,
@@ -211,6 +211,7 @@ def score(
 ) -> Tensor:
     """The scores of the importance called `name`, (batch, tokens) or (batch, items), in float64.
 
+    `model` is a classifier of any kind, `source` a trace of it, or a batch of a pooled one.
     `signed`, `seed`, `max_tokens` and `target` go to those that take them. `target` is a class by
     name or number, or one for each document; the class decided for, unless given.
     """

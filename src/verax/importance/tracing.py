@@ -12,6 +12,7 @@ from torch import nn
 from verax.corpora.batch import Batch
 from verax.device import full_precision
 from verax.errors import VeraxError, nearest
+from verax.external.trace import WordTrace
 from verax.models.classifier import AttentionClassifier
 from verax.models.trace import Trace
 
@@ -59,7 +60,7 @@ def frozen_for_gradients(model: AttentionClassifier) -> Iterator[None]:
             parameter.requires_grad_(True)
 
 
-def once(trace: Trace, key: tuple[Any, ...], work: Callable[[], T]) -> T:
+def once(trace: Trace | WordTrace, key: tuple[Any, ...], work: Callable[[], T]) -> T:
     """What `work` gives, worked out once for a trace: several exams may ask for the same."""
     if key not in trace.cache:
         trace.cache[key] = work()

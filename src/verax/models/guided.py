@@ -30,8 +30,8 @@ class GuidedClassifier(AttentionClassifier):
     It has attention parameters and does not use them; its projection is the guide's.
     """
 
-    words_are_items = False  # type: ignore[assignment]
-    known_readout = None  # type: ignore[assignment]
+    words_are_items = False
+    known_readout = None
 
     def __init__(
         self,

@@ -22,8 +22,8 @@ class HierarchicalClassifier(AttentionClassifier):
     items are sentences. Grounding acts on words.
     """
 
-    words_are_items = False  # type: ignore[assignment]
-    known_readout = None  # type: ignore[assignment]
+    words_are_items = False
+    known_readout = None
 
     def _make_levels(self, state_size: int) -> int:
         self.word_attention = Attention(state_size, self.options)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = {f.name: f for cls in (ModelOptions, TrainingOptions) for f in fields(cls)}
 _GAP = "  "
-_NAMED_BY_VALUE = ("corpus", "encoder", "attention", "projection", "grounding")
+_NAMED_BY_VALUE = ("corpus", "outside", "encoder", "attention", "projection", "grounding")
 """Columns whose values say what they are of."""
 _SWITCHES = {"True": True, "False": False}
 
@@ -97,6 +97,8 @@ def _corpus_labels(cells: Iterable[Cell]) -> dict[str, str]:
 
 def _cell_parts(cell: Cell, shown: Sequence[str], ambiguous: Collection[str]) -> list[str]:
     """Each shown option that has an effect; one that goes with a choice stands beside it."""
+    if not cell.is_trained:
+        return [str(cell.model["outside"])] if "outside" in shown else []
     inactive = inactive_options(ModelOptions(**cell.model), TrainingOptions(**cell.training))
     values = {**cell.model, **cell.training}
     parts: dict[str, str] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -12,8 +13,6 @@ from verax.exams.dispersion.exam import DispersionExam, spread
 from verax.exams.dispersion.measures import ATTENTION
 from verax.exams.places import head_places, layer_places
 from verax.exams.reading import check_finite, correct, labels_of
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.importance import names_of, score
 from verax.importance.transformers.rows import layer_head_rows, special_share
 from verax.models.head import decisions
@@ -50,7 +49,7 @@ class TransformerDispersion(DispersionExam):
         self.names = [name for name in names if name != ATTENTION]
 
     @torch.no_grad()
-    def see(self, model: TransformerClassifier, trace: TransformerTrace) -> None:
+    def see(self, model: Any, trace: Any) -> None:
         """Examine one batch."""
         check_finite(trace.logits)
         heads = layer_head_rows(model, trace, self.max_tokens)
@@ -81,14 +80,12 @@ class TransformerDispersion(DispersionExam):
         labels = [{"place": place} for place in (*layer_places(count[0]), *head_places(*count))]
         self.builder.add("dispersion_heads", trace.ids, measures, labels=labels)
 
-    def _importances(
-        self, model: TransformerClassifier, trace: TransformerTrace, attention: Tensor
-    ) -> None:
+    def _importances(self, model: Any, trace: Any, attention: Tensor) -> None:
         """Entropies of the last layer's attention, and of each importance, over words."""
         settings: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
         scored: dict[str, Tensor] = {ATTENTION: attention}
         for name in self.names:
-            scored[name] = score(name, model, trace, **settings).abs()  # type: ignore[arg-type]
+            scored[name] = score(name, model, trace, **settings).abs()
         spreads = [spread(scores, trace.mask) for scores in scored.values()]
         entropy, reason = (torch.stack(parts) for parts in zip(*spreads, strict=True))
         measures = {
@@ -99,5 +96,5 @@ class TransformerDispersion(DispersionExam):
         labels = [{"of": name} for name in scored]
         self.builder.add("dispersion", trace.ids, measures, labels=labels)
 
-    def tables(self) -> Any:
+    def tables(self) -> dict[str, pd.DataFrame]:
         return self.builder.tables()

@@ -163,12 +163,14 @@ def made_after(entry: Entry) -> Settings:
 
 
 def _names(groups: Sequence[Sequence[Entry]]) -> list[str]:
-    """A name a group, by what differs; folders in place of names that are alike."""
+    """A name a group, by what differs from others of its kind; else its folder's name."""
     each = [{**_corpus_settings(group[0]), **settings_of(group[0])} for group in groups]
-    called = [
-        group_name(settings, each, group[0].options, _OF_ADVERSARIES, _LAM) or group[0].short_name
-        for settings, group in zip(each, groups, strict=True)
-    ]
+    called = []
+    for settings, group in zip(each, groups, strict=True):
+        pairs = zip(each, groups, strict=True)
+        like = [other for other, members in pairs if members[0].kind == group[0].kind]
+        name = group_name(settings, like, group[0].options, _OF_ADVERSARIES, _LAM)
+        called.append(name or group[0].short_name)
     for folder in ("short_name", "name"):
         called = [
             getattr(group[0], folder) if called.count(name) > 1 else name

@@ -27,6 +27,7 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.exams.examine import examine
 from verax.exams.verdict import Verdict
+from verax.external.opening import open_classifier
 from verax.files import stamp
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import CONFIG as MODEL_CONFIG
@@ -46,7 +47,7 @@ from verax.studies.engines.engine import (
     Progressed,
 )
 from verax.studies.engines.facts import surroundings
-from verax.studies.grid.cell import Cell
+from verax.studies.grid.cell import SOURCE, Cell
 from verax.studies.grid.portable import portable
 from verax.studies.grid.vectors import content
 from verax.studies.store.manifests import MODEL, VERDICT, as_json
@@ -125,10 +126,11 @@ def _run(
     clocks = [time.monotonic()]
     model = _model(job, corpus, device, display, budget)
     clocks.append(time.monotonic())
+    chosen = None if cell.model.get("every_exam") else list(cell.exams)
     verdict = examine(
         model,
-        corpus,
-        list(cell.exams),
+        corpus if cell.is_trained else corpus.read_by(model.tokeniser),
+        chosen,
         cell.split,
         seed=cell.exam_seed,
         sample=cell.sample,
@@ -147,7 +149,7 @@ def _run(
         **surroundings(device),
         "seconds": dict(zip(("train", "examine", ADVERSARIES), took, strict=False)),
         "seed": cell.seed,
-        "test": model.record["test"],
+        "test": model.record["test"] if cell.is_trained else {},
         "strength_chosen": (model.record.get("strength") or {}).get("chosen"),
         "model_of": job.model_of,
     }
@@ -159,6 +161,9 @@ def _model(
 ) -> AttentionClassifier:
     """The cell's model: trained, or the one that was for another cell of the same model."""
     cell = job.cell
+    if not cell.is_trained:
+        with display.busy("opening the model"):
+            return open_classifier(cell.model[SOURCE], device)
     if job.model is None:
         return train(
             corpus,
@@ -265,7 +270,8 @@ def _files(
     adversaries: Adversaries | None,
     weights: bool,
 ) -> dict[str, bytes]:
-    tables = {"summary": verdict.summary(), "history": model.history, **verdict.tables}
+    history = {"history": model.history} if model.trained_here else {}
+    tables = {"summary": verdict.summary(), **history, **verdict.tables}
     if adversaries is not None:
         tables["summary"] = pd.concat(
             [tables["summary"], summarise(adversaries)], ignore_index=True
@@ -273,7 +279,7 @@ def _files(
         tables[ADVERSARIES] = adversaries.instances
     files = {f"{name}.parquet": parquet(table, key) for name, table in tables.items()}
     files[VERDICT] = as_json(portable(verdict.manifest)) + b"\n"
-    if weights:
+    if weights and model.trained_here:
         with tempfile.TemporaryDirectory(prefix="verax-") as scratch:
             folder = Path(scratch) / MODEL
             model.save(folder)

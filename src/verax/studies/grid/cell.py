@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from verax.studies.grid.portable import corpus_name, portable
@@ -22,13 +23,19 @@ studies of rule 1 new keys.
 """
 
 
+NAME, SOURCE = "outside", "source"
+"""Of a model that was not trained here: its name in the study, and what names it (`hf:FOLDER`)."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """Everything that decides a cell's results, and nothing else; every default is spelt out.
 
     corpus       how the corpus was loaded (`Corpus.config`, without what is None)
     fingerprint  of its texts, labels and classes
-    model        every field of `ModelOptions`, resolved; those without effect at their defaults
+    model        every field of `ModelOptions`, resolved; those without effect at their defaults.
+                 Of a model that was not trained here: its name, source and a hash of its files;
+                 `training` is empty then, and `seed` that of what exams draw
     training     the same of `TrainingOptions`, but `max_tokens`, which changes no result
     vectors      what the vectors file holds, as a hash, whatever it is called; None without one
     seed         of training; exams draw by `EXAM_SEED`
@@ -57,6 +64,11 @@ class Cell:
         """
         return self._hash()
 
+    @property
+    def is_trained(self) -> bool:
+        """Whether the cell trains its model."""
+        return SOURCE not in self.model
+
     @cached_property
     def trained(self) -> str:
         """A hash of what decides the model alone: cells of one model differ in their exams."""
@@ -67,6 +79,7 @@ class Cell:
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in without}
         values["rule"] = RULE
         values["corpus"] = _portable_corpus(self.corpus)
+        values["model"] = {k: v for k, v in self.model.items() if k != SOURCE}
         if self.vectors is not None:
             values["training"] = {**values["training"], "vectors": self.vectors}
         return hashlib.sha256(canonical(values).encode()).hexdigest()[:16]
@@ -84,7 +97,7 @@ class Cell:
         row = {
             "corpus": corpus.pop("corpus", None),
             "seed": self.seed,
-            **self.model,
+            **_portable_model(self.model),
             **portable(self.training),
             "split": self.split,
             "sample": self.sample,
@@ -102,6 +115,7 @@ class Cell:
         values = asdict(self)
         return {
             **values,
+            "model": _portable_model(values["model"]),
             "corpus": _portable_corpus(values["corpus"]),
             "training": portable(values["training"]),
         }
@@ -109,6 +123,11 @@ class Cell:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Cell:
         return cls(**values)
+
+
+def _portable_model(model: Mapping[str, Any]) -> dict[str, Any]:
+    """A model from outside by the file's or folder's own name."""
+    return {k: Path(v).name if k == SOURCE else v for k, v in model.items()}
 
 
 def _portable_corpus(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -48,14 +48,14 @@ def estimate(
     rates: dict[str | None, list[float]] = {}
     for cell, seconds in measured:
         rate = seconds / work_of(cell, study.corpora)
-        for kind in (cell.model["encoder"], None):
+        for kind in (cell.model.get("encoder"), None):
             rates.setdefault(kind, []).append(rate)
     done = {cell.key for cell, _ in finished} | set(left_out)
     rest = [cell for cell in study.cells if cell.key not in done]
     if not rates:
         return StudyEstimate(None, len(rest), 0)
     each = [
-        statistics.median(rates.get(cell.model["encoder"], rates[None]))
+        statistics.median(rates.get(cell.model.get("encoder"), rates[None]))
         * work_of(cell, study.corpora)
         for cell in rest
     ]
@@ -71,6 +71,9 @@ def work_of(cell: Cell, corpora: Mapping[str, Corpus]) -> float:
     strength auto. A document counts as much as its encoder says (`training_cost`).
     """
     splits = corpora[cell.fingerprint].splits
+    if not cell.is_trained:
+        documents = len(splits[cell.split])
+        return float(documents if cell.sample is None else min(documents, cell.sample))
     epochs = cell.training["epochs"]
     if cell.model["strength"] == AUTO:  # the ungrounded model, and one for each candidate
         epochs *= 1 + len(cell.training["strengths"].split(","))

@@ -27,6 +27,7 @@ from verax.studies.grid.options import (
     read_values,
     unknown,
 )
+from verax.studies.grid.outside import OutsideModels, read_outside
 
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
 _SEEDS = Declared("seeds", int, {**SEED, "choices": None, "also": ()}, [0])
@@ -65,6 +66,7 @@ class Plan:
     options: StudyOptions = field(default_factory=StudyOptions)
     readings: Sequence[corpora.Reading] = ()
     models: Sequence[ModelGrid] = (ModelGrid(),)
+    outside: OutsideModels = field(default_factory=OutsideModels)
     training: tuple[Axis, ...] = ()
     seeds: Sequence[int] = (0,)
     exams: Mapping[str, exams.PlannedExam] = field(default_factory=dict)
@@ -113,11 +115,18 @@ def read_plan(study: LocatedValue, name: str, by_caller: ByCaller, problems: Pro
     options = _study_options(LocatedValue(sections).only(names(StudyOptions)), problems)
     seeds = _seeds(study.value.get("seeds", LocatedValue(0)), by_caller.seeds, problems)
     nothing = LocatedValue(None)
+    outside = read_outside(sections.get("models", nothing))
+    if outside:
+        for name in ("training", "adversaries"):
+            if name in sections:
+                message = f"{name} is for models that a study trains: leave it out"
+                problems.add(message, sections[name].location)
     return Plan(
         name=options.name or name,
         options=options,
         readings=_readings(study.value.get("corpora"), by_caller.corpora, problems),
-        models=_models(sections.get("models", nothing), problems),
+        models=() if outside else _models(sections.get("models", nothing), problems),
+        outside=outside,
         training=read_axes(_mapping("training", sections, problems), OF_TRAINING, problems),
         seeds=seeds,
         exams=_exams(study.value.get("exams", LocatedValue(exams.ALL)), by_caller.exams, problems),

@@ -14,6 +14,7 @@ from verax.errors import VeraxError, nearest
 from verax.studies.grid.corpora import load_corpora
 from verax.studies.grid.expanding import cells_of, combine, read_files, refuse
 from verax.studies.grid.located import LocatedValue, Problems, located, read_json, read_yaml
+from verax.studies.grid.outside import outside_cells
 from verax.studies.grid.plan import ByCaller, read_plan
 from verax.studies.grid.study import Study
 from verax.studies.naming import cell_labels
@@ -79,8 +80,11 @@ def read_study(
     combined = combine(plan, all_corpora, problems)
     hashes, widths = read_files(combined, problems, progress)
     refuse(plan, combined, widths, problems)
+    documents = {"split": plan.options.split, "sample": plan.options.sample}
+    outside = outside_cells(plan.outside, all_corpora, plan.exams, plan.seeds, documents, problems)
     problems.refuse()
     cells, notes = cells_of(plan, combined, hashes)
+    cells += outside
     if plan.adversaries is not None:
         notes += plan.adversaries.notes(plan.seeds)
     return Study(

@@ -1,0 +1,66 @@
+"""Studies of models that were not trained here: their cells examine, and train nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import verax
+from verax.errors import VeraxErrors
+from verax.studies.engines.here import HereEngine
+from verax.studies.grid.reading import read_study
+
+MODULE = """
+import numpy as np
+import verax
+
+def by_length(texts):
+    share = np.array([min(len(text), 60) / 60 for text in texts])
+    return np.stack([1 - share, share], axis=1)
+
+def make():
+    return verax.from_predict(by_length, ["0", "1"])
+
+def other():
+    return verax.from_predict(lambda texts: by_length(texts)[:, ::-1], ["0", "1"])
+"""
+
+
+def test_a_grid_of_models_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MODULE)
+    study = {
+        "name": "outside",
+        "corpora": {"planted": {"documents": 60, "length": 10}},
+        "models": {"mine": "mine.py:make", "theirs": "mine.py:other"},
+        "exams": {"deletion": {"random_orders": 2}},
+        "seeds": [0, 1],
+    }
+    read = read_study(study)
+    assert list(read.labels.values()) == [
+        *("mine  seed 0", "mine  seed 1", "theirs  seed 0", "theirs  seed 1")
+    ]
+    engine = "verax.studies.running.run.make_engine"
+    monkeypatch.setattr(engine, lambda hardware: HereEngine(hardware.device))
+    results = verax.run_study(study, "outside", workers=1)
+    assert results.counts == {"done": 4}
+    summary = results.summary()
+    assert set(summary["outside"]) == {"mine", "theirs"}
+    assert results.verdict(results.cells["cell"].iloc[0]).manifest["model"]["kind"] == "predict"
+    results.report("page.html")
+    assert "theirs" in Path("page.html").read_text()
+
+
+def test_what_such_a_study_cannot_have_is_refused(tmp_path: Path) -> None:
+    study = {
+        "corpora": {"planted": {"documents": 60}},
+        "models": {"mine": f"{tmp_path}/none.py:make", "theirs": f"hf:{tmp_path}/nowhere"},
+        "training": {"epochs": 1},
+    }
+    with pytest.raises(VeraxErrors) as errors:
+        read_study(study)
+    said = "\n".join(errors.value.problems)
+    assert "training is for models that a study trains" in said
+    assert "there is no file" in said
+    assert "is no folder of a model" in said

@@ -11,6 +11,8 @@ from architectures import CONFIGURATIONS, make_model
 from torch import Tensor
 
 import verax
+from verax.exams.planning import plan
+from verax.exams.registry import EXAMS
 from verax.external.attention.functions import FunctionRoute
 from verax.external.attention.interface import InterfaceRoute
 from verax.external.attention.site import Site
@@ -123,3 +125,32 @@ def test_functions_show_what_the_interface_shows(name: str, tokenizer: Any) -> N
         assert other.values is not None
         assert torch.allclose(one.values * real, other.values * real, atol=1e-5)
         assert (one.queries, one.keys, one.name) == (other.queries, other.keys, other.name)
+
+
+RUNS = {"agreement", "adversary", "deletion", "dispersion", "erasure", "information", "replacement"}
+"""Exams that run on all but a few; single_token runs where the mean of all states is read."""
+
+
+def test_which_exams_run_on_it(classifier: TransformerClassifier) -> None:
+    planned = {one.name: one for one in plan(classifier, list(EXAMS))}
+    expected = set(RUNS)
+    if classifier.readout == "mean":
+        expected |= {"single_token"}
+    else:
+        assert "has seen all words" in planned["single_token"].reason
+    if classifier.module.config.is_encoder_decoder:
+        expected -= {"information"}
+        assert "decoder" in planned["information"].reason
+    assert {name for name, one in planned.items() if one.promise} == expected
+    assert planned["deletion"].promise == "bounded"
+    assert {planned[name].promise for name in ("erasure", "adversary")} == {"searched"}
+
+
+@pytest.mark.parametrize("name", ["Llama", "GptOss", "T5", "DebertaV2"])
+def test_all_of_them_are_taken(name: str, tokenizer: Any) -> None:
+    model = classifier_of(name, tokenizer)
+    corpus = (["the film was not good .", "it is bad"], ["LABEL_0", "LABEL_1"])
+    cheap: dict[str, Any] = {"deletion": {"rankings": "chefer,attention-norm", "steps": 2}}
+    cheap |= {"adversary": {"restarts": 1, "search_steps": 2}, "permutations": 1, "draws": 1}
+    verdict = verax.examine(model, corpus, progress=False, random_orders=1, **cheap)
+    assert set(verdict.summary()["exam"]) == RUNS - ({"information"} if name == "T5" else set())

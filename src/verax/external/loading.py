@@ -35,6 +35,7 @@ def from_transformers(
     device: str = "auto",
     words: str = AS_WRITTEN,
     separator: str | None = None,
+    half: bool = False,
 ) -> TransformerClassifier:
     """A Hugging Face classifier that `examine`, `explain`, `compare` and reports take.
 
@@ -50,6 +51,7 @@ def from_transformers(
         device: auto, cpu, cuda; a model that is given as an object stays where it is under auto.
         words: how texts are cut into words: as-written or whitespace.
         separator: cuts a text into the two of a sentence pair, such as a tab.
+        half: compute in half precision, on a GPU; numbers then have three digits.
 
     Returns:
         The classifier, once it has passed its self-check: attention that is captured changes no
@@ -61,6 +63,12 @@ def from_transformers(
         module.to(resolve_device(device))
     if head is not None:
         head.to(next(module.parameters()).device)
+    if half:
+        if next(module.parameters()).device.type != "cuda":
+            raise VeraxError("half precision is for a GPU: leave half out, or give device='cuda'")
+        module.half()
+        if head is not None:
+            head.half()
     if readout not in (AUTO, *READOUTS):
         raise VeraxError(f"readout {readout!r}: {nearest(readout, (AUTO, *READOUTS))}")
     if head is not None and readout == AUTO:

@@ -67,7 +67,7 @@ def rows(**verdicts: str) -> list[Judged]:
         ),
         (
             {"rollout": OPEN},
-            "it cannot be told whether rollout may be shown for this model.",
+            "It cannot be told whether rollout may be shown for this model.",
             "1 open",
         ),
     ],

@@ -36,8 +36,8 @@ class TransformerDispersion(DispersionExam):
     tokens and sinks have is told beside them. Gives the first two tables of the exam, where items
     are words, and one more:
 
-    dispersion_heads  by `place` (layer 3, head 3.2): entropy, reason, special (the share that goes
-                      to no word)
+    dispersion_heads  by `place` (layer 3, head 3.2): entropy, special (the share that goes to no
+                      word)
 
     Of an importance with signs the magnitudes are taken.
     """
@@ -69,12 +69,11 @@ class TransformerDispersion(DispersionExam):
         self._importances(model, trace, last)
         count = heads.shape[1], heads.shape[2]
         rows = torch.cat([layers, heads.flatten(1, 2)], 1).transpose(0, 1)
-        entropy, reason = spread(
+        entropy, _ = spread(
             rows.flatten(0, 1), trace.mask.expand(len(rows), *trace.mask.shape).flatten(0, 1)
         )
         measures = {
             "entropy": entropy.view(len(rows), -1),
-            "reason": reason.view(len(rows), -1),
             "special": torch.cat([special.mean(2), special.flatten(1, 2)], 1).transpose(0, 1),
         }
         labels = [{"place": place} for place in (*layer_places(count[0]), *head_places(*count))]

@@ -53,10 +53,10 @@ class ScoredGallery:
         """Look at one batch, and keep what is to be shown of it."""
         if self.size == 0:
             return
-        how = {"seed": self.seed, "max_tokens": self.max_tokens}
+        how: dict[str, Any] = {"signed": True, "seed": self.seed, "max_tokens": self.max_tokens}
         if self.named is not None and not set(self.named) & set(trace.ids.tolist()):
             return
-        scores = {n: score(n, model, trace, signed=True, **how) for n in self._names}
+        scores = {n: score(n, model, trace, **how) for n in self._names}
         tau = torch.full((len(trace),), torch.nan, dtype=torch.float64)
         if "attention" in scores:
             tau = kendall_tau_b(scores["attention"], scores[LEFT_OUT].abs(), trace.mask).cpu()

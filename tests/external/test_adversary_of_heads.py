@@ -37,7 +37,7 @@ def test_a_witness_is_there_when_it_is_replayed(
     own = read_rows(model, trace.pieces)
     keys = torch.arange(len(texts))
     found = search_last_layer(
-        model, trace.pieces, own, trace.logits, BOUNDS, keys, restarts=2, steps=12
+        model, trace.pieces, own, trace.logits, BOUNDS, keys, restarts=2, steps=8
     )
     shares = trace.logits.double().softmax(-1)
     single = model.readout == "first"
@@ -77,7 +77,12 @@ def test_a_witness_is_there_when_it_is_replayed(
 
 
 def test_tables_are_those_of_any_model(model: TransformerClassifier, reviews: verax.Corpus) -> None:
-    how: dict[str, Any] = {"restarts": 1, "search_steps": 4, "permutation_test": 3}
+    how: dict[str, Any] = {
+        "restarts": 1,
+        "search_steps": 2,
+        "permutation_test": 2,
+        "epsilons": "0.05,1",
+    }
     verdict = verax.examine(model, reviews, "adversary", **how)
     instances = wide(verdict.tables["adversary_instances"])
     found = wide(verdict.tables["adversary"], "epsilon", "by")

@@ -27,34 +27,48 @@ def rows(**verdicts: str) -> list[Judged]:
     [
         (
             {"rollout": AGAINST, "chefer": FOR, "attention": OPEN},
-            "Of three scores derived from attention, chefer finds words that matter better than "
-            "chance, and may be shown for this model; exams speak against rollout; it cannot be "
-            "told of attention.",
+            "Of three scores derived from attention, chefer passes the exams taken here, and may "
+            "be shown for this model; exams speak against rollout; it cannot be told of attention.",
             "1 for, 1 against, 1 open",
         ),
         (
             {"rollout": FOR, "chefer": FOR},
-            "Of two scores derived from attention, rollout and chefer find words that matter "
-            "better than chance, and may be shown for this model.",
+            "Of two scores derived from attention, rollout and chefer pass the exams taken here, "
+            "and may be shown for this model.",
             "2 for",
         ),
         (
             {"rollout": AGAINST, "chefer": AGAINST},
-            "None of two scores derived from attention may be shown for this model: exams speak "
+            "Of two scores derived from attention, none may be shown for this model: exams speak "
             "against rollout and chefer.",
             "2 against",
         ),
         (
             {"rollout": AGAINST, "mine": OPEN},
-            "Of two scores examined here none is known to be fit to be shown for this model: exams "
-            "speak against rollout; it cannot be told of mine.",
+            "Of two scores examined here, none is known to be fit to be shown for this model: "
+            "exams speak against rollout; it cannot be told of mine.",
             "1 against, 1 open",
         ),
         (
             {"rollout": OPEN, "chefer": OPEN},
-            "Of two scores derived from attention it cannot be told whether any may be shown for "
+            "Of two scores derived from attention, it cannot be told whether any may be shown for "
             "this model.",
             "2 open",
+        ),
+        (
+            {"rollout": FOR},
+            "rollout passes the exams taken here, and may be shown for this model.",
+            "1 for",
+        ),
+        (
+            {"rollout": AGAINST},
+            "rollout may not be shown for this model: exams speak against it.",
+            "1 against",
+        ),
+        (
+            {"rollout": OPEN},
+            "it cannot be told whether rollout may be shown for this model.",
+            "1 open",
         ),
     ],
 )

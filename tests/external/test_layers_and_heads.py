@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,6 +14,7 @@ from verax.drawing.series import Models
 from verax.exams.places import head_places, layer_and_head, layer_places, place_id
 from verax.exams.registry import find_place
 from verax.exams.replacement.charts import charts as charts_of_replacement
+from verax.exams.tables import tidy
 from verax.external.transformer import TransformerClassifier
 from verax.models.kinds import TRANSFORMER
 from verax.report.charts import Chart, charts_of
@@ -97,3 +99,11 @@ def test_the_weakest_colour_is_drawn_as_weak(charts: dict[str, Chart]) -> None:
     svg = charts["replacement-places"].svg()
     assert svg.count('opacity="0.') >= 9
     assert "var(--chart-1)" in svg
+
+
+def test_a_table_has_room_for_many_heads() -> None:
+    places = list(head_places(20, 20))
+    values = np.arange(400.0).reshape(400, 1, 1)
+    table = tidy(np.array([7]), values, ["tvd"], [{"place": place} for place in places])
+    assert table["place"].tolist() == places
+    assert table["value"].tolist() == values.ravel().tolist()

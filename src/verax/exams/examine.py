@@ -22,6 +22,7 @@ from verax.device import full_precision
 from verax.errors import VeraxError, nearest
 from verax.exams.exam import Exam
 from verax.exams.gallery import Gallery
+from verax.exams.gallery.scored import ScoredGallery
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.keywords import ExamKeywords
 from verax.exams.planning import plan, plan_lines, plan_table
@@ -133,7 +134,9 @@ def examine(
     ]
     applied = known_limits.completed({name: EXAMS[name].limits for name in names})
     can_show = examined.kind == POOLED and examined.has_vectors
-    shows = Gallery(gallery if can_show else 0, max_tokens)
+    shows: Gallery | ScoredGallery = Gallery(gallery if can_show else 0, max_tokens)
+    if examined.kind != POOLED:
+        shows = ScoredGallery(gallery, seed, max_tokens)
     if not isinstance(corpus, Corpus):
         source = corpus
         try:

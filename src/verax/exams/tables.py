@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Labels = Sequence[Mapping[str, str | int]]
+_FEW = np.iinfo(np.int8).max
+"""Labels that a byte can number."""
 
 
 def tidy(
@@ -40,9 +42,9 @@ def tidy(
         each_value = [label[name] for label in labels]
         if isinstance(each_value[0], str):
             levels = list(dict.fromkeys(str(g) for g in each_value))
-            small = np.int8 if len(levels) <= np.iinfo(np.int8).max else np.int16
-            codes = np.array([levels.index(str(g)) for g in each_value], dtype=small)
-            frame[name] = pd.Categorical.from_codes(np.repeat(codes, each), pd.Index(levels))
+            numbers = np.array([levels.index(str(g)) for g in each_value], dtype=np.int16)
+            small = numbers.astype(np.int8) if len(levels) <= _FEW else numbers
+            frame[name] = pd.Categorical.from_codes(np.repeat(small, each), pd.Index(levels))
         else:
             frame[name] = np.repeat(np.array(each_value, dtype=np.int64), each)
     codes = np.tile(np.arange(count, dtype=np.int8), groups * documents)

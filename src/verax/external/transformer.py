@@ -223,7 +223,12 @@ class TransformerClassifier(ExternalClassifier):
         return self.head((rows.unsqueeze(1) @ last).squeeze(1))
 
     def _more_flags(self) -> dict[str, Any]:
-        return {"use_cache": False} if hasattr(self.module.config, "use_cache") else {}
+        """What a pass is told beside its inputs: no cache, where the model knows of one."""
+        if not hasattr(self.module.config, "use_cache"):
+            return {}
+        parameters = inspect.signature(self.module.forward).parameters
+        takes_any = any(p.kind == p.VAR_KEYWORD for p in parameters.values())
+        return {"use_cache": False} if takes_any or "use_cache" in parameters else {}
 
     @contextmanager
     def _last_states(self) -> Iterator[list[Tensor]]:

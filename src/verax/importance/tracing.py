@@ -37,7 +37,7 @@ def check_level(on: str) -> None:
 
 
 @contextmanager
-def frozen_for_gradients(model: PooledClassifier) -> Iterator[None]:
+def frozen_for_gradients(model: nn.Module) -> Iterator[None]:
     """The model as it predicts, ready to be differentiated; afterwards as it was.
 
     Nothing is dropped, no number is cut to TF32, and no parameter asks for a gradient: a quarter of

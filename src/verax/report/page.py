@@ -41,7 +41,9 @@ class Part:
     short: str = ""
 
 
-def page(title: str, about: str, parts: Sequence[Part], explorer: bool = False) -> str:
+def page(
+    title: str, about: str, parts: Sequence[Part], explorer: bool = False, scored: bool = False
+) -> str:
     """The HTML of a whole page.
 
     Nothing is fetched and nothing but the page's own scripts runs, whatever texts are shown: its
@@ -52,9 +54,15 @@ def page(title: str, about: str, parts: Sequence[Part], explorer: bool = False) 
         about: a line below the title.
         parts: in their order on the page.
         explorer: whether the page brings the document explorer's style and script.
+        scored: whether it brings those of documents with scores of words.
     """
-    styles = ["page.css", "explorer.css"] if explorer else ["page.css"]
-    scripts = [asset("page.js"), explorer_script()] if explorer else [asset("page.js")]
+    styles, scripts = ["page.css"], [asset("page.js")]
+    if explorer:
+        styles.append("explorer.css")
+        scripts.append(explorer_script())
+    if scored:
+        styles.append("scored.css")
+        scripts.append(asset("scored.js"))
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; "
         f"script-src {' '.join(map(_hash, scripts))}; img-src data: blob:; base-uri 'none'; "

@@ -24,6 +24,7 @@ from verax.report.comparison_parts import comparison_parts
 from verax.report.explanation_page import explanation_page
 from verax.report.page import Part, page, write
 from verax.report.paper_parts import paper_parts
+from verax.report.scored_texts import scored_part
 from verax.report.sections import about_part, exam_part, explorer_part, first_screen, plan_part
 from verax.report.study_about import study_about
 from verax.report.sweep_parts import sweep_parts
@@ -175,9 +176,12 @@ def _verdicts_page(verdicts: Mapping[str, Verdict], title: str | None) -> str:
         from verax.report.explorer import explorer_data
 
         parts.append(explorer_part(explorer_data(galleries)))
+    scored = scored_part(verdicts)
     first = first_screen(models, explorer=bool(galleries))
-    parts = [first, *parts, *plan_part(models, bool(galleries)), about_part(models)]
-    return page(title or _title(verdicts), _about(verdicts), parts, explorer=bool(galleries))
+    has_documents = bool(galleries or scored)
+    parts = [first, *parts, *scored, *plan_part(models, has_documents), about_part(models)]
+    shown = {"explorer": bool(galleries), "scored": bool(scored)}
+    return page(title or _title(verdicts), _about(verdicts), parts, **shown)
 
 
 def _study_page(results: StudyResults, title: str | None) -> str:

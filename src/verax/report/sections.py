@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
@@ -12,6 +13,7 @@ from verax.drawing.chart import Chart
 from verax.exams.judgement.judgement import Judgement
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
+from verax.exams.judgement.subjects import MIXED, are_several
 from verax.exams.registry import EXAMS, tables_of
 from verax.exams.titles import exam_title, question, table_title
 from verax.report.facts import facts
@@ -40,6 +42,8 @@ _SIGNS = {
     NOT_APPLICABLE: {"style": "aside", "sign": "·", "words": "not judged"},
 }
 """Verdict → its class of style, its sign and its words."""
+_MAY_BE_SHOWN = {FOR: "yes", AGAINST: "no", MIXED: "exams differ", OPEN: "cannot be told"}
+"""What is said of a score → whether it may be shown to people."""
 _KINDS = {
     (True, False): "have exams for them and none against",
     (True, True): "have exams for and against them",
@@ -52,16 +56,16 @@ _KINDS = {
 def first_screen(models: Sequence[ModelSummary], explorer: bool = False) -> Part:
     """Whether attention can be trusted, compared to what, and the caveats."""
     judgement = models[0].judgement
-    several = len(models) > 1
+    several, scores = len(models) > 1, are_several(judgement.rows)
     inner = fill(
         "verdict",
         "first_screen",
         models=models,
         judgement=judgement,
-        cards=Markup() if several else cards(_on_first_screen(judgement)),
+        cards=Markup() if several or scores else cards(_on_first_screen(judgement)),
         kinds=_kinds(models) if len(models) > CARDS else [],
         unlearned=sum(bool(model.judgement.unlearned) for model in models),
-        table=_side_by_side(models) if several else Markup(),
+        table=_side_by_side(models) if several else _by_score(judgement) if scores else Markup(),
         caveats=_caveats(models),
         items=f"{models[0].item}s" if explorer else "",
         judged=judgement.judged,
@@ -123,8 +127,8 @@ def plan_part(models: Sequence[ModelSummary], explorer: bool) -> list[Part]:
     inner = html_table(heads, lines, len(heads) - 1, "what was asked")
     if not explorer:
         inner += Markup(
-            "<p>No documents are shown: the explorer needs one attention over words, "
-            "an affine head and word vectors, and a gallery that was asked for.</p>"
+            "<p>No documents are shown: none were asked for (--gallery), or the model has one "
+            "attention over words and no affine head or word vectors.</p>"
         )
     return [Part("plan", "What the model could be asked", inner)]
 
@@ -192,6 +196,24 @@ def _side_by_side(models: Sequence[ModelSummary]) -> Markup:
         lines.append(([model.name], [model.judgement.short, *marked]))
     heads = ["model", "exams", *(f"{exam_title(exam)}: {labels[exam]}" for exam in exams)]
     return html_table(heads, lines, title="what exams say of each attention")
+
+
+def _by_score(judgement: Judgement) -> Markup:
+    """A line for each score derived from attention: what each exam says of it."""
+    exams = list(dict.fromkeys(row.exam for row in judgement.judged))
+    deciding = {row.exam for row in judgement.judged if row.decides}
+    many = {exam: sum(row.exam == exam for row in judgement.judged) for exam in exams}
+    exams.sort(key=lambda exam: (exam not in deciding, -many[exam]))
+    lines: list[tuple[list[str], list[Cell]]] = []
+    for name, verdict in judgement.subjects.items():
+        rows = {row.exam: row for row in judgement.judged if row.subject == name}
+        cells = [_marked(replace(rows[e], compared="")) if e in rows else None for e in exams]
+        lines.append(([name], [_MAY_BE_SHOWN[verdict], *cells]))
+    heads = ["score", "may it be shown?", *(exam_title(exam) for exam in exams)]
+    first = {row.exam: row.label for row in reversed(judgement.judged)}
+    title = "what exams say of each score derived from attention"
+    table = html_table(heads, lines, title=title)
+    return table + fill("verdict", "meanings", labels={exam_title(e): first[e] for e in exams})
 
 
 def _marked(row: Judged) -> Markup:

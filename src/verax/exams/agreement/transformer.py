@@ -38,7 +38,7 @@ class TransformerAgreement(AgreementExam):
     """
 
     question = "Do scores derived from attention rank words as gradients and leave-one-out do?"
-    options_class: ClassVar[type] = TransformerAgreementOptions
+    options_class: ClassVar[type[AgreementOptions]] = TransformerAgreementOptions
 
     def setup(self) -> None:
         if self.options.items.strip():

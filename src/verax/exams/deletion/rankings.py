@@ -18,12 +18,12 @@ from verax.importance.transformers import DERIVED
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
 
-RANDOM = "random"
+RANDOM, GRADIENT = "random", "gradient"
 RANKINGS = {
-    POOLED: ("attention", "gradient", "leave-one-out", RANDOM),
+    POOLED: ("attention", GRADIENT, "leave-one-out", RANDOM),
     TRANSFORMER: (
         *DERIVED,
-        *("gradient", "gradient-input", "integrated-gradients", "leave-one-out", RANDOM),
+        *(GRADIENT, "gradient-input", "integrated-gradients", "leave-one-out", RANDOM),
     ),
     PREDICT: ("leave-one-out", RANDOM),
 }

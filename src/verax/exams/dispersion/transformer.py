@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -12,8 +13,6 @@ from verax.exams.dispersion.exam import DispersionExam, spread
 from verax.exams.dispersion.measures import ATTENTION
 from verax.exams.places import head_places, layer_places
 from verax.exams.reading import check_finite, correct, labels_of
-from verax.external.trace import TransformerTrace
-from verax.external.transformer import TransformerClassifier
 from verax.importance import names_of, score
 from verax.importance.transformers.rows import layer_head_rows, special_share
 from verax.models.head import decisions
@@ -37,8 +36,8 @@ class TransformerDispersion(DispersionExam):
     tokens and sinks have is told beside them. Gives the first two tables of the exam, where items
     are words, and one more:
 
-    dispersion_heads  by `place` (layer 3, head 3.2): entropy, reason, special (the share that goes
-                      to no word)
+    dispersion_heads  by `place` (layer 3, head 3.2): entropy, special (the share that goes to no
+                      word)
 
     Of an importance with signs the magnitudes are taken.
     """
@@ -50,7 +49,7 @@ class TransformerDispersion(DispersionExam):
         self.names = [name for name in names if name != ATTENTION]
 
     @torch.no_grad()
-    def see(self, model: TransformerClassifier, trace: TransformerTrace) -> None:
+    def see(self, model: Any, trace: Any) -> None:
         """Examine one batch."""
         check_finite(trace.logits)
         heads = layer_head_rows(model, trace, self.max_tokens)
@@ -70,25 +69,22 @@ class TransformerDispersion(DispersionExam):
         self._importances(model, trace, last)
         count = heads.shape[1], heads.shape[2]
         rows = torch.cat([layers, heads.flatten(1, 2)], 1).transpose(0, 1)
-        entropy, reason = spread(
+        entropy, _ = spread(
             rows.flatten(0, 1), trace.mask.expand(len(rows), *trace.mask.shape).flatten(0, 1)
         )
         measures = {
             "entropy": entropy.view(len(rows), -1),
-            "reason": reason.view(len(rows), -1),
             "special": torch.cat([special.mean(2), special.flatten(1, 2)], 1).transpose(0, 1),
         }
         labels = [{"place": place} for place in (*layer_places(count[0]), *head_places(*count))]
         self.builder.add("dispersion_heads", trace.ids, measures, labels=labels)
 
-    def _importances(
-        self, model: TransformerClassifier, trace: TransformerTrace, attention: Tensor
-    ) -> None:
+    def _importances(self, model: Any, trace: Any, attention: Tensor) -> None:
         """Entropies of the last layer's attention, and of each importance, over words."""
         settings: dict[str, Any] = {"seed": self.seed, "max_tokens": self.max_tokens}
         scored: dict[str, Tensor] = {ATTENTION: attention}
         for name in self.names:
-            scored[name] = score(name, model, trace, **settings).abs()  # type: ignore[arg-type]
+            scored[name] = score(name, model, trace, **settings).abs()
         spreads = [spread(scores, trace.mask) for scores in scored.values()]
         entropy, reason = (torch.stack(parts) for parts in zip(*spreads, strict=True))
         measures = {
@@ -99,5 +95,5 @@ class TransformerDispersion(DispersionExam):
         labels = [{"of": name} for name in scored]
         self.builder.add("dispersion", trace.ids, measures, labels=labels)
 
-    def tables(self) -> Any:
+    def tables(self) -> dict[str, pd.DataFrame]:
         return self.builder.tables()

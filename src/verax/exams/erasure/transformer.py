@@ -123,7 +123,7 @@ class WordStates:
         self.mask, self.steps, self.max_tokens = trace.mask, steps, max_tokens
         self.logits = two_columns(trace.logits.double())
         self.decision = decisions(trace.logits)
-        weights = score(ATTENTION, model, trace, max_tokens=max_tokens) * self.mask  # type: ignore[arg-type]
+        weights = score(ATTENTION, model, trace, max_tokens=max_tokens) * self.mask
         self.weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-300)
         self._tail = model.tail(trace.pieces, min(self.layers))
         self._first: tuple[Tensor, Tensor] | None = None

@@ -26,6 +26,24 @@ from verax.options import check
 Rows = NDArray[np.int64]
 
 
+def checked_wish(wanted: Any) -> tuple[int, list[int] | None]:
+    """How many documents to show, and their ids where these are named."""
+    if isinstance(wanted, Iterable) and not isinstance(wanted, str):
+        named = list(dict.fromkeys(check("gallery", number, int, {}) for number in wanted))
+        return len(named), named
+    return check("gallery", wanted, int, {"minimum": 0}), None
+
+
+def refuse_unknown(named: list[int] | None, ids: Rows) -> None:
+    """Refuse ids of documents that are not examined."""
+    unknown = set(named or []) - set(ids.tolist())
+    if unknown:
+        raise VeraxError(
+            f"gallery names document {min(unknown)}, which is not among those examined: name "
+            "ids of the split, or say how many documents to show"
+        )
+
+
 class Gallery:
     """The most surprising documents of a split, or those named, with their text.
 
@@ -48,14 +66,7 @@ class Gallery:
     """
 
     def __init__(self, documents: int | Sequence[int], max_tokens: int = MAX_TOKENS) -> None:
-        wanted: Any = documents
-        self.named: list[int] | None = None
-        if isinstance(wanted, Iterable) and not isinstance(wanted, str):
-            named = (check("gallery", number, int, {}) for number in wanted)
-            self.named = list(dict.fromkeys(named))
-        self.size: int = (
-            check("gallery", wanted, int, {"minimum": 0}) if self.named is None else len(self.named)
-        )
+        self.size, self.named = checked_wish(documents)
         self.max_tokens = max_tokens
         self._rows: list[Rows] = []
         self._surprises: list[NDArray[np.float64]] = []
@@ -67,12 +78,7 @@ class Gallery:
     ) -> None:
         """Told once what will be read; `encoded` is `documents` as the model reads them."""
         self._model, self._documents, self._encoded = model, documents, encoded
-        unknown = set(self.named or []) - set(documents.ids.tolist())
-        if unknown:
-            raise VeraxError(
-                f"gallery names document {min(unknown)}, which is not among those examined: name "
-                "ids of the split, or say how many documents to show"
-            )
+        refuse_unknown(self.named, documents.ids)
 
     @property
     def is_open(self) -> bool:

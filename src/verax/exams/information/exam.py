@@ -195,9 +195,9 @@ def _over_documents(
     """Both ends of the information's interval over documents, the clusters being what they are."""
     parts = pointwise_information(words, labels)
     _, places = np.unique(documents, return_inverse=True)
-    totals = np.bincount(places, weights=parts), np.bincount(places).astype(np.float64)
-    _, low, high = ratio(*totals).interval
-    return max(0.0, low) if low == low else low, high
+    totals = np.bincount(places, weights=parts).astype(np.float64)
+    _, low, high = ratio(totals, np.bincount(places).astype(np.float64)).interval
+    return float(np.maximum(low, 0.0)), high
 
 
 def _same_vectors(embedding: Tensor, words: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -53,7 +53,7 @@ def _layer_cells(table: pd.DataFrame) -> Iterator[Cell]:
         }
         ends = values.get("low", math.nan), values.get("high", math.nan)
         numbers["information"] = (values["information"], *ends)
-        row = layer_row(int(layer), str(words))
+        row = layer_row(int(str(layer)), str(words))
         yield from row_cells(LAYERS, row, int(values["occurrences"]), numbers)
 
 

@@ -14,7 +14,6 @@ from verax.exams.information.occurrences import WORDS_BY
 from verax.exams.information.words_of_pieces import LayerStates, pieces_of, word_types
 from verax.exams.word_states import word_states
 from verax.external.pieces import ReadPieces
-from verax.external.trace import TransformerTrace
 from verax.external.transformer import TransformerClassifier
 from verax.models.kinds import TextClassifier
 
@@ -43,7 +42,7 @@ class TransformerInformation(InformationExam):
             return "a word has states in the encoder and others in the decoder, of no one depth"
         return ""
 
-    def begin(self, model: TransformerClassifier, documents: ReadPieces) -> None:  # type: ignore[override]
+    def begin(self, model: Any, documents: Any) -> None:
         o = self.options
         kinds = WORDS_BY if o.words_by == "both" else (o.words_by,)
         split = word_types(documents)
@@ -63,7 +62,7 @@ class TransformerInformation(InformationExam):
                 self.vectors[kind] = word_states(pieces, embed(pieces.input_ids).float(), 1)[:, 0]
 
     @torch.no_grad()
-    def see(self, model: TransformerClassifier, trace: TransformerTrace) -> None:  # type: ignore[override]
+    def see(self, model: Any, trace: Any) -> None:
         """Take one batch's states."""
         states = model.run(trace.pieces, states=True).states
         assert states is not None

@@ -29,7 +29,8 @@ _SAID = {
     MIXED: "they are divided on",
     OPEN: "it cannot be told of",
 }
-"""What is said of a score, as the headline words it."""
+"""What is said of scores, as the headline words it."""
+_ALONE = {AGAINST: "exams speak against it", MIXED: "exams are divided on it"}
 
 
 def headline(rows: Sequence[Judged], unlearned: str = "") -> str:
@@ -49,22 +50,35 @@ def of_scores(rows: Sequence[Judged]) -> str:
     """Which of several scores may be shown to people as what decided, in one sentence."""
     names = subjects_of(rows)
     said = {verdict: [n for n in names if verdict_on(n, rows) == verdict] for verdict in _SAID}
-    what = "derived from attention" if all(map(is_derived, names)) else "examined here"
-    whole = f"{_number(len(names))} score{'' if len(names) == 1 else 's'} {what}"
     rest = [f"{words} {_and(said[verdict])}" for verdict, words in _SAID.items() if said[verdict]]
     if said[FOR]:
-        find = "finds" if len(said[FOR]) == 1 else "find"
+        are_one = len(said[FOR]) == 1
+        passed = f"{'passes' if are_one else 'pass'} the exams taken here"
+        if any(row.decides for row in rows):
+            passed = f"{'finds' if are_one else 'find'} words that matter better than chance"
         but = [name for name in said[FOR] if doubted(name, rows)]
         rest[1:1] = [f"other exams speak against {_and(but)}"] if but else []
         return (
-            f"Of {whole}, {_and(said[FOR])} {find} words that matter better than chance, and may "
-            f"be shown for this model{''.join(f'; {part}' for part in rest[1:])}."
+            f"{_among(names)}{_and(said[FOR])} {passed}, and may be shown for this "
+            f"model{''.join(f'; {part}' for part in rest[1:])}."
         )
+    one = names[0] if len(names) == 1 else "any"
     if len(said[OPEN]) == len(names):
-        return f"Of {whole} it cannot be told whether any may be shown for this model."
+        return f"{_among(names)}it cannot be told whether {one} may be shown for this model."
+    if len(names) == 1:
+        return f"{one} may not be shown for this model: {_ALONE[verdict_on(one, rows)]}."
     if said[OPEN]:
-        return f"Of {whole} none is known to be fit to be shown for this model: {'; '.join(rest)}."
-    return f"None of {whole} may be shown for this model: {'; '.join(rest)}."
+        none = "none is known to be fit to be shown for this model"
+        return f"{_among(names)}{none}: {'; '.join(rest)}."
+    return f"{_among(names)}none may be shown for this model: {'; '.join(rest)}."
+
+
+def _among(names: Sequence[str]) -> str:
+    """How many scores there are, to begin a sentence with; nothing of a single one."""
+    if len(names) == 1:
+        return ""
+    what = "derived from attention" if all(map(is_derived, names)) else "examined here"
+    return f"Of {_number(len(names))} scores {what}, "
 
 
 def _number(number: int) -> str:

@@ -54,7 +54,8 @@ def uniform_rows(weights: Tensor, allowed: Tensor) -> Tensor:
         allowed: (…, queries, keys) bool.
     """
     count = allowed.sum(-1, keepdim=True).clamp(min=1)
-    return allowed * (weights.sum(-1, keepdim=True) / count)
+    exact = torch.promote_types(weights.dtype, torch.float32)  # half precision adds up badly
+    return (allowed * (weights.sum(-1, keepdim=True, dtype=exact) / count)).to(weights.dtype)
 
 
 def permuted_rows(weights: Tensor, allowed: Tensor, keys: Tensor, seed: int) -> Tensor:

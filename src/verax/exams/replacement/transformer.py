@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -11,7 +12,6 @@ from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.replacement.edits import ALL, Edit, logits_under_edits
 from verax.exams.replacement.exam import ReplacementExam, ReplacementOptions
 from verax.exams.replacement.measures import PERMUTED, TRAINED, UNIFORM
-from verax.external.trace import TransformerTrace
 from verax.external.transformer import TransformerClassifier
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import TextClassifier
@@ -59,7 +59,7 @@ class TransformerReplacement(ReplacementExam):
             return "exact"
         return f"exact; not head by head, for there are {heads:,}: by_head={UNIFORM} asks for it"
 
-    def begin(self, model: TransformerClassifier, documents: object) -> None:
+    def begin(self, model: Any, documents: Any) -> None:
         o = self.options
         orders = [Edit(PERMUTED, draw) for draw in range(o.permutations)]
         self.everywhere = [Edit(TRAINED), Edit(UNIFORM), *orders]
@@ -78,7 +78,7 @@ class TransformerReplacement(ReplacementExam):
             self.places[place] = [Edit(UNIFORM, 0, layer, head or ALL), *orders]
 
     @torch.no_grad()
-    def see(self, model: TransformerClassifier, trace: TransformerTrace) -> None:
+    def see(self, model: Any, trace: Any) -> None:
         """Examine one batch."""
         check_finite(trace.logits)
         edits = [*self.everywhere, *(edit for some in self.places.values() for edit in some)]

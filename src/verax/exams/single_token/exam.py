@@ -47,7 +47,8 @@ class SingleTokenExam(ItemExam):
         "All attention is put on one token, each in its turn, and the probability of the "
         "decision is read off. Where neutral words alone are near the decision, the encoder "
         "has spread the evidence over their states (Tutek & Šnajder 2020, who speak of "
-        "leakage)."
+        "leakage). Of a Transformer that reads the mean of its states, the state of one word is "
+        "read in its place."
     )
     options_class = SingleTokenOptions
     summary_tables = TABLES

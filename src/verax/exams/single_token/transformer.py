@@ -15,7 +15,6 @@ from verax.exams.single_token.exam import SingleTokenExam
 from verax.exams.word_states import pieces_of_words, word_states
 from verax.external.pieces import PieceBatch
 from verax.external.readout import MEAN
-from verax.external.trace import TransformerTrace
 from verax.external.transformer import TransformerClassifier
 from verax.models.kinds import TextClassifier
 
@@ -40,7 +39,7 @@ class TransformerSingleToken(SingleTokenExam):
         )
 
     @torch.no_grad()
-    def see(self, model: TransformerClassifier, trace: TransformerTrace) -> None:
+    def see(self, model: Any, trace: Any) -> None:
         """Examine one batch."""
         pieces, words = trace.pieces, trace.mask.shape[1]
         counts = pieces_of_words(pieces, words)

@@ -1,4 +1,4 @@
-"""Several words of a text deleted at once, for models of ours: what is left is read again."""
+"""Several words of a text deleted at once, for pooled models: what is left is read again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def logits_without_sets(
     """(variants, classes): logits of texts without some of their words.
 
     Args:
-        model: a model of ours.
+        model: a pooled model.
         trace: a batch of texts.
         rows: (variants,) long: which text of the batch each variant is of.
         removed: (variants, tokens) bool: the words that are deleted.

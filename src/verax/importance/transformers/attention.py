@@ -42,13 +42,17 @@ def attention(
     """
     layer, *head = (model.layers,) if place is None else place
     if layer > model.layers:
-        raise VeraxError(f"attention@{layer}: the model has {model.layers} layers")
+        raise VeraxError(
+            f"attention@{layer}: the model has {model.layers} layers: choose 1 to {model.layers}"
+        )
     rows = layer_head_rows(model, trace, max_tokens)
     heads = captured(model, trace, max_tokens).heads[layer - 1]
     if not head:
         return rows[:, layer - 1, :heads].mean(1)
     if head[0] > heads:
-        raise VeraxError(f"attention@{layer}.{head[0]}: layer {layer} has {heads} heads")
+        raise VeraxError(
+            f"attention@{layer}.{head[0]}: layer {layer} has {heads} heads: choose 1 to {heads}"
+        )
     return rows[:, layer - 1, head[0] - 1]
 
 

@@ -41,7 +41,7 @@ def test_a_witness_is_there_when_it_is_replayed(
     )
     shares = trace.logits.double().softmax(-1)
     single = model.readout == "first"
-    own_words = score("attention", model, trace)  # type: ignore[arg-type]
+    own_words = score("attention", model, trace)
     spread = own.spread(own.weights)
     by_word = trace.pieces.sum_by_word(spread, trace.mask.shape[1])
     assert torch.allclose(by_word, own_words, atol=1e-6)

@@ -358,3 +358,14 @@ def test_ones_own_module_gives_the_tables_of_the_model_it_is() -> None:
 def test_charts_are_drawn_of_scores(verdict: verax.Verdict) -> None:
     drawn = list(charts(Models({"mine": verdict})))
     assert [chart.name for chart in drawn] == ["deletion-share", "deletion-gain"]
+
+
+def test_what_was_cut_off_does_not_come_in_where_words_go(make_classifier: Any) -> None:
+    short = make_classifier(2, how={"max_length": 8})
+    trace = short.trace(["the film was far too dull and the plot is very bad .", "it was bad"])
+    assert trace.words[0] == ["the", "film", "was", "far", "too", "dull"]
+    removed = torch.zeros(1, trace.mask.shape[1], dtype=torch.bool)
+    removed[0, :2] = True
+    left = short.logits_without(trace, torch.tensor([0]), removed)
+    assert torch.allclose(left, short.logits(["was far too dull"]), atol=1e-6)
+    assert torch.equal(trace.logits, short.trace([*trace.batch.texts]).logits)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from made_up_summaries import cell, model_of
+from made_up_summaries import Cell, cell, model_of
 from verax.exams.judgement.headline import headline, short
 from verax.exams.judgement.judgement import judge
 from verax.exams.judgement.number import Number
@@ -67,7 +67,7 @@ def rows(**verdicts: str) -> list[Judged]:
         ),
         (
             {"rollout": OPEN},
-            "it cannot be told whether rollout may be shown for this model.",
+            "It cannot be told whether rollout may be shown for this model.",
             "1 open",
         ),
     ],
@@ -93,11 +93,11 @@ def test_exams_that_disagree_on_a_score() -> None:
     assert short(deciding) == "1 for, 1 against"
 
 
-def gain(score: str, value: float, low: float, high: float) -> object:
+def gain(score: str, value: float, low: float, high: float) -> Cell:
     return cell("deletion", "deletion", score, "gain", value, low, high, "percent")
 
 
-def p(score: str, value: float) -> object:
+def p(score: str, value: float) -> Cell:
     return cell("deletion", "deletion", score, "p", value)
 
 
@@ -109,7 +109,7 @@ def test_scores_are_judged_by_the_way_they_go_from_chance_to_the_smallest_sets()
         *(gain("attention@2.1", 30, 20, 40), p("attention@2.1", 0.001)),
         *(gain("gradient", 90, 80, 95), p("gradient", 0.001)),
     ]
-    judgement = model_of(*cells).judgement  # type: ignore[arg-type]
+    judgement = model_of(*cells).judgement
     assert judgement.subjects == {
         "attention": OPEN,
         "rollout": AGAINST,
@@ -119,15 +119,15 @@ def test_scores_are_judged_by_the_way_they_go_from_chance_to_the_smallest_sets()
     assert [line.split()[1] for line in judgement.lines()[:4]] == list(judgement.subjects)
     assert judgement.to_json()["subjects"] == judgement.subjects
     assert "p is not below 0.05" in judgement.lines()[0]
-    few = model_of(*cells, n=5).judgement  # type: ignore[arg-type]
+    few = model_of(*cells, n=5).judgement
     assert set(few.subjects.values()) == {OPEN}
     ours = {"version": "ours", "limits": {"deletion": {"for_above": 10}}}
-    assert judge(model_of(*cells), ours).subjects["attention@2.1"] == FOR  # type: ignore[arg-type]
+    assert judge(model_of(*cells), ours).subjects["attention@2.1"] == FOR
 
 
 def test_one_attention_is_judged_as_ever() -> None:
-    (row,) = model_of(gain("attention", 60, 50, 70), p("attention", 0.001)).judgement.rows  # type: ignore[arg-type]
+    (row,) = model_of(gain("attention", 60, 50, 70), p("attention", 0.001)).judgement.rows
     assert row.verdict == FOR
-    judgement = model_of(gain("attention", 60, 50, 70), p("attention", 0.001)).judgement  # type: ignore[arg-type]
+    judgement = model_of(gain("attention", 60, 50, 70), p("attention", 0.001)).judgement
     assert judgement.headline.startswith("Nothing speaks against this attention")
     assert "subjects" not in judgement.to_json()

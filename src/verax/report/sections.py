@@ -186,7 +186,11 @@ def _on_first_screen(judgement: Judgement) -> list[Judged]:
 
 def _side_by_side(models: Sequence[ModelSummary]) -> Markup:
     """A line a model: what each exam says of its attention."""
-    judged = {m.name: {row.exam: row for row in _on_first_screen(m.judgement)} for m in models}
+    # of several scores that an exam judges, the first stands for it
+    judged = {
+        m.name: {row.exam: row for row in reversed(_on_first_screen(m.judgement))} for m in models
+    }
+    judged = {name: dict(reversed(rows.items())) for name, rows in judged.items()}
     labels = {exam: row.label for rows in reversed(judged.values()) for exam, row in rows.items()}
     exams = list(dict.fromkeys(exam for rows in judged.values() for exam in rows))[:CARDS]
     lines: list[tuple[list[str], list[Cell]]] = []

@@ -64,7 +64,8 @@ def of_scores(rows: Sequence[Judged]) -> str:
         )
     one = names[0] if len(names) == 1 else "any"
     if len(said[OPEN]) == len(names):
-        return f"{_among(names)}it cannot be told whether {one} may be shown for this model."
+        it = f"{_among(names)}it" if len(names) > 1 else "It"
+        return f"{it} cannot be told whether {one} may be shown for this model."
     if len(names) == 1:
         return f"{one} may not be shown for this model: {_ALONE[verdict_on(one, rows)]}."
     if said[OPEN]:

@@ -52,7 +52,7 @@ class TransformerReplacement(ReplacementExam):
 
     @classmethod
     def promise(cls, model: TextClassifier) -> str:
-        """What the numbers are; and that heads are not replaced one by one where they are many."""
+        """Exact; heads one by one where they are few, or where it is asked for."""
         assert isinstance(model, TransformerClassifier)
         heads = model.layers * model.heads
         if heads <= MOST_HEADS:

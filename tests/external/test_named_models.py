@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def test_a_folder_of_hugging_face_is_a_model(folder: Path, capsys: Any) -> None:
         (["predict", "{}:number", "a"], "gave a int: expected a classifier"),
         (["predict", "no.py:make", "a"], "no file no.py"),
         (["predict", "{}:make", "a", "--pieces", "3"], "--pieces is for Hugging Face models"),
-        (["examine", "{}:make", "--corpus", "planted", "--exams", "replacement"], "does not apply"),
+        (["examine", "{}:make", "--exams", "replacement"], "does not say which corpus"),
         (["predict", "hf:nowhere", "a"], "holds no Hugging Face model"),
     ],
 )
@@ -126,6 +127,11 @@ def test_a_saved_verdict_keeps_the_kind_of_its_model(
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["kind"] == "verdict"
 
 
+def test_an_exam_that_does_not_apply_is_refused(module: Path, corpus_file: Path) -> None:
+    with pytest.raises(verax.VeraxError, match="does not apply to this model: it needs"):
+        verax.examine(f"{module}:make", corpus_file, ["replacement"])
+
+
 def test_exams_tells_of_kinds(capsys: Any) -> None:
     assert main(["exams", "single_token"]) == 0
     said = capsys.readouterr().out
@@ -157,8 +163,9 @@ def test_two_kinds_of_model_are_compared_where_both_have_numbers(
 
 
 def test_a_report_of_such_a_model_says_what_does_not_apply(
-    verdict: verax.Verdict, tmp_path: Path
+    verdict: verax.Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys.modules["verax.report.report"], "_can_draw", lambda: False)
     plan = [{"exam": "information", "runs": "no", "promise": "", "reason": "it has no vectors"}]
     manifest = {**verdict.manifest, "plan": plan, "exams": ["replacement"]}
     summary = verdict.summary()

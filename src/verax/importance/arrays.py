@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from verax.errors import VeraxError
-from verax.models.classifier import AttentionClassifier
 from verax.models.kinds import POOLED
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 Scores = NDArray[np.float64]
@@ -34,7 +34,7 @@ class ArrayImportance:
         self._by_id: dict[Any, Scores] = {}
 
     def bind(
-        self, model: AttentionClassifier, words: NDArray[np.int64], ids: NDArray[Any] | None = None
+        self, model: PooledClassifier, words: NDArray[np.int64], ids: NDArray[Any] | None = None
     ) -> ArrayImportance:
         """Check the scores against documents, and know them by id.
 
@@ -50,7 +50,7 @@ class ArrayImportance:
         )
         return self
 
-    def __call__(self, model: AttentionClassifier, trace: Trace) -> Tensor:
+    def __call__(self, model: PooledClassifier, trace: Trace) -> Tensor:
         """(batch, tokens): each document's scores at its words, zero elsewhere."""
         table = np.zeros(trace.tokens.shape)
         scores = [self._by_id[document] for document in trace.ids.tolist()]

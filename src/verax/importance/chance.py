@@ -6,9 +6,9 @@ from torch import Tensor
 
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, traced
-from verax.models.classifier import AttentionClassifier
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.kinds import PREDICT, TRANSFORMER
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 _PLACE, _WORDS = 1 << 20, 1 << 21
@@ -25,7 +25,7 @@ _PLACE, _WORDS = 1 << 20, 1 << 21
 )
 @register_importance("random", "chance", takes=("seed",))
 def random(
-    model: AttentionClassifier, source: BatchOrTrace, on: str = "items", *, seed: int = 0
+    model: PooledClassifier, source: BatchOrTrace, on: str = "items", *, seed: int = 0
 ) -> Tensor:
     """Scores by chance; a document's depend on the seed and on nothing else in its batch."""
     check_level(on)

@@ -18,9 +18,9 @@ from verax.importance.decision import class_number
 from verax.importance.gradients import on_vectors
 from verax.importance.registry import Importance, names_of, score, split_place, takes_on_inputs
 from verax.importance.transformers import DERIVED, special_share
-from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.progress import Display, shown
 
@@ -143,7 +143,7 @@ def has_sign(name: str, scores: Iterable[float] = ()) -> bool:
 
 
 def _decided(
-    model: AttentionClassifier, trace: Trace, rows: np.ndarray, target: Tensor | None
+    model: PooledClassifier, trace: Trace, rows: np.ndarray, target: Tensor | None
 ) -> pd.DataFrame:
     """What was decided about each word's text."""
     words = trace.batch.words
@@ -175,9 +175,7 @@ def _new_names(importances: Mapping[str, Any], names: Sequence[str]) -> Mapping[
     return importances
 
 
-def _checked(
-    name: str, function: Importance, model: AttentionClassifier, trace: Trace
-) -> np.ndarray:
+def _checked(name: str, function: Importance, model: PooledClassifier, trace: Trace) -> np.ndarray:
     """The scores of a function of the user's, at each word."""
     with torch.enable_grad():
         scores: object = function(model, trace)

@@ -17,7 +17,6 @@ from verax.importance.decision import Target, class_numbers, lead
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, once, traced
 from verax.models.attention import pool
-from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
@@ -54,7 +53,7 @@ SCORES = ("norm", "product")
 )
 @register_importance("gradient", "‖∂p/∂x‖, through the weights as well", takes=("target",))
 def gradient(
-    model: AttentionClassifier,
+    model: PooledClassifier,
     source: BatchOrTrace,
     on: str = "inputs",
     *,
@@ -95,7 +94,7 @@ def gradient(
     return (scores * slope.unsqueeze(-1)).masked_fill(~_shown(trace, on, boundaries), 0.0)
 
 
-def gradients(model: AttentionClassifier, trace: Trace, through: str = "all") -> dict[str, Tensor]:
+def gradients(model: PooledClassifier, trace: Trace, through: str = "all") -> dict[str, Tensor]:
     """∂p_y/∂ word vectors and ∂p_y/∂ items in full, (batch, tokens or items, size) in float64.
 
     One pass forward and one back for both, kept with the trace.
@@ -105,7 +104,7 @@ def gradients(model: AttentionClassifier, trace: Trace, through: str = "all") ->
 
 
 def _of_the_lead(
-    model: AttentionClassifier, trace: Trace, through: str, target: Tensor | None = None
+    model: PooledClassifier, trace: Trace, through: str, target: Tensor | None = None
 ) -> tuple[dict[str, Tensor], Tensor]:
     """Gradients of how far y is ahead, and what p_y gains by that, (batch,)."""
     key = ("gradients", model, through, None if target is None else tuple(target.tolist()))
@@ -113,7 +112,7 @@ def _of_the_lead(
 
 
 def _back(
-    model: AttentionClassifier, trace: Trace, through: str, target: Tensor | None
+    model: PooledClassifier, trace: Trace, through: str, target: Tensor | None
 ) -> tuple[dict[str, Tensor], Tensor]:
     with frozen_for_gradients(model), torch.enable_grad():
         embedded = trace.embedded.detach().requires_grad_()
@@ -133,7 +132,7 @@ def _back(
 
 
 def _pooled(
-    model: AttentionClassifier, items: Tensor, batch: Batch, through: str
+    model: PooledClassifier, items: Tensor, batch: Batch, through: str
 ) -> tuple[Tensor, Tensor]:
     """Weights and context, the weights as they follow from the items or held constant."""
     _, weights = model.attend(batch, items)
@@ -147,7 +146,7 @@ def _pooled(
     takes=("signed", "max_tokens", "target"),
 )
 def integrated_gradients(
-    model: AttentionClassifier,
+    model: PooledClassifier,
     source: BatchOrTrace,
     on: str = "inputs",
     *,

@@ -14,12 +14,12 @@ from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, nearest
 from verax.importance.decision import Target, class_numbers
 from verax.importance.tracing import LEVELS, check_level, traced
-from verax.models.classifier import AttentionClassifier
 from verax.models.kinds import KINDS, POOLED
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.plugins import Registry
 
-Importance = Callable[[AttentionClassifier, Trace], Tensor]
+Importance = Callable[[PooledClassifier, Trace], Tensor]
 """A function of (model, trace) that gives a score for each item, or each token."""
 
 F = TypeVar("F", bound=Callable[..., Tensor])

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 
@@ -51,7 +51,7 @@ class LengthGroup:
 
 
 def alike(
-    model: AttentionClassifier, trace: Trace, most: int, slack: float = 0.0
+    model: PooledClassifier, trace: Trace, most: int, slack: float = 0.0
 ) -> Iterator[LengthGroup]:
     """A flat trace cut by length, at most as many documents at once as `most` words allow.
 

@@ -13,7 +13,7 @@ from verax.corpora.batch import Batch
 from verax.device import full_precision
 from verax.errors import VeraxError, nearest
 from verax.external.trace import WordTrace
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 BatchOrTrace = Batch | Trace
@@ -23,7 +23,7 @@ LEVELS = ("inputs", "items")
 T = TypeVar("T")
 
 
-def traced(model: AttentionClassifier, source: BatchOrTrace) -> Trace:
+def traced(model: PooledClassifier, source: BatchOrTrace) -> Trace:
     """The trace of `source`: itself, or that of a forward pass over a batch."""
     if not isinstance(source, Batch):  # a trace, also of a model that Verax did not train
         return source

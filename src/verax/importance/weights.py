@@ -8,12 +8,12 @@ from torch import Tensor
 from verax.importance.decision import Target, class_numbers, lead, split
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, traced
-from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
+from verax.models.pooled import PooledClassifier
 
 
 @register_importance("attention", "the attention weight α")
-def attention(model: AttentionClassifier, source: BatchOrTrace, on: str = "items") -> Tensor:
+def attention(model: PooledClassifier, source: BatchOrTrace, on: str = "items") -> Tensor:
     """α: the weight of each item, (batch, items), or of each word, (batch, tokens).
 
     In a hierarchical model a word's weight is its own within its sentence times the sentence's, so
@@ -35,7 +35,7 @@ def attention(model: AttentionClassifier, source: BatchOrTrace, on: str = "items
     takes=("target",),
 )
 def attention_gradient(
-    model: AttentionClassifier, source: BatchOrTrace, *, target: Target | None = None
+    model: PooledClassifier, source: BatchOrTrace, *, target: Target | None = None
 ) -> Tensor:
     """∂p_y/∂α_i, of the probability of the class decided for, or of `target`, (batch, items).
 
@@ -58,7 +58,7 @@ def attention_gradient(
 
 @register_importance("attention-product", "α ∂p/∂α", levels=("items",), takes=("target",))
 def attention_product(
-    model: AttentionClassifier, source: BatchOrTrace, *, target: Target | None = None
+    model: PooledClassifier, source: BatchOrTrace, *, target: Target | None = None
 ) -> Tensor:
     """α_i ∂p_y/∂α_i, attention times its gradient, (batch, items)."""
     trace = traced(model, source)

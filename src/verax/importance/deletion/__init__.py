@@ -15,9 +15,9 @@ from verax.importance.deletion import local, recurrent, rereading, sentences
 from verax.importance.deletion.items import logits_without_items
 from verax.importance.registry import register_importance
 from verax.importance.tracing import BatchOrTrace, check_level, frozen_for_gradients, once, traced
-from verax.models.classifier import AttentionClassifier
 from verax.models.head import decisions
 from verax.models.hierarchical import HierarchicalClassifier
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 from verax.progress import tracked
 
@@ -41,7 +41,7 @@ __all__ = ["leave_one_out", "logits_without_items", "logits_without_words"]
     takes=("signed", "max_tokens", "target"),
 )
 def leave_one_out(
-    model: AttentionClassifier,
+    model: PooledClassifier,
     source: BatchOrTrace,
     on: str = "inputs",
     *,
@@ -78,7 +78,7 @@ def leave_one_out(
 
 @torch.no_grad()
 def _deleted(
-    model: AttentionClassifier, trace: Trace, on: str, weights: str, max_tokens: int
+    model: PooledClassifier, trace: Trace, on: str, weights: str, max_tokens: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Logits with all words or items, and without each, and where that can change something."""
     if on == "inputs" and not model.words_are_items:
@@ -91,7 +91,7 @@ def _deleted(
 
 @torch.no_grad()
 def logits_without_words(
-    model: AttentionClassifier, trace: Trace, max_tokens: int = MAX_TOKENS
+    model: PooledClassifier, trace: Trace, max_tokens: int = MAX_TOKENS
 ) -> Tensor:
     """(batch, tokens, classes): the logits once each word is deleted; as they were for no word."""
     if model.words_are_items:
@@ -101,9 +101,7 @@ def logits_without_words(
     return _without_words(model, trace, max_tokens)[1]
 
 
-def _without_words(
-    model: AttentionClassifier, trace: Trace, max_tokens: int
-) -> tuple[Tensor, Tensor]:
+def _without_words(model: PooledClassifier, trace: Trace, max_tokens: int) -> tuple[Tensor, Tensor]:
     """Logits with all words, and without each, (batch, tokens, classes) in float64.
 
     The first are computed as the second are, wherever that is another way than the model's own.

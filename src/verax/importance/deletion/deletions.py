@@ -7,7 +7,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from verax.models.attention import pool
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 
 
 class Deletions(NamedTuple):
@@ -26,7 +26,7 @@ class Deletions(NamedTuple):
     whole: Tensor
 
 
-def decide(model: AttentionClassifier, scores: Tensor, says: Tensor, left: Tensor) -> Tensor:
+def decide(model: PooledClassifier, scores: Tensor, says: Tensor, left: Tensor) -> Tensor:
     """Logits from scores and W h, the projection taken again over the items left; float64.
 
     scores  (…, items)

@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from verax.importance.budget import SCALARS_PER_TOKEN
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 
 def logits_without_items(
-    model: AttentionClassifier, trace: Trace, weights: str, max_tokens: int
+    model: PooledClassifier, trace: Trace, weights: str, max_tokens: int
 ) -> tuple[Tensor, Tensor]:
     """Logits with all items, (batch, classes), and without each, (batch, items, classes); float64.
 

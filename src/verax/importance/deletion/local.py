@@ -17,9 +17,9 @@ from verax.importance.budget import rows_within
 from verax.importance.deletion.deletions import Deletions
 from verax.importance.deletion.readout import Readout
 from verax.importance.similar_length import LengthGroup, alike
-from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Convolution
 from verax.models.grounding import ground
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 _REACH = 2
@@ -28,12 +28,12 @@ _PAD = 2 * _REACH + 1  # a state two words off sees two words further, over the 
 _TOKENS_PER_ROW = 4
 
 
-def fits(model: AttentionClassifier) -> bool:
+def fits(model: PooledClassifier) -> bool:
     return model.encoder.computes_as(Convolution) and Readout.fits(model)
 
 
 def logits_without_words(
-    model: AttentionClassifier, trace: Trace, max_tokens: int
+    model: PooledClassifier, trace: Trace, max_tokens: int
 ) -> Iterator[Deletions]:
     """See `Deletions`."""
     longest = int(trace.batch.lengths.max())
@@ -49,7 +49,7 @@ def logits_without_words(
 class _States:
     """What the states of some documents are read for, as they are and beside a gap."""
 
-    def __init__(self, model: AttentionClassifier, group: LengthGroup, readout: Readout) -> None:
+    def __init__(self, model: PooledClassifier, group: LengthGroup, readout: Readout) -> None:
         encoder = model.encoder
         assert isinstance(encoder, Convolution)
         self.model, self.readout = model, readout
@@ -84,7 +84,7 @@ class _States:
 
 
 def _decide(
-    model: AttentionClassifier, group: LengthGroup, states: _States, places: Tensor
+    model: PooledClassifier, group: LengthGroup, states: _States, places: Tensor
 ) -> tuple[Tensor, Tensor]:
     """(documents, places, classes) logits without each place, and with all.
 

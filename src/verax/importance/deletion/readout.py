@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from verax.models.attention import Additive, Dot
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 
 
 class Readout:
@@ -20,7 +20,7 @@ class Readout:
     Additive attention's tanh is 2σ(2x) − 1, the 2 inside being folded into the weights.
     """
 
-    def __init__(self, model: AttentionClassifier) -> None:
+    def __init__(self, model: PooledClassifier) -> None:
         known = model.known_readout
         assert known is not None
         alignment, linear = known[0].alignment, known[1].linear
@@ -40,7 +40,7 @@ class Readout:
         self.classes = len(linear.bias)
 
     @staticmethod
-    def fits(model: AttentionClassifier) -> bool:
+    def fits(model: PooledClassifier) -> bool:
         """Whether a model is read out by linear maps that are known, and scores by itself."""
         return model.known_readout is not None
 

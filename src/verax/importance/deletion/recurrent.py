@@ -18,9 +18,9 @@ from verax.importance.deletion.deletions import Deletions, decide
 from verax.importance.deletion.readout import Readout
 from verax.importance.recurrence import steps_of
 from verax.importance.similar_length import LengthGroup, alike, turned
-from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Recurrent
 from verax.models.encoders.recurrent import has_one_layer
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 _TOKENS_PER_ROW = 8
@@ -29,12 +29,12 @@ _SLACK = 0.15
 Block = tuple[int, int]
 
 
-def fits(model: AttentionClassifier) -> bool:
+def fits(model: PooledClassifier) -> bool:
     return has_one_layer(model.encoder) and Readout.fits(model)
 
 
 def logits_without_words(
-    model: AttentionClassifier, trace: Trace, max_tokens: int
+    model: PooledClassifier, trace: Trace, max_tokens: int
 ) -> Iterator[Deletions]:
     """See `Deletions`.
 
@@ -49,7 +49,7 @@ def logits_without_words(
 
 
 def _group(
-    model: AttentionClassifier, group: LengthGroup, readout: Readout, most: int
+    model: PooledClassifier, group: LengthGroup, readout: Readout, most: int
 ) -> Iterator[Deletions]:
     encoder, n = model.encoder, group.words
     assert isinstance(encoder, Recurrent)

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from verax.importance.deletion.deletions import Deletions
 from verax.importance.similar_length import LengthGroup, alike
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 
 def logits_without_words(
-    model: AttentionClassifier, trace: Trace, max_tokens: int
+    model: PooledClassifier, trace: Trace, max_tokens: int
 ) -> Iterator[Deletions]:
     """See `Deletions`."""
     longest = max(1, int(trace.batch.lengths.max()))
@@ -28,7 +28,7 @@ def logits_without_words(
             yield Deletions(group.rows, places, logits, whole)
 
 
-def _read(model: AttentionClassifier, trace: Trace, group: LengthGroup, places: Tensor) -> Tensor:
+def _read(model: PooledClassifier, trace: Trace, group: LengthGroup, places: Tensor) -> Tensor:
     shape = (len(group.rows), len(places), -1)
     if group.words == 1:  # nothing is left to attend
         return model.head(group.states.new_zeros(*shape[:2], group.states.shape[-1]))

@@ -17,7 +17,7 @@ from verax.importance.gradients import refuse_without_vectors
 from verax.importance.jacobian import backward, local, recurrent
 from verax.importance.jacobian.targets import Piece, Targets
 from verax.importance.tracing import BatchOrTrace, frozen_for_gradients, traced
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 KINDS = ("norm", "frobenius")
@@ -40,7 +40,7 @@ class Influence:
 
 
 def influence(
-    model: AttentionClassifier,
+    model: PooledClassifier,
     source: BatchOrTrace,
     *,
     kind: str = "norm",
@@ -69,7 +69,7 @@ def influence(
 
 
 def influences(
-    model: AttentionClassifier,
+    model: PooledClassifier,
     trace: Trace,
     targets: Targets,
     kind: str = "norm",

@@ -9,12 +9,12 @@ from torch import Tensor
 
 from verax.importance.budget import copies_within, repeated
 from verax.importance.jacobian.targets import Piece, Targets
-from verax.models.classifier import AttentionClassifier
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 
 def pieces(
-    model: AttentionClassifier, trace: Trace, targets: Targets, kind: str, max_tokens: int
+    model: PooledClassifier, trace: Trace, targets: Targets, kind: str, max_tokens: int
 ) -> Iterator[Piece]:
     """See `Piece`. The batch is read once, in as many copies as the budget holds."""
     rows = torch.arange(len(trace), device=trace.tokens.device)

@@ -9,21 +9,21 @@ from torch import Tensor
 
 from verax.importance.budget import rows_within
 from verax.importance.jacobian.targets import Piece, Targets, at
-from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Convolution, Identity, Pointwise
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 _REACH = 2
 _TOKENS_PER_ROW = 4
 
 
-def fits(model: AttentionClassifier) -> bool:
+def fits(model: PooledClassifier) -> bool:
     kinds = (Convolution, Identity, Pointwise)
     return any(model.encoder.computes_as(kind) for kind in kinds)
 
 
 def pieces(
-    model: AttentionClassifier, trace: Trace, targets: Targets, kind: str, max_tokens: int
+    model: PooledClassifier, trace: Trace, targets: Targets, kind: str, max_tokens: int
 ) -> Iterator[Piece]:
     """See `Piece`.
 
@@ -48,7 +48,7 @@ def pieces(
             yield Piece(rows, block, matrix * trace.token_mask[rows].unsqueeze(1))
 
 
-def _taps(model: AttentionClassifier, like: Tensor) -> Tensor:
+def _taps(model: PooledClassifier, like: Tensor) -> Tensor:
     """(offsets, size, embedding): ∂(before ReLU or tanh)/∂x_{p+o}, narrow filters first."""
     encoder = model.encoder
     if isinstance(encoder, Convolution):
@@ -61,7 +61,7 @@ def _taps(model: AttentionClassifier, like: Tensor) -> Tensor:
     return torch.eye(encoder.output_size, device=like.device, dtype=like.dtype)[None]
 
 
-def _moving(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tensor:
+def _moving(model: PooledClassifier, states: Tensor, embedded: Tensor) -> Tensor:
     """(…, size): slope of a ReLU, 0 below its corner and else 1, or of a tanh, 1 − tanh²."""
     size = model.encoder.output_size
     if isinstance(model.encoder, Identity):
@@ -72,7 +72,7 @@ def _moving(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Ten
     return (encoded > 0).to(states)
 
 
-def _norms(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tensor:
+def _norms(model: PooledClassifier, states: Tensor, embedded: Tensor) -> Tensor:
     """‖∂‖h_p‖/∂x_{p+o}‖, (…, offsets)."""
     size = model.encoder.output_size
     units = states / torch.linalg.vector_norm(states, dim=-1, keepdim=True).clamp(min=1e-30)
@@ -85,7 +85,7 @@ def _norms(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tens
     return torch.linalg.vector_norm(vectors, dim=-1)
 
 
-def _frobenius(model: AttentionClassifier, states: Tensor, embedded: Tensor) -> Tensor:
+def _frobenius(model: PooledClassifier, states: Tensor, embedded: Tensor) -> Tensor:
     """‖∂h_p/∂x_{p+o}‖_F, (…, offsets)."""
     taps = _taps(model, states)
     moving, middle = _moving(model, states, embedded), len(taps) // 2

@@ -11,20 +11,20 @@ from verax.importance.budget import rows_within
 from verax.importance.jacobian.adjoint import adjoint_of
 from verax.importance.jacobian.targets import Piece, Targets, at
 from verax.importance.similar_length import LengthGroup, alike
-from verax.models.classifier import AttentionClassifier
 from verax.models.encoders import Recurrent
 from verax.models.encoders.recurrent import has_one_layer
+from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 _TOKENS_PER_ROW = 8
 
 
-def fits(model: AttentionClassifier) -> bool:
+def fits(model: PooledClassifier) -> bool:
     return has_one_layer(model.encoder)
 
 
 def pieces(
-    model: AttentionClassifier,
+    model: PooledClassifier,
     trace: Trace,
     targets: Targets,
     kind: str,
@@ -47,7 +47,7 @@ def pieces(
             yield Piece(group.rows, block, squares.clamp(min=0).sqrt())
 
 
-def _norms(model: AttentionClassifier, group: LengthGroup, places: Tensor, end: int) -> Tensor:
+def _norms(model: PooledClassifier, group: LengthGroup, places: Tensor, end: int) -> Tensor:
     """Squares of ‖∂‖h_p‖/∂x_t‖, (documents, targets, length)."""
     encoder = model.encoder
     assert isinstance(encoder, Recurrent)
@@ -65,7 +65,7 @@ def _norms(model: AttentionClassifier, group: LengthGroup, places: Tensor, end: 
     return total.scatter(-1, places.unsqueeze(-1), vectors.square().sum(-1, keepdim=True))
 
 
-def _frobenius(model: AttentionClassifier, group: LengthGroup, places: Tensor, end: int) -> Tensor:
+def _frobenius(model: PooledClassifier, group: LengthGroup, places: Tensor, end: int) -> Tensor:
     """Squares of ‖∂h_p/∂x_t‖_F, (documents, targets, length)."""
     encoder = model.encoder
     assert isinstance(encoder, Recurrent)

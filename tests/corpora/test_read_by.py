@@ -1,0 +1,23 @@
+"""A corpus cut into words by another tokeniser."""
+
+from __future__ import annotations
+
+import pytest
+
+import verax
+from verax.corpora.tokenising import Tokeniser
+
+
+def test_the_same_documents_by_another_tokeniser() -> None:
+    texts = [f"Film {n} isn't good." for n in range(20)]
+    corpus = verax.load_corpus((texts, ["a", "b"] * 10))
+    other = corpus.read_by(Tokeniser("as-written", lowercase=False))
+    assert other.train.texts == corpus.train.texts
+    assert other.train.tokens[0][2] == "isn't"
+    assert corpus.train.tokens[0][2:4] == ["is", "n't"]
+    assert other.texts_fingerprint == corpus.texts_fingerprint
+    assert other.fingerprint != corpus.fingerprint
+    assert other.config["tokeniser"] == "as-written"
+    assert corpus.read_by(corpus.tokeniser) is corpus
+    with pytest.raises(verax.VeraxError, match="no lists of tokens"):
+        corpus.read_by(Tokeniser("tokens"))

@@ -128,10 +128,10 @@ def laid_out(model: TransformerClassifier, texts: list[str]) -> list[dict[str, T
     for trace in model.traces(texts):
         assert isinstance(trace, TransformerTrace)
         rows, places = trace.mask.nonzero(as_tuple=True)
-        lengths = trace.pieces.mask.sum(-1)[rows].numpy()
+        lengths = trace.pieces.mask.sum(-1)[rows].cpu().numpy()
         longest_first = np.argsort(-lengths, kind="stable")
         for order in micro_batches(longest_first, lengths, model.at_once(MAX_TOKENS)):
-            some = torch.from_numpy(order)
+            some = torch.from_numpy(order).to(rows.device)
             pieces = trace.pieces.take(rows[some], int(lengths[order[0]]))
             ids = pieces.input_ids.masked_fill(
                 pieces.word == places[some].unsqueeze(-1), model.reader.tokenizer.mask_token_id

@@ -214,8 +214,8 @@ def examine(
         "corpus": {
             **{k: v for k, v in corpus.config.items() if v is not None},
             "fingerprint": corpus.fingerprint,
-            "texts_fingerprint": corpus.texts_fingerprint,
         },
+        "texts_fingerprint": corpus.texts_fingerprint,
         "model": {"options": examined.describe(), **examined.record},
         "device": str(examined.device),
         "python": platform.python_version(),

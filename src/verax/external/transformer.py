@@ -107,12 +107,12 @@ class TransformerClassifier(ExternalClassifier):
             for spans, word, cut in zip(words.spans, pieces.word, pieces.cut, strict=True)
         ]
         # what was cut off must not come in where words before it are taken out
-        texts = [
+        whole = [
             text[: spans[-1, 1]] if cut and len(spans) else text
             for text, spans, cut in zip(words.texts, kept, pieces.cut, strict=True)
         ]
         return ReadPieces(
-            *(texts, kept, words.labels, words.ids, pieces.lengths),
+            *(whole, kept, words.labels, words.ids, pieces.lengths),
             pieces=pieces,
             cut_at=self.reader.max_length,
         )

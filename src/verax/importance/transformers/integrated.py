@@ -136,7 +136,10 @@ def _integrate(
             way.requires_grad_()
             ahead, slope = lead(model.run(batch, embedded=way).logits, y[row])
             (back,) = torch.autograd.grad(ahead.sum(), way)
-        total.index_add_(0, row, back.double() * (slope * shares[number]).view(-1, 1, 1))
+        parts_of_sum = back.double() * (slope * shares[number]).view(-1, 1, 1)
+        # a product adds up in one order; adding by index on a GPU does not
+        belongs = torch.nn.functional.one_hot(row, len(pieces)).double()
+        total += torch.einsum("mb,mpd->bpd", belongs, parts_of_sum)
     scores = (total * (end - start).double()).sum(-1).masked_fill(~of_words, 0.0)
     gained = _probability(trace.logits, y) - _probability(before, y)
     return scores, scores.sum(-1) - gained

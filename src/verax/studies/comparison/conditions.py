@@ -53,7 +53,7 @@ def conditions_of(verdict: Verdict, exams: Sequence[str]) -> Conditions:
         manifest.get("sampled_from"),
         manifest.get("seed"),
         {exam: dict(options.get(exam, {})) for exam in exams},
-        corpus.get("texts_fingerprint"),
+        manifest.get("texts_fingerprint"),
     )
 
 

@@ -357,7 +357,7 @@ def test_ones_own_module_gives_the_tables_of_the_model_it_is() -> None:
 
 def test_charts_are_drawn_of_scores(verdict: verax.Verdict) -> None:
     drawn = list(charts(Models({"mine": verdict})))
-    assert [chart.name for chart in drawn] == ["deletion-share", "deletion-gain"]
+    assert [chart.name for chart in drawn] == ["deletion-share", "deletion-curves", "deletion-gain"]
 
 
 def test_what_was_cut_off_does_not_come_in_where_words_go(make_classifier: Any) -> None:

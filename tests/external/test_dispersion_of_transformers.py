@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 from scipy import stats
-from tests.external.conftest import make_bert
+from tiny_bert import make_bert
 
 import verax
 from verax.external.transformer import TransformerClassifier

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tests.external.architectures import make_model
+from architectures import make_model
 
 import verax
 from verax.exams.information.clustering import cluster

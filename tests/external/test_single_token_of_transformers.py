@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 import transformers
-from tests.external.conftest import make_bert
+from tiny_bert import make_bert
 from torch import Tensor, nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 

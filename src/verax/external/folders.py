@@ -55,7 +55,10 @@ def _from_folder(folder: Path, tokenizer: Any, head: nn.Module | None) -> tuple[
     )
     how = {"local_files_only": True, "trust_remote_code": False}
     previous = logging.root.manager.disable
+    bars: Any = transformers.utils.logging
+    had_bars = bars.is_progress_bar_enabled()
     logging.disable(logging.WARNING)
+    bars.disable_progress_bar()
     try:
         module, loaded = kind.from_pretrained(
             folder, use_safetensors=True, output_loading_info=True, **how
@@ -66,6 +69,8 @@ def _from_folder(folder: Path, tokenizer: Any, head: nn.Module | None) -> tuple[
         raise VeraxError(f"{folder} cannot be loaded by transformers: {reason}") from error
     finally:
         logging.disable(previous)
+        if had_bars:
+            bars.enable_progress_bar()
     missing = sorted(loaded["missing_keys"])
     if missing and head is None:
         raise VeraxError(

@@ -83,7 +83,7 @@ def _curves(models: Models, names: dict[str, str]) -> Iterator[Chart]:
                 "ranking:N",
                 sort=order,
                 scale=alt.Scale(domain=order, range=[*CATEGORIES, *CATEGORIES][: len(order)]),
-                legend=alt.Legend(title=None, columns=3, orient="bottom", labelLimit=180),
+                legend=alt.Legend(title=None, columns=2, orient="bottom", labelLimit=230),
             ),
             strokeDash=alt.StrokeDash(
                 "ranking:N",

@@ -27,7 +27,7 @@ def test_slow_tests_are_named_by_file_and_function(tmp_path: Path) -> None:
     cases = [
         ("tests.test_scripts", "test_a[1-x]", "0.7"),
         ("tests.test_scripts.TestClass", "test_b", "3"),
-        ("tests.test_scripts", "test_quick", "0.1"),
+        ("tests.test_scripts", "test_quick", "0.01"),
         ("tests.gone", "test_c", "9"),
     ]
     rows = [f'<testcase classname="{c}" name="{n}" time="{t}"/>' for c, n, t in cases]

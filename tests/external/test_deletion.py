@@ -14,9 +14,8 @@ from wrapped import untrained, wrapped
 
 import verax
 from verax.drawing.series import Models
-from verax.exams.deletion.changes import first_changes, prefix_sizes, pruned
+from verax.exams.deletion.changes import best_prefix, first_changes, prefix_sizes, pruned
 from verax.exams.deletion.charts import charts
-from verax.exams.deletion.exam import best_prefix
 from verax.exams.deletion.summary import part_is_enough, ranked
 from verax.exams.registry import default_exams
 from verax.exams.tables import wide

@@ -78,6 +78,9 @@ class DeletionKeywords(TypedDict, total=False):
     rankings: str | None
     random_orders: int
     steps: int
+    budget: int
+    beam: int
+    sufficient: bool
 
 
 class ExamKeywords(

@@ -7,13 +7,11 @@ asked about together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from torch import Tensor
 
-Changes = Callable[[Tensor, Tensor], Tensor]
+from verax.exams.deletion.asking import Changes
 
 
 def prefix_sizes(words: Tensor, steps: int) -> Tensor:
@@ -61,6 +59,19 @@ def first_changes(orders: Tensor, mask: Tensor, sizes: Tensor, changes: Changes)
         changed = once_each(row, removed, changes)
         first[ranking[changed], row[changed]] = size[row[changed]]
     return first
+
+
+def best_prefix(orders: Tensor, mask: Tensor, first: Tensor) -> Tensor:
+    """(batch, words) bool: the shortest prefix that changes a decision, of equals the first
+    ranking's; empty where none does.
+
+    orders  (rankings, batch, words)
+    first   (rankings, batch) as `first_changes` gives it
+    """
+    size, ranking = torch.where(first < 0, orders.shape[-1] + 1, first).min(0)
+    rows = torch.arange(len(ranking), device=ranking.device)
+    taken = places_of(orders[ranking, rows]) < size.unsqueeze(-1)
+    return taken & mask & (size <= orders.shape[-1]).unsqueeze(-1)
 
 
 def once_each(rows: Tensor, removed: Tensor, changes: Changes) -> Tensor:

@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 
 from verax.exams.cells import Cell, defined, document_cells, row_cells
 from verax.exams.deletion.measures import (
+    ALL,
     BEST,
     DELETION,
     DOCUMENT_COUNTS,
+    EXACT,
+    KEPT,
+    LENGTHS,
     NAME,
     RANDOM,
     SMALLEST,
+    SUFFICIENT,
+    length_row,
 )
 from verax.exams.tables import wide
 from verax.exams.values import Tables, part
@@ -34,12 +40,14 @@ class Ranked:
     """One ranking over documents that change when part of their words is gone.
 
     size, share, excess  (documents,) means over draws; all words where it never changes a decision
+    excess_most          the same beyond the lower bound; NaN where there is none
     never, everything    (documents,) shares of the draws
     """
 
     size: Values
     share: Values
     excess: Values
+    excess_most: Values
     never: Values
     everything: Values
 
@@ -47,17 +55,25 @@ class Ranked:
 def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Documents, each ranking beside random order and the smallest sets, and these."""
     instances = wide(tables["deletion_instances"])
-    smallest = _smallest(tables)
-    rows = [*_documents(instances, smallest)]
+    smallest, kept = _sets(tables, "deletion_smallest"), _sets(tables, "deletion_sufficient")
+    rows = [*_documents(instances, smallest, kept)]
     if len(smallest):
-        found = smallest[part_is_enough(smallest)]
-        rows += [*_rankings(ranked(tables), found), *_best(found)]
+        part = smallest[part_is_enough(smallest)]
+        rows += [*_rankings(ranked(tables), part), *_best(part)]
+    if len(kept):
+        rows += _kept(kept)
+    if len(smallest) and bool(smallest["exact"].notna().any()):
+        rows += _exact(instances["words"].reindex(smallest.index), smallest, kept)
     return summary_frame(NAME, rows)
 
 
-def _smallest(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    table = tables["deletion_smallest"]
-    return wide(table) if len(table) else pd.DataFrame(columns=["upper", "share", "everything"])
+def _sets(tables: Mapping[str, pd.DataFrame], name: str) -> pd.DataFrame:
+    """The bounds of smallest sets, a row a document; earlier tables have no lower one."""
+    table = tables.get(name)
+    columns = ["upper", "share", "everything", "lower", "exact"]
+    if table is None or not len(table):
+        return pd.DataFrame(columns=columns, dtype=np.float64)
+    return wide(table).reindex(columns=columns)
 
 
 def part_is_enough(smallest: pd.DataFrame) -> NDArray[np.bool_]:
@@ -67,11 +83,11 @@ def part_is_enough(smallest: pd.DataFrame) -> NDArray[np.bool_]:
 
 def ranked(tables: Mapping[str, pd.DataFrame]) -> dict[str, Ranked]:
     """Each ranking, in the table's order, random orders last."""
-    smallest = _smallest(tables)
+    smallest = _sets(tables, "deletion_smallest")
     enough = part_is_enough(smallest)
     instances = wide(tables["deletion_instances"])
     words = instances["words"].reindex(smallest.index).to_numpy(dtype=np.float64)[enough]
-    upper = smallest["upper"].to_numpy(dtype=np.float64)[enough]
+    upper, lower = (smallest[n].to_numpy(dtype=np.float64)[enough] for n in ("upper", "lower"))
     rankings = {}
     table = tables["deletion"]
     for name, frame in table.groupby("ranking", sort=False, observed=True):
@@ -81,13 +97,16 @@ def ranked(tables: Mapping[str, pd.DataFrame]) -> dict[str, Ranked]:
             size.mean(1),
             (size / words[:, None]).mean(1),
             (size - upper[:, None]).mean(1),
+            (size - lower[:, None]).mean(1),
             np.isnan(draws).mean(1),
             (draws == words[:, None]).mean(1),
         )
     return rankings
 
 
-def _documents(instances: pd.DataFrame, smallest: pd.DataFrame) -> Iterator[Cell]:
+def _documents(
+    instances: pd.DataFrame, smallest: pd.DataFrame, kept: pd.DataFrame
+) -> Iterator[Cell]:
     yield from document_cells(DOCUMENT_COUNTS.id, instances)
     examined = instances["examined"] == 1
     coarse = instances["resolution"] > 1
@@ -99,8 +118,15 @@ def _documents(instances: pd.DataFrame, smallest: pd.DataFrame) -> Iterator[Cell
         "part": int(part_is_enough(smallest).sum()),
         "coarse": int(coarse.sum()),
     }
+    if len(smallest) and bool(smallest["exact"].notna().any()):
+        proven = smallest["exact"] == 1
+        counts["never_proven"] = int((smallest["upper"].isna() & proven).sum())
+        counts["everything_proven"] = int(((smallest["everything"] == 1) & proven).sum())
+    if len(kept):
+        counts["nothing"] = int((kept["upper"] == 0).sum())
     yield from row_cells(DOCUMENT_COUNTS, "", len(instances), counts)
-    means = {name: mean(defined(instances[name])) for name in ("words", "resolution")}
+    names = [n for n in ("words", "resolution", "passes") if n in instances.columns]
+    means = {name: mean(defined(instances[name])) for name in names}
     yield from row_cells(DOCUMENT_COUNTS, "", len(instances), means)
 
 
@@ -123,6 +149,9 @@ def _rankings(rankings: Mapping[str, Ranked], smallest: pd.DataFrame) -> Iterato
             numbers["gain"] = gain(one.share, chance.share, least)
         numbers["excess"] = mean(one.excess)
         numbers["as_small"] = mean_share((one.excess == 0).astype(np.float64))
+        if not np.isnan(one.excess_most).any():
+            numbers["excess_most"] = mean(one.excess_most)
+            numbers["optimal"] = mean_share((one.excess_most == 0).astype(np.float64))
         counts = {
             "documents": n,
             "never": round(float(one.never.sum())),
@@ -141,20 +170,51 @@ def gain(share: Values, chance: Values, least: Values) -> Interval:
 
 
 def _best(smallest: pd.DataFrame) -> Iterator[Cell]:
-    upper, share = (smallest[name].to_numpy(dtype=np.float64) for name in ("upper", "share"))
-    numbers: dict[str, Interval | float] = {
+    yield from row_cells(BEST, SMALLEST, len(smallest), _bounds(smallest))
+
+
+def _kept(kept: pd.DataFrame) -> Iterator[Cell]:
+    numbers = {**_bounds(kept), "documents": len(kept)}
+    yield from row_cells(KEPT, SUFFICIENT, len(kept), numbers)
+
+
+def _bounds(sets: pd.DataFrame) -> dict[str, Interval | float]:
+    names = ("upper", "share", "lower", "exact")
+    upper, share, lower, exact = (sets[name].to_numpy(dtype=np.float64) for name in names)
+    numbers: dict[str, Interval | float] = {}
+    if not np.isnan(lower).any():
+        numbers |= {"lower": mean(lower), "gap": mean(upper - lower), "exact": mean_share(exact)}
+    return {
+        **numbers,
         "upper": mean(upper),
         "upper_share": mean_share(share),
         "upper_median": quantile(upper, 0.5),
         "one_word": mean_share((upper == 1).astype(np.float64)),
     }
-    yield from row_cells(BEST, SMALLEST, len(smallest), numbers)
+
+
+def _exact(words: pd.Series, smallest: pd.DataFrame, kept: pd.DataFrame) -> Iterator[Cell]:
+    """The share of documents whose smallest sets are exact, all and by length."""
+    for least, most in ((0, None), *LENGTHS):
+        chosen = (words >= least) & (words <= (np.inf if most is None else most))
+        n = int(chosen.sum())
+        if not n:
+            continue
+        numbers: dict[str, Interval | float] = {
+            "exact": mean_share(defined(smallest.loc[chosen, "exact"])),
+            "documents": n,
+        }
+        if len(kept):
+            both = kept.reindex(smallest.index).loc[chosen, "exact"]
+            numbers["sufficient_exact"] = mean_share(defined(both))
+        row = ALL if least == 0 else length_row(least, most)
+        yield from row_cells(EXACT, row, n, numbers)
 
 
 def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
     """Shares of words and words beyond the smallest set by each ranking, and the smallest sets."""
     instances = wide(tables["deletion_instances"])
-    smallest = _smallest(tables).reindex(instances.index)
+    smallest = _sets(tables, "deletion_smallest").reindex(instances.index)
     ids = pd.Series(instances.index)
     enough = part_is_enough(smallest)
     why = np.where(
@@ -170,8 +230,18 @@ def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
         return pd.Series(whole, index=instances.index)
 
     for name, one in ranked(tables).items():
-        for column, values in (("share", one.share), ("excess", one.excess)):
+        columns = {"share": one.share, "excess": one.excess, "excess_most": one.excess_most}
+        if np.isnan(one.excess_most).all():
+            del columns["excess_most"]
+        for column, values in columns.items():
             yield part(ids, DELETION.id_of(name, column), spread(values), reasons)
-    for column, name in (("upper", "upper"), ("upper_share", "share")):
+    bounded = bool(smallest["lower"].notna().any())
+    named = {"upper": "upper", "upper_share": "share", **({"lower": "lower"} if bounded else {})}
+    for column, name in named.items():
         least = smallest[name].where(pd.Series(enough, index=smallest.index))
         yield part(ids, BEST.id_of(SMALLEST, column), least, reasons)
+    kept = _sets(tables, "deletion_sufficient").reindex(instances.index)
+    if len(kept) and bool(kept["upper"].notna().any()):
+        for column in ("lower", "upper"):
+            alone = np.full(len(instances), "one word", dtype=object)
+            yield part(ids, KEPT.id_of(SUFFICIENT, column), kept[column], alone)

@@ -11,8 +11,13 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
-from verax.exams.deletion.changes import first_changes, places_of, prefix_sizes, pruned
-from verax.exams.deletion.exam import best_prefix
+from verax.exams.deletion.changes import (
+    best_prefix,
+    first_changes,
+    places_of,
+    prefix_sizes,
+    pruned,
+)
 from verax.exams.deletion.rankings import available, scores_of
 from verax.exams.erasure.exam import ErasureExam, ErasureOptions
 from verax.exams.erasure.states import FirstFlips, FlipSets, States

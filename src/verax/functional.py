@@ -8,6 +8,10 @@ flips of a decision
     first_flips         how many items must go before each decision flips, by a given ranking
     erase               weights with some items at zero and the rest summing to one again
 
+sets of words, by asking any function
+    smallest_sets             the smallest set that changes each decision: lower and upper bound
+    smallest_sufficient_sets  the smallest set that alone keeps each decision: the same
+
 another attention with the same prediction
     most_divergent      the attention farthest from the given one that keeps each prediction
     farthest_item       the same among attentions that put all weight on one item, for any head
@@ -47,6 +51,7 @@ projections of scores to weights on the simplex
 from verax.divergence import jensen_shannon, total_variation
 from verax.exams.adversary import farthest_anywhere, farthest_item, most_divergent
 from verax.exams.agreement import kendall_p_value, kendall_tau_b, spearman, top_k_overlap
+from verax.exams.deletion import smallest_sets, smallest_sufficient_sets
 from verax.exams.dispersion import normalised_entropy, support_size
 from verax.exams.erasure import erase, first_flips, minimal_flip_sets
 from verax.importance import weight_gradient
@@ -65,6 +70,8 @@ __all__ = [
     "most_divergent",
     "normalised_entropy",
     "project",
+    "smallest_sets",
+    "smallest_sufficient_sets",
     "softmax",
     "sparsegen",
     "sparsemax",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import verax
 from verax.exams.erasure.exam import affine_states
 from verax.exams.erasure.states import decide
 from verax.models.head import decisions
@@ -54,3 +55,29 @@ def smallest_by_force(decided: dict[tuple[int, ...], int], n: int) -> tuple[int,
     changing = [len(one) for one, now in decided.items() if now != whole]
     keeping = [n - len(one) for one, now in decided.items() if now == whole]
     return min(changing, default=n + 1), min(keeping)
+
+
+def shaken(model: Any, seed: int) -> Any:
+    """A model of ours whose decisions hang on single words, and not on its bias alone."""
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model.embedding.weight[1:].normal_()
+        model.head.linear.weight.normal_(std=3)
+        model.head.linear.bias.normal_(std=0.3)
+    return model
+
+
+def drawn_texts(number: int, longest: int, words: list[str]) -> list[str]:
+    """Different texts of two to seven words, and one that is longer."""
+    random = np.random.default_rng(0)
+    lengths = [*random.integers(2, 8, number - 1), longest]
+    return [" ".join(words[k] for k in random.integers(0, len(words), n)) for n in lengths]
+
+
+def corpus_of(model: Any, texts: list[str]) -> verax.Corpus:
+    """Texts as a corpus that the model reads; single words, set aside, fill its splits."""
+    texts = [*texts, *(f"w{k}" for k in range(30))]
+    labels = [model.classes[k % len(model.classes)] for k in range(len(texts))]
+    how = model.tokeniser
+    read: Any = [text.split() for text in texts] if how.kind == "tokens" else texts
+    return verax.load_corpus((read, labels), tokeniser=how.kind, lowercase=how.lowercase)

@@ -11,6 +11,7 @@ from itertools import product
 from math import comb
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -21,6 +22,8 @@ from verax.models.trace import Trace
 
 MOST = 7
 """The most deletions that are counted."""
+_CELLS = 2**22
+"""Numbers of states that are held at once."""
 _BEFORE, _BEHIND = 4, 2
 """Places around the words: zeros, or SOS and EOS beside the text, that are never deleted."""
 
@@ -84,16 +87,23 @@ def _windows(
     """Scores (rows, words, gaps) and item logits of each word for each way to delete around it."""
     taps = windows.taps(read)
     last = read.shape[1] - 1
-    centre = torch.arange(words, device=read.device) + _BEFORE
-    own = read[:, centre]
+    centre = torch.arange(words, device=read.device)[:, None] + _BEFORE
+    every = torch.tensor(gaps, device=read.device)
+    together = max(1, _CELLS // (len(read) * words * windows.size))
     parts = []
-    for g in gaps:
-        places = {0: centre, -1: centre - 1 - g[1], 1: centre + 1 + g[2]}
-        places |= {-2: places[-1] - 1 - g[0], 2: places[1] + 1 + g[3]}
+    for g in every.split(together):
+        places = {0: centre.expand(words, len(g)), -1: centre - 1 - g[:, 1]}
+        places |= {1: centre + 1 + g[:, 2], -2: places[-1] - 1 - g[:, 0]}
+        places |= {2: places[1] + 1 + g[:, 3]}
         clamped = {o: place.clamp(0, last) for o, place in places.items()}
-        sums = [torch.stack([by[o][:, clamped[o]] for o in by]).sum(0) for by in taps]
-        parts.append(windows.read(sums, own))
-    return torch.stack([part[0] for part in parts], 2), torch.stack([part[1] for part in parts], 2)
+        sums = []
+        for by in taps:
+            total = by[0][:, clamped[0]]
+            for o in by:
+                total = total if o == 0 else total.add_(by[o][:, clamped[o]])
+            sums.append(total)
+        parts.append(windows.read(sums, read[:, clamped[0]]))
+    return torch.cat([part[0] for part in parts], 2), torch.cat([part[1] for part in parts], 2)
 
 
 def _possible(words: int, gaps: list[tuple[int, ...]], device: torch.device) -> Tensor:
@@ -198,7 +208,7 @@ def _traced(lowest: list[Tensor], values: Tensor, size: Tensor) -> list[int]:
     """The words deleted on the way to the lowest sum of one document and class."""
     words, side = values.shape[:2]
     place, k = len(lowest) - 1, int(size)
-    g2, g3, g4 = (int(g) for g in torch.unravel_index(lowest[-1][k].argmin(), (side,) * 3))
+    g2, g3, g4 = (int(g) for g in np.unravel_index(int(lowest[-1][k].argmin()), (side,) * 3))
     deleted: list[int] = []
     while place > 0:
         before = place - 1 - g4

@@ -16,7 +16,7 @@ import verax
 from verax.drawing.series import Models
 from verax.exams.deletion.changes import best_prefix, first_changes, prefix_sizes, pruned
 from verax.exams.deletion.charts import charts
-from verax.exams.deletion.summary import part_is_enough, ranked
+from verax.exams.deletion.summary import document_values, part_is_enough, ranked, summarise
 from verax.exams.registry import default_exams
 from verax.exams.tables import wide
 from verax.external.external_classifier import ExternalClassifier
@@ -356,7 +356,8 @@ def test_ones_own_module_gives_the_tables_of_the_model_it_is() -> None:
 
 def test_charts_are_drawn_of_scores(verdict: verax.Verdict) -> None:
     drawn = list(charts(Models({"mine": verdict})))
-    assert [chart.name for chart in drawn] == ["deletion-share", "deletion-curves", "deletion-gain"]
+    names = ["share", "curves", "bounds", "exact", "gain"]
+    assert [chart.name for chart in drawn] == [f"deletion-{name}" for name in names]
 
 
 def test_what_was_cut_off_does_not_come_in_where_words_go(make_classifier: Any) -> None:
@@ -368,3 +369,41 @@ def test_what_was_cut_off_does_not_come_in_where_words_go(make_classifier: Any) 
     left = short.logits_without(trace, torch.tensor([0]), removed)
     assert torch.allclose(left, short.logits(["was far too dull"]), atol=1e-6)
     assert torch.equal(trace.logits, short.trace([*trace.batch.texts]).logits)
+
+
+def test_tables_of_before_there_was_a_lower_bound_are_summarised(verdict: verax.Verdict) -> None:
+    new = {"lower", "exact", "excess_most", "passes"}
+    tables = {
+        name: table[~table["measure"].isin(new)]
+        for name, table in verdict.tables.items()
+        if name != "deletion_sufficient"
+    }
+    before, now = summarise(tables), summarise(verdict.tables)
+    now = now.set_index("measure").loc[before["measure"]].reset_index()
+    pd.testing.assert_frame_equal(before, now[before.columns])
+    ids = {one["measure"].iloc[0] for one in document_values(tables)}
+    assert "deletion.smallest.smallest.upper" in ids
+    assert "deletion.smallest.smallest.lower" not in ids
+    ids = {one["measure"].iloc[0] for one in document_values(verdict.tables)}
+    assert {"deletion.smallest.smallest.lower", "deletion.sufficient.sufficient.upper"} <= ids
+
+
+def test_each_ranking_is_between_both_bounds(verdict: verax.Verdict) -> None:
+    table = wide(verdict.tables["deletion"], "ranking", "draw").dropna()
+    assert (table["excess"] <= table["excess_most"]).all()
+    for name in OWN:
+        least, most = (verdict.value(f"deletion.{name}.{n}") for n in ("excess", "excess_most"))
+        assert 0 <= least <= most
+    names = ("lower", "upper", "gap")
+    lower, upper, gap = (verdict.value(f"deletion.smallest.smallest.{name}") for name in names)
+    assert gap == pytest.approx(upper - lower)
+
+
+def test_a_verdict_need_not_ask_what_keeps_decisions(
+    model: TransformerClassifier, reviews: verax.Corpus
+) -> None:
+    verdict = verax.examine(model, reviews, "deletion", sufficient=False, sample=4, **CHOSEN)
+    assert "deletion_sufficient" not in verdict.tables
+    tables = set(verdict.summary()["table"])
+    assert "deletion.exact" in tables
+    assert "deletion.sufficient" not in tables

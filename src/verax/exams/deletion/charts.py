@@ -8,11 +8,11 @@ import altair as alt
 import pandas as pd
 
 from verax.drawing.chart import Chart, made
-from verax.drawing.forms import INTERVALS, means, panels
+from verax.drawing.forms import INTERVALS, intervals, means, panels, reach
 from verax.drawing.rendering import CATEGORIES
 from verax.drawing.series import Models, of_column
 from verax.exams import titles
-from verax.exams.deletion.measures import BEST, DELETION, NAME, RANDOM
+from verax.exams.deletion.measures import BEST, DELETION, EXACT, KEPT, NAME, RANDOM
 
 _SMALLEST = "smallest found"
 _GRID = [k / 20 for k in range(21)]
@@ -33,11 +33,13 @@ def charts(models: Models) -> Iterator[Chart]:
         "Share of the words taken out before the decision changes",
         "Words go in the order of a ranking, most important first, and what is left is read again, "
         "until the decision changes; further left is better. A decision that a ranking never "
-        "changes counts as all words. Smallest found is the smallest set by any ranking, pruned: "
-        f"the true one may be smaller still. {INTERVALS}",
+        "changes counts as all words. Smallest found is the upper bound of the smallest set: where "
+        f"the bounds do not meet, the true one may be smaller still. {INTERVALS}",
         means(drawn.assign(panel=""), models, "share of words", (0, 1)),
     )
     yield from _curves(models, names)
+    yield from _bounds(models)
+    yield from _exact(models)
     gains = of_column(numbers, "gain")
     gains = _by_mean(gains[gains["row"] != RANDOM], rising=False)
     if len(gains):
@@ -104,6 +106,57 @@ def _curves(models: Models, names: dict[str, str]) -> Iterator[Chart]:
         "one below that of random order is worse than chance. A curve that stays below 100 has "
         "documents whose decision the ranking never changes.",
         panels(chart, drawn),
+    )
+
+
+def _bounds(models: Models) -> Iterator[Chart]:
+    """From the lower to the upper bound of the smallest sets, on average over documents."""
+    parts = []
+    for table, title in ((BEST, "set that changes it"), (KEPT, "set that alone keeps it")):
+        numbers = models.numbers(NAME, table.id)
+        lower, upper = (of_column(numbers, name) for name in ("lower", "upper"))
+        if lower.empty:
+            continue
+        ends = upper.merge(lower[["model", "row", "value"]], on=["model", "row"], how="inner")
+        parts.append(
+            ends.assign(row=title, value=ends["value_x"], low=ends["value_y"], high=ends["value_x"])
+        )
+    if not parts:
+        return
+    drawn = pd.concat(parts, ignore_index=True).assign(panel="")
+    yield made(
+        "deletion-bounds",
+        NAME,
+        "Words of the smallest sets: between the two bounds",
+        "For each question a line from the mean of the lower bounds to that of the upper bounds, "
+        "where the point is. The mean over the true smallest sets is on the line. A point alone is "
+        "exact. The first is over documents that change when part of their words is gone.",
+        intervals(
+            drawn[["model", "panel", "row", "value", "low", "high", "n"]],
+            models,
+            "words",
+            list(dict.fromkeys(drawn["row"])),
+            (0, reach(float(drawn["value"].max()))),
+        ),
+    )
+
+
+def _exact(models: Models) -> Iterator[Chart]:
+    """The share of documents whose bounds meet, by length."""
+    numbers = models.numbers(NAME, EXACT.id)
+    panels_of = {"exact": "set that changes it", "sufficient_exact": "set that alone keeps it"}
+    parts = [of_column(numbers, name).assign(panel=title) for name, title in panels_of.items()]
+    drawn = pd.concat(parts, ignore_index=True)
+    if drawn.empty:
+        return
+    names = {row: titles.row_title(EXACT.id, row) for row in dict.fromkeys(drawn["row"])}
+    yield made(
+        "deletion-exact",
+        NAME,
+        "Documents whose smallest set is known exactly",
+        "The lower and the upper bound meet, or it is proven that no set will do. Longer documents "
+        f"have more sets than a budget of passes can ask about. {INTERVALS}",
+        means(drawn.replace({"row": names}), models, "% of documents", (0, 100), bars=True),
     )
 
 

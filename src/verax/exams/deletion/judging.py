@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from verax.exams.deletion.measures import BEST, DELETION, DOCUMENT_COUNTS, NAME, RANDOM, SMALLEST
+from verax.exams.deletion.measures import (
+    BEST,
+    DELETION,
+    DOCUMENT_COUNTS,
+    EXACT,
+    NAME,
+    RANDOM,
+    SMALLEST,
+)
 from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
@@ -49,6 +57,7 @@ def _judge_one(model: ModelSummary, limits: Limits, row: str) -> Judged:
         "share of words": share,
         "in random order": chance,
         "smallest found": model.number(BEST.id, SMALLEST, "upper_share"),
+        "smallest sets known exactly": model.number(BEST.id, SMALLEST, "exact"),
         "p (Holm)": p,
     }
     fewer = model.number(DELETION.id, row, "fewer_than_random")
@@ -107,4 +116,6 @@ def direction(place: MeasurePlace, pair: Pair) -> tuple[str, str]:
 
 def is_compared(place: MeasurePlace, note: str) -> bool:
     """Whether a comparison shows a number: of scores derived from attention, and smallest sets."""
+    if place.table is EXACT:  # says how much is known, not how good it is
+        return False
     return place.table is not DELETION or is_derived(place.row)

@@ -19,11 +19,8 @@ from verax.errors import VeraxError, nearest
 from verax.external.reading import ReadTexts, read_texts
 from verax.external.trace import WordTrace
 from verax.models.head import decisions, probabilities
-from verax.models.kinds import Watch
+from verax.models.kinds import DELETE, Watch
 from verax.progress import Display, shown
-
-DELETE = "delete"
-"""The way to take words away that every model knows: out of the text, which is read again."""
 
 Texts = Sequence[str | Sequence[str]]
 

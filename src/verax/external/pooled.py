@@ -21,6 +21,7 @@ from verax.models.encoders import Encoder
 from verax.models.fingerprint import fingerprint
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head
+from verax.models.kinds import MASK
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
@@ -141,6 +142,12 @@ class ModuleClassifier(PooledClassifier):
     def words_are_items(self) -> bool:
         """Whether its encoder says so, and its attention scores items one by one."""
         return self.encoder.reach == 0 and isinstance(self._attend, Attention)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """Ways in which words can be taken away; a mask needs a row for unknown words."""
+        every = super().operators
+        return every if self._knows_unknown else tuple(one for one in every if one != MASK)
 
     @property
     def known_readout(self) -> tuple[Attention, Head] | None:

@@ -17,7 +17,7 @@ from verax.errors import VeraxError, nearest
 from verax.external.external_classifier import ExternalClassifier
 from verax.external.reading import ReadTexts
 from verax.external.trace import WordTrace
-from verax.models.kinds import PREDICT, Watch
+from verax.models.kinds import DELETE, MASK, PREDICT, Watch
 from verax.options import check
 
 GIVES = ("probabilities", "logits")
@@ -38,6 +38,7 @@ def from_predict(
     gives: str = "probabilities",
     max_batch: int = 64,
     name: str | None = None,
+    mask: str | None = None,
 ) -> PredictClassifier:
     """A classifier of which nothing is known but what it says: for the exams of inputs.
 
@@ -49,6 +50,8 @@ def from_predict(
         gives: probabilities or logits: what the numbers are.
         max_batch: the most texts that the function gets at once.
         name: what results call the model; the function's own name, unless given.
+        mask: what can stand for a word, such as [MASK]: where the operator mask shall be one of
+            the ways to take words away.
 
     Returns:
         The classifier, once the function has answered for a few texts as it should: the right
@@ -74,8 +77,10 @@ def from_predict(
     if words not in (AS_WRITTEN, "whitespace"):
         raise VeraxError(f"words {words!r}: use {AS_WRITTEN} or whitespace")
     max_batch = check("max_batch", max_batch, int, {"minimum": 1})
+    if mask is not None and not (isinstance(mask, str) and mask.strip()):
+        raise VeraxError(f"mask is {mask!r}: give the string that stands for a word, as in [MASK]")
     called = str(name or getattr(function, "__name__", type(function).__name__))
-    return PredictClassifier(function, classes, words, gives, max_batch, called)
+    return PredictClassifier(function, classes, words, gives, max_batch, called, mask)
 
 
 class PredictClassifier(ExternalClassifier):
@@ -95,10 +100,12 @@ class PredictClassifier(ExternalClassifier):
         gives: str,
         max_batch: int,
         name: str,
+        mask: str | None = None,
     ) -> None:
         tokeniser = Tokeniser(words, lowercase=False)
         super().__init__(classes, tokeniser, {"name": name})
         self._function, self._gives, self._max_batch = function, gives, max_batch
+        self._mask = mask
         self._fingerprint = self._probed()
 
     @property
@@ -109,6 +116,26 @@ class PredictClassifier(ExternalClassifier):
     def describe(self) -> dict[str, Any]:
         """The function's name and what it gives."""
         return {"function": self.record["name"], "gives": self._gives}
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """Ways in which words can be taken away; mask, where a string was named for it."""
+        return (DELETE,) if self._mask is None else (DELETE, MASK)
+
+    def logits_without(
+        self,
+        trace: WordTrace,
+        rows: Tensor,
+        removed: Tensor,
+        operator: str = DELETE,
+        max_tokens: int = MAX_TOKENS,
+        watch: Watch = iter,
+    ) -> Tensor:
+        if operator != MASK or self._mask is None:
+            return super().logits_without(trace, rows, removed, operator, max_tokens, watch)
+        pairs = zip(rows.tolist(), removed.cpu().numpy(), strict=True)
+        texts = [trace.batch.masked(row, words, self._mask) for row, words in pairs]
+        return self.logits_of_whatever(texts, max_tokens, watch)
 
     def trace_rows(self, read: ReadTexts, rows: NDArray[np.int64]) -> WordTrace:
         """What the function says of the texts at `rows`."""

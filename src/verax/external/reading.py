@@ -94,6 +94,27 @@ class WordBatch:
         """
         return without_words(self.texts[row], self.spans[row], removed)
 
+    def masked(self, row: int, removed: NDArray[np.bool_], mask: str) -> str:
+        """A text with a mask in the place of some of its words.
+
+        removed  (words,) bool
+        """
+        return masked_words(self.texts[row], self.spans[row], removed, mask)
+
+
+def masked_words(text: str, spans: Spans, removed: NDArray[np.bool_], mask: str) -> str:
+    """A text with a mask in the place of some of its words.
+
+    >>> spans = Tokeniser("as-written").spans("not a good film.")
+    >>> masked_words("not a good film.", spans, np.array([1, 0, 1, 0, 0], dtype=bool), "[MASK]")
+    '[MASK] a [MASK] film.'
+    """
+    written, end = [], 0
+    for (start, stop), gone in zip(spans, removed, strict=False):
+        written.append(text[end:start] + mask if gone else text[end:stop])
+        end = stop
+    return "".join([*written, text[end:]])
+
 
 def without_words(text: str, spans: Spans, removed: NDArray[np.bool_]) -> str:
     """A text with some of its words deleted, and the blanks before each.

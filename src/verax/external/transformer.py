@@ -18,7 +18,7 @@ from verax.corpora.tokenising import Tokeniser
 from verax.errors import VeraxError, nearest
 from verax.external.attention.routes import counted
 from verax.external.attention.site import Handler, Route
-from verax.external.external_classifier import DELETE, ExternalClassifier, Texts
+from verax.external.external_classifier import ExternalClassifier, Texts
 from verax.external.pieces import PieceBatch, PieceReader, ReadPieces
 from verax.external.preparing import embedding, padding_id, padding_known, prepared
 from verax.external.reading import ReadTexts, read_texts
@@ -26,10 +26,7 @@ from verax.external.readout import readout_rows
 from verax.external.tail import Start, Tail
 from verax.external.trace import Pass, TransformerTrace, WordTrace
 from verax.models.fingerprint import fingerprint
-from verax.models.kinds import TRANSFORMER, Watch
-
-MASK, ATTENTION = "mask", "attention"
-"""Ways to take words away: their pieces become the mask token; attention cannot see them."""
+from verax.models.kinds import ATTENTION, DELETE, MASK, TRANSFORMER, Watch
 
 CPU_PIECES = 2048
 """Padded pieces of one pass on a CPU, at most."""

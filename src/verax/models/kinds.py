@@ -18,6 +18,11 @@ PREDICT = "predict"
 """Probabilities of texts, and nothing else."""
 KINDS = (POOLED, TRANSFORMER, PREDICT)
 
+DELETE, MASK, ATTENTION = "delete", "mask", "attention"
+"""Operators, ways to take words away: out of the text, which is read again; a token that stands for
+no word in particular takes their place; nothing can attend to them.
+"""
+
 Watch = Callable[[Iterable[Any]], Iterable[Any]]
 
 

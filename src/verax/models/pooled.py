@@ -23,7 +23,7 @@ from verax.models.attention import Attention, pool
 from verax.models.encoders import Encoder
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import Head, decisions, probabilities
-from verax.models.kinds import POOLED
+from verax.models.kinds import ATTENTION, DELETE, MASK, POOLED
 from verax.models.trace import Trace
 from verax.progress import Display, shown
 
@@ -88,6 +88,14 @@ class PooledClassifier(nn.Module, ABC):
     @abstractmethod
     def words_are_items(self) -> bool:
         """Whether a word and its item are one: no state or weight looks beyond its own word."""
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """Ways in which words can be taken away.
+
+        Attention can only be taken off words where it is words that are attended.
+        """
+        return (DELETE, MASK, ATTENTION) if self.attended == "words" else (DELETE, MASK)
 
     @property
     def known_readout(self) -> tuple[Attention, Head] | None:

@@ -7,10 +7,9 @@ from typing import Any
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
-from verax.exams.deletion.exam import DELETE
 from verax.exams.deletion.measures import DELETION, NAME
 from verax.exams.examine import examine
-from verax.models.kinds import TRANSFORMER
+from verax.models.kinds import DELETE, TRANSFORMER
 from verax.progress import Display
 
 REPORTED = ("test", "all")

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from verax.errors import VeraxError, nearest
 from verax.exams.deletion import judging, summary
 from verax.exams.deletion.changes import Changes, first_changes, places_of, prefix_sizes, pruned
 from verax.exams.deletion.measures import RANDOM, TABLES
@@ -16,12 +15,10 @@ from verax.exams.deletion.rankings import chosen_rankings, orders_of, scores_of
 from verax.exams.exam import Exam
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.registry import register
-from verax.importance.deletion.several import logits_without_sets
+from verax.importance.deletion.several import check_operator, logits_without_sets
 from verax.models.head import decisions
-from verax.models.kinds import KINDS, POOLED, PREDICT, TRANSFORMER, TextClassifier
+from verax.models.kinds import DELETE, KINDS, PREDICT, TRANSFORMER, TextClassifier
 from verax.options import option
-
-DELETE = "delete"
 
 
 @dataclass(frozen=True)
@@ -95,10 +92,7 @@ class DeletionExam(Exam):
         self._names = self._rankings(model)
 
     def _rankings(self, model: Any) -> list[str]:
-        operators = getattr(model, "operators", (DELETE,))
-        operator = self.options.operator
-        if operator not in operators:
-            raise VeraxError(f"operator {operator!r}: {nearest(operator, operators)}")
+        check_operator(self.options.operator, model)
         return chosen_rankings(self.options.rankings, model)
 
     @torch.no_grad()
@@ -129,11 +123,8 @@ class DeletionExam(Exam):
         """Whether the decision is another one without some words, in the precision of the model."""
 
         def changes(rows: Tensor, removed: Tensor) -> Tensor:
-            if model.kind == POOLED:
-                logits = logits_without_sets(model, trace, rows, removed, self.max_tokens)
-            else:
-                operator = self.options.operator
-                logits = model.logits_without(trace, rows, removed, operator, self.max_tokens)
+            how = (self.max_tokens, self.options.operator)
+            logits = logits_without_sets(model, trace, rows, removed, *how)
             return decisions(logits) != decided[rows]
 
         return changes

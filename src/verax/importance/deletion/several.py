@@ -1,42 +1,67 @@
-"""Several words of a text deleted at once, for pooled models: what is left is read again."""
+"""Several words of a text taken away at once, for any model and by any operator."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from verax.corpora.batch import Batch, SentenceLayout
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.ragged import Ragged
-from verax.corpora.vocabulary import PAD
+from verax.corpora.vocabulary import PAD, UNK
+from verax.errors import VeraxError, nearest
+from verax.importance.budget import SCALARS_PER_TOKEN
 from verax.importance.tracing import frozen_for_gradients
+from verax.models.kinds import ATTENTION, DELETE, MASK, POOLED
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 
 
+def check_operator(operator: str, model: Any) -> None:
+    """Refuse a way to take words away that a model does not have."""
+    if operator not in model.operators:
+        raise VeraxError(f"operator {operator!r}: {nearest(operator, model.operators)}")
+
+
 @torch.no_grad()
 def logits_without_sets(
-    model: PooledClassifier,
-    trace: Trace,
+    model: Any,
+    trace: Any,
     rows: Tensor,
     removed: Tensor,
     max_tokens: int = MAX_TOKENS,
+    operator: str = DELETE,
 ) -> Tensor:
     """(variants, classes): logits of texts without some of their words.
 
     Args:
-        model: a pooled model.
+        model: a model of any kind.
         trace: a batch of texts.
         rows: (variants,) long: which text of the batch each variant is of.
-        removed: (variants, tokens) bool: the words that are deleted.
+        removed: (variants, tokens) bool: the words that are taken away.
         max_tokens: padded tokens held at once.
+        operator: how, one of `model.operators`: delete, mask or attention.
 
-    SOS and EOS stay, and a sentence goes with its last word. Where no word is left, the bias
-    decides.
+    In a pooled model:
+
+    delete     what is left is read again. SOS and EOS stay, and a sentence goes with its last
+               word. Where no word is left, the bias decides.
+    mask       the unknown word is read in the place of each.
+    attention  the weights of the words are zero and the others are scaled up to sum to one, as in
+               the exam erasure; float64. Where no weight is left, the bias decides.
     """
+    check_operator(operator, model)
+    if model.kind != POOLED:
+        return model.logits_without(trace, rows, removed, operator, max_tokens)
+    if operator == ATTENTION:
+        return _unattended(trace, rows, removed, max_tokens)
     words = trace.batch.words
+    if operator == MASK:
+        return _masked(model, trace, rows, removed & words[rows], max_tokens)
     kept = trace.token_mask[rows] & ~(removed & words[rows])
     empty = ~(kept & words[rows]).any(-1)
     nothing = trace.items.new_zeros(1, trace.items.shape[-1])
@@ -45,17 +70,58 @@ def logits_without_sets(
         lengths = kept.sum(-1).masked_fill(empty, 0)
         # the shortest first, so that texts of like length are read together
         order = lengths.argsort(stable=True)[int(empty.sum()) :]
-        ends = lengths[order].tolist()
-        first = 0
-        while first < len(order):
-            last = first + 1
-            while last < len(order) and ends[last] * (last + 1 - first) <= max_tokens:
-                last += 1
-            some = order[first:last]
-            batch = _shortened(trace.batch, rows[some], kept[some], ends[last - 1])
-            logits[some] = model(batch).logits
-            first = last
+        for some, width in _alike(order, lengths, max_tokens):
+            logits[some] = model(_shortened(trace.batch, rows[some], kept[some], width)).logits
     return logits
+
+
+def _alike(order: Tensor, lengths: Tensor, max_tokens: int) -> list[tuple[Tensor, int]]:
+    """Variants in this order, from short to long, cut into passes, and the longest of each."""
+    ends = lengths[order].cpu().numpy()
+    parts = []
+    first = 0
+    while first < len(order):
+        most = ends[first : first + max(1, max_tokens // max(1, int(ends[first])))]
+        padded = most * np.arange(1, len(most) + 1)
+        last = first + max(1, int(np.searchsorted(padded, max_tokens, side="right")))
+        parts.append((order[first:last], int(ends[last - 1])))
+        first = last
+    return parts
+
+
+def _masked(
+    model: PooledClassifier, trace: Trace, rows: Tensor, removed: Tensor, max_tokens: int
+) -> Tensor:
+    """Logits with the unknown word in the place of some words."""
+    batch = trace.batch
+    lengths = batch.lengths.to(rows.device)[rows]
+    logits = trace.logits.new_empty(len(rows), trace.logits.shape[-1])
+    with frozen_for_gradients(model):
+        for some, width in _alike(lengths.argsort(stable=True), lengths, max_tokens):
+            everything = batch.token_mask[rows[some]]
+            read = _shortened(batch, rows[some], everything, width)
+            tokens = read.tokens.masked_fill(removed[some, :width], UNK)
+            logits[some] = model(replace(read, tokens=tokens)).logits
+    return logits
+
+
+def _unattended(trace: Trace, rows: Tensor, removed: Tensor, max_tokens: int) -> Tensor:
+    """Logits with the weights of some words at zero and the rest scaled up; float64."""
+    weights = trace.weights.double().masked_fill(~trace.mask, 0.0)
+    affine = trace.is_affine
+    values = (trace.item_logits if affine else trace.items).double()
+    values = values.masked_fill(~trace.mask.unsqueeze(-1), 0.0)
+    bias = trace.bias.double()
+    parts = []
+    together = max(1, SCALARS_PER_TOKEN * max_tokens // max(1, values[0].numel()))
+    for some in torch.arange(len(rows), device=rows.device).split(together):
+        kept = weights[rows[some]].masked_fill(removed[some], 0.0)
+        left = kept.sum(-1, keepdim=True)
+        sums = (kept.unsqueeze(1) @ values[rows[some]]).squeeze(1)
+        means = sums / torch.where(left > 0, left, 1.0)
+        logits = means if affine else trace.head(means.to(trace.items)).double()
+        parts.append(torch.where(left > 0, logits, bias))
+    return torch.cat(parts) if parts else bias.expand(0, -1)
 
 
 def _shortened(batch: Batch, rows: Tensor, kept: Tensor, width: int) -> Batch:

@@ -7,14 +7,13 @@ from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
-from verax.external.external_classifier import DELETE, ExternalClassifier
+from verax.external.external_classifier import ExternalClassifier
 from verax.external.trace import TransformerTrace, WordTrace
-from verax.external.transformer import MASK
 from verax.importance.decision import Target, class_numbers, lost
 from verax.importance.registry import register_importance
 from verax.importance.tracing import once
 from verax.models.head import decisions
-from verax.models.kinds import PREDICT, TRANSFORMER
+from verax.models.kinds import DELETE, MASK, PREDICT, TRANSFORMER
 from verax.progress import tracked
 
 BUDGETS = 16

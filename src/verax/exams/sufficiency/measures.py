@@ -1,0 +1,172 @@
+"""What the sufficiency exam's numbers are."""
+
+from __future__ import annotations
+
+import math
+
+from verax.exams.cells import ACCURACY, DOCUMENTS
+from verax.exams.measures import (
+    AT_LEAST_ZERO,
+    COUNT,
+    HIGHER,
+    LOWER,
+    NUMBER,
+    PERCENT,
+    UNIT_INTERVAL,
+    Measure,
+    Table,
+    counts,
+    titles,
+)
+
+NAME = "sufficiency"
+RANDOM, BEST = "random", "best"
+"""Rows: the mean over random orders, and the best sets of words that were found."""
+COMPREHENSIVENESS, SUFFICIENCY, CHANGED, KEPT = "comprehensiveness", NAME, "changed", "kept"
+"""Columns, and measures of the tidy tables."""
+NORMALISED = {
+    COMPREHENSIVENESS: f"normalised_{COMPREHENSIVENESS}",
+    SUFFICIENCY: f"normalised_{SUFFICIENCY}",
+}
+GAIN = {name: f"{name}_gain" for name in NORMALISED}
+P = {name: f"{name}_p" for name in NORMALISED}
+AGAINST_RANDOM = {COMPREHENSIVENESS: "more_than_random", SUFFICIENCY: "less_than_random"}
+LEAST_SPAN = 0.05
+"""What taking out all words must do to the probability of a decision, at least, for numbers to be
+divided by it."""
+_DIFFERENCE = (-1.0, 1.0)
+_AT = "at="
+_TITLES = titles({RANDOM: "random (mean of all orders)", BEST: "best found"})
+
+
+def written(percentage: float) -> str:
+    """A percentage as tables have it.
+
+    >>> written(5.0), written(0.5)
+    ('5', '0.5')
+    """
+    return repr(float(percentage)).removesuffix(".0")
+
+
+def at_column(percentage: str) -> str:
+    """The column of a percentage.
+
+    >>> at_column("5")
+    'at=5'
+    """
+    return f"{_AT}{percentage}"
+
+
+def percentage_of(column: str) -> str | None:
+    """The percentage of a column that `at_column` made; None of any other.
+
+    >>> percentage_of("at=0.5"), percentage_of("2.at=0.5")
+    ('0.5', None)
+    """
+    return column.removeprefix(_AT) if column.startswith(_AT) else None
+
+
+def _at(column: str, unit: str) -> Measure | None:
+    percentage = percentage_of(column)
+    if percentage is None:
+        return None
+    bounds = _DIFFERENCE if unit == NUMBER else None
+    return Measure(column, f"{percentage}%", unit, bounds=bounds)
+
+
+def _number_at(column: str) -> Measure | None:
+    return _at(column, NUMBER)
+
+
+def _percent_at(column: str) -> Measure | None:
+    return _at(column, PERCENT)
+
+
+RANKED = Table(
+    NAME,
+    "means over percentages of words, those first that … ranks first",
+    (
+        Measure(COMPREHENSIVENESS, COMPREHENSIVENESS, better=HIGHER, bounds=_DIFFERENCE),
+        Measure("more_than_random", "more than random order", better=HIGHER, bounds=(-2.0, 2.0)),
+        Measure("comprehensiveness_p", "p of comprehensiveness, by Holm", bounds=UNIT_INTERVAL),
+        Measure(
+            NORMALISED[COMPREHENSIVENESS],
+            "normalised comprehensiveness",
+            better=HIGHER,
+            bounds=UNIT_INTERVAL,
+        ),
+        Measure(
+            "comprehensiveness_gain",
+            "of the way to the best, taken out",
+            PERCENT,
+            HIGHER,
+            bounds=(-math.inf, 100.0),
+        ),
+        Measure(CHANGED, "decisions changed", PERCENT, HIGHER),
+        Measure(SUFFICIENCY, SUFFICIENCY, better=LOWER, bounds=_DIFFERENCE),
+        Measure("less_than_random", "less than random order", better=HIGHER, bounds=(-2.0, 2.0)),
+        Measure("sufficiency_p", "p of sufficiency, by Holm", bounds=UNIT_INTERVAL),
+        Measure(
+            NORMALISED[SUFFICIENCY],
+            "normalised sufficiency",
+            better=HIGHER,
+            bounds=UNIT_INTERVAL,
+        ),
+        Measure(
+            "sufficiency_gain",
+            "of the way to the best, left alone",
+            PERCENT,
+            HIGHER,
+            bounds=(-math.inf, 100.0),
+        ),
+        Measure(KEPT, "decisions kept", PERCENT, HIGHER),
+        Measure("exact", "known to be the best there is", PERCENT),
+        DOCUMENTS,
+    ),
+    _TITLES,
+)
+AT = {
+    COMPREHENSIVENESS: Table(
+        f"{NAME}.comprehensiveness_at",
+        "probability lost without the first … of the words",
+        (),
+        _TITLES,
+        variants=_number_at,
+    ),
+    SUFFICIENCY: Table(
+        f"{NAME}.sufficiency_at",
+        "probability lost with the first … of the words alone",
+        (),
+        _TITLES,
+        variants=_number_at,
+    ),
+    CHANGED: Table(
+        f"{NAME}.changed_at",
+        "decisions that change without the first … of the words",
+        (),
+        _TITLES,
+        variants=_percent_at,
+    ),
+    KEPT: Table(
+        f"{NAME}.kept_at",
+        "decisions kept with the first … of the words alone",
+        (),
+        _TITLES,
+        variants=_percent_at,
+    ),
+}
+"""Measure → its table, a column for each percentage."""
+DOCUMENT_COUNTS = counts(
+    NAME,
+    DOCUMENTS,
+    ACCURACY,
+    Measure("one_word", "set aside: one word", COUNT),
+    Measure("examined", "examined", COUNT, whole=True),
+    Measure("no_span", "not normalised: decided as surely without words", COUNT),
+    Measure("not_searched", "too long for the greedy search", COUNT),
+    Measure("words", "words of a document", bounds=AT_LEAST_ZERO),
+    Measure("probability", "probability of the decision", bounds=UNIT_INTERVAL),
+    Measure("empty", "the same without words", bounds=UNIT_INTERVAL),
+    Measure("asked", "sets of words asked about", bounds=AT_LEAST_ZERO),
+)
+TABLES = (RANKED, DOCUMENT_COUNTS, *AT.values())

@@ -10,7 +10,7 @@ import pandas as pd
 
 from verax.drawing.chart import Chart, made
 from verax.drawing.forms import INTERVALS, means, panels
-from verax.drawing.rendering import CATEGORIES
+from verax.drawing.rendering import CATEGORIES, INK
 from verax.drawing.series import Models, of_column
 from verax.exams import titles
 from verax.exams.sufficiency.measures import (
@@ -30,6 +30,9 @@ _PANELS = {
     COMPREHENSIVENESS: "comprehensiveness: lost without them, higher is better",
     SUFFICIENCY: "sufficiency: lost with them alone, lower is better",
 }
+_COLOURS = CATEGORIES[:-1]
+"""Without the last, which looks like ink."""
+_DASHES = ([1, 0], [4, 3], [1, 2])
 
 
 def charts(models: Models) -> Iterator[Chart]:
@@ -88,13 +91,12 @@ def _curves(models: Models, names: dict[str, str]) -> Chart:
     drawn = drawn.replace({"row": names})
     kept = drawn[["model", "panel", "row", "percentage", "value"]]
     order = list(dict.fromkeys(kept["row"]))
-    low, high = min(0.0, float(kept["value"].min())), max(0.0, float(kept["value"].max()))
     x = alt.X("percentage:O", title="% of the words, the most important first", axis=_upright())
-    y = alt.Y("value:Q", title="probability lost", scale=alt.Scale(domain=[low, high], nice=True))
+    y = alt.Y("value:Q", title="probability lost", axis=alt.Axis(tickCount=5))
     chart = (
         alt.Chart()
-        .mark_line(strokeWidth=1.8, point=True)
-        .encode(x=x, y=y, **_told_apart(order))
+        .mark_line(strokeWidth=1.8)
+        .encode(x=x, y=y, **_told_apart(order, [names[BEST], names[RANDOM]]))
         .properties(width=440, height=200)
     )
     return made(
@@ -103,8 +105,8 @@ def _curves(models: Models, names: dict[str, str]) -> Chart:
         "Probability lost without the words that rank first, and with these alone",
         "The words that a score ranks first are taken out of the text, and then left alone in it. "
         "A score that finds the words that decide is far from random order and near the best sets "
-        "found; a better set than these may exist.",
-        panels(chart, kept),
+        "found, both in the colour of the text; a better set than these may exist.",
+        panels(chart, kept, y="independent"),
     )
 
 
@@ -112,25 +114,34 @@ def _upright() -> alt.Axis:
     return alt.Axis(labelAngle=0)
 
 
-def _told_apart(order: Sequence[str]) -> dict[str, Any]:
-    """Colour and dash of each ranking; where colours begin again, lines are dashed."""
-    again = len(CATEGORIES)
-    dashes = [[1, 0], [4, 3], [1, 2]]
+def _told_apart(order: Sequence[str], in_ink: Sequence[str]) -> dict[str, Any]:
+    """Colour and dash of each ranking; where colours begin again, lines are dashed.
+
+    Args:
+        order: the rankings.
+        in_ink: those to hold the others against.
+    """
+    colours, dashes = {}, {}
+    for k, name in enumerate([name for name in order if name not in in_ink]):
+        colours[name] = _COLOURS[k % len(_COLOURS)]
+        dashes[name] = _DASHES[k // len(_COLOURS) % len(_DASHES)]
+    for k, name in enumerate(in_ink):
+        colours[name], dashes[name] = INK, _DASHES[k]
+    names = list(colours)
+    legend = alt.Legend(
+        title=None,
+        columns=2,
+        orient="bottom",
+        labelLimit=230,
+        symbolType="stroke",
+        symbolSize=500,
+        symbolStrokeWidth=2,
+    )
     return {
         "color": alt.Color(
-            "row:N",
-            sort=list(order),
-            scale=alt.Scale(
-                domain=list(order), range=[CATEGORIES[k % again] for k in range(len(order))]
-            ),
-            legend=alt.Legend(title=None, columns=2, orient="bottom", labelLimit=230),
+            "row:N", legend=legend, scale=alt.Scale(domain=names, range=list(colours.values()))
         ),
         "strokeDash": alt.StrokeDash(
-            "row:N",
-            scale=alt.Scale(
-                domain=list(order),
-                range=[dashes[k // again % len(dashes)] for k in range(len(order))],
-            ),
-            legend=None,
+            "row:N", legend=legend, scale=alt.Scale(domain=names, range=list(dashes.values()))
         ),
     }

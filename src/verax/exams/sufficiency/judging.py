@@ -68,7 +68,7 @@ def _judge_one(model: ModelSummary, limits: Limits, row: str) -> Judged:
         for words, other in (("of it", row), ("of random order", RANDOM), ("of the best", BEST))
     }
     ways = " and ".join(f"{with_interval(gains[name])} by {name}" for name in GAIN)
-    sentence = f"{row} goes {ways} of the way from random order to the best sets of words found"
+    sentence = f"Of the way from random order to the best sets of words found, {row} goes {ways}"
     return Judged(
         NAME,
         RANKED.id_of(row, GAIN[lesser]),

@@ -19,6 +19,7 @@ from verax.exams.sufficiency.measures import (
     BEST,
     CHANGED,
     COMPREHENSIVENESS,
+    ERASER,
     KEPT,
     LEAST_SPAN,
     NORMALISED,
@@ -36,14 +37,16 @@ from verax.options import option
 
 @dataclass(frozen=True)
 class SufficiencyOptions:
-    percentages: str = option("1,5,10,20,50", "percent of the words, the most important first")
+    percentages: str = option(
+        ",".join(map(written, ERASER)), "percent of the words, the most important first"
+    )
     removal: str = option(
         DELETE,
         "how words are taken out: delete, and what else the model offers of mask and attention, as "
         "the operator of deletion",
     )
     ranked_by: str | None = option(
-        None, "importances to rank words by [those of deletion, and controls]"
+        None, "importances to rank words by [those of the exam deletion]"
     )
     random_rankings: int = option(5, "random orders drawn for each document", minimum=1)
     greedy_sets: int = option(

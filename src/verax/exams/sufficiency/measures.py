@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from verax.exams.cells import ACCURACY, DOCUMENTS
 from verax.exams.measures import (
@@ -10,7 +11,6 @@ from verax.exams.measures import (
     COUNT,
     HIGHER,
     LOWER,
-    NUMBER,
     PERCENT,
     UNIT_INTERVAL,
     Measure,
@@ -31,6 +31,8 @@ NORMALISED = {
 GAIN = {name: f"{name}_gain" for name in NORMALISED}
 P = {name: f"{name}_p" for name in NORMALISED}
 AGAINST_RANDOM = {COMPREHENSIVENESS: "more_than_random", SUFFICIENCY: "less_than_random"}
+ERASER = (1.0, 5.0, 10.0, 20.0, 50.0)
+"""The percentages of DeYoung et al. 2020."""
 LEAST_SPAN = 0.05
 """What taking out all words must do to the probability of a decision, at least, for numbers to be
 divided by it."""
@@ -66,20 +68,22 @@ def percentage_of(column: str) -> str | None:
     return column.removeprefix(_AT) if column.startswith(_AT) else None
 
 
-def _at(column: str, unit: str) -> Measure | None:
+def _difference_at(column: str) -> Measure | None:
     percentage = percentage_of(column)
-    if percentage is None:
-        return None
-    bounds = _DIFFERENCE if unit == NUMBER else None
-    return Measure(column, f"{percentage}%", unit, bounds=bounds)
+    title = f"{percentage}%"
+    return None if percentage is None else Measure(column, title, bounds=_DIFFERENCE)
 
 
-def _number_at(column: str) -> Measure | None:
-    return _at(column, NUMBER)
+def _share_at(column: str) -> Measure | None:
+    percentage = percentage_of(column)
+    return None if percentage is None else Measure(column, f"{percentage}%", PERCENT)
 
 
-def _percent_at(column: str) -> Measure | None:
-    return _at(column, PERCENT)
+def _by_percentage(name: str, title: str, variants: Callable[[str], Measure | None]) -> Table:
+    """A table with a column for each percentage; those of ERASER are declared."""
+    declared = [variants(at_column(written(percentage))) for percentage in ERASER]
+    measures = tuple(measure for measure in declared if measure is not None)
+    return Table(f"{NAME}.{name}_at", title, measures, _TITLES, variants=variants)
 
 
 RANKED = Table(
@@ -126,34 +130,16 @@ RANKED = Table(
     _TITLES,
 )
 AT = {
-    COMPREHENSIVENESS: Table(
-        f"{NAME}.comprehensiveness_at",
-        "probability lost without the first … of the words",
-        (),
-        _TITLES,
-        variants=_number_at,
+    COMPREHENSIVENESS: _by_percentage(
+        COMPREHENSIVENESS, "probability lost without the first … of the words", _difference_at
     ),
-    SUFFICIENCY: Table(
-        f"{NAME}.sufficiency_at",
-        "probability lost with the first … of the words alone",
-        (),
-        _TITLES,
-        variants=_number_at,
+    SUFFICIENCY: _by_percentage(
+        SUFFICIENCY, "probability lost with the first … of the words alone", _difference_at
     ),
-    CHANGED: Table(
-        f"{NAME}.changed_at",
-        "decisions that change without the first … of the words",
-        (),
-        _TITLES,
-        variants=_percent_at,
+    CHANGED: _by_percentage(
+        CHANGED, "decisions that change without the first … of the words", _share_at
     ),
-    KEPT: Table(
-        f"{NAME}.kept_at",
-        "decisions kept with the first … of the words alone",
-        (),
-        _TITLES,
-        variants=_percent_at,
-    ),
+    KEPT: _by_percentage(KEPT, "decisions kept with the first … of the words alone", _share_at),
 }
 """Measure → its table, a column for each percentage."""
 DOCUMENT_COUNTS = counts(

@@ -210,15 +210,31 @@ def test_no_ranking_is_better_than_the_best_found(verdict: verax.Verdict) -> Non
     )
 
 
-def test_a_budget_too_small_for_a_look_at_every_word_searches_nothing(
+def test_the_search_keeps_to_its_budget(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
-    verdict = verax.examine(model, reviews, split="all", sample=6, greedy_sets=16, **HOW)
-    instances = wide(verdict.tables["sufficiency_instances"])
-    assert (instances["rounds"] == (instances["words"] <= 8)).all()
-    count = (instances["words"] > 8).sum()
-    assert verdict.value("sufficiency.documents.not_searched") == count
-    assert 0 < count < 6
+    how = {**HOW, "split": "all", "sample": 8}
+    budgets = (0, 36, 60)  # 20 are for the prefixes of both orders
+    tables = [
+        wide(verax.examine(model, reviews, greedy_sets=n, **how).tables["sufficiency_instances"])
+        for n in budgets
+    ]
+    without = tables[0]["asked"]
+    for budget, instances in zip(budgets[1:], tables[1:], strict=True):
+        assert (instances["asked"] - without <= budget).all()
+        most = np.ceil(instances["words"] / 2)
+        allowed = (budget - 20) // (2 * instances["words"])
+        assert (instances["rounds"] == np.minimum(allowed, most)).all()
+    searched = tables[1]["rounds"] > 0
+    assert searched.any()
+    assert not searched.all()
+    verdict = verax.examine(model, reviews, greedy_sets=36, **how)
+    count = verdict.value("sufficiency.documents.not_searched")
+    assert count == (~searched).sum()
+    exact = wide(verdict.tables["sufficiency_best"].astype({"percentage": str}), "percentage")[
+        "exact"
+    ].unstack("percentage")
+    assert (exact["1"] == searched).all()  # one word
 
 
 def test_by_default_every_score_is_judged(

@@ -69,15 +69,15 @@ def charts(models: Models) -> Iterator[Chart]:
 def _by_measure(
     numbers: pd.DataFrame, columns: dict[str, str], names: dict[str, str]
 ) -> pd.DataFrame:
-    """A panel for each of the two measures, rankings by their mean, the best first."""
-    parts = []
-    for measure, column in columns.items():
-        part = of_column(numbers, column)
-        order = part.groupby("row")["value"].mean().sort_values(ascending=False, kind="stable")
-        place = {row: k for k, row in enumerate(order.index)}
-        part = part.sort_values("row", key=lambda rows, to=place: rows.map(to), kind="stable")
-        parts.append(part.replace({"row": names}).assign(panel=measure))
-    return pd.concat(parts, ignore_index=True)
+    """A panel for each of the two measures, rankings by the mean of both, the best first."""
+    parts = [
+        of_column(numbers, column).assign(panel=measure) for measure, column in columns.items()
+    ]
+    both = pd.concat(parts, ignore_index=True)
+    order = both.groupby("row")["value"].mean().sort_values(ascending=False, kind="stable")
+    place = {row: k for k, row in enumerate(order.index)}
+    ordered = both.sort_values("row", key=lambda rows: rows.map(place), kind="stable")
+    return ordered.sort_values("panel", kind="stable").replace({"row": names})
 
 
 def _curves(models: Models, names: dict[str, str]) -> Chart:

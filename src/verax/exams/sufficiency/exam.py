@@ -182,7 +182,9 @@ class SufficiencyExam(Exam):
         One search takes words out, another keeps them; both look at no more sets than allowed.
         """
         most = torch.where(sizes < counts, sizes, 1).amax(0)
-        allowed = self.options.greedy_sets // (2 * counts.clamp(min=1))
+        prefixes = 4 * len(sizes)  # of both orders, taken out and left alone
+        left = max(0, self.options.greedy_sets - prefixes)
+        allowed = left // (2 * counts.clamp(min=1))
         rounds = torch.minimum(allowed, most).masked_fill(~several, 0)
         if bool((rounds > 0).any()):
             both = [greedy_order(most, rounds, questions, keeps) for keeps in (False, True)]

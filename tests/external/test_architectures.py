@@ -128,12 +128,13 @@ def test_functions_show_what_the_interface_shows(name: str, tokenizer: Any) -> N
 
 
 RUNS = {"agreement", "adversary", "deletion", "dispersion", "erasure", "information", "replacement"}
-"""Exams that run on all but a few; single_token runs where the mean of all states is read."""
+"""Exams taken on all but a few; single_token, too, where the mean of all states is read, and
+sufficiency when it is named."""
 
 
 def test_which_exams_run_on_it(classifier: TransformerClassifier) -> None:
     planned = {one.name: one for one in plan(classifier, list(EXAMS))}
-    expected = set(RUNS)
+    expected = {*RUNS, "sufficiency"}
     if classifier.readout == "mean":
         expected |= {"single_token"}
     else:

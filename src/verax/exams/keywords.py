@@ -83,6 +83,16 @@ class DeletionKeywords(TypedDict, total=False):
     sufficient: bool
 
 
+class SufficiencyKeywords(TypedDict, total=False):
+    """Options of the exam sufficiency."""
+
+    percentages: str
+    removal: str
+    ranked_by: str | None
+    random_rankings: int
+    greedy_sets: int
+
+
 class ExamKeywords(
     ErasureKeywords,
     AgreementKeywords,
@@ -92,6 +102,7 @@ class ExamKeywords(
     SingleTokenKeywords,
     AdversaryKeywords,
     DeletionKeywords,
+    SufficiencyKeywords,
     total=False,
 ):
     """Every option of every exam; under its exam's name where two exams have one of a name."""
@@ -104,3 +115,4 @@ class ExamKeywords(
     single_token: SingleTokenKeywords
     adversary: AdversaryKeywords
     deletion: DeletionKeywords
+    sufficiency: SufficiencyKeywords

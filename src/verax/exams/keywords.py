@@ -80,6 +80,13 @@ class DeletionKeywords(TypedDict, total=False):
     steps: int
 
 
+class PlausibilityKeywords(TypedDict, total=False):
+    """Options of the exam plausibility."""
+
+    scored_by: str | None
+    chance_draws: int
+
+
 class ExamKeywords(
     ErasureKeywords,
     AgreementKeywords,
@@ -89,6 +96,7 @@ class ExamKeywords(
     SingleTokenKeywords,
     AdversaryKeywords,
     DeletionKeywords,
+    PlausibilityKeywords,
     total=False,
 ):
     """Every option of every exam; under its exam's name where two exams have one of a name."""
@@ -101,3 +109,4 @@ class ExamKeywords(
     single_token: SingleTokenKeywords
     adversary: AdversaryKeywords
     deletion: DeletionKeywords
+    plausibility: PlausibilityKeywords

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from sklearn.metrics import average_precision_score, f1_score
 import verax
 from verax.corpora.corpus import SPLITS
 from verax.drawing.series import Models
+from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.planning import plan
 from verax.exams.plausibility.baselines import BASELINES
 from verax.exams.plausibility.charts import charts
+from verax.exams.plausibility.exam import GROUND_TRUTH, PEOPLE
 from verax.exams.plausibility.measures import OF_DOCUMENTS, REASONS
 from verax.exams.registry import EXAMS, default_exams
 from verax.exams.tables import wide
@@ -233,6 +236,8 @@ def test_on_planted_marks_are_ground_truth(verdict: verax.Verdict, planted: vera
     page = report_page(verdict)
     assert "whose marks are the known cause: ground truth" in page
     assert "plausible is not faithful" in page
+    assert html.escape(GROUND_TRUTH) in page
+    assert EXAMS["plausibility"].remark(ModelSummary("", verdict.summary().iloc[:0])) == PEOPLE
 
 
 def test_attention_that_learnt_the_evidence_finds_it() -> None:

@@ -265,6 +265,15 @@ class Exam(ABC):
         """
         return ()
 
+    @staticmethod
+    def remark(model: ModelSummary) -> str:
+        """A sentence over the exam's part of a page; empty where there is nothing to say.
+
+        Args:
+            model: every number of the summary, with what was examined.
+        """
+        return ""
+
     @classmethod
     def drawing(cls) -> ModuleType | None:
         """The module that draws the exam's charts, imported now; None where it has none."""

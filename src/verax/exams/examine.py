@@ -251,6 +251,11 @@ def examine(
         }
     if shows.size:
         manifest["gallery"] = shows.manifest()
+        if documents.marks is not None:
+            manifest["gallery"]["marks"] = {
+                "annotators": int(documents.marks.annotators.max(initial=0)),
+                "are_cause": corpus.marks_are_cause,
+            }
     return Verdict(tables, manifest, summary)
 
 

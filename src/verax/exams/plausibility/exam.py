@@ -16,12 +16,19 @@ from verax.corpora.rationales import majority
 from verax.errors import VeraxError
 from verax.exams.deletion.rankings import chosen_rankings, scores_of
 from verax.exams.exam import Exam, Pair, no_direction
+from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.subjects import is_derived
-from verax.exams.measures import MeasurePlace
+from verax.exams.measures import VALUE, MeasurePlace
 from verax.exams.plausibility import baselines, summary
 from verax.exams.plausibility.annotators import pairwise_f1
 from verax.exams.plausibility.baselines import BASELINES, FREQUENCY, RANDOM
-from verax.exams.plausibility.measures import NAME, NOT_FAITHFUL, PLAUSIBILITY, TABLES
+from verax.exams.plausibility.measures import (
+    DOCUMENT_COUNTS,
+    NAME,
+    NOT_FAITHFUL,
+    PLAUSIBILITY,
+    TABLES,
+)
 from verax.exams.plausibility.overlap import average_precision, iou_f1, token_f1, top_words
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.registry import register
@@ -29,6 +36,15 @@ from verax.external.reading import ReadTexts
 from verax.models.head import decisions
 from verax.models.kinds import KINDS, PREDICT, TRANSFORMER, TextClassifier
 from verax.options import option
+
+PEOPLE = (
+    "Plausible is not faithful: a person's reason need not be the model's. These numbers speak "
+    "neither for attention nor against it."
+)
+GROUND_TRUTH = (
+    "Here the marked words are known to decide the label: they are ground truth for a model that "
+    "decides rightly. Elsewhere plausible is not faithful."
+)
 
 
 @dataclass(frozen=True)
@@ -188,6 +204,12 @@ class PlausibilityExam(Exam):
             "decision": decided,
         }
         self.builder.add("plausibility_instances", trace.ids, measures)
+
+    @staticmethod
+    def remark(model: ModelSummary) -> str:
+        """Whether the marks are ground truth, or people's reasons."""
+        cause = model.number(DOCUMENT_COUNTS.id, "cause", VALUE)
+        return PEOPLE if cause is None or cause.value == 0 else GROUND_TRUTH
 
     @staticmethod
     def better(place: MeasurePlace, pair: Pair) -> tuple[str, str]:

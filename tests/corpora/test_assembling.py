@@ -313,7 +313,10 @@ def test_tokens_and_rationale_columns_can_be_chosen() -> None:
     ("column", "value", "message"),
     [
         ("rationale", [0, 1], "row 4 has 2 rationale marks for 3 tokens"),
-        ("rationale", None, "row 4 has .* for a rationale, not a list"),
+        ("rationale", 7, "row 4 has int for a rationale, not a list"),
+        ("rationale", [0, 2, 1], "row 4 has 2 among its rationale marks: give 0 or 1"),
+        ("rationale", [[0, 1], 1], "row 4 has list for a rationale, not a list"),
+        ("rationale", [[3, 99]], r"row 4 has the rationale span \[3, 99\]: expected .* ≤ 13"),
         ("rationale", "010", "row 4 has str for a rationale, not a list"),
         ("tokens", "one two", "row 4 has str in column 'tokens', not a list"),
         ("tokens", 3, "row 4 has int in column 'tokens', not a list"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 from looked_up import corpus_of
 
 import verax
+from verax.corpora.rationales import Rationales
 from verax.exams.document_values import split_values
 from verax.exams.measures import SCALE, MeasurePlace
 from verax.exams.registry import EXAMS, find_place
@@ -29,6 +31,7 @@ CHOSEN = {
     "permutation_test": 5,
     "random_orders": 2,
     "steps": 6,
+    "chance_draws": 2,
 }
 """Options that ask for every table there is."""
 ROUNDING = 1e-8
@@ -49,7 +52,11 @@ def verdict(request: pytest.FixtureRequest) -> verax.Verdict:
     sizes |= {"projection": "sparsemax"}  # some items have no weight
     model = verax.train(corpus, hierarchical=hierarchical, **sizes)
     texts, labels = [*corpus.test.texts, "w1"], [*corpus.test.labels, 0]
-    return verax.examine(model, corpus_of(texts, labels, model), list(EXAMS), **CHOSEN)
+    examined = corpus_of(texts, labels, model)
+    marks = Rationales.joined([corpus.test.marks, None], [len(corpus.test), 1])
+    split = replace(examined.test, marks=marks)
+    examined = replace(examined, train=split, validation=split, test=split)
+    return verax.examine(model, examined, list(EXAMS), **CHOSEN)
 
 
 def place(id: str) -> MeasurePlace:

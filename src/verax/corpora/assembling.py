@@ -13,8 +13,9 @@ import pandas as pd
 
 from verax.corpora.columns import columns_in_use, label_key
 from verax.corpora.corpus import SPLITS, Corpus, Documents, checked
+from verax.corpora.marks import check_named
 from verax.corpora.options import HASH_COMPAT_DEFAULTS, CorpusOptions
-from verax.corpora.ragged import Ragged
+from verax.corpora.rationales import Rationales
 from verax.corpora.splitting import by_split_column, pooled, stratified_order, with_missing_splits
 from verax.corpora.tokenising import Lexicon, Tokeniser
 from verax.errors import VeraxError, VeraxWarning, nearest
@@ -69,7 +70,11 @@ def assemble(
                 "tokens: leave it out"
             )
         notes.append("header, quoted lines and signature of messages left out")
-    frames = {s: columns_in_use(f"corpus {name!r} ({s})", t, options) for s, t in tables.items()}
+    check_named(name, tables, options)
+    frames = {
+        s: columns_in_use(f"corpus {name!r} ({s})", table, options, notes)
+        for s, table in tables.items()
+    }
     if mapping is not None:
         _refuse_unknown(name, mapping, frames)
     frames = pooled(frames, options, notes)
@@ -215,11 +220,9 @@ def _limited(split: str, frame: pd.DataFrame, limit: int, notes: list[str]) -> p
 def _documents(
     frame: pd.DataFrame, index: Mapping[str, int], tokeniser: Tokeniser, lexicon: Lexicon
 ) -> Documents:
-    rationales = None
+    marks = None
     if "rationale" in frame.columns:
-        marks = frame["rationale"].tolist()
-        flat = np.concatenate(marks) if marks else np.zeros(0, dtype=bool)
-        rationales = Ragged.from_lengths(flat, np.array([len(m) for m in marks], np.int64))
+        marks = Rationales.of(frame["rationale"].tolist(), frame["annotators"].tolist())
     return Documents(
         texts=frame["text"].tolist(),
         labels=np.array([index.get(label, -1) for label in frame["label"]], dtype=np.int64),
@@ -227,7 +230,7 @@ def _documents(
         tokeniser=tokeniser,
         lexicon=lexicon,
         given_tokens=frame["tokens"].tolist() if "tokens" in frame.columns else None,
-        rationales=rationales,
+        marks=marks,
     )
 
 

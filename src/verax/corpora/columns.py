@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from verax.corpora.marks import add_rationales
 from verax.corpora.options import CorpusOptions
 from verax.errors import VeraxError, nearest
 
@@ -34,8 +35,10 @@ def label_key(value: Any) -> str:
     return whole[1] if whole else text
 
 
-def columns_in_use(where: str, table: pd.DataFrame, options: CorpusOptions) -> pd.DataFrame:
-    """The columns in use, checked, under plain names."""
+def columns_in_use(
+    where: str, table: pd.DataFrame, options: CorpusOptions, notes: list[str]
+) -> pd.DataFrame:
+    """The columns in use, checked, under plain names; a note where one cannot be used."""
     given_tokens = options.tokeniser == "tokens"
     source = options.tokens_column if given_tokens else options.text_column
     for column, flag in (
@@ -67,12 +70,10 @@ def columns_in_use(where: str, table: pd.DataFrame, options: CorpusOptions) -> p
     if given_tokens:
         clean["tokens"] = _token_lists(where, source, table)
         clean["text"] = [" ".join(t) for t in clean["tokens"]]
-        if options.rationale_column in table.columns:
-            marks = _rationales(where, table[options.rationale_column], clean)
-            clean["rationale"] = pd.Series(marks, dtype=object)
     else:
         texts = _texts(where, source, table)
         clean["text"] = [strip_message(t) for t in texts] if options.strip_messages else texts
+    add_rationales(where, table, options, clean, notes)
     return clean
 
 
@@ -109,23 +110,6 @@ def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]
             )
         lists.append([str(t) for t in tokens])
     return lists
-
-
-def _rationales(where: str, column: pd.Series, clean: pd.DataFrame) -> list[np.ndarray]:
-    marks = []
-    for row, (mark, tokens) in enumerate(zip(column, clean["tokens"], strict=True)):
-        if isinstance(mark, str) or not hasattr(mark, "__len__"):
-            raise VeraxError(
-                f"{where} row {row} has {type(mark).__name__} for a rationale, not a list of 0 "
-                "and 1: give one for each document, or rename the column"
-            )
-        if len(mark) != len(tokens):
-            raise VeraxError(
-                f"{where} row {row} has {len(mark)} rationale marks for {len(tokens)} tokens: "
-                "one is needed for each"
-            )
-        marks.append(np.asarray(mark).astype(bool))
-    return marks
 
 
 def strip_message(text: str) -> str:

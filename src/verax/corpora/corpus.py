@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from verax.corpora.ragged import Ragged
+from verax.corpora.rationales import Rationales, joined_places, majority
 from verax.corpora.tokenising import Lexicon, Tokeniser, sentence_lengths
 from verax.errors import VeraxError
 from verax.files import replace_folder, write_text
@@ -36,7 +37,7 @@ class Documents:
         tokeniser: how texts become tokens.
         lexicon: numbers of all tokens seen so far, shared by the splits of a corpus.
         given_tokens: the tokens of each document, where the corpus brings them.
-        rationales: a mark per token, where the corpus brings them.
+        marks: what people marked as the reason for the label, where the corpus brings it.
     """
 
     texts: list[str]
@@ -45,7 +46,7 @@ class Documents:
     tokeniser: Tokeniser
     lexicon: Lexicon
     given_tokens: list[list[str]] | None = None
-    rationales: Ragged | None = None
+    marks: Rationales | None = None
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -79,20 +80,40 @@ class Documents:
         return [[types[n] for n in row.tolist()] for row in numbers]
 
     @cached_property
+    def places(self) -> Ragged:
+        """Where each token begins and ends in its text, values (tokens, 2)."""
+        if self.given_tokens is not None:
+            rows = [joined_places(tokens) for tokens in self.given_tokens]
+        else:
+            rows = [self.tokeniser.spans(text) for text in self.texts]
+        lengths = np.array([len(row) for row in rows], dtype=np.int64)
+        return Ragged.from_lengths(np.concatenate([np.zeros((0, 2), np.int64), *rows]), lengths)
+
+    @cached_property
+    def marked_shares(self) -> Ragged | None:
+        """The share of annotators who marked each token; None where the corpus has no marks."""
+        return None if self.marks is None else self.marks.shares(self.places)
+
+    @cached_property
+    def rationales(self) -> Ragged | None:
+        """Whether more than half of the annotators marked each token; None without any marks."""
+        return None if self.marked_shares is None else majority(self.marked_shares)
+
+    @cached_property
     def sentences(self) -> Ragged:
         """The number of tokens in every sentence of every document."""
         return sentence_lengths(self.token_numbers, self.lexicon)
 
     def take(self, rows: NDArray[np.int64]) -> Documents:
         """The documents at these positions, in that order."""
-        tokens, rationales = self.given_tokens, self.rationales
+        tokens, marks = self.given_tokens, self.marks
         return replace(
             self,
             texts=[self.texts[i] for i in rows],
             labels=self.labels[rows],
             ids=self.ids[rows],
             given_tokens=None if tokens is None else [tokens[i] for i in rows],
-            rationales=None if rationales is None else rationales.take(rows),
+            marks=None if marks is None else marks.take(rows),
         )
 
     def truncated(self, length: int) -> Documents:
@@ -100,17 +121,28 @@ class Documents:
 
         Tokens keep their case in the text. The tokeniser reads the new text as it read the old one.
         """
-        texts, tokens, rationales = list(self.texts), self.given_tokens, self.rationales
+        texts, tokens = list(self.texts), self.given_tokens
         as_written = replace(self.tokeniser, lowercase=False)
-        for i in np.flatnonzero(self.token_numbers.lengths > length):
+        longer = np.flatnonzero(self.token_numbers.lengths > length)
+        for i in longer:
             texts[i] = " ".join(as_written(texts[i] if tokens is None else tokens[i])[:length])
-        if rationales is not None:
-            lengths = np.minimum(rationales.lengths, length)
-            first = [row[:length] for row in rationales]
-            values = np.concatenate(first) if first else rationales.values
-            rationales = Ragged.from_lengths(values, lengths)
         first_tokens = None if tokens is None else [row[:length] for row in tokens]
-        return replace(self, texts=texts, given_tokens=first_tokens, rationales=rationales)
+        marks = None if self.marks is None else self._marks_of_first(self.marks, texts, longer)
+        return replace(self, texts=texts, given_tokens=first_tokens, marks=marks)
+
+    def _marks_of_first(
+        self, marks: Rationales, texts: Sequence[str], cut: NDArray[np.int64]
+    ) -> Rationales:
+        """The marks, where documents at the places `cut` have only their first tokens left."""
+        spans = [np.asarray(row, dtype=np.int64) for row in marks.spans]
+        for i in cut:
+            if self.texts[i].startswith(texts[i]):
+                spans[i] = marks.cut(i, len(texts[i]))
+            else:
+                spans[i] = marks.moved(
+                    i, self.tokeniser.spans(self.texts[i]), joined_places(texts[i].split(" "))
+                )
+        return Rationales.of(spans, marks.annotators.tolist())
 
     @classmethod
     def joined(cls, parts: Sequence[Documents]) -> Documents:
@@ -123,7 +155,7 @@ class Documents:
             labels=np.concatenate([part.labels for part in parts]),
             ids=np.concatenate([part.ids for part in parts]),
             given_tokens=None if None in tokens else every,
-            rationales=None,
+            marks=Rationales.joined([part.marks for part in parts], [len(p) for p in parts]),
         )
 
     def to_frame(self, classes: Sequence[str]) -> pd.DataFrame:
@@ -137,9 +169,19 @@ class Documents:
         columns["id"] = self.ids
         if self.given_tokens is not None:
             columns["tokens"] = self.given_tokens
-        if self.rationales is not None:
-            columns["rationale"] = [row.astype(np.int8) for row in self.rationales]
+        if self.marks is not None:
+            columns["rationale"] = self._rationale_column(self.marks)
         return pd.DataFrame(columns)
+
+    def _rationale_column(self, marks: Rationales) -> list[Any]:
+        """0 and 1 for each given token of one annotator; else each annotator's spans."""
+        if self.given_tokens is not None and (marks.annotators == 1).all():
+            return [row.astype(np.int8) for row in self.rationales or ()]
+        cells = zip(marks.spans, marks.annotators.tolist(), strict=True)
+        return [
+            [spans[spans[:, 0] == number, 1:].tolist() for number in range(count)] or None
+            for spans, count in cells
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +197,7 @@ class Corpus:
         test: documents to examine.
         config: options it was loaded with, enough to load it again.
         notes: what was dropped, cut or counted while loading, a sentence each.
+        marks_are_cause: whether the marked words are known to decide the label, as in `planted`.
     """
 
     name: str
@@ -164,6 +207,7 @@ class Corpus:
     test: Documents
     config: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    marks_are_cause: bool = False
 
     def __repr__(self) -> str:
         sizes = "/".join(f"{len(s):,}" for s in self.splits.values())
@@ -220,6 +264,17 @@ class Corpus:
             digest.update(documents.labels.astype("<i8").tobytes())
         return digest.hexdigest()[:16]
 
+    @cached_property
+    def rationales_fingerprint(self) -> str | None:
+        """A hash of what was marked; None where nothing was. No part of `fingerprint`."""
+        marks = [documents.marks for documents in self.splits.values()]
+        if all(one is None for one in marks):
+            return None
+        digest = hashlib.sha256(str(self.marks_are_cause).encode())
+        for one in marks:
+            digest.update(b"none" if one is None else one.digest)
+        return digest.hexdigest()[:16]
+
     def read_by(self, tokeniser: Tokeniser) -> Corpus:
         """The same documents, cut into words by another tokeniser.
 
@@ -238,7 +293,6 @@ class Corpus:
                 tokeniser=tokeniser,
                 lexicon=lexicon,
                 given_tokens=part.given_tokens if has_tokens else None,
-                rationales=part.rationales if has_tokens else None,
             )
 
         reading = {"tokeniser": tokeniser.kind, "lowercase": tokeniser.lowercase}

@@ -278,4 +278,5 @@ def _load_planted(name: str, options: Mapping[str, Any]) -> Corpus:
     settings = replace(build(CorpusOptions, others, also_valid=of_planted), tokeniser="tokens")
     generator = build(planted.Planted, knobs)
     corpus = assemble("planted", planted.generate(generator), settings)
-    return replace(corpus, config={**corpus.config, **asdict(generator)})
+    config = {**corpus.config, **asdict(generator)}
+    return replace(corpus, config=config, marks_are_cause=True)

@@ -27,7 +27,11 @@ class CorpusOptions:
         "label", "column that holds the label, or none for documents without labels"
     )
     tokens_column: str = option("tokens", "column of token lists, read with tokeniser 'tokens'")
-    rationale_column: str = option("rationale", "column of 0/1 lists, one value per given token")
+    rationale_column: str = option(
+        "rationale",
+        "column of what people marked: 0/1 for each token, or spans of characters; several columns "
+        "with commas, one for each annotator",
+    )
     tokeniser: str = option(
         "words",
         "words (lower-cased words and signs), digits-masked (as words, what has a digit is qqq, "

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verax.corpora.ragged import Ragged
-from verax.errors import VeraxError
 
 AS_WRITTEN = "as-written"
 TOKENISERS = (
@@ -69,6 +68,7 @@ _PART_OF_TEXT = re.compile(
     rf"[{_SPACELESS}][{_MARKS}]*|\d+(?:[.,]\d+)+|{_LETTERS}(?:['’-]{_LETTERS})*|[^\w\s][{_MARKS}]*"
 )
 _BETWEEN_BLANKS = re.compile(r"\S+")
+_NO_BLANK = re.compile("[^ ]+")
 _PARTS_IN_KERAS = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n', " "))
 
 
@@ -113,21 +113,36 @@ class Tokeniser:
         return _with_digits_masked(tokens) if self.kind == "digits-masked" else tokens
 
     def spans(self, text: str) -> NDArray[np.int64]:
-        """(words, 2): where each token begins and ends in the text.
+        """(words, 2): where each token begins and ends in the text, as many as there are tokens.
 
-        Only `as-written` and `whitespace` leave tokens as they stand in the text.
+        A sign that `digits-masked` keeps once stands where the whole run of it stands.
 
         >>> Tokeniser("as-written").spans("It's odd.").tolist()
         [[0, 4], [5, 8], [8, 9]]
+        >>> Tokeniser().spans("Don't!<br>Go").tolist()
+        [[0, 2], [2, 5], [5, 6], [10, 12]]
         """
-        pattern = {AS_WRITTEN: _PART_OF_TEXT, "whitespace": _BETWEEN_BLANKS}.get(self.kind)
-        if pattern is None:
-            raise VeraxError(
-                f"tokeniser {self.kind!r} does not say where tokens stand: use as-written or "
-                "whitespace"
-            )
-        found = [match.span() for match in pattern.finditer(text)]
-        return np.array(found, dtype=np.int64).reshape(-1, 2)
+        if self.kind == AS_WRITTEN:
+            return _places(_PART_OF_TEXT, text)
+        rewritten = _Rewritten(text)
+        if self.lowercase:
+            rewritten.lower()
+        if self.kind == "keras":
+            rewritten.text = rewritten.text.translate(_PARTS_IN_KERAS)
+            return rewritten.original(_places(_NO_BLANK, rewritten.text))
+        if not self._keeps_signs:
+            return rewritten.original(_places(_BETWEEN_BLANKS, rewritten.text))
+        rewritten.substitute(_LINE_BREAK, " ")
+        rewritten.substitute(_CURLY, "'")
+        rewritten.substitute(_NOT, r" \g<0>")
+        pattern = _CHARACTER if self.kind == "characters" else _WORD
+        places = _places(pattern, rewritten.text)
+        if self.kind == "digits-masked" and len(places):
+            tokens = [rewritten.text[start:stop] for start, stop in places.tolist()]
+            first = np.flatnonzero(_is_kept(_masked(tokens)))
+            last = np.append(first[1:], len(tokens)) - 1
+            places = np.stack([places[first, 0], places[last, 1]], axis=1)
+        return rewritten.original(places)
 
     def finds_nothing(self, text: str) -> bool:
         """Whether a text has no token, without tokenising it."""
@@ -159,10 +174,71 @@ class Tokeniser:
 
 
 def _with_digits_masked(tokens: list[str]) -> list[str]:
+    masked = _masked(tokens)
+    return [t for t, kept in zip(masked, _is_kept(masked), strict=True) if kept]
+
+
+def _masked(tokens: list[str]) -> list[str]:
     # most tokens are letters only, and asking that is one call
-    masked = [t if t.isalpha() or not any(map(str.isdigit, t)) else "qqq" for t in tokens]
+    return [t if t.isalpha() or not any(map(str.isdigit, t)) else "qqq" for t in tokens]
+
+
+def _is_kept(masked: list[str]) -> list[bool]:
+    """Whether each token stays: a sign that follows itself does not."""
     pairs = zip(masked, ["", *masked], strict=False)
-    return [t for t, before in pairs if t != before or not _SIGN.fullmatch(t)]
+    return [t != before or not _SIGN.fullmatch(t) for t, before in pairs]
+
+
+def _places(pattern: re.Pattern[str], text: str) -> NDArray[np.int64]:
+    """(matches, 2): where each match begins and ends."""
+    matches = [match.span() for match in pattern.finditer(text)]
+    return np.array(matches, dtype=np.int64).reshape(-1, 2)
+
+
+class _Rewritten:
+    """A text that is rewritten step by step, and where each of its characters stood at first.
+
+    origin  (characters + 1,): the first text's place of each character and of the end; None while
+            no place has moved
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.origin: NDArray[np.int64] | None = None
+
+    def lower(self) -> None:
+        """Lower-case it: İ becomes two characters, others stay one."""
+        lowered = self.text.lower()
+        if len(lowered) != len(self.text):
+            widths = np.array([len(letter.lower()) for letter in self.text])
+            self._move(np.append(np.repeat(np.arange(len(widths)), widths), len(widths)))
+        self.text = lowered
+
+    def substitute(self, pattern: re.Pattern[str], template: str) -> None:
+        """Replace each match by what the template makes of it.
+
+        What takes the place of a match ends where it ends: the n't of " n't" stands where it stood.
+        """
+        parts: list[NDArray[np.int64]] = []
+        end = 0
+        for match in pattern.finditer(self.text):
+            start, stop = match.span()
+            width = len(match.expand(template))
+            parts += [np.arange(end, start), np.maximum(np.arange(stop - width, stop), start)]
+            end = stop
+        if parts:
+            self._move(np.concatenate([*parts, np.arange(end, len(self.text) + 1)]))
+            self.text = pattern.sub(template, self.text)
+
+    def _move(self, places: NDArray[np.int64]) -> None:
+        self.origin = places if self.origin is None else self.origin[places]
+
+    def original(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(words, 2) places in the text as it is now → in the text as it was at first."""
+        if self.origin is None or not len(places):
+            return places
+        # the end is behind the last character, which one character may have become two
+        return np.stack([self.origin[places[:, 0]], self.origin[places[:, 1] - 1] + 1], axis=1)
 
 
 class Lexicon(dict[str, int]):

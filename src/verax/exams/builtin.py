@@ -9,3 +9,4 @@ from verax.exams.single_token import exam as _single_token  # noqa: F401
 from verax.exams.adversary import exam as _adversary  # noqa: F401
 from verax.exams.deletion import exam as _deletion  # noqa: F401
 from verax.exams.sufficiency import exam as _sufficiency  # noqa: F401
+from verax.exams.plausibility import exam as _plausibility  # noqa: F401

@@ -20,6 +20,7 @@ from verax.models.kinds import KINDS, POOLED, TextClassifier
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from verax.corpora.corpus import Corpus, Documents
     from verax.exams.judgement.limits import Limits
     from verax.exams.judgement.model_summary import ModelSummary
     from verax.exams.judgement.row import Judged
@@ -72,6 +73,7 @@ class Exam(ABC):
     decisions_table  the tidy table that has `correct`, if one has
     decides_again    whether those decisions are made again in double precision
     needs_labels     whether it cannot be taken on documents without labels
+    needs_rationales whether it cannot be taken on documents without people's marks
     needs_own        whether it cannot be taken without importances of one's own
     kinds            kinds of model that this class examines (`verax.models.kinds`)
     variants         other kinds of model → the class that examines these, as "module:Class"; it is
@@ -96,6 +98,7 @@ class Exam(ABC):
     decisions_table: ClassVar[str | None] = None
     decides_again: ClassVar[bool] = False
     needs_labels: ClassVar[bool] = False
+    needs_rationales: ClassVar[bool] = False
     needs_own: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = (POOLED,)
     variants: ClassVar[Mapping[str, str]] = {}
@@ -136,6 +139,17 @@ class Exam(ABC):
 
     def setup(self) -> None:  # noqa: B027  most exams need none
         """Check the options together, and prepare what batches are gathered in."""
+
+    def prepare(  # noqa: B027  nor the corpus
+        self, corpus: Corpus, documents: Documents, split: str
+    ) -> None:
+        """Called once, before `begin`.
+
+        Args:
+            corpus: what the documents are from, read as the model reads it.
+            documents: those to be examined, in the order of `begin`'s.
+            split: train, validation, test or all: the documents' split.
+        """
 
     def begin(  # noqa: B027  most exams need no warning
         self, model: Any, documents: Any
@@ -250,6 +264,15 @@ class Exam(ABC):
             limits: the limits of this exam, by name.
         """
         return ()
+
+    @staticmethod
+    def remark(model: ModelSummary) -> str:
+        """A sentence over the exam's part of a page; empty where there is nothing to say.
+
+        Args:
+            model: every number of the summary, with what was examined.
+        """
+        return ""
 
     @classmethod
     def drawing(cls) -> ModuleType | None:

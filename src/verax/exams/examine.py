@@ -25,7 +25,7 @@ from verax.exams.gallery import Gallery
 from verax.exams.gallery.scored import ScoredGallery
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.keywords import ExamKeywords
-from verax.exams.planning import plan, plan_lines, plan_table
+from verax.exams.planning import plan, plan_lines, plan_table, without_rationales
 from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
@@ -155,6 +155,16 @@ def examine(
     if split is None:
         split = "test" if len(corpus.train) or len(corpus.validation) else ALL
     documents = _documents(examined, corpus, split)
+    unmarked: list[str] = []
+    if documents.marks is None or not documents.marks.annotators.any():
+        planned = [without_rationales(one, corpus.name) for one in planned]
+        reasons = {one.name: one.reason for one in planned if one.exam is None}
+        unmarked = [name for name in names if name in reasons]
+        names = [name for name in names if name not in unmarked]
+        takers = [exam for exam in takers if exam.name in names]
+        settings = {name: setting for name, setting in settings.items() if name in names}
+        if not names:
+            raise VeraxError(f"exam {unmarked[0]!r} does not apply: {reasons[unmarked[0]]}")
     left_out = [] if documents.is_labelled else [n for n in names if EXAMS[n].needs_labels]
     if left_out:
         names = [name for name in names if name not in left_out]
@@ -179,6 +189,7 @@ def examine(
         encoded = examined.read(documents)
         unknown = round(examined.unknown_words(encoded), 6)
         for exam in takers:
+            exam.prepare(corpus, documents, split)
             exam.begin(examined, encoded)
         shows.begin(examined, documents, encoded)
         for trace in examined.traces(encoded, max_tokens, display.watching("examining")):
@@ -231,8 +242,20 @@ def examine(
         manifest |= {"cut_at": encoded.cut_at, "cut_texts": encoded.cut_texts}
     if not documents.is_labelled:
         manifest["without_labels"] = {"exams_left_out": left_out}
+    if unmarked and is_chosen:
+        manifest["without_rationales"] = {"exams_left_out": unmarked}
+    if any(EXAMS[name].needs_rationales for name in names):
+        manifest["rationales"] = {
+            "fingerprint": corpus.rationales_fingerprint,
+            "are_cause": corpus.marks_are_cause,
+        }
     if shows.size:
         manifest["gallery"] = shows.manifest()
+        if documents.marks is not None:
+            manifest["gallery"]["marks"] = {
+                "annotators": int(documents.marks.annotators.max(initial=0)),
+                "are_cause": corpus.marks_are_cause,
+            }
     return Verdict(tables, manifest, summary)
 
 

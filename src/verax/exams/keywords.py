@@ -93,6 +93,13 @@ class SufficiencyKeywords(TypedDict, total=False):
     greedy_sets: int
 
 
+class PlausibilityKeywords(TypedDict, total=False):
+    """Options of the exam plausibility."""
+
+    scored_by: str | None
+    chance_draws: int
+
+
 class ExamKeywords(
     ErasureKeywords,
     AgreementKeywords,
@@ -103,6 +110,7 @@ class ExamKeywords(
     AdversaryKeywords,
     DeletionKeywords,
     SufficiencyKeywords,
+    PlausibilityKeywords,
     total=False,
 ):
     """Every option of every exam; under its exam's name where two exams have one of a name."""
@@ -116,3 +124,4 @@ class ExamKeywords(
     adversary: AdversaryKeywords
     deletion: DeletionKeywords
     sufficiency: SufficiencyKeywords
+    plausibility: PlausibilityKeywords

@@ -49,6 +49,22 @@ def plan(
     return [_planned(model, name, importances) for name in exams]
 
 
+def without_rationales(planned: Planned, corpus: str) -> Planned:
+    """What becomes of an exam on documents that nobody marked words of.
+
+    Args:
+        planned: what would become of it.
+        corpus: the corpus's name.
+    """
+    if planned.exam is None or not planned.exam.needs_rationales:
+        return planned
+    reason = (
+        f"it holds rankings against people's marks, and corpus {corpus!r} has none: name their "
+        "column with rationale_column (--rationale-column)"
+    )
+    return Planned(planned.name, None, reason=reason)
+
+
 def plan_table(planned: Sequence[Planned]) -> pd.DataFrame:
     """A row for each exam: exam, runs (yes or no), promise, and the reason where it does not."""
     rows = [

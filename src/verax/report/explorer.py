@@ -1,14 +1,16 @@
 """The documents of a gallery as the page's script reads them: one JSON text.
 
-    {"numbers", "texts", "models": [{"name", "classes", "attended", "bias", "heats", "documents": [
+    {"numbers", "texts", "models": [{"name", "classes", "attended", "bias", "heats", "marks",
+        "documents": [
         {"id", "label", "decision", "probabilities", "text", "items", "weights", "logits",
          "gradient", "deleted", "orders", "everything", "flips", "adversary", "surprise",
-         "ranked_by"}]}]}
+         "ranked_by", "marks"}]}]}
 
 `text` is a place in `texts`, so that models share the tokens they all read. Numbers of items are
-[from, to) of `numbers` (see `Numbers`), `logits` row by row, a class after the other. What follows
-from them is left to the page: the order and the heat by attention, the heat of leaving one out
-(−deleted) and that of an item alone (the softmax of its logits).
+[from, to) of `numbers` (see `Numbers`), `logits` row by row, a class after the other. `marks` are
+those of `verax.report.people`. What follows from numbers is left to the page: the order and the
+heat by attention, the heat of leaving one out (−deleted) and that of an item alone (the softmax of
+its logits).
 
 After erasing R the page shows the softmax of Σ_{i∉R} α_i ℓ_i / Σ_{i∉R} α_i, or of the bias where no
 weight is left.
@@ -30,6 +32,7 @@ from numpy.typing import NDArray
 
 from verax.drawing.palette import LEGEND, OPPOSES, SUPPORTS
 from verax.exams.verdict import Verdict
+from verax.report.people import marks_legend, runs_of_marks
 
 TABLES = ("gallery_documents", "gallery_items", "gallery_tokens")
 
@@ -121,6 +124,7 @@ def gallery_of(verdict: Verdict) -> dict[str, Any] | None:
         "attended": attended,
         "bias": [float(b) for b in kept["bias"]],
         "heats": _heats("sentence" if attended == "sentences" else "word"),
+        "marks": marks_legend(kept),
         "documents": shown,
     }
 
@@ -175,6 +179,7 @@ def _document(
         "adversary": adversary,
         "surprise": {name: _or_null(row[name]) for name in ("excess", "jsd", "tau")},
         "ranked_by": row.get("ranked_by") or None,  # an older verdict does not say
+        "marks": runs_of_marks(tokens),
     }
 
 

@@ -20,6 +20,8 @@ from verax.version import __version__
 
 EXPLORER = ("erasing", "markup", "words", "reading", "explorer")
 """The document explorer's scripts, each of which uses names of those before it."""
+SCORED = ("markup", "scored")
+"""The same of documents whose words are coloured by scores."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,11 @@ def page(
     """
     styles, scripts = ["page.css"], [asset("page.js")]
     if explorer:
-        styles.append("explorer.css")
+        styles += ["marks.css", "explorer.css"]
         scripts.append(explorer_script())
     if scored:
-        styles.append("scored.css")
-        scripts.append(asset("scored.js"))
+        styles += [*([] if explorer else ["marks.css"]), "scored.css"]
+        scripts.append(_script(SCORED))
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; "
         f"script-src {' '.join(map(_hash, scripts))}; img-src data: blob:; base-uri 'none'; "
@@ -95,8 +97,13 @@ def write(path: str | Path, html: str) -> None:
 
 
 def explorer_script() -> str:
-    """The document explorer's scripts as one, in a scope of its own: it leaves no name behind."""
-    inner = "\n".join(asset(f"{name}.js") for name in EXPLORER)
+    """The document explorer's scripts as one."""
+    return _script(EXPLORER)
+
+
+def _script(names: Sequence[str]) -> str:
+    """Scripts as one, in a scope of its own: it leaves no name behind."""
+    inner = "\n".join(asset(f"{name}.js") for name in names)
     return f'"use strict";\n(() => {{\n{inner}}})();\n'
 
 

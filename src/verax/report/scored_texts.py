@@ -2,10 +2,11 @@
 
 The page's script reads one JSON text:
 
-    {"models": [{"name", "classes", "scores": [{"name", "about", "signed"}], "documents": [
-        {"id", "label", "decision", "probability", "tau", "words", "values": [[…], …]}]}]}
+    {"models": [{"name", "classes", "scores": [{"name", "about", "signed"}], "marks", "documents": [
+        {"id", "label", "decision", "probability", "tau", "words", "values": [[…], …], "marks"}]}]}
 
-`values` has a list for each score, rounded to four significant digits.
+`values` has a list for each score, rounded to four significant digits; `marks` are those of
+`verax.report.people`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from verax.exams.verdict import Verdict
 from verax.importance import IMPORTANCES
 from verax.report.explorer import script_json
 from verax.report.page import Part
+from verax.report.people import marks_legend, runs_of_marks
 from verax.report.templating import fill
 
 TABLES = ("gallery_texts", "gallery_words")
@@ -54,6 +56,7 @@ def _shown(verdict: Verdict) -> dict[str, Any]:
                 "tau": None if row["tau"] != row["tau"] else round(float(row["tau"]), 2),
                 "words": [str(word) for word in rows["text"]],
                 "values": [[float(f"{value:.4g}") for value in rows[name]] for name in names],
+                "marks": runs_of_marks(rows),
             }
         )
     kind = str(verdict.manifest.get("kind", ""))
@@ -61,7 +64,8 @@ def _shown(verdict: Verdict) -> dict[str, Any]:
         {"name": name, "about": _about(name, kind), "signed": bool((words[name] < 0).any())}
         for name in names
     ]
-    return {"classes": classes, "scores": scores, "documents": documents}
+    legend = marks_legend(verdict.manifest["gallery"])
+    return {"classes": classes, "scores": scores, "marks": legend, "documents": documents}
 
 
 def _about(name: str, kind: str) -> str:

@@ -87,11 +87,15 @@ def exam_part(
     known = (table.id for table in tables_of(exam) if table.id in names)
     first = next(known, names[0] if names else "")
     titles = {name: table_title(name) for name in names if name != first}
+    remarks = dict.fromkeys(EXAMS[exam].remark(model) for model in models if exam in EXAMS)
     inner = fill(
         "verdict",
         "exam",
         question=question(exam),
-        sentences=[row.sentence for _, row in rows] if len(models) == 1 else [],
+        sentences=[
+            *([row.sentence for _, row in rows] if len(models) == 1 else []),
+            *filter(None, remarks),
+        ],
         limits=limits,
         note=note,
         figures=figures([chart for chart in charts if chart.exam == exam]),

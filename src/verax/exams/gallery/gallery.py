@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments
+from verax.corpora.ragged import Ragged
 from verax.errors import VeraxError
 from verax.exams.gallery.deleting import change_without
 from verax.exams.gallery.keeping import document_rows, item_rows, token_rows
@@ -44,6 +45,20 @@ def refuse_unknown(named: list[int] | None, ids: Rows) -> None:
         )
 
 
+def known_shares(documents: Documents, places: Ragged) -> Ragged | None:
+    """The share of annotators who marked each word; NaN where nobody looked, None without marks.
+
+    Args:
+        documents: those that are shown.
+        places: where their words stand, values (words, 2).
+    """
+    if documents.marks is None:
+        return None
+    shares = documents.marks.shares(places)
+    nobody = (documents.marks.annotators == 0)[places.row_of_value]
+    return Ragged(np.where(nobody, np.nan, shares.values), places.offsets)
+
+
 class Gallery:
     """The most surprising documents of a split, or those named, with their text.
 
@@ -59,7 +74,8 @@ class Gallery:
                        weight there), gradient, deleted (change of p by true deletion), alone (p_t),
                        logit_0, … (ℓ_i, the bias included), and when it goes, from 0: by_attention,
                        by_gradient, minimal (−1 where it is not in the smallest set)
-    gallery_tokens     item and text of each token
+    gallery_tokens     item and text of each token; where the corpus has rationales, marked: the
+                       share of annotators who marked it, NaN where nobody looked at the document
 
     A sigmoid's one logit z is kept as two, 0 and z. Weights and item logits are float32, as a page
     gets them; decisions, orders and sets are from these in float64.
@@ -143,10 +159,14 @@ class Gallery:
         deleted = change_without(model, trace, self.max_tokens)
         sentences = None if encoded.sentences is None else encoded.sentences.take(rows)
         numbers = self._documents.token_numbers.take(rows)
+        marked = known_shares(self._documents, self._documents.places)
         return (
             document_rows(trace, look),
             item_rows(trace, look, deleted, sentences),
-            token_rows(trace.ids, numbers, types, sentences),
+            token_rows(
+                *(trace.ids, numbers, types, sentences),
+                None if marked is None else marked.take(rows),
+            ),
         )
 
     def tables(self) -> dict[str, pd.DataFrame]:

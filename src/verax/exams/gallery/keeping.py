@@ -82,11 +82,16 @@ def item_rows(
 
 
 def token_rows(
-    ids: NDArray[np.int64], numbers: Ragged, types: Sequence[str], sentences: Ragged | None = None
+    ids: NDArray[np.int64],
+    numbers: Ragged,
+    types: Sequence[str],
+    sentences: Ragged | None = None,
+    marked: Ragged | None = None,
 ) -> pd.DataFrame:
-    """A row for each token: its place, the item it belongs to, and its text.
+    """A row for each token: its place, the item it belongs to, its text, and who marked it.
 
     numbers  the tokens of each document, as places in `types`
+    marked   the share of annotators who marked each token, NaN where nobody looked; None: no column
     Half a character (a lone surrogate) becomes �, which is what it would be shown as: no file could
     hold it.
     """
@@ -96,14 +101,13 @@ def token_rows(
         within = positions_within(sentences.lengths)
         item = np.repeat(within, sentences.values.astype(np.int64))
     texts = [_HALVES.sub("\ufffd", types[n]) for n in numbers.values.tolist()]
-    return pd.DataFrame(
-        {
-            "id": np.repeat(ids, numbers.lengths),
-            "token": token,
-            "item": item,
-            "text": pd.Series(texts, dtype="str"),
-        }
-    )
+    columns = {
+        "id": np.repeat(ids, numbers.lengths),
+        "token": token,
+        "item": item,
+        "text": pd.Series(texts, dtype="str"),
+    }
+    return pd.DataFrame(columns if marked is None else {**columns, "marked": marked.values})
 
 
 def _places(orders: Tensor) -> Tensor:

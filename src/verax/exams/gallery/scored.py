@@ -11,8 +11,9 @@ import torch
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Documents
+from verax.corpora.ragged import Ragged
 from verax.exams.agreement.ranks import kendall_tau_b
-from verax.exams.gallery.gallery import checked_wish, refuse_unknown
+from verax.exams.gallery.gallery import checked_wish, known_shares, refuse_unknown
 from verax.importance import score
 from verax.importance.transformers import DERIVED
 from verax.models.head import decisions, probabilities
@@ -30,7 +31,8 @@ class ScoredGallery:
     gallery_texts  in the order to show them: label (−1 where there is none), decision, words, tau,
                    and p_0, p_1, … of the classes
     gallery_words  for each word: place, text, and a column for each score, signed where it takes
-                   sides
+                   sides; where the corpus has rationales, marked: the share of annotators who
+                   marked it, NaN where nobody looked at the document
 
     Args:
         documents: how many to show, or which ids.
@@ -46,6 +48,11 @@ class ScoredGallery:
     def begin(self, model: Any, documents: Documents, encoded: Any) -> None:
         """Told once what will be read."""
         refuse_unknown(self.named, documents.ids)
+        self._marked = None
+        if self.size and documents.marks is not None:
+            lengths = np.array([len(spans) for spans in encoded.spans], dtype=np.int64)
+            every = np.concatenate([np.zeros((0, 2), np.int64), *encoded.spans])
+            self._marked = known_shares(documents, Ragged.from_lengths(every, lengths))
         self._names = [*DERIVED, "gradient", LEFT_OUT] if model.kind == TRANSFORMER else [LEFT_OUT]
 
     @torch.no_grad()
@@ -73,6 +80,8 @@ class ScoredGallery:
             columns = {name: values[row][mask].cpu().numpy() for name, values in scores.items()}
             frame = pd.DataFrame({"id": number, "place": np.arange(int(mask.sum())), **columns})
             frame.insert(2, "text", pd.Series(trace.words[row], dtype=object))
+            if self._marked is not None:
+                frame["marked"] = self._marked[int(trace.batch.row_index[row])]
             self._kept.append((surprise, number, about, frame))
         self._kept.sort(key=lambda kept: (-kept[0], kept[1]))
         del self._kept[self.size :]

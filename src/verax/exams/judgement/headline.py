@@ -202,6 +202,8 @@ def caveats(model: ModelSummary) -> list[str]:
         lines.append("The documents have no labels: how accurate the model is here is not known.")
         for name in model.manifest["without_labels"].get("exams_left_out", ()):
             lines.append(f"Exam {name!r} was not taken: it needs labels.")
+    for name in (model.manifest.get("without_rationales") or {}).get("exams_left_out", ()):
+        lines.append(f"Exam {name!r} was not taken: it needs people's marks, and there are none.")
     unknown = model.manifest.get("unknown_words") or 0.0
     if unknown > MANY_UNKNOWN:
         lines.append(

@@ -195,7 +195,7 @@ class Explorer {
     const ramp = make("span", { class: sides ? "explorer-ramp explorer-two" : "explorer-ramp", "aria-hidden": "true" });
     const end = short(top) + (beyond ? " and more" : "");
     const ends = sides ? [`${sides[0]} ${short(-top)}`, ramp, `${end} ${sides[1]}`] : ["0", ramp, end];
-    this.legend.replaceChildren(...ends, make("span", { class: "explorer-about" }, about));
+    this.legend.replaceChildren(...ends, make("span", { class: "explorer-about" }, about), ...meaningOfLines(this.model.marks));
   }
 }
 

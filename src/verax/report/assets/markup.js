@@ -23,5 +23,36 @@ function visible(token) {
   return shown.trim() === "" ? "\u2423" : shown;
 }
 
+/** The share of annotators who marked each word, from runs [first, after, share]. */
+function sharesOf(marks, count) {
+  const shares = new Float32Array(count);
+  for (const [first, after, share] of marks || []) shares.fill(share, first, after);
+  return shares;
+}
+
+/** Words joined by blanks, each run that people marked in an element of its own. */
+function underlined(tokens, first, last, shares) {
+  const parts = [];
+  for (let from = first; from < last; ) {
+    let to = from + 1;
+    while (to < last && shares[to] === shares[from]) to += 1;
+    const text = tokens.slice(from, to).map(visible).join(" ");
+    if (parts.length) parts.push(" ");
+    parts.push(shares[from] > 0 ? line(shares[from], text) : text);
+    from = to;
+  }
+  return parts;
+}
+
+const line = (share, text) => make("span", { class: share > 0.5 ? "marked" : "marked marked-some" }, text);
+
+/** What lines under words mean; nothing where there are none. */
+function meaningOfLines(marks) {
+  if (!marks) return [];
+  const said = [line(1, "underlined"), `: ${marks.most}`];
+  if (marks.some) said.push("; ", line(0.5, "dotted"), `: ${marks.some}`);
+  return [make("span", { class: "marks-legend" }, ...said)];
+}
+
 /** What a class is called; a mere number says that it is one. */
 const classed = (name) => (/^\d+$/.test(name) ? `class ${name}` : visible(name));

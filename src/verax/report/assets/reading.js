@@ -85,6 +85,7 @@ class Reading {
       return `${this.model.heats[heat].label} ${short(values[item])}`;
     });
     if (Number.isFinite(this.about.deleted[item])) parts.push(`P ${signed(this.about.deleted[item])} when it is deleted`);
+    if (this.model.marks) parts.push(this.words.told(item, this.item, this.about.marks));
     this.pointed.replaceChildren(make("bdi", {}, this.cut(item, 40)), ` ${parts.join(" · ")}`);
     return this.pointed.id;
   }

@@ -5,12 +5,6 @@
   if (!root) return;
   const { models } = JSON.parse(document.getElementById("scored-data").textContent);
 
-  const make = (tag, attributes = {}, ...inner) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...inner);
-    return element;
-  };
   const chooser = (label, names) => {
     const select = make("select", {}, ...names.map((name, i) => make("option", { value: i }, name)));
     return { select, element: make("label", { class: "scored-choice" }, `${label} `, select) };
@@ -20,9 +14,10 @@
   const model = chooser("model", models.map(({ name }) => name));
   const score = chooser("score", []);
   const about = make("p", { class: "scored-about", "aria-live": "polite" });
+  const lines = make("p", { class: "scored-lines" });
   const list = make("ol", { class: "scored-list" });
   if (models.length > 1) root.append(model.element);
-  root.append(score.element, about, list);
+  root.append(score.element, about, lines, list);
   let words = [];
 
   const colour = () => {
@@ -42,13 +37,18 @@
   };
 
   const show = () => {
-    const { scores, documents } = models[model.select.value];
+    const { scores, documents, marks } = models[model.select.value];
+    lines.replaceChildren(...meaningOfLines(marks));
     score.select.replaceChildren(...scores.map(({ name }, i) => make("option", { value: i }, name)));
-    words = documents.map(({ words: texts }) => texts.map((text) => make("span", { class: "scored-word" }, text)));
+    words = documents.map(({ words: texts, marks: runs }) => {
+      const shares = sharesOf(runs, texts.length);
+      return texts.map((_, w) => make("span", { class: "scored-word" }, ...underlined(texts, w, w + 1, shares)));
+    });
     list.replaceChildren(...documents.map((one, d) => {
       const label = one.label === null ? "" : one.label === one.decision ? ", rightly" : `, labelled ${one.label}`;
       const tau = one.tau === null ? "" : `; attention and leave-one-out agree by τ ${String(one.tau).replace("-", "−")}`;
-      const head = make("p", {}, make("b", {}, `document ${one.id}`), `: ${one.decision} (${(100 * one.probability).toFixed(1)}%)${label}${tau}`);
+      const unseen = marks && !one.marks ? "; nobody looked for marks here" : "";
+      const head = make("p", {}, make("b", {}, `document ${one.id}`), `: ${one.decision} (${(100 * one.probability).toFixed(1)}%)${label}${tau}${unseen}`);
       const text = make("p", { class: "scored-text", dir: "auto" });
       words[d].forEach((word) => text.append(word, " "));
       return make("li", {}, head, text);

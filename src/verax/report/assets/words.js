@@ -2,7 +2,8 @@
 
 class Words {
   /** `one` is what an item is called; `erase` and `point` are told which item was meant. */
-  constructor({ tokens, items }, one, { erase, point }) {
+  constructor({ tokens, items, marks }, one, { erase, point }) {
+    this.shares = sharesOf(marks, tokens.length);
     this.element = make("div", { class: "explorer-text", dir: "auto", role: "group", "aria-label": `${one}s: Enter erases, arrows move` });
     this.current = 0;
     this.fill(tokens, items || tokens.map((_, i) => [i, i + 1]));
@@ -12,9 +13,10 @@ class Words {
   fill(tokens, spans) {
     const whole = document.createDocumentFragment();
     this.items = new Array(spans.length);
+    this.spans = spans;
     let read = 0;
     const unattended = (until) => {
-      if (read < until) whole.append(make("span", { class: "explorer-unread" }, tokens.slice(read, until).map(visible).join(" ")), " ");
+      if (read < until) whole.append(make("span", { class: "explorer-unread" }, ...underlined(tokens, read, until, this.shares)), " ");
     };
     spans.forEach(([first, last], i) => {
       unattended(first);
@@ -24,7 +26,7 @@ class Words {
       word.setAttribute("aria-pressed", "false");
       word.dataset.item = i;
       word.tabIndex = i ? -1 : 0;
-      word.textContent = tokens.slice(first, last).map(visible).join(" ");
+      word.append(...underlined(tokens, first, last, this.shares));
       this.items[i] = word;
       whole.append(word, " ");
       read = last;
@@ -109,6 +111,19 @@ class Words {
 
   press(item, on) {
     press(this.items[item], on);
+  }
+
+  /** What people marked of an item, in words. */
+  told(item, one, marks) {
+    if (!marks) return "nobody looked for marks here";
+    const [first, last] = this.spans[item];
+    const shares = this.shares.slice(first, last);
+    if (one === "word") {
+      if (shares[0] === 0) return "not marked";
+      return shares[0] === 1 ? "marked" : `marked by ${Math.round(100 * shares[0])}% of annotators`;
+    }
+    const many = shares.filter((share) => share > 0.5).length;
+    return `${many} word${many === 1 ? "" : "s"} marked`;
   }
 
   text(item) {

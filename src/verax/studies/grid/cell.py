@@ -42,6 +42,8 @@ class Cell:
     exams        exam → every one of its options
     split, sample  the documents examined
     adversaries  the keywords of `run_adversaries`; None without any
+    rationales   what people marked, as a hash, where an exam needs it; None elsewhere, and then no
+                 part of the key: cells are older than it
     """
 
     corpus: Mapping[str, Any]
@@ -55,6 +57,7 @@ class Cell:
     vectors: str | None = None
     exam_seed: int = field(default=EXAM_SEED)
     adversaries: Mapping[str, Any] | None = None
+    rationales: str | None = None
 
     @cached_property
     def key(self) -> str:
@@ -72,11 +75,14 @@ class Cell:
     @cached_property
     def trained(self) -> str:
         """A hash of what decides the model alone: cells of one model differ in their exams."""
-        return self._hash(without=("exams", "split", "sample", "exam_seed", "adversaries"))
+        of_exams = ("exams", "split", "sample", "exam_seed", "adversaries", "rationales")
+        return self._hash(without=of_exams)
 
     def _hash(self, without: Collection[str] = ()) -> str:
         # fields as they are: copies of all that is inside would take most of the time
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in without}
+        if values.get("rationales") is None:
+            values.pop("rationales", None)
         values["rule"] = RULE
         values["corpus"] = _portable_corpus(self.corpus)
         values["model"] = {k: v for k, v in self.model.items() if k != SOURCE}
@@ -113,6 +119,8 @@ class Cell:
     def to_json(self) -> dict[str, Any]:
         """The cell as it is stored in JSON, without the folders of a machine."""
         values = asdict(self)
+        if self.rationales is None:
+            del values["rationales"]
         return {
             **values,
             "model": _portable_model(values["model"]),

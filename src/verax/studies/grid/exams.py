@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.exams.registry import EXAMS, RENAMED_OPTIONS, current_name, current_option, default_exams
 from verax.options import build
@@ -61,6 +62,17 @@ def settled_exams(exams: Mapping[str, PlannedExam]) -> dict[str, dict[str, Any]]
     return {
         name: asdict(build(EXAMS[name].options_class, exam.options)) for name, exam in exams.items()
     }
+
+
+def marks_needed(exams: Iterable[str], corpus: Corpus) -> str | None:
+    """A hash of what people marked, where an exam depends on it; None elsewhere.
+
+    Args:
+        exams: names of exams.
+        corpus: what they examine a model on.
+    """
+    needed = any(EXAMS[name].needs_rationales for name in exams)
+    return corpus.rationales_fingerprint if needed else None
 
 
 def _options(

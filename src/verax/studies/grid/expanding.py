@@ -15,7 +15,7 @@ from verax.studies.grid import crossing, refusing, vectors
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.corpora import Reading
 from verax.studies.grid.crossing import Combination, combined, count, cross, distinct, values_of
-from verax.studies.grid.exams import settled_exams
+from verax.studies.grid.exams import marks_needed, settled_exams
 from verax.studies.grid.located import Location, Problems, large
 from verax.studies.grid.options import DEFAULTS
 from verax.studies.grid.plan import ModelGrid, Plan
@@ -168,6 +168,7 @@ def cells_of(
             sample=plan.options.sample,
             vectors=hashes.get(training["vectors"]),
             adversaries=adversaries,
+            rationales=marks_needed(exams, one.corpus),
         )
         same.setdefault(first.key, []).append(values)
         for cell in (first, *(replace(first, seed=seed) for seed in plan.seeds[1:])):

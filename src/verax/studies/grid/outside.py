@@ -15,9 +15,10 @@ from typing import Any
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
+from verax.exams.registry import EXAMS
 from verax.external.opening import HF, function_in, is_outside
 from verax.studies.grid.cell import NAME, SOURCE, Cell
-from verax.studies.grid.exams import PlannedExam
+from verax.studies.grid.exams import PlannedExam, marks_needed
 from verax.studies.grid.located import LocatedValue, Location, Problems
 
 _BLOCK = 1 << 20
@@ -91,6 +92,7 @@ def outside_cells(
             seed=seed,
             exams=given,
             exam_seed=seed,
+            rationales=marks_needed(EXAMS if every else given, corpus),
             **documents,
         )
         for corpus in corpora

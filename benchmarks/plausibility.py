@@ -67,7 +67,7 @@ def measure(corpus: verax.Corpus, model: str, seed: int, given: argparse.Namespa
         corpus,
         ["plausibility", "replacement"],
         sample=given.sample,
-        scored_by=given.scored_by,
+        rankings=given.rankings,
         progress=False,
     )
     print(

@@ -30,6 +30,14 @@ class FactorOptions:
     draws: int = option(5, "of the same name as an option of erasure", minimum=1)
 
 
+@dataclass(frozen=True)
+class OtherOptions:
+    """Of the same names, declared apart."""
+
+    factor: float = option(1.0, "what every number of items is multiplied by", minimum=0)
+    draws: int = option(5, "of the same name as an option of erasure", minimum=1)
+
+
 class Counting(Exam):
     """The number of items of a document, times a factor."""
 
@@ -56,6 +64,7 @@ class FirstToy(Counting):
 
 class SecondToy(Counting):
     name = "second_toy"
+    options_class = OtherOptions
     summary_tables = (Table("second_toy", "items", (Measure("items", "items"),)),)
     tidy_tables = ("second_toy",)
 
@@ -171,3 +180,14 @@ def test_an_exams_table_has_the_exams_name() -> None:
 
     with pytest.raises(verax.VeraxError, match="'astray' has a table 'first_toy': call it astray"):
         register(Astray)
+
+
+def test_what_exams_inherit_from_one_class_is_one_option() -> None:
+    exams = ["deletion", "sufficiency", "plausibility"]
+    given = {"rankings": "attention", "operator": "mask", "sufficiency": {"operator": "delete"}}
+    for ordered in (given, dict(reversed(given.items()))):
+        assert divide_options(exams, ordered) == {
+            "deletion": {"rankings": "attention", "operator": "mask"},
+            "sufficiency": {"rankings": "attention", "operator": "delete"},
+            "plausibility": {"rankings": "attention"},
+        }

@@ -31,7 +31,6 @@ CHOSEN = {
     "permutation_test": 5,
     "random_orders": 2,
     "steps": 6,
-    "chance_draws": 2,
 }
 """Options that ask for every table there is."""
 ROUNDING = 1e-8

@@ -89,7 +89,7 @@ def test_chance_is_what_random_rankings_have_on_average(
     """Σ over places k of E[1/k · marked at k · marked up to k], over the marked ones: with R of n
     words marked, E[AP] = H/n + (R − 1)(n − H)/(n(n − 1)), where H = 1 + 1/2 + … + 1/n.
     """
-    how: dict[str, Any] = {"scored_by": "random", "chance_draws": 500, "sample": 5}
+    how: dict[str, Any] = {"rankings": "random", "random_orders": 500, "sample": 5}
     verdict = verax.examine(make_model(encoder="none"), planted, "plausibility", **how)
     table = verdict.tables["plausibility"]
     drawn = table[(table["ranking"] == "random") & (table["measure"] == "auprc")]
@@ -111,7 +111,7 @@ def test_an_importance_equal_to_the_marks_is_perfect(
     flat = [np.full(len(row), 0.25) for row in marks]
     own = {"marks": marks, "flat": flat}
     model = make_model(encoder="none")
-    verdict = verax.examine(model, planted, "plausibility", importances=own, scored_by="attention")
+    verdict = verax.examine(model, planted, "plausibility", importances=own, rankings="attention")
     for column in ("auprc", "token_f1", "iou_f1"):
         assert verdict.value(f"plausibility.marks.{column}") == pytest.approx(1.0)
     shares = ranking(verdict, "flat")["auprc"].to_numpy()
@@ -168,7 +168,7 @@ def test_what_is_left_out_is_counted_by_its_reason() -> None:
     cells = [[[4, 8]], None, [], [[0, 15]], [[4, 13]], [[0, 3]]]
     corpus = reviews(cells)
     model = verax.train(corpus, encoder="none", epochs=1, progress=False)
-    verdict = verax.examine(model, corpus, "plausibility", scored_by="attention")
+    verdict = verax.examine(model, corpus, "plausibility", rankings="attention")
     counts = verdict.summary("plausibility.documents")["value"]
     assert [counts[f"out: {reason}"] for reason in REASONS[1:]] == [1, 1, 1]
     assert (counts["documents"], counts["examined"]) == (6, 3)
@@ -178,7 +178,7 @@ def test_what_is_left_out_is_counted_by_its_reason() -> None:
     assert values["reason"].tolist()[1:4] == [*REASONS[1:]]
     # a quarter, a half and a quarter of the words are marked, in train and validation alike
     assert counts["usual share of marked words, from other splits"] == pytest.approx(100 / 3)
-    whole = verax.examine(model, corpus, "plausibility", "all", scored_by="attention")
+    whole = verax.examine(model, corpus, "plausibility", "all", rankings="attention")
     assert "share_token_f1" not in set(whole.summary()["column"])
     none = reviews([None, *[[]] * 5])
     empty = verax.examine(model, none, "plausibility")
@@ -191,7 +191,7 @@ def test_annotators_agree_by_hand() -> None:
     cells = [[[[4, 8]], [[4, 13]]], [[], [[0, 3]]], [[], []], *[[[[4, 8]]]] * 3]
     corpus = reviews(cells)
     model = verax.train(corpus, encoder="none", epochs=1, progress=False)
-    verdict = verax.examine(model, corpus, "plausibility", scored_by="attention")
+    verdict = verax.examine(model, corpus, "plausibility", rankings="attention")
     number = verdict.number("plausibility.documents.annotator_f1")
     assert (number.value, number.n) == (pytest.approx(1 / 3), 2)
     assert verdict.value("plausibility.documents.annotators") == 1.25  # of those examined
@@ -244,7 +244,7 @@ def test_attention_that_learnt_the_evidence_finds_it() -> None:
     corpus = verax.load_corpus("planted", documents=240, vocabulary=50, lexicon=3)
     sizes: dict[str, Any] = {"epochs": 6, "lr": 5e-2, "batch_size": 16, "embedding_size": 8}
     model = verax.train(corpus, encoder="none", progress=False, **sizes)
-    verdict = verax.examine(model, corpus, ["plausibility"], scored_by="attention")
+    verdict = verax.examine(model, corpus, ["plausibility"], rankings="attention")
     assert verdict.value("plausibility.documents.accuracy") == 100
     assert verdict.value("plausibility.attention.auprc") > 0.99
     assert verdict.value("plausibility.attention.token_f1") > 0.99
@@ -261,7 +261,7 @@ def test_words_of_sentences_and_boundaries(
     for sizes in ({"encoder": "conv"}, {"encoder": "none", "boundaries": not hierarchical}):
         model = make_model(hierarchical=hierarchical, **sizes)
         how: dict[str, Any] = {"importances": {"marks": marks}, "max_tokens": 200}
-        verdict = verax.examine(model, planted, "plausibility", scored_by="attention", **how)
+        verdict = verax.examine(model, planted, "plausibility", rankings="attention", **how)
         assert verdict.value("plausibility.marks.auprc") == pytest.approx(1.0)
 
 

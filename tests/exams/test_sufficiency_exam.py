@@ -29,7 +29,7 @@ from verax.studies.comparison.directions import direction_of
 WORDS = {"a": (4.0, 2.0), "b": (3.0, -2.0), "c": (2.0, 4.0), "d": (1.0, 0.0)}
 """Word → its weight and what it says."""
 TEXTS = ["a b c d", "c", "d d", "c b a"]
-HOW: dict[str, Any] = {"percentages": "25,50", "ranked_by": "random"}
+HOW: dict[str, Any] = {"percentages": "25,50", "rankings": "random"}
 
 
 def sure(words: str) -> float:
@@ -64,11 +64,11 @@ def verdicts() -> dict[str, verax.Verdict]:
     function = verax.from_predict(says, ["no", "yes"], words="whitespace")
     own = {"weight": by_weight, "again": by_weight}
     corpora = [corpus_of(TEXTS, [1, 1, 0, 1], model) for model in (ours, function)]
-    how = {"exams": "sufficiency", "importances": own, "random_rankings": 2, **HOW}
-    how |= {"ranked_by": "random,attention"}
+    how = {"exams": "sufficiency", "importances": own, "random_orders": 2, **HOW}
+    how |= {"rankings": "random,attention"}
     return {
         "ours": verax.examine(ours, corpora[0], **how),
-        "function": verax.examine(function, corpora[1], **{**how, "ranked_by": "random"}),
+        "function": verax.examine(function, corpora[1], **{**how, "rankings": "random"}),
     }
 
 
@@ -217,7 +217,7 @@ def test_all_words_taken_out_and_all_left(verdicts: dict[str, verax.Verdict]) ->
     ours = look_up_model({word: (math.log(w), say) for word, (w, say) in WORDS.items()})
     corpus = corpus_of(TEXTS, [1, 1, 0, 1], ours)
     verdict = verax.examine(
-        ours, corpus, "sufficiency", percentages="100", greedy_sets=0, ranked_by="attention"
+        ours, corpus, "sufficiency", percentages="100", greedy_sets=0, rankings="attention"
     )
     instances = wide(verdict.tables["sufficiency_instances"])
     span = (instances["probability"] - instances["empty"])[instances["examined"] == 1]
@@ -303,8 +303,8 @@ def test_what_cannot_be_is_refused_in_one_line() -> None:
         ({"percentages": "0,5"}, "percentages is '0,5': expected numbers above 0 and up to 100"),
         ({"percentages": "five"}, "percentages is 'five'"),
         ({"percentages": ","}, "as in 1,5,10,20,50"),
-        ({"removal": "mask"}, "operator 'mask'"),
-        ({"ranked_by": "rollouts"}, "unknown importance 'rollouts'"),
+        ({"operator": "mask"}, "operator 'mask'"),
+        ({"rankings": "rollouts"}, "unknown importance 'rollouts'"),
         ({"importances": {"best": by_weight}}, "importance 'best' has the name"),
         ({"greedy_sets": -1}, "greedy_sets"),
     ):

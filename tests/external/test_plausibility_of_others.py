@@ -52,7 +52,7 @@ def test_words_that_are_cut_off_are_not_asked_about(
     make_classifier: Callable[..., TransformerClassifier], corpus: verax.Corpus
 ) -> None:
     short = make_classifier(how={"max_length": 6})
-    verdict = verax.examine(short, corpus, "plausibility", scored_by="attention", progress=False)
+    verdict = verax.examine(short, corpus, "plausibility", rankings="attention", progress=False)
     instances = wide(verdict.tables["plausibility_instances"])
     read = short.read(corpus.test)
     assert instances["words"].tolist() == [len(spans) for spans in read.spans]
@@ -74,7 +74,7 @@ def dull() -> PredictClassifier:
 
 
 def test_a_function_has_leave_one_out(dull: PredictClassifier, corpus: verax.Corpus) -> None:
-    verdict = verax.examine(dull, corpus, "plausibility", chance_draws=2, progress=False)
+    verdict = verax.examine(dull, corpus, "plausibility", random_orders=2, progress=False)
     table = verdict.tables["plausibility"]
     found = wide(table[table["ranking"] == "leave-one-out"], "draw")["auprc"]
     assert found.loc[[(0, 0), (1, 0)]].tolist() == [1.0, 1.0]

@@ -25,8 +25,8 @@ from verax.statistics import holm, paired
 PERCENTAGES = (1, 5, 10, 20, 50)
 HOW: dict[str, Any] = {
     "exams": "sufficiency",
-    "ranked_by": "random",
-    "random_rankings": 2,
+    "rankings": "random",
+    "random_orders": 2,
     "importances": OWN,
 }
 
@@ -98,9 +98,11 @@ def test_a_transformer_is_asked_about_texts_cut_by_hand(
     assert seen == {0, 1}
 
 
-@pytest.mark.parametrize("removal", ["mask", "attention"])
-def test_other_operators(model: TransformerClassifier, reviews: verax.Corpus, removal: str) -> None:
-    verdict = verax.examine(model, reviews, split="all", sample=4, removal=removal, **HOW)
+@pytest.mark.parametrize("operator", ["mask", "attention"])
+def test_other_operators(
+    model: TransformerClassifier, reviews: verax.Corpus, operator: str
+) -> None:
+    verdict = verax.examine(model, reviews, split="all", sample=4, operator=operator, **HOW)
     documents = reviews.documents("all")
     ids = set(verdict.tables["sufficiency"]["id"])
     for id, text in zip(documents.ids, documents.texts, strict=True):
@@ -112,7 +114,7 @@ def test_other_operators(model: TransformerClassifier, reviews: verax.Corpus, re
         def p(left: list[str], trace: Any = trace, count: int = count) -> Any:
             removed = torch.tensor([[str(k) not in left for k in range(count)]])
             with torch.no_grad():
-                if removal == "mask":
+                if operator == "mask":
                     token = model.reader.tokenizer.mask_token_id
                     pieces = trace.pieces.replaced_by(token, removed)
                 else:
@@ -145,7 +147,7 @@ def test_a_pooled_model_is_asked_about_texts_cut_by_hand() -> None:
             return bias
         return ours.predict([words]).iloc[0, 1:].to_numpy(dtype=float)
 
-    how = {**HOW, "importances": {}, "ranked_by": "gradient", "sample": 5}
+    how = {**HOW, "importances": {}, "rankings": "gradient", "sample": 5}
     verdict = verax.examine(ours, corpus, **how)
     for id in dict.fromkeys(verdict.tables["sufficiency"]["id"]):
         text = corpus.test.texts[int(np.flatnonzero(corpus.test.ids == id)[0])]
@@ -160,7 +162,7 @@ def test_a_pooled_model_is_asked_about_texts_cut_by_hand() -> None:
 def test_ones_own_module_gives_the_tables_of_the_model_it_is() -> None:
     corpus = verax.load_corpus("planted", documents=60, length=8)
     ours = untrained(corpus, encoder="bilstm", projection="sparsemax")
-    how = {"exams": "sufficiency", "random_rankings": 1, "sample": 6}
+    how = {"exams": "sufficiency", "random_orders": 1, "sample": 6}
     expected = verax.examine(ours, corpus, **how)
     for name, table in verax.examine(wrapped(ours), corpus, **how).tables.items():
         pd.testing.assert_frame_equal(table, expected.tables[name])
@@ -240,7 +242,7 @@ def test_the_search_keeps_to_its_budget(
 def test_by_default_every_score_is_judged(
     model: TransformerClassifier, reviews: verax.Corpus
 ) -> None:
-    how = {"exams": "sufficiency", "random_rankings": 1, "greedy_sets": 0}
+    how = {"exams": "sufficiency", "random_orders": 1, "greedy_sets": 0}
     verdict = verax.examine(model, reviews, **how)
     assert list(verdict.judgement.subjects) == list(DERIVED)
     rankings = list(dict.fromkeys(verdict.tables["sufficiency"]["ranking"]))

@@ -71,33 +71,37 @@ class AdversaryKeywords(TypedDict, total=False):
     permutation_test: int
 
 
-class DeletionKeywords(TypedDict, total=False):
-    """Options of the exam deletion."""
+class RankingKeywords(TypedDict, total=False):
+    """Options of exams that rank words, given once for all of them."""
 
-    operator: str
     rankings: str | None
     random_orders: int
+
+
+class RemovalKeywords(RankingKeywords, total=False):
+    """Options of exams that take words out of the text."""
+
+    operator: str
+
+
+class _DeletionAlone(TypedDict, total=False):
     steps: int
     budget: int
     beam: int
     sufficient: bool
 
 
-class SufficiencyKeywords(TypedDict, total=False):
-    """Options of the exam sufficiency."""
-
+class _SufficiencyAlone(TypedDict, total=False):
     percentages: str
-    removal: str
-    ranked_by: str | None
-    random_rankings: int
     greedy_sets: int
 
 
-class PlausibilityKeywords(TypedDict, total=False):
-    """Options of the exam plausibility."""
+class DeletionKeywords(RemovalKeywords, _DeletionAlone, total=False):
+    """Options of the exam deletion."""
 
-    scored_by: str | None
-    chance_draws: int
+
+class SufficiencyKeywords(RemovalKeywords, _SufficiencyAlone, total=False):
+    """Options of the exam sufficiency."""
 
 
 class ExamKeywords(
@@ -108,9 +112,9 @@ class ExamKeywords(
     InformationKeywords,
     SingleTokenKeywords,
     AdversaryKeywords,
-    DeletionKeywords,
-    SufficiencyKeywords,
-    PlausibilityKeywords,
+    RemovalKeywords,
+    _DeletionAlone,
+    _SufficiencyAlone,
     total=False,
 ):
     """Every option of every exam; under its exam's name where two exams have one of a name."""
@@ -124,4 +128,4 @@ class ExamKeywords(
     adversary: AdversaryKeywords
     deletion: DeletionKeywords
     sufficiency: SufficiencyKeywords
-    plausibility: PlausibilityKeywords
+    plausibility: RankingKeywords

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import warnings
 from collections.abc import Iterable, Mapping
@@ -152,16 +153,20 @@ def divide_options(
     """Exam → the options given for it.
 
     An option belongs to an exam. It is given by its name, `permutations=10`, or, where two of the
-    exams have one of that name, under its exam's: `replacement={"permutations": 10}`. `also` are
+    exams have one of that name, under its exam's: `replacement={"permutations": 10}`. What exams
+    inherit from one class, such as `rankings`, is one option, and is given to all of them; under an
+    exam's name it is that exam's alone. `also` are
     names that belong elsewhere, offered where a name is mistyped. `classes` are the classes that
     take the exams, where these are not the registered ones.
     """
     classes = {**EXAMS, **(classes or {})}
     divided: dict[str, dict[str, Any]] = {name: {} for name in exams}
     owners: dict[str, list[str]] = {}
+    declared: dict[str, set[int]] = {}
     for exam in divided:
-        for option in names(classes[exam].options_class):
-            owners.setdefault(option, []).append(exam)
+        for field in dataclasses.fields(classes[exam].options_class):
+            owners.setdefault(field.name, []).append(exam)
+            declared.setdefault(field.name, set()).add(id(field))
     for key, value in options.items():
         if isinstance(value, Mapping) and (key in EXAMS or key in RENAMED):
             _whole(divided, current_name(key), value, classes)
@@ -182,13 +187,14 @@ def divide_options(
                 f"unknown option {key!r}: "
                 + (nearest(key, valid) if valid else "there is nothing to set")
             )
-        if len(owners[option]) > 1:
+        if len(declared[option]) > 1:
             one, other, *_ = owners[option]
             raise VeraxError(
                 f"option {option!r} is of exams {one} and {other}: give it under one's name, as "
                 f"in {one}={{{option!r}: …}}, on the command line --{one}.{option} …"
             )
-        divided[owners[option][0]][option] = value
+        for exam in owners[option]:
+            divided[exam].setdefault(option, value)
     return divided
 
 

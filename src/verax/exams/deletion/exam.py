@@ -13,7 +13,12 @@ from verax.exams.deletion.asking import Asked, Changes, Kept, margin
 from verax.exams.deletion.changes import first_changes, prefix_sizes
 from verax.exams.deletion.measures import RANDOM, TABLES
 from verax.exams.deletion.proofs import proof_of, way_of
-from verax.exams.deletion.rankings import chosen_rankings, orders_of, scores_of
+from verax.exams.deletion.rankings import (
+    RemovalOptions,
+    chosen_rankings,
+    orders_of,
+    scores_of,
+)
 from verax.exams.deletion.smallest import BEAM, BUDGET, SmallestSets, bounds
 from verax.exams.erasure.states import decide
 from verax.exams.exam import Exam
@@ -23,7 +28,6 @@ from verax.importance.deletion.several import check_operator, logits_without_set
 from verax.models.head import decisions, two_columns
 from verax.models.kinds import (
     ATTENTION,
-    DELETE,
     KINDS,
     POOLED,
     PREDICT,
@@ -37,16 +41,7 @@ _TOGETHER = 256
 
 
 @dataclass(frozen=True)
-class DeletionOptions:
-    operator: str = option(
-        DELETE,
-        "how words are taken out: delete; mask (the mask token, or the unknown word, stands for "
-        "them); attention (nothing attends to them); what a model has of these",
-    )
-    rankings: str | None = option(
-        None, "importances to rank words by [those derived from attention, and controls]"
-    )
-    random_orders: int = option(5, "random orders drawn for each document", minimum=1)
+class DeletionOptions(RemovalOptions):
     steps: int = option(
         32,
         "the most looks at a document by one ranking; longer ones are looked at evenly",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,7 +17,8 @@ from verax.importance import Importance, names_of, score
 from verax.importance.gradients import on_vectors
 from verax.importance.transformers import DERIVED
 from verax.models.hashed_dropout import HashedDropout
-from verax.models.kinds import POOLED, PREDICT, TRANSFORMER
+from verax.models.kinds import DELETE, POOLED, PREDICT, TRANSFORMER
+from verax.options import option
 
 RANDOM, GRADIENT = "random", "gradient"
 RANKINGS = {
@@ -29,6 +31,27 @@ RANKINGS = {
 }
 """Kind of model → the rankings that words are taken out by, where none are named."""
 _PLACE = 1 << 22
+
+
+@dataclass(frozen=True)
+class RankingOptions:
+    """Options of exams that rank words: given once, they hold for all of these exams."""
+
+    rankings: str | None = option(
+        None, "importances to rank words by [those derived from attention, and controls]"
+    )
+    random_orders: int = option(5, "random orders drawn for each document", minimum=1)
+
+
+@dataclass(frozen=True)
+class RemovalOptions(RankingOptions):
+    """Options of exams that take words out of the text."""
+
+    operator: str = option(
+        DELETE,
+        "how words are taken out: delete; mask (the mask token, or the unknown word, stands for "
+        "them); attention (nothing attends to them); what a model has of these",
+    )
 
 
 def chosen_rankings(names: str | None, model: Any) -> list[str]:

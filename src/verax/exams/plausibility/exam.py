@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from verax.corpora.corpus import SPLITS, Corpus, Documents
 from verax.corpora.ragged import Ragged
 from verax.corpora.rationales import majority
 from verax.errors import VeraxError
-from verax.exams.deletion.rankings import chosen_rankings, scores_of
+from verax.exams.deletion.rankings import RankingOptions, chosen_rankings, scores_of
 from verax.exams.exam import Exam, Pair, no_direction
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.subjects import is_derived
@@ -35,7 +34,6 @@ from verax.exams.registry import register
 from verax.external.reading import ReadTexts
 from verax.models.head import decisions
 from verax.models.kinds import KINDS, PREDICT, TRANSFORMER, TextClassifier
-from verax.options import option
 
 PEOPLE = (
     "Plausible is not faithful: a person's reason need not be the model's. These numbers speak "
@@ -45,15 +43,6 @@ GROUND_TRUTH = (
     "Here the marked words are known to decide the label: they are ground truth for a model that "
     "decides rightly. Elsewhere plausible is not faithful."
 )
-
-
-@dataclass(frozen=True)
-class PlausibilityOptions:
-    scored_by: str | None = option(
-        None,
-        "importances to hold against people's marks [those derived from attention, and controls]",
-    )
-    chance_draws: int = option(10, "random rankings drawn for each document", minimum=1)
 
 
 @register
@@ -85,7 +74,7 @@ class PlausibilityExam(Exam):
         "Only where the marks are the known cause of the label, as in a planted corpus, are they "
         "ground truth: a model that decides rightly must have used these words."
     )
-    options_class = PlausibilityOptions
+    options_class = RankingOptions
     summary_tables = TABLES
     tidy_tables = ("plausibility_instances", "plausibility")
     charts = "verax.exams.plausibility.charts"
@@ -118,7 +107,7 @@ class PlausibilityExam(Exam):
 
     def begin(self, model: Any, documents: Any) -> None:
         """Align the marks with the words that the model reads."""
-        self._names = chosen_rankings(self.options.scored_by, model)
+        self._names = chosen_rankings(self.options.rankings, model)
         read, marks = self._documents, self._documents.marks
         assert marks is not None
         if isinstance(documents, ReadTexts):
@@ -145,7 +134,7 @@ class PlausibilityExam(Exam):
         scores = scores_of(self._names, self.importances, model, trace, self.seed, self.max_tokens)
         scores[FREQUENCY] = _laid_out(self._rarity, rows, mask)
         scores |= baselines.places(mask)
-        draws = self.options.chance_draws
+        draws = self.options.random_orders
         drawn = baselines.random_scores(trace.batch.row_index, mask.shape[1], self.seed, draws)
         every = torch.cat([torch.stack([one.double() for one in scores.values()]), drawn])
         labels: list[dict[str, str | int]] = [{"ranking": name, "draw": 0} for name in scores]

@@ -10,7 +10,12 @@ import torch
 from torch import Tensor
 
 from verax.errors import VeraxError
-from verax.exams.deletion.rankings import chosen_rankings, orders_of, scores_of
+from verax.exams.deletion.rankings import (
+    RemovalOptions,
+    chosen_rankings,
+    orders_of,
+    scores_of,
+)
 from verax.exams.exam import Exam
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.exams.registry import register
@@ -19,7 +24,6 @@ from verax.exams.sufficiency.measures import (
     BEST,
     CHANGED,
     COMPREHENSIVENESS,
-    ERASER,
     KEPT,
     LEAST_SPAN,
     NORMALISED,
@@ -31,24 +35,13 @@ from verax.exams.sufficiency.measures import (
 from verax.exams.sufficiency.sets import Ask, Questions, greedy_order, prefix_answers, words_at
 from verax.importance.deletion.several import check_operator, logits_without_sets
 from verax.models.head import decisions, probabilities
-from verax.models.kinds import DELETE, KINDS, TextClassifier
+from verax.models.kinds import KINDS, TextClassifier
 from verax.options import option
 
 
 @dataclass(frozen=True)
-class SufficiencyOptions:
-    percentages: str = option(
-        ",".join(map(written, ERASER)), "percent of the words, the most important first"
-    )
-    removal: str = option(
-        DELETE,
-        "how words are taken out: delete, and what else the model offers of mask and attention, as "
-        "the operator of deletion",
-    )
-    ranked_by: str | None = option(
-        None, "importances to rank words by [those of the exam deletion]"
-    )
-    random_rankings: int = option(5, "random orders drawn for each document", minimum=1)
+class SufficiencyOptions(RemovalOptions):
+    percentages: str = option("1,5,10,20,50", "percent of the words, the most important first")
     greedy_sets: int = option(
         500,
         "the most sets of words that the search for the best asks about, for each document; 0 "
@@ -119,8 +112,8 @@ class SufficiencyExam(Exam):
 
     def begin(self, model: Any, documents: Any) -> None:
         """Check what only the model can tell: its operators and importances."""
-        check_operator(self.options.removal, model)
-        self._names = chosen_rankings(self.options.ranked_by, model)
+        check_operator(self.options.operator, model)
+        self._names = chosen_rankings(self.options.rankings, model)
 
     @torch.no_grad()
     def see(self, model: Any, trace: Any) -> None:
@@ -128,7 +121,7 @@ class SufficiencyExam(Exam):
         check_finite(trace.logits)
         mask, decided = trace.batch.words, decisions(trace.logits)
         scores = scores_of(self._names, self.importances, model, trace, self.seed, self.max_tokens)
-        orders = orders_of(scores, trace, self.seed, self.options.random_rankings)
+        orders = orders_of(scores, trace, self.seed, self.options.random_orders)
         counts = mask.sum(-1)
         several = counts > 1
         sizes = words_at(counts, self._percentages)
@@ -167,7 +160,7 @@ class SufficiencyExam(Exam):
         """The probability of decisions without some words, and whether they stay the same."""
 
         def ask(rows: Tensor, removed: Tensor) -> Tensor:
-            how = (self.max_tokens, self.options.removal)
+            how = (self.max_tokens, self.options.operator)
             logits = logits_without_sets(model, trace, rows, removed, *how)
             y = decided[rows]
             return torch.stack([_of_decision(logits, y), (decisions(logits) == y).double()], -1)

@@ -1,0 +1,136 @@
+"""What an audit is: models by id, each made from a package's weights and examined on a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SENTENCES, REVIEWS, INJECTIONS = "sentences", "reviews", "injections"
+"""What texts are: single sentences, whole reviews, documentation with and without instructions."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of an audit is done.
+
+    corpora      what texts are → the corpus of them
+    train        the most documents to train on, by what texts are; all, where it has none
+    validation   the most documents of validation
+    sample       documents of test that are examined, by what texts are
+    seeds        of training, a model each
+    epochs       of fine-tuning
+    head_epochs  of a head over frozen states
+    scratch      epochs of a model that begins at random
+    pieces       pieces of a text that are read
+    randomised   documents whose scores are compared with those of weights drawn anew
+    """
+
+    corpora: Mapping[str, str]
+    train: Mapping[str, int]
+    validation: int
+    sample: Mapping[str, int]
+    seeds: tuple[int, ...]
+    epochs: int
+    head_epochs: int
+    scratch: int
+    pieces: Mapping[str, int]
+    randomised: int
+    options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+
+_PACKAGED = {SENTENCES: "rotten_tomatoes", REVIEWS: "imdb_reviews"}
+SCALES: Mapping[str, Scale] = {
+    "smoke": Scale(
+        corpora=_PACKAGED,
+        train={SENTENCES: 64, REVIEWS: 32},
+        validation=32,
+        sample={SENTENCES: 8, REVIEWS: 4, INJECTIONS: 8},
+        seeds=(0, 1),
+        epochs=1,
+        head_epochs=4,
+        scratch=1,
+        pieces={SENTENCES: 32, REVIEWS: 40, INJECTIONS: 128},
+        randomised=4,
+        options={
+            "adversary": {"search_steps": 4, "restarts": 1},
+            "deletion": {"random_orders": 2, "steps": 8},
+            "erasure": {"erased_steps": 8},
+        },
+    ),
+    "small": Scale(
+        corpora=_PACKAGED,
+        train={SENTENCES: 2000, REVIEWS: 500},
+        validation=300,
+        sample={SENTENCES: 40, REVIEWS: 12, INJECTIONS: 60},
+        seeds=(0, 1, 2),
+        epochs=2,
+        head_epochs=20,
+        scratch=4,
+        pieces={SENTENCES: 64, REVIEWS: 128, INJECTIONS: 256},
+        randomised=20,
+    ),
+    "full": Scale(
+        corpora={SENTENCES: "sst", REVIEWS: "imdb"},
+        train={REVIEWS: 4000},
+        validation=872,
+        sample={SENTENCES: 150, REVIEWS: 60, INJECTIONS: 240},
+        seeds=(0, 1, 2),
+        epochs=3,
+        head_epochs=30,
+        scratch=10,
+        pieces={SENTENCES: 128, REVIEWS: 256, INJECTIONS: 256},
+        randomised=50,
+    ),
+}
+"""Scales by name. smoke and small need nothing but packages; full needs SST and IMDB."""
+FULL = "full"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One kind of model of an audit; with each seed it is a model.
+
+    id         of the entry
+    title      in a few words
+    texts      what it reads: sentences, reviews, injections
+    weights    the package that its weights come from, by name in `verax.audits.weights`; empty
+               where it begins at random
+    training   fine-tuned, frozen, as-is (the weights decide already), scratch, verax
+    grounding  none, tying, mlm
+    """
+
+    id: str
+    title: str
+    texts: str
+    weights: str
+    training: str
+    grounding: str = "none"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Models that are examined together, and why.
+
+    name      of the command and of the folder of its page
+    title     a heading
+    question  what is asked of these models beyond the questions that are asked of all
+    entries   kinds of model
+    contrast  (entry, entry) ids: the first is compared with the second
+    includes  names of audits whose results stand beside these
+    """
+
+    name: str
+    title: str
+    question: str
+    entries: tuple[Entry, ...] = ()
+    contrasts: tuple[tuple[str, str], ...] = ()
+    includes: tuple[str, ...] = ()
+
+
+def model_id(entry: Entry, seed: int) -> str:
+    """The id of a model.
+
+    >>> model_id(Entry("minilm-sst", "", SENTENCES, "minilm", "fine-tuned"), 2)
+    'minilm-sst-2'
+    """
+    return f"{entry.id}-{seed}"

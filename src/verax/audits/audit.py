@@ -16,13 +16,17 @@ class Scale:
     corpora      what texts are → the corpus of them
     train        the most documents to train on, by what texts are; all, where it has none
     validation   the most documents of validation
-    sample       documents of test that are examined, by what texts are
+    sample       documents of test that are examined, by what texts are, or by whose weights
+                 where these have a number of their own
     seeds        of training, a model each
     epochs       of fine-tuning
     head_epochs  of a head over frozen states
     scratch      epochs of a model that begins at random
     pieces       pieces of a text that are read
     randomised   documents whose scores are compared with those of weights drawn anew
+    information  documents whose states are asked what they tell of their word, by what texts are:
+                 it takes more of them than other exams need
+    options      exam → its options, of Transformers
     """
 
     corpora: Mapping[str, str]
@@ -35,6 +39,7 @@ class Scale:
     scratch: int
     pieces: Mapping[str, int]
     randomised: int
+    information: Mapping[str, int]
     options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
@@ -51,10 +56,12 @@ SCALES: Mapping[str, Scale] = {
         scratch=1,
         pieces={SENTENCES: 32, REVIEWS: 40, INJECTIONS: 128},
         randomised=4,
+        information={SENTENCES: 24, REVIEWS: 8, INJECTIONS: 8},
         options={
             "adversary": {"search_steps": 4, "restarts": 1},
             "deletion": {"random_orders": 2, "steps": 8},
             "erasure": {"erased_steps": 8},
+            "information": {"clusters": 20, "max_words": 50},
         },
     ),
     "small": Scale(
@@ -68,18 +75,20 @@ SCALES: Mapping[str, Scale] = {
         scratch=4,
         pieces={SENTENCES: 64, REVIEWS: 128, INJECTIONS: 256},
         randomised=20,
+        information={SENTENCES: 300, REVIEWS: 60, INJECTIONS: 60},
     ),
     "full": Scale(
         corpora={SENTENCES: "sst", REVIEWS: "imdb"},
         train={REVIEWS: 4000},
         validation=872,
-        sample={SENTENCES: 150, REVIEWS: 60, INJECTIONS: 240},
+        sample={SENTENCES: 150, REVIEWS: 40, INJECTIONS: 240, "smollm2": 80},
         seeds=(0, 1, 2),
         epochs=3,
         head_epochs=30,
         scratch=10,
         pieces={SENTENCES: 128, REVIEWS: 256, INJECTIONS: 256},
-        randomised=50,
+        randomised=40,
+        information={SENTENCES: 1821, REVIEWS: 200, INJECTIONS: 240, "smollm2": 600},
     ),
 }
 """Scales by name. smoke and small need nothing but packages; full needs SST and IMDB."""
@@ -115,7 +124,7 @@ class Audit:
     title     a heading
     question  what is asked of these models beyond the questions that are asked of all
     entries   kinds of model
-    contrast  (entry, entry) ids: the first is compared with the second
+    contrasts (entry, entry) ids: the first is compared with the second
     includes  names of audits whose results stand beside these
     """
 
@@ -125,6 +134,16 @@ class Audit:
     entries: tuple[Entry, ...] = ()
     contrasts: tuple[tuple[str, str], ...] = ()
     includes: tuple[str, ...] = ()
+
+
+def documents_of(counts: Mapping[str, int], entry: Entry) -> int:
+    """How many documents of a kind of model, by its weights or else by its texts.
+
+    >>> one = Entry("smollm2", "", SENTENCES, "smollm2", "frozen")
+    >>> documents_of({SENTENCES: 120, "smollm2": 60}, one), documents_of({SENTENCES: 120}, one)
+    (60, 120)
+    """
+    return counts.get(entry.weights, counts[entry.texts])
 
 
 def model_id(entry: Entry, seed: int) -> str:

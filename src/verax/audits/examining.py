@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from verax.audits.audit import INJECTIONS, Entry, Scale, model_id
+from verax.audits.audit import INJECTIONS, Entry, Scale, documents_of, model_id
 from verax.audits.building import build_model
 from verax.audits.registry import VERAX
 from verax.audits.spans import find_instruction
@@ -25,7 +25,7 @@ from verax.exams.verdict import Verdict
 from verax.models.kinds import POOLED
 from verax.version import __version__, source_fingerprint
 
-DELETION = "deletion"
+DELETION, INFORMATION = "deletion", "information"
 KEPT = ("deletion.", "replacement.", "decisions.", "erasure.fraction.", "agreement.inputs:")
 """Beginnings of the measures whose values of single documents are kept."""
 RANDOMISED_SEED = 0
@@ -71,25 +71,30 @@ def examine_entry(
     built = build_model(entry, seed, corpus, scale, device, weights, vectors)
     made = time.monotonic()
     model = built.model
-    exams = list(dict.fromkeys([*default_exams(model.kind), DELETION]))
+    wanted = list(dict.fromkeys([*default_exams(model.kind), DELETION]))
     options = {} if model.kind == POOLED else dict(scale.options)
-    verdict = examine(
-        model,
-        corpus,
-        exams,
-        "test",
-        sample=sample or scale.sample[entry.texts],
-        progress=False,
-        exam_options=options,  # type: ignore[arg-type]
-    )
-    examined = time.monotonic()
+
+    def examined_by(exams: list[str], documents: int) -> Verdict:
+        settings: Any = {name: options[name] for name in exams if name in options}
+        return examine(
+            *(model, corpus, exams, "test"),
+            sample=documents,
+            progress=False,
+            exam_options=settings,
+        )
+
+    rest = [name for name in wanted if name != INFORMATION]
+    verdict = examined_by(rest, sample or documents_of(scale.sample, entry))
     tables = _tables(verdict, corpus)
+    told = examined_by([INFORMATION], documents_of(scale.information, entry)).summary()
+    tables["summary"] = pd.concat([tables["summary"], told], ignore_index=True)
+    examined = time.monotonic()
     if model.kind != POOLED and scale.randomised and seed == RANDOMISED_SEED:
         tables["randomisation"] = randomisation_check(
             model, corpus, sample=scale.randomised, progress=False
         )
     if entry.texts == INJECTIONS:
-        tables["spans"] = find_instruction(model, sample or scale.sample[entry.texts])
+        tables["spans"] = find_instruction(model, sample or documents_of(scale.sample, entry))
     facts = {
         "model": model_id(entry, seed),
         "entry": entry.id,

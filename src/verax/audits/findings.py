@@ -129,8 +129,10 @@ def _depth(told: Told) -> Finding | None:
     lines = []
     for one in of:
         last = max(one.layers)
-        where = "keep more than half to the end" if one.stops is None else (
-            f"are below half from layer {one.stops} on"
+        where = (
+            "keep more than half to the end"
+            if one.stops is None
+            else (f"are below half from layer {one.stops} on")
         )
         kept = number(one.layers[last], "%", 0)
         lines.append(f"- {told.names()[one.entry.id]}: states {where}; layer {last} keeps {kept}")
@@ -145,11 +147,7 @@ def _depth(told: Told) -> Finding | None:
 
 def _grounding(told: Told) -> Finding | None:
     names = told.names()
-    pairs = [
-        c
-        for c in told.contrasts
-        if c.first in names and c.second in names and c.differences
-    ]
+    pairs = [c for c in told.contrasts if c.first in names and c.second in names and c.differences]
     if not pairs:
         return None
     lines, mended = [], 0
@@ -190,7 +188,8 @@ def _guard(told: Told) -> Finding | None:
         found = {YES: "finds", NO: "hides"}.get(said, found)
     return Finding(
         f"The guard's last-layer attention {found} the injected instruction",
-        f"The instruction is {number(_percent(share), '%', 0)} of the words:\n\n" + "\n".join(lines),
+        f"The instruction is {number(_percent(share), '%', 0)} of the words:\n\n"
+        + "\n".join(lines),
         "spans",
         "Instructions written by people, longer texts, or other guards, of which attention shows "
         "otherwise: these texts are put together from templates.",

@@ -221,7 +221,11 @@ def _contrasts(told: Told) -> Iterator[str]:
 
 def _spans(told: Told) -> Iterator[str]:
     spans = told.results.tables.get("spans")
-    if spans is None or not len(spans) or not any(a.entry.texts == INJECTIONS for a in told.answers):
+    if (
+        spans is None
+        or not len(spans)
+        or not any(a.entry.texts == INJECTIONS for a in told.answers)
+    ):
         return
     yield "## Does a score find the instruction?"
     rows = [
@@ -329,6 +333,8 @@ def _pictures(told: Told) -> dict[str, Any]:
         "layers": charts.layers_chart(told.answers),
         "heads": charts.heads_chart(first.entry.title, head_survival(told.results, models)),
         "contrasts": charts.contrasts_chart(told.contrasts, told.names()),
-        "spans": charts.spans_chart(spans_by_score(spans)) if has_spans and spans is not None else None,
+        "spans": charts.spans_chart(spans_by_score(spans))
+        if has_spans and spans is not None
+        else None,
     }
     return {name: chart for name, chart in drawn.items() if chart is not None}

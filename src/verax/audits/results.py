@@ -68,9 +68,7 @@ class AuditResults:
                         table["model"] = table["model"].astype(str)
                         parts[name].append(table[table["model"].isin(list(new))])
                 facts |= new
-        tables = {
-            name: pd.concat(some, ignore_index=True) for name, some in parts.items() if some
-        }
+        tables = {name: pd.concat(some, ignore_index=True) for name, some in parts.items() if some}
         return cls(facts, tables)
 
     def pack(self, folder: str | Path) -> None:

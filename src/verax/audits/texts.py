@@ -11,6 +11,7 @@ from verax.audits.audit import INJECTIONS, Scale
 from verax.audits.injections import make_injections
 from verax.corpora.corpus import Corpus, Documents
 from verax.corpora.loading import load_corpus, load_for_examining
+from verax.corpora.tokenising import Tokeniser
 
 _SEED = 23
 
@@ -26,11 +27,10 @@ def load_texts(texts: str, scale: Scale, tokeniser: str = "as-written") -> Corpu
     if texts == INJECTIONS:
         frame = make_injections(scale.sample[texts])
         reading = {"tokeniser": tokeniser, "lowercase": False}
-        return replace(
-            load_for_examining(frame[["text", "label"]], reading, cut=False), name=texts
-        )
+        return replace(load_for_examining(frame[["text", "label"]], reading, cut=False), name=texts)
     lowercase = tokeniser == "words"
     corpus = load_corpus(scale.corpora[texts], tokeniser=tokeniser, lowercase=lowercase)
+    corpus = corpus.read_by(Tokeniser(tokeniser, lowercase))  # planted has tokens of its own
     most = scale.train.get(texts)
     return replace(
         corpus,

@@ -270,13 +270,13 @@ def _masked_lm(
 
 @contextmanager
 def _repeatable(device: torch.device) -> Iterator[None]:
-    """On a GPU, algorithms that give the same bits twice."""
+    """On a GPU, algorithms that give the same bits twice; torch warns of what has none."""
     if device.type != "cuda":
         yield
         return
     before = torch.are_deterministic_algorithms_enabled()
     warned = torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True, warn_only=False)
+    torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
             yield

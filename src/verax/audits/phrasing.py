@@ -6,6 +6,7 @@ import math
 
 from verax.audits.answers import Answers
 from verax.audits.estimating import ABSENT, NO, OPEN, YES, Estimate
+from verax.audits.registry import VERAX
 
 
 def number(one: Estimate | None, unit: str = "", digits: int = 1) -> str:
@@ -63,7 +64,7 @@ def heads(answers: Answers) -> str:
     """How many heads are replaceable."""
     some = answers.heads
     if some is None:
-        return ABSENT
+        return ABSENT if answers.entry.training == VERAX else "not asked: there are too many"
     return f"{some.replaceable} of {some.all}; {some.needed} not, {some.open} cannot be told"
 
 

@@ -47,7 +47,8 @@ _AUDITS = (
         "A BERT of MiniLM's shape that begins at random",
         "What does pretraining do?",
         (Entry("scratch", "BERT from scratch", SENTENCES, "minilm", SCRATCH),),
-        (("scratch", "minilm-tuned-sentences"),),
+        (("minilm-tuned-sentences", "scratch"),),
+        beside=(("minilm", "minilm-tuned-sentences"),),
     ),
     Audit(
         "bilstm",
@@ -84,8 +85,9 @@ def audit(name: str) -> Audit:
 
 
 def entries_of(one: Audit) -> tuple[Entry, ...]:
-    """The kinds of model of an audit, those of the audits that it includes among them."""
-    return (*one.entries, *(e for name in one.includes for e in audit(name).entries))
+    """The kinds of model on the page of an audit: its own, and those of others."""
+    others = [e for name in one.includes for e in audit(name).entries]
+    return (*one.entries, *others, *(entry(id) for _, id in one.beside))
 
 
 def contrasts_of(one: Audit) -> tuple[tuple[str, str], ...]:

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 from verax.audits.answers import Answers, answers_of, fewer
+from verax.audits.audit import SENTENCES, Scale
+from verax.audits.building import MARGIN, STRENGTHS, build_model
 from verax.audits.contrasts import NOTICED, contrast, spans_by_score
 from verax.audits.estimating import NO, OPEN, YES, Estimate, estimate
 from verax.audits.examining import TABLES
@@ -18,6 +20,7 @@ from verax.audits.injections import INJECTED, SAFE, make_injections
 from verax.audits.page import page, tell, write_page
 from verax.audits.registry import ALL_MODELS, NAMES, audit, audits, entries_of, entry
 from verax.audits.results import AuditResults
+from verax.audits.texts import drawn, load_texts
 from verax.audits.weights import PACKAGES
 from verax.cli import main
 from verax.errors import VeraxError
@@ -196,6 +199,36 @@ class TestPages:
             assert docs.read_text(encoding="utf-8") == findings_page(
                 tell(audit(ALL_MODELS), results)
             )
+
+
+class TestBuilding:
+    def test_the_strongest_grounding_that_keeps_accuracy(self, weights: Path, tiny: Scale) -> None:
+        one = entry("minilm-tying-sentences")
+        corpus = load_texts(one.texts, tiny)
+        facts = build_model(one, 0, corpus, tiny, "cpu", weights).facts
+        kept = [
+            float(strength)
+            for strength, accuracy in facts["strengths_tried"].items()
+            if accuracy >= facts["ungrounded_accuracy"] - MARGIN
+        ]
+        assert facts["strength"] == max(kept, default=min(STRENGTHS["tying"]))
+        assert facts["weights"]["sha256"] == "0" * 64
+
+    def test_a_model_from_scratch_is_another_for_each_seed(
+        self, weights: Path, tiny: Scale
+    ) -> None:
+        corpus = load_texts(SENTENCES, tiny)
+        prints = {
+            build_model(entry("scratch"), seed, corpus, tiny, "cpu", weights).model.fingerprint
+            for seed in (0, 1)
+        }
+        assert len(prints) == 2
+
+    def test_documents_drawn_again_are_the_same(self, tiny: Scale) -> None:
+        corpus = load_texts(SENTENCES, tiny)
+        once = drawn(corpus.train, 9)
+        assert drawn(once, 9).texts == once.texts
+        assert len(drawn(corpus.train, 9)) == 9
 
 
 class TestRegistry:

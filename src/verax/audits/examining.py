@@ -86,8 +86,8 @@ def examine_entry(
     rest = [name for name in wanted if name != INFORMATION]
     verdict = examined_by(rest, sample or documents_of(scale.sample, entry))
     tables = _tables(verdict, corpus)
-    told = examined_by([INFORMATION], documents_of(scale.information, entry)).summary()
-    tables["summary"] = pd.concat([tables["summary"], told], ignore_index=True)
+    states = examined_by([INFORMATION], documents_of(scale.information, entry)).summary()
+    tables["summary"] = pd.concat([tables["summary"], states], ignore_index=True)
     examined = time.monotonic()
     if model.kind != POOLED and scale.randomised and seed == RANDOMISED_SEED:
         tables["randomisation"] = randomisation_check(

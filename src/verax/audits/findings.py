@@ -11,7 +11,7 @@ from verax.audits.answers import Answers
 from verax.audits.audit import FULL
 from verax.audits.contrasts import ATTENTION, KEPT, NOTICED, spans_by_score
 from verax.audits.estimating import NO, OPEN, YES
-from verax.audits.page import TRIAL, Told, annex, percent, pictures_of, tell
+from verax.audits.page import TRIAL, Answered, annex, percent, pictures_of, tell
 from verax.audits.phrasing import number
 from verax.audits.registry import ALL_MODELS, audit
 from verax.audits.results import AuditResults
@@ -31,15 +31,15 @@ class Finding:
     refuted: str
 
 
-def findings(told: Told) -> list[Finding]:
+def findings(answered: Answered) -> list[Finding]:
     """The findings, each as far as there are results for it."""
-    made = [make(told) for make in _FINDINGS]
+    made = [make(answered) for make in _FINDINGS]
     return [one for one in made if one is not None]
 
 
-def findings_page(told: Told) -> str:
+def findings_page(answered: Answered) -> str:
     """The page of the docs."""
-    trial = [scale for scale in told.scales if scale != FULL]
+    trial = [scale for scale in answered.scales if scale != FULL]
     parts = [
         "# Audits",
         f"**{TRIAL.format(scale=', '.join(trial))}**" if trial else "",
@@ -48,31 +48,31 @@ def findings_page(told: Told) -> str:
         "this page is made from their results by `verax audit all-models --docs docs/audits.md`. "
         "Intervals are 95%, over seeds and documents.",
     ]
-    for place, one in enumerate(findings(told), start=1):
+    for place, one in enumerate(findings(answered), start=1):
         parts += [
             f"## {place}. {one.title}",
             one.evidence,
             f"![{one.title}]({PICTURES}/{one.picture}.svg)",
             f"**What would refute it.** {one.refuted}",
         ]
-    parts += ["## How to run one", _how(), *annex(told)]
+    parts += ["## How to run one", _how(), *annex(answered)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def write_findings(results: AuditResults, path: str | Path) -> Path:
     """Write the page and, in a folder beside it, its pictures."""
-    told, page = tell(audit(ALL_MODELS), results), Path(path)
+    answered, page = tell(audit(ALL_MODELS), results), Path(path)
     (page.parent / PICTURES).mkdir(parents=True, exist_ok=True)
-    wanted = {one.picture for one in findings(told)}
-    for name, chart in pictures_of(told).items():
+    wanted = {one.picture for one in findings(answered)}
+    for name, chart in pictures_of(answered).items():
         if name in wanted:
             write_text(page.parent / PICTURES / f"{name}.svg", chart.svg("light") + "\n")
-    write_text(page, findings_page(told))
+    write_text(page, findings_page(answered))
     return page
 
 
-def _shown(told: Told) -> Finding | None:
-    deep = [a for a in told.answers if any(name in a.shown for name in DERIVED[1:])]
+def _shown(answered: Answered) -> Finding | None:
+    deep = [a for a in answered.answers if any(name in a.shown for name in DERIVED[1:])]
     if not deep:
         return None
     with_one = [a for a in deep if a.may_be_shown]
@@ -80,8 +80,8 @@ def _shown(told: Told) -> Finding | None:
     for one in deep:
         refused = [name for name, said in one.shown.items() if said == NO]
         lines.append(
-            f"- {told.names()[one.entry.id]}: may be shown {_listed(one.may_be_shown)}; may not "
-            f"{_listed(refused)}; rollout {_rollout(one)}"
+            f"- {answered.names()[one.entry.id]}: may be shown {_listed(one.may_be_shown)}; may "
+            f"not {_listed(refused)}; rollout {_rollout(one)}"
         )
     return Finding(
         f"{len(with_one)} of {len(deep)} kinds of Transformer have a score derived from attention "
@@ -103,12 +103,13 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if names else "none"
 
 
-def _uniform(told: Told) -> Finding | None:
-    of = [a for a in told.answers if a.uniform is not None]
+def _uniform(answered: Answered) -> Finding | None:
+    of = [a for a in answered.answers if a.uniform is not None]
     notice = [a for a in of if a.notices == YES]
     unmoved = [a for a in of if a.notices == NO]
     lines = [
-        f"- {told.names()[a.entry.id]}: {number(a.uniform, '%', 0)} of decisions stay" for a in of
+        f"- {answered.names()[a.entry.id]}: {number(a.uniform, '%', 0)} of decisions stay"
+        for a in of
     ]
     return Finding(
         f"Decisions notice uniform attention in {len(notice)} of {len(of)} kinds of model, and "
@@ -119,8 +120,8 @@ def _uniform(told: Told) -> Finding | None:
     )
 
 
-def _depth(told: Told) -> Finding | None:
-    of = [a for a in told.answers if len(a.layers) > 1]
+def _depth(answered: Answered) -> Finding | None:
+    of = [a for a in answered.answers if len(a.layers) > 1]
     if not of:
         return None
     stopped = [a for a in of if a.stops is not None]
@@ -133,7 +134,9 @@ def _depth(told: Told) -> Finding | None:
             else (f"are below half from layer {one.stops} on")
         )
         kept = number(one.layers[last], "%", 0)
-        lines.append(f"- {told.names()[one.entry.id]}: states {where}; layer {last} keeps {kept}")
+        lines.append(
+            f"- {answered.names()[one.entry.id]}: states {where}; layer {last} keeps {kept}"
+        )
     return Finding(
         f"In {len(stopped)} of {len(of)} kinds of Transformer states stop telling their word",
         "Half of what the word's own vector tells is the line:\n\n" + "\n".join(lines),
@@ -143,9 +146,11 @@ def _depth(told: Told) -> Finding | None:
     )
 
 
-def _grounding(told: Told) -> Finding | None:
-    names = told.names()
-    pairs = [c for c in told.contrasts if c.first in names and c.second in names and c.differences]
+def _grounding(answered: Answered) -> Finding | None:
+    names = answered.names()
+    pairs = [
+        c for c in answered.contrasts if c.first in names and c.second in names and c.differences
+    ]
     if not pairs:
         return None
     lines, mended = [], 0
@@ -169,8 +174,8 @@ def _grounding(told: Told) -> Finding | None:
     )
 
 
-def _guard(told: Told) -> Finding | None:
-    spans = told.results.tables.get("spans")
+def _guard(answered: Answered) -> Finding | None:
+    spans = answered.results.tables.get("spans")
     if spans is None or not len(spans):
         return None
     by_score = spans_by_score(spans)
@@ -181,12 +186,12 @@ def _guard(told: Told) -> Finding | None:
     ]
     share = next(iter(by_score.values()))["share"]
     attention = by_score.get("attention")
-    found = "cannot be told from chance at finding"
+    verb = "cannot be told from chance at finding"
     if attention is not None:
         said = attention["top"].beyond(share.high)
-        found = {YES: "finds", NO: "hides"}.get(said, found)
+        verb = {YES: "finds", NO: "hides"}.get(said, verb)
     return Finding(
-        f"The guard's last-layer attention {found} the injected instruction",
+        f"The guard's last-layer attention {verb} the injected instruction",
         f"The instruction is {number(percent(share), '%', 0)} of the words:\n\n" + "\n".join(lines),
         "spans",
         "Instructions written by people, longer texts, or other guards, of which attention shows "
@@ -194,7 +199,7 @@ def _guard(told: Told) -> Finding | None:
     )
 
 
-_FINDINGS: Sequence[Callable[[Told], Any]] = (_shown, _uniform, _depth, _grounding, _guard)
+_FINDINGS: Sequence[Callable[[Answered], Any]] = (_shown, _uniform, _depth, _grounding, _guard)
 
 
 def _how() -> str:

@@ -34,7 +34,7 @@ TRIAL = "A trial at scale {scale}: its numbers say that it runs, and nothing abo
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class Answered:
     """An audit with its answers.
 
     answers    of each kind of model that there are results of
@@ -66,68 +66,68 @@ class Told:
         }
 
 
-def tell(audit: Audit, results: AuditResults) -> Told:
+def tell(audit: Audit, results: AuditResults) -> Answered:
     """The answers of an audit."""
     answers = [a for e in entries_of(audit) if (a := answers_of(results, e)) is not None]
     if not answers:
         raise VeraxError(f"these results have no model of audit {audit.name}: run it first")
     pairs = contrasts_of(audit)
     contrasts = [c for pair in pairs if (c := contrast(results, *pair)) is not None]
-    return Told(audit, results, answers, contrasts)
+    return Answered(audit, results, answers, contrasts)
 
 
 def write_page(audit: Audit, results: AuditResults, out: str | Path) -> Path:
     """Pack the results of an audit into a folder, and write its page and its pictures there."""
-    told, folder = tell(audit, results), Path(out)
+    answered, folder = tell(audit, results), Path(out)
     if not audit.includes:
         wanted = {m for e in audit.entries for m in results.models(e.id)}
         tables = {n: t[t["model"].isin(list(wanted))] for n, t in results.tables.items()}
-        own = AuditResults(
+        packed = AuditResults(
             {m: f for m, f in results.facts.items() if m in wanted},
             {n: t for n, t in tables.items() if len(t)},
         )
-        own.pack(folder)
+        packed.pack(folder)
     else:
         folder.mkdir(parents=True, exist_ok=True)
-    pictures = pictures_of(told)
+    pictures = pictures_of(answered)
     (folder / CHARTS).mkdir(exist_ok=True)
     for name, chart in pictures.items():
         write_text(folder / CHARTS / f"{name}.svg", chart.svg("light") + "\n")
-    write_text(folder / PAGE, page(told, {name: c.title for name, c in pictures.items()}))
+    write_text(folder / PAGE, page(answered, {name: c.title for name, c in pictures.items()}))
     return folder / PAGE
 
 
-def page(told: Told, pictures: dict[str, str] | None = None) -> str:
+def page(answered: Answered, pictures: dict[str, str] | None = None) -> str:
     """The whole page; it depends on nothing but the results."""
-    audit = told.audit
-    trial = [s for s in told.scales if s != FULL]
+    audit = answered.audit
+    trial = [s for s in answered.scales if s != FULL]
     parts = [
         f"# {audit.title}",
         f"**{TRIAL.format(scale=', '.join(trial))}**" if trial else "",
-        f"{audit.question} {_direct(told)}",
-        _answers(told),
-        _reading(told),
+        f"{audit.question} {_direct(answered)}",
+        _answers(answered),
+        _reading(answered),
         *(f"![{title}]({CHARTS}/{name}.svg)" for name, title in (pictures or {}).items()),
-        *_scores(told),
-        *_contrasts(told),
-        *_spans(told),
-        *annex(told),
+        *_scores(answered),
+        *_contrasts(answered),
+        *_spans(answered),
+        *annex(answered),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _direct(told: Told) -> str:
+def _direct(answered: Answered) -> str:
     """The audit's own question, answered in a sentence or two."""
     sentences = []
-    for one in told.answers:
-        name = told.names()[one.entry.id]
+    for one in answered.answers:
+        name = answered.names()[one.entry.id]
         may = one.may_be_shown
         if may:
             sentences.append(f"{name}: {', '.join(may)} may be shown.")
     if not sentences:
         sentences = ["Of no kind of model here can it be said that a score may be shown."]
-    for one in told.contrasts:
-        names = told.names()
+    for one in answered.contrasts:
+        names = answered.names()
         if one.first in names and one.second in names and ATTENTION in one.differences:
             apart = one.differences[ATTENTION]
             said = {YES: "better", NO: "worse"}.get(apart.beyond(0.0), OPEN)
@@ -135,14 +135,18 @@ def _direct(told: Told) -> str:
                 f"{names[one.first]} against {names[one.second]}: {said} "
                 f"(attention needs {number(apart, ' points')} fewer of the words)."
             )
-    spans = told.results.tables.get("spans")
-    if spans is not None and len(spans) and any(e.entry.texts == INJECTIONS for e in told.answers):
-        found = spans_by_score(spans)
-        if "attention" in found:
+    spans = answered.results.tables.get("spans")
+    if (
+        spans is not None
+        and len(spans)
+        and any(e.entry.texts == INJECTIONS for e in answered.answers)
+    ):
+        by_score = spans_by_score(spans)
+        if "attention" in by_score:
+            top, share = (percent(by_score["attention"][name]) for name in ("top", "share"))
             sentences.append(
-                f"Of the five words that attention ranks first "
-                f"{number(percent(found['attention']['top']), '%', 0)} are the instruction's, by "
-                f"chance {number(percent(found['attention']['share']), '%', 0)}."
+                f"Of the five words that attention ranks first {number(top, '%', 0)} are the "
+                f"instruction's, by chance {number(share, '%', 0)}."
             )
     return " ".join(sentences)
 
@@ -152,18 +156,18 @@ def percent(one: Estimate) -> Estimate:
     return Estimate(100 * one.value, 100 * one.low, 100 * one.high, one.seeds, one.n)
 
 
-def _answers(told: Told) -> str:
+def _answers(answered: Answered) -> str:
     heads = ["model", "seeds", "accuracy", *(question for question, _ in QUESTIONS)]
     rows = []
-    for one in told.answers:
-        name = told.names()[one.entry.id]
+    for one in answered.answers:
+        name = answered.names()[one.entry.id]
         said = [words(one) for _, words in QUESTIONS]
         rows.append([name, str(one.seeds), number(one.accuracy, "%"), *said])
     return markdown(heads, rows)
 
 
-def _reading(told: Told) -> str:
-    command = f"verax audit {told.audit.name} --scale {'/'.join(told.scales)}"
+def _reading(answered: Answered) -> str:
+    command = f"verax audit {answered.audit.name} --scale {'/'.join(answered.scales)}"
     return (
         f"Made by `{command}`. Numbers are means over seeds and documents; the interval reaches "
         "as far as both the bootstrap over seeds and documents and Student's over seeds do, and of "
@@ -174,11 +178,11 @@ def _reading(told: Told) -> str:
     )
 
 
-def _scores(told: Told) -> Iterator[str]:
+def _scores(answered: Answered) -> Iterator[str]:
     """Numbers of every score."""
     yield "## Every score"
-    for one in told.answers:
-        yield f"### {told.names()[one.entry.id]}"
+    for one in answered.answers:
+        yield f"### {answered.names()[one.entry.id]}"
         rows = []
         for score in (*DERIVED, *CONTROLS):
             if score not in one.fewer:
@@ -208,14 +212,14 @@ def _scores(told: Told) -> Iterator[str]:
         )
 
 
-def _contrasts(told: Told) -> Iterator[str]:
-    names = told.names()
+def _contrasts(answered: Answered) -> Iterator[str]:
+    names = answered.names()
     rows = [
         [
             f"{names[one.first]} − {names[one.second]}",
             *(number(one.differences.get(what)) for what in TITLES),
         ]
-        for one in told.contrasts
+        for one in answered.contrasts
         if one.first in names and one.second in names
     ]
     if rows:
@@ -223,12 +227,12 @@ def _contrasts(told: Told) -> Iterator[str]:
         yield markdown(["difference", *TITLES.values()], rows)
 
 
-def _spans(told: Told) -> Iterator[str]:
-    spans = told.results.tables.get("spans")
+def _spans(answered: Answered) -> Iterator[str]:
+    spans = answered.results.tables.get("spans")
     if (
         spans is None
         or not len(spans)
-        or not any(a.entry.texts == INJECTIONS for a in told.answers)
+        or not any(a.entry.texts == INJECTIONS for a in answered.answers)
     ):
         return
     yield "## Does a score find the instruction?"
@@ -246,13 +250,13 @@ def _spans(told: Told) -> Iterator[str]:
     )
 
 
-def annex(told: Told) -> Iterator[str]:
+def annex(answered: Answered) -> Iterator[str]:
     """What a user under regulation must know."""
     yield "## Annex: what was examined, on whom, and who should not rely on it"
     facts = [
-        (model, told.results.facts[model])
-        for one in told.answers
-        for model in told.results.models(one.entry.id)
+        (model, answered.results.facts[model])
+        for one in answered.answers
+        for model in answered.results.models(one.entry.id)
     ]
     rows = []
     for model, one in facts:
@@ -283,9 +287,9 @@ def annex(told: Told) -> Iterator[str]:
     yield "### Subgroups"
     yield markdown(
         ["model", "documents of", "n", "accuracy, %", "stay under uniform, %", "attention, points"],
-        list(_groups(told)),
+        list(_groups(answered)),
     )
-    yield _limits(told)
+    yield _limits(answered)
 
 
 def _tried(built: Any) -> str:
@@ -293,26 +297,26 @@ def _tried(built: Any) -> str:
     return ", ".join(f"{strength}: {100 * value:.1f}%" for strength, value in tried.items())
 
 
-def _groups(told: Told) -> Iterator[list[str]]:
+def _groups(answered: Answered) -> Iterator[list[str]]:
     """Numbers by class and by length."""
-    for one in told.answers:
-        models = told.results.models(one.entry.id)
-        documents = told.results.table("documents", models[:1])
+    for one in answered.answers:
+        models = answered.results.models(one.entry.id)
+        documents = answered.results.table("documents", models[:1])
         for column in ("label", "length"):
             for group, part in documents.groupby(documents[column].astype(str), sort=False):
                 ids = set(part["id"])
                 yield [
-                    told.names()[one.entry.id],
+                    answered.names()[one.entry.id],
                     f"class {group}" if column == "label" else f"{group} length",
                     str(len(ids)),
-                    number(of_documents(told.results, models, "decisions.accuracy", ids, 100)),
-                    number(of_documents(told.results, models, UNIFORM, ids, 100)),
-                    number(fewer_than_random(told.results, models, "attention", ids)),
+                    number(of_documents(answered.results, models, "decisions.accuracy", ids, 100)),
+                    number(of_documents(answered.results, models, UNIFORM, ids, 100)),
+                    number(fewer_than_random(answered.results, models, "attention", ids)),
                 ]
 
 
-def _limits(told: Told) -> str:
-    corpora = sorted({str(one["corpus"]) for one in told.facts})
+def _limits(answered: Answered) -> str:
+    corpora = sorted({str(one["corpus"]) for one in answered.facts})
     return (
         "**Limits of use.** The answers are about these weights, these corpora "
         f"({', '.join(corpora)}), whole words deleted from the text, and the limits of the "
@@ -324,20 +328,20 @@ def _limits(told: Told) -> str:
     )
 
 
-def pictures_of(told: Told) -> dict[str, Any]:
+def pictures_of(answered: Answered) -> dict[str, Any]:
     """The pictures of an audit, by name."""
     from verax.audits import charts
 
-    spans = told.results.tables.get("spans")
-    has_spans = spans is not None and any(a.entry.texts == INJECTIONS for a in told.answers)
-    first = told.answers[0]
-    models = told.results.models(first.entry.id)
+    spans = answered.results.tables.get("spans")
+    has_spans = spans is not None and any(a.entry.texts == INJECTIONS for a in answered.answers)
+    first = answered.answers[0]
+    models = answered.results.models(first.entry.id)
     drawn = {
-        "scores": charts.scores_chart(told.answers),
-        "uniform": charts.uniform_chart(told.answers),
-        "layers": charts.layers_chart(told.answers),
-        "heads": charts.heads_chart(first.entry.title, head_survival(told.results, models)),
-        "contrasts": charts.contrasts_chart(told.contrasts, told.names()),
+        "scores": charts.scores_chart(answered.answers),
+        "uniform": charts.uniform_chart(answered.answers),
+        "layers": charts.layers_chart(answered.answers),
+        "heads": charts.heads_chart(first.entry.title, head_survival(answered.results, models)),
+        "contrasts": charts.contrasts_chart(answered.contrasts, answered.names()),
         "spans": charts.spans_chart(spans_by_score(spans))
         if has_spans and spans is not None
         else None,

@@ -105,8 +105,8 @@ class AuditResults:
 
     def number(self, model: str, measure: str) -> tuple[float, float, float] | None:
         """A number of a model's summary and its interval over documents; None without one."""
-        found = self._numbers.get((model, measure))
-        return None if found is None or pd.isna(found[0]) else found
+        number = self._numbers.get((model, measure))
+        return None if number is None or pd.isna(number[0]) else number
 
     def measures(self, model: str) -> list[str]:
         """The ids of a model's numbers."""

@@ -233,8 +233,8 @@ def _train_all(
                 loss = loss + options.strength * apart / words.sum().clamp(min=1)
             elif is_grounded:
                 piece = tokenizer.mask_token_id
-                told = _masked_lm(encoder, ids, mask, words, known, piece, options.masked, random)
-                loss = loss + options.strength * told
+                masked = _masked_lm(encoder, ids, mask, words, known, piece, options.masked, random)
+                loss = loss + options.strength * masked
             adam.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(parameters, options.clip)

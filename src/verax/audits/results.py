@@ -1,0 +1,127 @@
+"""Results of audits: packed as a few files, or a folder for each model as they were made.
+
+models.json           what was examined, a record for each model
+summary.parquet       every number of every verdict, by model
+values.parquet        values of single documents, by model; documents are numbers
+documents.parquet     of each document its class and length
+judgement.parquet     what each exam says, by model
+randomisation.parquet scores beside those of weights drawn anew
+spans.parquet         of the guard: how well scores find the instruction
+
+They hold no text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from verax.audits.examining import TABLES
+from verax.audits.running import FACTS, MODELS
+from verax.errors import VeraxError
+from verax.files import write_text
+
+PACKED = "models.json"
+NO_TABLE = pd.DataFrame()
+
+
+@dataclass(frozen=True, eq=False)
+class AuditResults:
+    """Results of some models.
+
+    facts   model → what was examined, how and where
+    tables  name → rows of all models, with a column `model`
+    """
+
+    facts: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, pd.DataFrame]
+
+    @classmethod
+    def open(cls, *folders: str | Path) -> AuditResults:
+        """The results in folders, packed or not; of a model that is there twice the first."""
+        facts: dict[str, Mapping[str, Any]] = {}
+        parts: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
+        for folder in map(Path, folders):
+            packed, made = folder / PACKED, folder / MODELS
+            if not packed.is_file() and not made.is_dir():
+                raise VeraxError(f"{folder} holds no results of an audit: run verax audit NAME")
+            for place in sorted(made.glob("*/")):
+                if not (place / FACTS).is_file() or place.name in facts:
+                    continue
+                facts[place.name] = json.loads((place / FACTS).read_text(encoding="utf-8"))
+                for name in TABLES:
+                    if (place / f"{name}.parquet").is_file():
+                        table = pd.read_parquet(place / f"{name}.parquet")
+                        parts[name].append(table.assign(model=place.name))
+            if packed.is_file():
+                records = json.loads(packed.read_text(encoding="utf-8"))
+                new = {name: one for name, one in records.items() if name not in facts}
+                for name in TABLES:
+                    if (folder / f"{name}.parquet").is_file():
+                        table = pd.read_parquet(folder / f"{name}.parquet")
+                        table["model"] = table["model"].astype(str)
+                        parts[name].append(table[table["model"].isin(list(new))])
+                facts |= new
+        tables = {name: pd.concat(some, ignore_index=True) for name, some in parts.items() if some}
+        return cls(facts, tables)
+
+    def pack(self, folder: str | Path) -> None:
+        """Write all of it as a few files; the same results give the same bytes."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        order = sorted(self.facts)
+        facts = {model: self.facts[model] for model in order}
+        for name, table in self.tables.items():
+            rows = table.assign(model=pd.Categorical(table["model"].astype(str), order))
+            rows = rows.sort_values("model", kind="stable", ignore_index=True)
+            for column in rows.columns:
+                if rows[column].dtype == object or str(rows[column].dtype) in ("str", "string"):
+                    rows[column] = rows[column].astype("category")
+            rows.to_parquet(place / f"{name}.parquet", index=False, compression="zstd")
+        write_text(place / PACKED, json.dumps(facts, indent=1) + "\n")
+
+    def models(self, entry: str) -> list[str]:
+        """The models of an entry, by seed."""
+        some = [model for model, one in self.facts.items() if one["entry"] == entry]
+        return sorted(some, key=lambda model: int(self.facts[model]["seed"]))
+
+    def table(self, name: str, models: Sequence[str]) -> pd.DataFrame:
+        """The rows of some models; empty where there are none."""
+        table = self.tables.get(name, NO_TABLE)
+        return table[table["model"].isin(list(models))] if len(table) else table
+
+    @cached_property
+    def _numbers(self) -> Mapping[tuple[str, str], tuple[float, float, float]]:
+        summary = self.tables["summary"]
+        keys = zip(summary["model"].astype(str), summary["measure"].astype(str), strict=True)
+        ends = zip(*(summary[name] for name in ("value", "low", "high")), strict=True)
+        return dict(zip(keys, ends, strict=True))
+
+    def number(self, model: str, measure: str) -> tuple[float, float, float] | None:
+        """A number of a model's summary and its interval over documents; None without one."""
+        number = self._numbers.get((model, measure))
+        return None if number is None or pd.isna(number[0]) else number
+
+    def measures(self, model: str) -> list[str]:
+        """The ids of a model's numbers."""
+        return [measure for one, measure in self._numbers if one == model]
+
+    @cached_property
+    def _wide(self) -> Mapping[str, pd.DataFrame]:
+        values = self.tables["values"]
+        wide = {}
+        for model, part in values.groupby(values["model"].astype(str), sort=False):
+            measures = part["measure"].astype(str)
+            table = part.assign(measure=measures).drop_duplicates(["id", "measure"])
+            wide[str(model)] = table.pivot(index="id", columns="measure", values="value")
+        return wide
+
+    def documents(self, model: str) -> pd.DataFrame:
+        """Values of a model's documents, a row each, a column for each measure."""
+        return self._wide.get(model, NO_TABLE)

@@ -81,14 +81,14 @@ SCALES: Mapping[str, Scale] = {
         corpora={SENTENCES: "sst", REVIEWS: "imdb"},
         train={REVIEWS: 4000},
         validation=872,
-        sample={SENTENCES: 150, REVIEWS: 40, INJECTIONS: 240, "smollm2": 80},
+        sample={SENTENCES: 120, REVIEWS: 20, INJECTIONS: 120, "smollm2": 48},
         seeds=(0, 1, 2),
         epochs=3,
         head_epochs=30,
         scratch=10,
         pieces={SENTENCES: 128, REVIEWS: 256, INJECTIONS: 256},
         randomised=40,
-        information={SENTENCES: 1821, REVIEWS: 200, INJECTIONS: 240, "smollm2": 600},
+        information={SENTENCES: 1821, REVIEWS: 200, INJECTIONS: 120, "smollm2": 600},
     ),
 }
 """Scales by name. smoke and small need nothing but packages; full needs SST and IMDB."""

@@ -38,8 +38,8 @@ SMALLEST = {
     "gap": "deletion.smallest.smallest.gap",
     "enough alone, at least": "deletion.sufficient.sufficient.lower",
     "at most ": "deletion.sufficient.sufficient.upper",
-    "passes": "deletion.documents..passes",
-    "accuracy": "deletion.documents..accuracy",
+    "passes": "deletion.documents.passes",
+    "accuracy": "deletion.documents.accuracy",
 }
 RANKINGS = ("attention", "gradient", "leave-one-out", "random")
 BY_RANKING = {

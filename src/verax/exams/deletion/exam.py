@@ -122,11 +122,11 @@ class DeletionExam(Exam):
         ways = {operator: way_of(model, operator) for operator in getattr(model, "operators", ())}
         proven = [name for name, way in ways.items() if way]
         if not proven:
-            return "bounded, exact where the bounds meet"
+            return "bounded"
         if len(proven) == len(ways) and "shortened" not in ways.values():
             return "exact"
-        listed = " and ".join(f"a few words ({n})" if ways[n] == "shortened" else n for n in proven)
-        return f"bounded, exact where the bounds meet; with a proof for {listed}"
+        named = {n: f"{n} of a few words" if ways[n] == "shortened" else n for n in proven}
+        return f"bounded, with a proof for {', '.join(named.values())}"
 
     def begin(self, model: Any, documents: Any) -> None:
         """Check what only the model can tell: its operators and importances."""

@@ -18,7 +18,7 @@ from verax.exams.deletion.proofs.windows import REACH, Windows
 from verax.models.trace import Trace
 
 PATTERNS = 32
-MOST = 64
+MOST = 1000
 """The most words that are counted: a smallest set may be larger, and is known to be."""
 
 

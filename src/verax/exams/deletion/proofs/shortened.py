@@ -155,8 +155,8 @@ def fewest_deletions(values: Tensor, decision: Tensor) -> tuple[Tensor, Tensor]:
     size = torch.where(does.any(-1), does.long().argmax(-1), side)
     unknown = values.isnan().flatten(2).any(-1)
     size = torch.where(unknown, 1, size)
-    own = functional.one_hot(decision, classes).T.bool()
-    best, rival = torch.where(own, side, size).min(0)
+    is_decision = functional.one_hot(decision, classes).T.bool()
+    best, rival = torch.where(is_decision, side, size).min(0)
     usable = (best < side) & ~unknown.any(0)
     deleted = torch.zeros(rows, words, dtype=torch.bool, device=values.device)
     for row in usable.nonzero().squeeze(-1).tolist():

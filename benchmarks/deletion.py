@@ -116,18 +116,18 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
     corpus = load()
     how: dict[str, Any] = {"epochs": 2, "progress": False}
     model = verax.train(corpus, encoder="bilstm", boundaries=False, **how)
     lengths = corpus.test.token_numbers.lengths
-    print(f"{corpus.name}: {np.median(lengths):.0f} words a document, threads {given.threads}")
-    if "speed" in given.parts:
-        speed(model, corpus, given.documents, given.repeats)
-    if "exact" in given.parts:
-        exact(model, corpus, given.documents)
-        exact(verax.train(corpus, encoder="conv", **how), corpus, given.documents)
+    print(f"{corpus.name}: {np.median(lengths):.0f} words a document, threads {args.threads}")
+    if "speed" in args.parts:
+        speed(model, corpus, args.documents, args.repeats)
+    if "exact" in args.parts:
+        exact(model, corpus, args.documents)
+        exact(verax.train(corpus, encoder="conv", **how), corpus, args.documents)
 
 
 if __name__ == "__main__":

@@ -407,3 +407,16 @@ def test_a_verdict_need_not_ask_what_keeps_decisions(
     tables = set(verdict.summary()["table"])
     assert "deletion.exact" in tables
     assert "deletion.sufficient" not in tables
+
+
+@pytest.mark.parametrize("operator", ["delete", "mask", "attention"])
+def test_ones_own_module_is_proven_as_the_model_it_is(operator: str) -> None:
+    corpus = verax.load_corpus("planted", documents=60, length=8)
+    ours = untrained(corpus, encoder="conv")
+    how: dict[str, Any] = {"sample": 5, "operator": operator, "budget": 20, **CHOSEN}
+    expected, others = (
+        verax.examine(one, corpus, "deletion", **how).tables for one in (ours, wrapped(ours))
+    )
+    for name, table in expected.items():
+        pd.testing.assert_frame_equal(others[name], table)
+    assert "mask" not in wrapped(ours, unknown=None).operators

@@ -185,7 +185,7 @@ def rule(seed: int, words: int, often: float) -> Callable[..., Any]:
     return lambda rows, sets: answers[rows, (sets.long() * powers).sum(-1)]
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(ANSWERS, st.integers(1, 6), st.sampled_from([0.01, 0.05, 0.3]), st.integers(1, 3))
 def test_more_budget_never_loosens_a_bound(seed: int, words: int, often: float, beam: int) -> None:
     changes = rule(seed, words, often)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -18,12 +18,12 @@ LEAST = 1e-300
 
 
 class Oracle(Protocol):
-    """What is known of sets of words, and can be asked.
+    """What is known of sets of words, and can be asked."""
 
-    passes  (batch,) long: sets that the model was asked about
-    """
-
-    passes: Tensor
+    @property
+    def passes(self) -> Tensor:
+        """(batch,) long: how many sets the model was asked about."""
+        ...
 
     def __call__(self, rows: Tensor, sets: Tensor) -> Tensor:
         """(sets,) bool: whether each set does what is looked for."""
@@ -145,4 +145,5 @@ def _keys(rows: Tensor, sets: Tensor) -> list[bytes]:
     packed = np.packbits(sets.cpu().numpy(), axis=-1)
     numbers = np.ascontiguousarray(rows.cpu().numpy().astype(np.int32)[:, None]).view(np.uint8)
     joined = np.ascontiguousarray(np.concatenate([numbers, packed], axis=-1))
-    return joined.view(np.dtype((np.void, joined.shape[1]))).ravel().tolist()
+    whole = joined.view(np.dtype((np.void, joined.shape[1]))).ravel()
+    return cast(list[bytes], whole.tolist())

@@ -72,6 +72,8 @@ def choose_head(
                 "random_orders": 1,
                 "operator": operator,
                 "steps": steps,
+                "budget": 0,  # the fewest words that a head needs, not the fewest there are
+                "sufficient": False,
             }
         },
     )

@@ -117,11 +117,11 @@ class DeletionExam(Exam):
         ways = {operator: way_of(model, operator) for operator in getattr(model, "operators", ())}
         proven = [name for name, way in ways.items() if way]
         if not proven:
-            return "bounded, exact where the bounds meet"
+            return "bounded"
         if len(proven) == len(ways) and "shortened" not in ways.values():
             return "exact"
-        listed = " and ".join(f"a few words ({n})" if ways[n] == "shortened" else n for n in proven)
-        return f"bounded, exact where the bounds meet; with a proof for {listed}"
+        named = {n: f"{n} of a few words" if ways[n] == "shortened" else n for n in proven}
+        return f"bounded, with a proof for {', '.join(named.values())}"
 
     def begin(self, model: Any, documents: Any) -> None:
         """Check what only the model can tell: its operators and importances."""
@@ -200,11 +200,12 @@ class DeletionExam(Exam):
             mask = words & (trace.weights[rows] > 0)
         asked = Asked(self._margins(model, trace, rows, decided), mask)
         first = first_changes(orders, words, sizes, lambda r, s: asked(r, s & mask[r]))
-        smallest = self._smallest(model, trace, rows, decided, asked, mask, orders, False)
+        reach = torch.where(first > 0, first - 1, words.shape[1]).amin(0)
+        smallest = self._smallest(model, trace, rows, decided, asked, mask, orders, reach)
         self._add_rankings(trace.ids[rows.cpu().numpy()], names, words, first, smallest)
         self._add_smallest("deletion_smallest", trace, rows, smallest)
         if self.options.sufficient:
-            kept = self._smallest(model, trace, rows, decided, asked, mask, orders, True)
+            kept = self._smallest(model, trace, rows, decided, asked, mask, orders)
             self._add_smallest("deletion_sufficient", trace, rows, kept)
         return asked.passes
 
@@ -217,15 +218,20 @@ class DeletionExam(Exam):
         asked: Asked,
         mask: Tensor,
         orders: Tensor,
-        keeping: bool,
+        reach: Tensor | None = None,
     ) -> SmallestSets:
-        options = self.options
+        """Bounds of the sets that change decisions, where `reach` is given; else that keep them.
+
+        reach  (rows,) long: one less than the words of a set that is known
+        """
+        options, keeping = self.options, reach is None
         if not len(rows):  # a batch of single words
             none = mask.sum(-1)
             return SmallestSets(none, none, mask, none, none)
         proof = proof_of(
             *(model, trace, rows, decided, options.operator),
             keeping=keeping,
+            reach=reach,
             budget=options.budget,
             max_tokens=self.max_tokens,
         )

@@ -56,6 +56,7 @@ def proof_of(
     operator: str = DELETE,
     *,
     keeping: bool = False,
+    reach: Tensor | None = None,
     budget: int = 1000,
     max_tokens: int,
 ) -> Proof | None:
@@ -68,7 +69,9 @@ def proof_of(
         decision: (rows,) long: the class decided for.
         operator: delete, mask or attention.
         keeping: of the smallest sets that alone keep the decision, instead of those that change it.
-        budget: bounds the deletions for which a convolution is asked.
+        reach: (rows,) long: larger sets need not be ruled out, since one is known; all, unless
+            given.
+        budget: bounds the deletions that a programme counts.
         max_tokens: padded tokens held at once.
     """
     way = way_of(model, operator)
@@ -79,5 +82,5 @@ def proof_of(
     if way == "masked":
         return masked.proof(model, trace, rows, decision, keeping, max_tokens)
     if way == "shortened" and not keeping:
-        return shortened.proof(model, trace, rows, decision, budget, max_tokens)
+        return shortened.proof(model, trace, rows, decision, reach, budget, max_tokens)
     return None

@@ -18,7 +18,7 @@ from verax.exams.deletion.proofs.windows import REACH, Windows
 from verax.models.trace import Trace
 
 PATTERNS = 32
-MOST = 64
+MOST = 1000
 """The most words that are counted: a smallest set may be larger, and is known to be."""
 
 
@@ -96,8 +96,8 @@ def fewest_bits(
     size = torch.where(does.any(-1), does.long().argmax(-1), never)
     unknown = values.isnan().flatten(2).any(-1)
     size = torch.where(unknown, 0 if keeping else 1, size)
-    own = functional.one_hot(decision, classes).T.bool()
-    size = size.masked_fill(own, -1) if keeping else torch.where(own, never, size)
+    is_decision = functional.one_hot(decision, classes).T.bool()
+    size = size.masked_fill(is_decision, -1) if keeping else torch.where(is_decision, never, size)
     best, rival = size.max(0) if keeping else size.min(0)
     usable = (best < never) & ~unknown.any(0)
     taken = best.clamp(min=0, max=most)

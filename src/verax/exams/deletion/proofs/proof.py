@@ -50,8 +50,8 @@ def terms(scores: Tensor, logits: Tensor, decision: Tensor, mask: Tensor) -> tup
     shape = (-1, *(1,) * (scores.dim() - 1))
     weights = (scores - highest.view(shape)).exp().masked_fill(~mask, 0.0)
     weights = torch.where((highest - lowest > _RANGE).view(shape), torch.nan, weights)
-    own = logits.gather(-1, decision.view(*shape, 1).expand(*logits.shape[:-1], 1))
-    return (weights.unsqueeze(-1) * (own - logits)).movedim(-1, 0), weights
+    decided = logits.gather(-1, decision.view(*shape, 1).expand(*logits.shape[:-1], 1))
+    return (weights.unsqueeze(-1) * (decided - logits)).movedim(-1, 0), weights
 
 
 def room(logits: Tensor, mask: Tensor) -> Tensor:

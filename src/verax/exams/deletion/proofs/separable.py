@@ -32,10 +32,10 @@ def proof(
     parts = []
     for sign in (1, -1):  # what is possible, then what is sure
         leaning = values - sign * slack * weights
-        there, gone = (
+        present, gone = (
             (leaning[:, :, 0], leaning[:, :, 1]) if masks else (leaning, torch.zeros_like(leaning))
         )
-        parts.append(fewest(there, gone, trace.mask[rows], decision, keeping))
+        parts.append(fewest(present, gone, trace.mask[rows], decision, keeping))
     (lower, members), (_, sure) = parts
     if not masks:  # with no word left the bias decides, which no term speaks of
         words = trace.mask[rows].sum(-1)
@@ -44,12 +44,12 @@ def proof(
 
 
 def fewest(
-    there: Tensor, gone: Tensor, mask: Tensor, decision: Tensor, keeping: bool = False
+    present: Tensor, gone: Tensor, mask: Tensor, decision: Tensor, keeping: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The fewest words to take out before a sum of terms is below 0, or to keep for it to be above.
 
     Args:
-        there: (classes, rows, words): what each word adds to each class's sum.
+        present: (classes, rows, words): what each word adds to each class's sum.
         gone: (classes, rows, words): the same once it is taken out.
         mask: (rows, words) bool.
         decision: (rows,) long: the class whose sum does not count.
@@ -64,11 +64,11 @@ def fewest(
     """
     words = mask.sum(-1)
     never = words + 1
-    there, gone = there.masked_fill(~mask, 0.0), gone.masked_fill(~mask, 0.0)
-    helps = (there - gone).masked_fill(~mask, -torch.inf)
+    present, gone = present.masked_fill(~mask, 0.0), gone.masked_fill(~mask, 0.0)
+    helps = (present - gone).masked_fill(~mask, -torch.inf)
     ordered, order = helps.sort(dim=-1, descending=True, stable=True)
     sums = ordered.masked_fill(ordered == -torch.inf, 0.0).cumsum(-1)
-    start = (gone if keeping else there).sum(-1)
+    start = (gone if keeping else present).sum(-1)
     after = start.unsqueeze(-1) + (sums if keeping else -sums)
     inside = torch.arange(mask.shape[1], device=mask.device) < words.unsqueeze(-1)
     does = (after > 0 if keeping else after < 0) & inside
@@ -77,8 +77,8 @@ def fewest(
         size = torch.where(start > 0, 0, size)
     unknown = ~after.isfinite().all(-1)
     size = torch.where(unknown, 0 if keeping else 1, size)
-    own = torch.nn.functional.one_hot(decision, len(there)).T.bool()
-    size = size.masked_fill(own, -1) if keeping else torch.where(own, never, size)
+    is_decision = torch.nn.functional.one_hot(decision, len(present)).T.bool()
+    size = size.masked_fill(is_decision, -1) if keeping else torch.where(is_decision, never, size)
     best, rival = size.max(0) if keeping else size.min(0)
     places = order.gather(0, rival.view(1, -1, 1).expand(1, *mask.shape)).squeeze(0)
     chosen = torch.arange(mask.shape[1], device=mask.device) < best.unsqueeze(-1)

@@ -34,22 +34,29 @@ def deletions_within(budget: int) -> int:
 
 
 def proof(
-    model: Any, trace: Trace, rows: Tensor, decision: Tensor, budget: int, max_tokens: int
+    model: Any,
+    trace: Trace,
+    rows: Tensor,
+    decision: Tensor,
+    reach: Tensor | None,
+    budget: int,
+    max_tokens: int,
 ) -> Proof:
     """See `proof_of`. The lower bound is K + 1 where no K deletions change the decision."""
     windows = Windows(model)
-    most = deletions_within(budget)
     mask = trace.mask[rows]
     counts = mask.sum(-1)
+    most = (counts - 1 if reach is None else torch.minimum(counts - 1, reach)).clamp(
+        max=deletions_within(budget)
+    )
     lower = torch.ones_like(counts)
     tried = mask.new_zeros(2, *mask.shape)
     first = int(model.boundaries)
     vectors = trace.embedded[rows] * trace.token_mask[rows].unsqueeze(-1)
-    for words in counts.unique().tolist():
-        k = min(most, words - 1)
+    for words, k in torch.stack([counts, most], -1).unique(dim=0).tolist():
         if k < 1:
             continue
-        (alike,) = (counts == words).nonzero(as_tuple=True)
+        (alike,) = ((counts == words) & (most == k)).nonzero(as_tuple=True)
         read = functional.pad(
             vectors[alike, : words + 2 * first],
             (0, 0, _BEFORE - first, _BEHIND - first),
@@ -148,8 +155,8 @@ def fewest_deletions(values: Tensor, decision: Tensor) -> tuple[Tensor, Tensor]:
     size = torch.where(does.any(-1), does.long().argmax(-1), side)
     unknown = values.isnan().flatten(2).any(-1)
     size = torch.where(unknown, 1, size)
-    own = functional.one_hot(decision, classes).T.bool()
-    best, rival = torch.where(own, side, size).min(0)
+    is_decision = functional.one_hot(decision, classes).T.bool()
+    best, rival = torch.where(is_decision, side, size).min(0)
     usable = (best < side) & ~unknown.any(0)
     deleted = torch.zeros(rows, words, dtype=torch.bool, device=values.device)
     for row in usable.nonzero().squeeze(-1).tolist():

@@ -48,9 +48,10 @@ class Windows:
             sums: for each filter (…, size), without the filter's bias.
             vectors: (…, embedding): the state's own word.
         """
-        halves = [
-            (one + filters.bias).relu() for one, filters in zip(sums, self._filters, strict=True)
-        ]
+        halves = []
+        for one, filters in zip(sums, self._filters, strict=True):
+            assert filters.bias is not None
+            halves.append((one + filters.bias).relu())
         states = ground(torch.cat(halves, dim=-1), vectors, self._grounding)
         scores, says = self._readout.finish(self._readout.features(states))
         return (torch.zeros_like(scores) if self._uniform else scores), says + self._bias

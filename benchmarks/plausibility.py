@@ -138,7 +138,7 @@ def main() -> None:
     parser.add_argument("--truncate", type=int, help="first so many words of a document [all]")
     parser.add_argument("--limit", type=int, help="documents of a split [all]")
     parser.add_argument("--sample", type=int, help="documents examined [all of test]")
-    parser.add_argument("--scored-by", default="attention,gradient", help="rankings held to marks")
+    parser.add_argument("--rankings", default="attention,gradient", help="rankings held to marks")
     parser.add_argument("--vectors")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", default="plausibility.parquet")

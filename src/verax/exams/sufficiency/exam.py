@@ -56,7 +56,7 @@ class SufficiencyExam(Exam):
 
     Gives three tables:
 
-    sufficiency_instances  words, examined (0 where there is one word), correct, decision,
+    sufficiency_instances  words, examined (0 below two words), correct, decision,
                            probability (of the decision), empty (the same without words), asked
                            (sets of words asked about), rounds (of the greedy search)
     sufficiency            for each ranking and percentage: comprehensiveness, sufficiency,

@@ -146,6 +146,7 @@ DOCUMENT_COUNTS = counts(
     NAME,
     DOCUMENTS,
     ACCURACY,
+    Measure("no_words", "set aside: no words", COUNT),
     Measure("one_word", "set aside: one word", COUNT),
     Measure("examined", "examined", COUNT, whole=True),
     Measure("no_span", "not normalised: decided as surely without words", COUNT),

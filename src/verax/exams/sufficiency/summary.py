@@ -97,7 +97,8 @@ def _documents(instances: pd.DataFrame) -> Iterator[Cell]:
     examined = instances["examined"] == 1
     span = instances["probability"] - instances["empty"]
     counts = {
-        "one_word": int((~examined).sum()),
+        "no_words": int((instances["words"] == 0).sum()),
+        "one_word": int((instances["words"] == 1).sum()),
         "examined": int(examined.sum()),
         "no_span": int((examined & (span < LEAST_SPAN)).sum()),
         "not_searched": int((examined & (instances["rounds"] == 0)).sum()),
@@ -176,7 +177,8 @@ def document_values(tables: Tables) -> Iterator[pd.DataFrame]:
     instances = wide(tables["sufficiency_instances"])
     ids = pd.Series(instances.index)
     examined = (instances["examined"] == 1).to_numpy()
-    reasons = np.where(examined, "decided as surely without words", "one word").astype(object)
+    few = np.where(instances["words"] == 0, "no words", "one word")
+    reasons = np.where(examined, "decided as surely without words", few).astype(object)
     for name, one in rankings_of(tables).items():
         for measure in MEASURES:
             values = np.full(len(instances), np.nan)

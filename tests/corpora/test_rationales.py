@@ -56,7 +56,15 @@ def one_of(table: pd.DataFrame, **options: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "rationale", [[*MARKS, 0], SPANS, np.array([*MARKS, 0]), json.dumps(SPANS), [[*MARKS, 0]]]
+    "rationale",
+    [
+        *([*MARKS, 0], SPANS, np.array([*MARKS, 0]), json.dumps(SPANS), [[*MARKS, 0]]),
+        *(
+            np.array(SPANS),
+            [list(map(np.int64, span)) for span in SPANS],
+            [bool(m) for m in [*MARKS, 0]],
+        ),
+    ],
 )
 def test_marks_and_spans_of_the_same_thing_are_the_same(rationale: Any) -> None:
     assert one_of(frame(rationale)) == BY_WORDS

@@ -111,7 +111,8 @@ def assemble(
     if options.truncate is not None:
         splits = {s: _truncated(s, d, options.truncate, notes) for s, d in splits.items()}
     config = _config(name, options, mapping)
-    corpus = Corpus(name, classes, **splits, config=config, notes=tuple(notes))
+    train, validation, test = (splits[split] for split in SPLITS)
+    corpus = Corpus(name, classes, train, validation, test, config, tuple(notes))
     if cut:
         checked(corpus)
     elif not any(map(len, splits.values())):

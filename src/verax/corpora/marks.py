@@ -93,7 +93,7 @@ def _annotators(where: str, column: str, cells: list[Any]) -> list[list[Any]]:
         raise _UnusableError("it holds no lists of marks")
     lists = [value for value in values if isinstance(value, list) and _depth(value) == 2]
     pairs = all(len(inner) == 2 for value in lists if any(value) for inner in value)
-    rows = []
+    rows: list[list[Any]] = []
     for row, (value, cell) in enumerate(zip(values, cells, strict=True)):
         if value is None:
             rows.append([])
@@ -201,7 +201,7 @@ def _spans(about: str, marks: list[Any], texts: _Texts, row: int) -> Places:
     if isinstance(marks[0], list):
         length = texts.length(row)
         for pair in marks:
-            whole = len(pair) == 2 and all(isinstance(end, int) for end in pair)
+            whole = len(pair) == 2 and all(isinstance(end, (int, np.integer)) for end in pair)
             if not whole or not 0 <= pair[0] <= pair[1] <= length:
                 raise VeraxError(
                     f"{about} has the rationale span {pair}: expected [start, end] with 0 ≤ start "

@@ -73,7 +73,8 @@ class Rationales:
         Spans of one annotator do not overlap, so that of those that begin before a word's end the
         last one reaches farthest: the word is marked if that one ends behind the word's beginning.
         """
-        words, spans = places.values.reshape(-1, 2), self.spans.values.reshape(-1, 3)
+        words = places.values.astype(np.int64).reshape(-1, 2)
+        spans = self.spans.values.astype(np.int64).reshape(-1, 3)
         most = int(self.annotators.max(initial=0))
         marked = np.zeros((most, len(words)), dtype=bool)
         if not len(words) or not len(spans):

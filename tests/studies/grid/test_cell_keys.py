@@ -178,3 +178,26 @@ def test_a_key_is_what_it_was(tmp_path: Path) -> None:
         )
     )
     assert [cell.key for cell in found.cells] == ["d47ffde0784ae134"]
+
+
+def test_marks_count_where_an_exam_needs_them(tmp_path: Path) -> None:
+    """The texts are the same; cells of other exams have the keys that they had without marks."""
+    rows = [{"text": f"word {n}", "label": n % 2, "rationale": [[0, 4]]} for n in range(40)]
+    file = tmp_path / "corpus.jsonl"
+    found: dict[tuple[str, str], set[str]] = {}
+    shapes = {
+        "bare": [{k: v for k, v in row.items() if k != "rationale"} for row in rows],
+        "marked": rows,
+        "others": [{**row, "rationale": [[5, 6]]} for row in rows],
+    }
+    for name, some in shapes.items():
+        file.write_text("\n".join(map(json.dumps, some)))
+        for exam in ("erasure", "plausibility"):
+            source = {**SOURCE, "corpora": [str(file)], "exams": [exam], "seeds": [0]}
+            cells = read_study(source).cells
+            found[name, exam] = {cell.key for cell in cells}
+            assert all(Cell.from_json(cell.to_json()).key == cell.key for cell in cells)
+            assert len({cell.trained for cell in cells}) == len(cells)
+    assert found["bare", "erasure"] == found["marked", "erasure"] == found["others", "erasure"]
+    every = [found[name, "plausibility"] for name in shapes]
+    assert all(a.isdisjoint(b) for a, b in ((every[0], every[1]), (every[1], every[2])))

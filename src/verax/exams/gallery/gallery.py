@@ -159,14 +159,12 @@ class Gallery:
         deleted = change_without(model, trace, self.max_tokens)
         sentences = None if encoded.sentences is None else encoded.sentences.take(rows)
         numbers = self._documents.token_numbers.take(rows)
-        marked = known_shares(self._documents, self._documents.places)
+        shown = self._documents.take(rows)
+        marked = None if shown.marks is None else known_shares(shown, shown.places)
         return (
             document_rows(trace, look),
             item_rows(trace, look, deleted, sentences),
-            token_rows(
-                *(trace.ids, numbers, types, sentences),
-                None if marked is None else marked.take(rows),
-            ),
+            token_rows(trace.ids, numbers, types, sentences, marked),
         )
 
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -220,7 +220,7 @@ def _marked_shares(documents: Documents) -> list[float]:
     """The share of marked words of each document that has some, but not all, marked."""
     if documents.rationales is None:
         return []
-    shares = [float(np.mean(marks)) for marks in documents.rationales if len(marks)]
+    shares = [float(m.astype(np.float64).mean()) for m in documents.rationales if len(m)]
     return [share for share in shares if 0 < share < 1]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import torch
 from hypothesis import settings
 
 import verax
+from verax.corpora import reviews
 from verax.corpora.encoded import EncodedDocuments, encode
 from verax.corpora.vocabulary import Vocabulary
 from verax.models import AttentionClassifier, ModelOptions, make_classifier
@@ -55,6 +57,15 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
     """What was written every process sees at once; whether it outlasts a loss of power, none."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _reviews_are_read_once() -> Iterator[None]:
+    """Both built-in corpora of reviews are one file of 35 MB, which many tests read a little of."""
+    read = functools.cache(reviews.read_reviews)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reviews, "read_reviews", lambda name: read(name).copy())
         yield
 
 

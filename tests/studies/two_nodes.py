@@ -26,8 +26,6 @@ _SETTINGS = {
     "RAY_health_check_period_ms": "500",
     "RAY_health_check_timeout_ms": "5000",
     "RAY_health_check_failure_threshold": "4",
-    # workers start for cells alone: one that waits for work costs as much
-    "RAY_prestart_worker_first_driver": "0",
 }
 for _name, _value in _SETTINGS.items():
     os.environ.setdefault(_name, _value)

@@ -17,6 +17,7 @@ import verax
 from verax.corpora import reviews
 from verax.corpora.encoded import EncodedDocuments, encode
 from verax.corpora.vocabulary import Vocabulary
+from verax.drawing import chart
 from verax.models import AttentionClassifier, ModelOptions, make_classifier
 
 collect_ignore = ["strangers"]
@@ -67,6 +68,23 @@ def _reviews_are_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reviews, "read_reviews", lambda name: read(name).copy())
         yield
+
+
+@pytest.fixture(autouse=True)
+def pictures(request: pytest.FixtureRequest) -> None:
+    """Pages that tests of commands write have empty pictures: to draw takes longer than the rest.
+
+    They are drawn where tests look at them, and in tests of reports.
+    """
+    if request.path.parent.name == "cli" and request.path.stem not in DRAWN:
+        request.getfixturevalue("monkeypatch").setattr(chart, "drawn", _empty)
+
+
+DRAWN = ("test_demo", "test_figures", "test_report")
+
+
+def _empty(spec: object, name: str, title: str, text: str) -> str:
+    return f'<svg class="chart" role="img" width="8" height="8"><title>{name}</title></svg>'
 
 
 @pytest.fixture(scope="session")

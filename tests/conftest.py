@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gc
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +14,10 @@ import torch
 from hypothesis import settings
 
 import verax
+from verax.corpora import reviews
 from verax.corpora.encoded import EncodedDocuments, encode
 from verax.corpora.vocabulary import Vocabulary
+from verax.drawing import chart
 from verax.models import AttentionClassifier, ModelOptions, make_classifier
 
 collect_ignore = ["strangers"]
@@ -47,6 +51,40 @@ def pytest_collection_finish() -> None:
 
 def pytest_sessionfinish() -> None:
     gc.unfreeze()  # so that extensions are freed as Python ends
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """What was written every process sees at once; whether it outlasts a loss of power, none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # which refuses a closed file, too
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _reviews_are_read_once() -> Iterator[None]:
+    """Both built-in corpora of reviews are one file of 35 MB, which many tests read a little of."""
+    read = functools.cache(reviews.read_reviews)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reviews, "read_reviews", lambda name: read(name).copy())
+        yield
+
+
+@pytest.fixture(autouse=True)
+def pictures(request: pytest.FixtureRequest) -> None:
+    """Pages that tests of commands write have empty pictures: to draw takes longer than the rest.
+
+    They are drawn where tests look at them, and in tests of reports.
+    """
+    if request.path.parent.name == "cli" and request.path.stem not in DRAWN:
+        request.getfixturevalue("monkeypatch").setattr(chart, "drawn", _empty)
+
+
+DRAWN = ("test_demo", "test_figures", "test_report")
+
+
+def _empty(spec: object, name: str, title: str, text: str) -> str:
+    return f'<svg class="chart" role="img" width="8" height="8"><title>{name}</title></svg>'
 
 
 @pytest.fixture(scope="session")

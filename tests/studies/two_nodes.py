@@ -79,7 +79,7 @@ class TwoNodes:
             [
                 *(sys.executable, "-m", "ray.scripts.scripts", "start", *options),
                 *("--num-cpus=1", "--num-gpus=0", "--object-store-memory=100000000"),
-                "--disable-usage-stats",
+                *("--disable-usage-stats", "--no-monitor", "--include-log-monitor=false"),
             ],
             start_new_session=True,
             stdin=subprocess.DEVNULL,

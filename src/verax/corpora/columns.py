@@ -35,12 +35,20 @@ def label_key(value: Any) -> str:
     return whole[1] if whole else text
 
 
+def label_keys(values: pd.Series) -> list[str]:
+    """The key of every label; there are few labels and many documents."""
+    texts = [str(value) for value in values.tolist()]
+    keys = {text: label_key(text) for text in set(texts)}
+    return [keys[text] for text in texts]
+
+
 def columns_in_use(
     where: str, table: pd.DataFrame, options: CorpusOptions, notes: list[str]
 ) -> pd.DataFrame:
     """The columns in use, checked, under plain names; a note where one cannot be used."""
     given_tokens = options.tokeniser == "tokens"
     source = options.tokens_column if given_tokens else options.text_column
+    labels: list[str] | None = None
     for column, flag in (
         (source, "tokens" if given_tokens else "text"),
         (options.label_column, "label"),
@@ -57,7 +65,8 @@ def columns_in_use(
             )
         empty = table[column].isna().to_numpy()
         if flag == "label":  # CSV knows no null
-            empty = empty | np.array([label_key(v) == "" for v in table[column]], dtype=bool)
+            labels = label_keys(table[column])
+            empty = empty | np.array([label == "" for label in labels], dtype=bool)
         missing = np.flatnonzero(empty)
         if len(missing):
             raise VeraxError(
@@ -65,8 +74,7 @@ def columns_in_use(
                 "fill or remove them"
             )
     clean = pd.DataFrame({"id": _ids(table)})
-    labels = None if options.label_column is None else table[options.label_column]
-    clean["label"] = "" if labels is None else [label_key(v) for v in labels]
+    clean["label"] = "" if labels is None else labels
     if given_tokens:
         clean["tokens"] = _token_lists(where, source, table)
         clean["text"] = [" ".join(t) for t in clean["tokens"]]
@@ -79,6 +87,8 @@ def columns_in_use(
 
 def _ids(table: pd.DataFrame) -> np.ndarray:
     """The `id` column where it holds whole numbers (CSV has them as text), else row numbers."""
+    if "id" in table.columns and table["id"].dtype == np.int64:
+        return table["id"].to_numpy()
     ids = table["id"].tolist() if "id" in table.columns else []
     try:
         if ids and all(re.fullmatch(r"-?[0-9]+", str(i)) for i in ids):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
@@ -43,18 +44,19 @@ def _checked(exam: str, values: pd.DataFrame) -> pd.DataFrame:
     """The values that an exam gave; one outside its measure's bounds is an error."""
     if ESTIMATE in values.attrs:  # an influence may reach beyond
         return values
-    for measure in values["measure"].unique():
+    measures, numbers = values["measure"].unique(), values["value"].to_numpy(dtype=np.float64)
+    for measure in measures:
         place = find_place(str(measure))
         if place is None:
             continue
         scale = SCALE[place.measure.unit]
         least, most = (end / scale for end in place.measure.range)
-        numbers = values.loc[values["measure"] == measure, "value"]
-        outside = numbers[(numbers < least - _ROUNDING) | (numbers > most + _ROUNDING)]
+        own = numbers if len(measures) == 1 else numbers[values["measure"] == measure]
+        outside = own[(own < least - _ROUNDING) | (own > most + _ROUNDING)]
         if len(outside):
             shares = ", shares of 1 for a number in percent" if scale != 1 else ""
             raise VeraxError(
-                f"exam {exam!r} gives a document {outside.iloc[0]:g} for {measure!r}: expected "
+                f"exam {exam!r} gives a document {outside[0]:g} for {measure!r}: expected "
                 f"from {least:g} to {most:.3g}{shares}; mend its document_values"
             )
     return values

@@ -7,13 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 import warnings
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+from commands import FORKS
 from made_up_cells import cell
 from running import LIMIT, children, exists, failed, lasting, run, settle, soon
 
@@ -101,52 +102,56 @@ def test_whatever_a_worker_had_sent_when_it_ended(
     assert ("no such module" in outcome.traceback) == ("no such module" in last)
 
 
-RUNNER = """
-    import sys
-    sys.path.insert(0, {tests!r})
-    import verax
-    from made_up_cells import cell
-    from verax.studies.engines.engine import Job, Progressed
-    from verax.studies.engines.local import LocalEngine
-    from verax.studies.grid.hardware import Hardware
-
+def run_without_end(said: Connection) -> None:
+    """A runner of a cell that waits to be killed."""
     corpus = verax.load_corpus("planted", documents=40)
     engine = LocalEngine(Hardware(workers=1, device="cpu"))
-    engine.submit(Job(cell(corpus, epochs=100_000)), corpus)
-    while not engine.wait(60):
-        pass
-    print(*engine.pids, flush=True)
-    if "killed" in sys.argv:
-        while True:
-            engine.wait(600)
-    raise OSError("disk full")
+    with forked_workers():
+        engine.submit(Job(cell(corpus, epochs=100_000)), corpus)
+    at_work(engine)
+    said.send(engine.pids)
+    while True:
+        engine.wait(600)
+
+
+def test_workers_do_not_outlive_a_runner_that_is_killed() -> None:
+    heard, said = FORKS.Pipe(duplex=False)
+    runner = FORKS.Process(target=run_without_end, args=(said,))
+    runner.start()
+    said.close()
+    pids = heard.recv()
+    assert len(pids) == 1
+    assert all(map(exists, pids))
+    runner.kill()
+    runner.join()
+    assert soon(lambda: not any(map(exists, pids)), 5)
+
+
+FAILING = f"""
+import sys
+sys.path.insert(0, {str(HERE.parent)!r})
+import verax
+from made_up_cells import cell
+from verax.studies.engines.engine import Job
+from verax.studies.engines.local import LocalEngine
+from verax.studies.grid.hardware import Hardware
+
+corpus = verax.load_corpus("planted", documents=40)
+engine = LocalEngine(Hardware(workers=1, device="cpu"))
+engine.submit(Job(cell(corpus, epochs=100_000)), corpus)
+while not engine.wait(60):
+    pass
+print(*engine.pids, flush=True)
+raise OSError("disk full")
 """
-"""A runner of a cell, with no guard around what it does, that waits to be killed or fails."""
-
-
-def script() -> str:
-    return textwrap.dedent(RUNNER).format(tests=str(HERE.parent))
-
-
-def test_workers_do_not_outlive_a_runner_that_is_killed(tmp_path: Path) -> None:
-    path = tmp_path / "runner.py"
-    path.write_text(script())
-    command = [sys.executable, str(path), "killed"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as runner:
-        assert runner.stdout is not None
-        pids = [int(pid) for pid in runner.stdout.readline().split()]
-        assert len(pids) == 1
-        assert all(map(exists, pids))
-        runner.kill()
-        runner.wait()
-        assert soon(lambda: not any(map(exists, pids)), 5)
+"""A runner of a cell, with no guard around what it does."""
 
 
 def test_a_runner_that_fails_leaves_nothing_behind() -> None:
     """Given on standard input: there is no file that a worker could run again."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-"],
-        input=script(),
+        input=FAILING,
         capture_output=True,
         text=True,
         timeout=LIMIT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,33 @@ def test_cells_are_kept_on_every_filesystem(kind: str, tmp_path: Path) -> None:
     assert again.keys() == sorted([CELL.key, OTHER.key])
     again.discard(CELL.key)
     assert again.keys() == [OTHER.key]
+
+
+def test_the_disk_has_a_cells_files_before_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loss of power leaves no cell with half of its files."""
+    store, events, rename = made_up_store(tmp_path / "study", [], [CELL]), [], os.rename
+
+    def renamed(source: Path, target: Path) -> None:
+        rename(source, target)
+        events.append(("named", target))
+
+    def synced(descriptor: int) -> None:
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        events.append((path.name, os.fstat(descriptor).st_size if path.is_file() else None))
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", renamed)
+    store.commit(CELL.key, CELL.to_json(), files_of(CELL, weights=True), FACTS)
+    monkeypatch.undo()
+    cell = tmp_path / "study" / "cells" / CELL.key
+    before = set(events[: events.index(("named", cell))])
+    files = {(path.name, path.stat().st_size) for path in cell.rglob("*") if path.is_file()}
+    assert len(files) > 5
+    assert files <= before
+    assert ("model", None) in before  # the names in a folder
+    assert events[events.index(("named", cell)) + 1] == ("cells", None)
 
 
 @pytest.mark.parametrize("kind", ["local path", "pyarrow mock", "fsspec memory"])

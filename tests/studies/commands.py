@@ -17,7 +17,7 @@ import pytest
 import verax
 from forked_workers import NAME, forked_workers
 from verax.cli import run as command
-from verax.studies.engines.here import HereEngine
+from verax.studies.engines.local import HereEngine
 from verax.studies.running import run
 from verax.studies.store.store import Store
 

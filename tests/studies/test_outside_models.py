@@ -9,7 +9,7 @@ import pytest
 
 import verax
 from verax.errors import VeraxErrors
-from verax.studies.engines.here import HereEngine
+from verax.studies.engines.local import HereEngine
 from verax.studies.grid.reading import read_study
 
 MODULE = """

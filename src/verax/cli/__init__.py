@@ -25,8 +25,7 @@ from verax.cli import (
     sweep,
     train,
 )
-from verax.cli.parsing import Parser
-from verax.cli.plugin_files import import_plugins
+from verax.cli.parsing import Parser, import_plugins
 from verax.cli.saving import left_on_disk, stamps
 from verax.cli.terminal import noted_warnings, printable
 from verax.errors import VeraxError, VeraxErrors

@@ -10,8 +10,15 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.loading import add_corpus_options, named_corpus, say_notes, say_overlap
-from verax.cli.models import MODEL, add_model_options, open_model
+from verax.cli.loading import (
+    MODEL,
+    add_corpus_options,
+    add_model_options,
+    named_corpus,
+    open_model,
+    say_notes,
+    say_overlap,
+)
 from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
 from verax.cli.saving import add_overwrite, check_out, say_saved
 from verax.cli.terminal import console, say, table

@@ -11,7 +11,7 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from verax.cli.models import open_model
+from verax.cli.loading import open_model
 from verax.cli.terminal import console, has_colour, printable, say, shade
 from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.drawing.palette import legend

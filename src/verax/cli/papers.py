@@ -28,10 +28,9 @@ from verax.papers.registry import refuse_others
 from verax.papers.results import Missing
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
 from verax.results import REPORT
-from verax.studies.grid.hardware import Hardware
-from verax.studies.grid.study import Study
-from verax.studies.running.bars import Bars
+from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import outlook
+from verax.studies.running.watching import Bars
 
 ALL = "all"
 RESULTS = "results"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.models import open_model
+from verax.cli.loading import open_model
 from verax.cli.terminal import console, say, table
 from verax.cli.texts import add_texts, check_texts, full_texts, write
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from verax.cli.parsing import add_options, given_options, listed
-from verax.cli.plugin_files import FLAG
+from verax.cli.parsing import FLAG, add_options, given_options, listed
 from verax.cli.saving import write_page
 from verax.cli.terminal import console, printable, say
 from verax.errors import VeraxError
@@ -23,13 +22,11 @@ from verax.progress import duration
 from verax.studies.engines.engine import DIVERGED
 from verax.studies.grid import read_study, shipped_studies
 from verax.studies.grid.estimate import estimate
-from verax.studies.grid.hardware import Hardware
-from verax.studies.grid.study import Study
-from verax.studies.running.bars import Bars, one_line
+from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import Outlook, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
-from verax.studies.running.watching import Ran
+from verax.studies.running.watching import Bars, Ran, one_line
 from verax.studies.store import StudyResults, open_study
 from verax.studies.store.sources import DONE, FAILED
 

@@ -25,7 +25,7 @@ from verax.exams.verdict import Verdict
 from verax.models import ModelOptions
 from verax.options import parse
 from verax.studies import LAMS, Sweep, run_sweep
-from verax.studies.measures import ACCURACY, SUPPORT_SHARE
+from verax.studies.sweep import ACCURACY, SUPPORT_SHARE
 from verax.training import TrainingOptions
 
 

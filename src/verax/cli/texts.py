@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from verax.cli.models import MODEL, add_model_options
+from verax.cli.loading import MODEL, add_model_options
 from verax.cli.parsing import add_reading
 from verax.cli.saving import add_overwrite, refuse_existing
 from verax.corpora.files import read_table

@@ -20,7 +20,7 @@ from verax.exams.verdict import Verdict
 from verax.models.options import ModelOptions
 from verax.options import SEED, build, check, divide, names
 from verax.progress import is_watched
-from verax.studies.engines.here import HereEngine
+from verax.studies.engines.local import HereEngine
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.options import declared
 from verax.studies.grid.reading import read_study

@@ -16,9 +16,22 @@ import pandas as pd
 from verax.exams.adversary.summary import BINS
 from verax.results import Result
 from verax.statistics import holm, mean, paired, proportion
-from verax.studies.adversaries.choosing import Chosen, choose
-from verax.studies.adversaries.measuring import ADVERSARY, BASE, CONTROL, SEED, Model, by_model
-from verax.studies.adversaries.scores import MEASURES, Scores, jsd_of_several, scored
+from verax.studies.adversaries.making import left_out_of
+from verax.studies.adversaries.scores import (
+    ADVERSARY,
+    BASE,
+    CONTROL,
+    MEASURES,
+    SEED,
+    Chosen,
+    Model,
+    Scores,
+    by_model,
+    choose,
+    jsd_of_several,
+    scored,
+)
+from verax.training.strength import TOLERANCE
 
 FORMAT = 2
 _CHOSEN = "chosen"
@@ -189,7 +202,7 @@ class Adversaries(Result):
     def controls(self) -> pd.DataFrame:
         """A row per control, the base first: F1, accuracy, and how far from the base it is.
 
-        name                           see `verax.studies.adversaries.recipes.control`
+        name                           see `verax.studies.adversaries.making.control`
         over, seeds, n, jsd_n          as in `points`
         f1, accuracy, jsd, tvd, same   each with …_low and …_high
         note                           why a control is not there
@@ -255,3 +268,49 @@ class Adversaries(Result):
 def load_adversaries(folder: str | Path) -> Adversaries:
     """What `Adversaries.save` wrote in `folder`."""
     return Adversaries.load(folder)
+
+
+_ASKED = ("lams", "seeds", "retrain", "controls")
+
+
+def stored_adversaries(
+    instances: pd.DataFrame,
+    cell: Mapping[str, Any],
+    about: Mapping[str, Any],
+    max_tokens: int,
+) -> Adversaries:
+    """Adversaries of a cell, with the manifest that `run_adversaries` would give them.
+
+    Args:
+        instances: the cell's table of them.
+        cell: its configuration (`Cell.to_json`).
+        about: the manifest of its verdict.
+        max_tokens: the budget it was run with.
+    """
+    settings, model = cell["adversaries"], about["model"]
+    options = {name: value for name, value in settings.items() if name not in _ASKED}
+    options["max_tokens"] = max_tokens
+    if cell.get("vectors") is not None:
+        options["vectors"] = cell["training"]["vectors"]
+    hierarchical = bool(model["options"]["hierarchical"])
+    manifest = {
+        "format": FORMAT,
+        "verax": about["verax"],
+        "lams": list(settings["lams"]),
+        "seeds": list(settings["seeds"]),
+        "others": [],
+        "retrain": list(settings["retrain"]),
+        "controls": settings["controls"],
+        "left_out": left_out_of(hierarchical) if settings["controls"] else {},
+        "split": cell["split"],
+        "classes": list(about["classes"]),
+        "tolerance": TOLERANCE,
+        "options": dict(sorted(options.items())),
+        "corpus": dict(about["corpus"]),
+        "base": {
+            "name": "the base",
+            "options": dict(model["options"]),
+            "training": dict(model.get("training", {})),
+        },
+    }
+    return Adversaries(instances, manifest)

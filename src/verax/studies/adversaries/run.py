@@ -17,25 +17,28 @@ from verax.models.options import ModelOptions
 from verax.options import SEED, check, divide
 from verax.progress import Display, shown
 from verax.studies.adversaries.adversaries import FORMAT, Adversaries
-from verax.studies.adversaries.making import NAMES, Making
-from verax.studies.adversaries.measuring import (
-    ADVERSARY,
-    BASE,
-    CONTROL,
-    Model,
-    joined,
-    tidied,
-)
-from verax.studies.adversaries.measuring import SEED as ANOTHER_SEED
-from verax.studies.adversaries.recipes import (
+from verax.studies.adversaries.making import (
     BY_ADVERSARY,
     BY_BASE,
     CONTROLS,
+    NAMES,
+    Making,
     left_out,
     recipe_of,
     refuse_as_base,
 )
-from verax.studies.adversaries.scores import MEASURES, jsd_of_several, score
+from verax.studies.adversaries.scores import (
+    ADVERSARY,
+    BASE,
+    CONTROL,
+    MEASURES,
+    Model,
+    joined,
+    jsd_of_several,
+    score,
+    tidied,
+)
+from verax.studies.adversaries.scores import SEED as ANOTHER_SEED
 from verax.studies.adversaries.variance import (
     ModelLike,
     corpus_of,
@@ -83,7 +86,7 @@ def run_adversaries(
         others: models that differ from the base only by seed. They are the yardstick: how far
             attention moves between two seeds.
         retrain: seeds with which to train such models here, as the base was.
-        controls: train the controls too (see `verax.studies.adversaries.recipes.control`).
+        controls: train the controls too (see `verax.studies.adversaries.making.control`).
         split: train, validation or test.
         device: auto, cpu, cuda or cuda:1.
         progress: show how far it got; None shows it on a terminal and in a notebook.

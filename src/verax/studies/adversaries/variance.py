@@ -20,9 +20,8 @@ from verax.models.saving import is_model_folder, load
 from verax.options import check
 from verax.progress import shown
 from verax.results import saved_kind
-from verax.studies.adversaries.measuring import measured
-from verax.studies.comparison.entries import Entry, entry_of
-from verax.studies.comparison.grouping import made_after, settings_of
+from verax.studies.adversaries.scores import measured
+from verax.studies.comparison.grouping import Entry, entry_of, made_after, settings_of
 from verax.training.preparing import refuse_other_corpus
 
 ModelLike = AttentionClassifier | str | Path

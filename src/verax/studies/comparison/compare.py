@@ -25,8 +25,7 @@ from verax.models.kinds import POOLED
 from verax.options import SEED, build, check, names
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.comparison.conditions import common_conditions, refuse_other_conditions
-from verax.studies.comparison.entries import Comparable, Entry
-from verax.studies.comparison.grouping import grouped
+from verax.studies.comparison.grouping import Comparable, Entry, grouped
 from verax.version import __version__
 
 _BOUNDS = {"minimum": 1}

@@ -21,15 +21,18 @@ from verax.results import Result
 from verax.statistics import holm
 from verax.studies.comparison.differences import (
     BETTER,
+    DECISIONS,
     UNCLEAR,
     WORSE,
     Difference,
+    Direction,
+    counted_as,
+    direction_of,
     judge,
     over_documents,
     over_nothing,
     over_seeds,
 )
-from verax.studies.comparison.directions import DECISIONS, Direction, counted_as, direction_of
 
 _CURVES = "curves"
 _MODEL = ["group", "model", "seed"]

@@ -11,7 +11,7 @@ from verax.errors import VeraxError
 from verax.exams.exam import Exam
 from verax.exams.verdict import Verdict
 from verax.models.kinds import POOLED
-from verax.studies.comparison.entries import Entry
+from verax.studies.comparison.grouping import Entry
 
 ExamOptions = Mapping[str, Mapping[str, Any]]
 

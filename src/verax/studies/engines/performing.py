@@ -35,8 +35,8 @@ from verax.models.saving import load
 from verax.plugin_files import import_plugins
 from verax.progress import Reporting
 from verax.studies.adversaries import Adversaries, run_adversaries
-from verax.studies.adversaries.summary import EXAM as ADVERSARIES
-from verax.studies.adversaries.summary import summarise
+from verax.studies.adversaries.measures import EXAM as ADVERSARIES
+from verax.studies.adversaries.measures import summarise
 from verax.studies.engines.engine import (
     DIVERGED,
     ERROR,
@@ -46,11 +46,11 @@ from verax.studies.engines.engine import (
     Job,
     Progressed,
 )
-from verax.studies.engines.facts import surroundings
+from verax.studies.engines.machine import surroundings
 from verax.studies.grid.cell import SOURCE, Cell
 from verax.studies.grid.portable import portable
 from verax.studies.grid.vectors import content
-from verax.studies.store.manifests import MODEL, VERDICT, as_json
+from verax.studies.store.cells import MODEL, VERDICT, as_json
 from verax.training.loop import Diverged
 from verax.training.training import train
 

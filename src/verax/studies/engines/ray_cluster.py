@@ -21,7 +21,7 @@ from typing import Any
 import verax
 from verax.errors import VeraxError
 from verax.studies.engines.machine import cores
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 from verax.version import __version__
 
 _PATIENCE = 30.0

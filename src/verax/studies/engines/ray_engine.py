@@ -36,7 +36,7 @@ from verax.studies.engines.engine import (
 )
 from verax.studies.engines.performing import perform
 from verax.studies.engines.ray_cluster import Cluster, Node, import_ray, join, nodes, share
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 
 NODE = "ray_node"
 """The fact of a cell that names the node it ran on."""

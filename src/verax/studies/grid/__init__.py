@@ -2,9 +2,8 @@
 
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.estimate import StudyEstimate, estimate
-from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.reading import read_study, shipped_studies
-from verax.studies.grid.study import Study
+from verax.studies.grid.study import Hardware, Study
 
 __all__ = [
     "Cell",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from verax.corpora.corpus import Corpus
 from verax.models.encoders import ENCODERS
 from verax.models.options import AUTO
-from verax.studies.adversaries.recipes import CONTROLS
+from verax.studies.adversaries.making import CONTROLS
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study
 

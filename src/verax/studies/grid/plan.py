@@ -13,7 +13,6 @@ from verax.options import SEED, names, option
 from verax.studies.grid import corpora, crossing, exams
 from verax.studies.grid.adversaries import AdversaryPlan, read_adversaries
 from verax.studies.grid.crossing import Combination, Exclusion
-from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.located import LocatedValue, Location, Problems, located
 from verax.studies.grid.options import (
     OF_TRAINING,
@@ -28,6 +27,7 @@ from verax.studies.grid.options import (
     unknown,
 )
 from verax.studies.grid.outside import OutsideModels, read_outside
+from verax.studies.grid.study import Hardware
 
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
 _SEEDS = Declared("seeds", int, {**SEED, "choices": None, "also": ()}, [0])

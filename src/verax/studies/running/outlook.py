@@ -11,10 +11,9 @@ from typing import Any
 from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import cores
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.hardware import Hardware
-from verax.studies.grid.study import Study
+from verax.studies.grid.study import Hardware, Study
+from verax.studies.store.cells import CONFIG
 from verax.studies.store.folders import storage_folder
-from verax.studies.store.manifests import CONFIG
 from verax.studies.store.sources import DAMAGED, DONE, FAILED
 from verax.studies.store.store import STORE, Store
 

@@ -17,12 +17,10 @@ from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import gpus
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.estimate import work_of
-from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.reading import read_study
-from verax.studies.grid.study import Study
-from verax.studies.running.bars import Bars
+from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.runner import Runner, run_all
-from verax.studies.running.watching import Ran, Watcher
+from verax.studies.running.watching import Bars, Ran, Watcher
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
 

@@ -31,8 +31,8 @@ from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable_failure
 from verax.studies.grid.study import Study
 from verax.studies.running.watching import Ran, Watcher
-from verax.studies.store.locks import CellLock
-from verax.studies.store.manifests import CONFIG, MODEL
+from verax.studies.store.cells import CONFIG, MODEL
+from verax.studies.store.folders import CellLock
 from verax.studies.store.store import Store
 from verax.version import __version__
 

@@ -1,7 +1,8 @@
-"""A folder on any filesystem that fsspec or pyarrow can reach."""
+"""Folders on any filesystem that fsspec or pyarrow can reach, and locks on this machine."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import uuid
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from filelock import BaseFileLock, FileLock, Timeout
 from fsspec.core import url_to_fs
 from fsspec.implementations.arrow import ArrowFSWrapper
 from fsspec.implementations.local import LocalFileSystem
@@ -217,3 +219,44 @@ def _first_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
+
+
+class CellLock:
+    """A cell that nobody else may run until `release`, or until this process ends."""
+
+    def __init__(self, lock: BaseFileLock | None = None) -> None:
+        self._lock = lock
+
+    def release(self) -> None:
+        """Let others run the cell; may be called twice."""
+        if self._lock is not None:
+            self._lock.release(force=True)
+
+    def __enter__(self) -> CellLock:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.release()
+
+
+def lock_file(path: Path) -> CellLock | None:
+    """A lock on a file, which is made if need be; None where somebody else has it.
+
+    Where the filesystem has no locks, everybody gets one.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, thread_local=False)
+        lock.acquire(blocking=False)
+    except Timeout:
+        return None
+    except NotImplementedError:
+        return CellLock()
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return CellLock()
+        raise VeraxError(f"cannot lock {path}: {error.strerror}") from error
+    return CellLock(lock)

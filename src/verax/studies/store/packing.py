@@ -17,8 +17,7 @@ from verax.errors import VeraxError, VeraxErrors, nearest
 from verax.files import refuse_foreign, replace_folder
 from verax.progress import Progress
 from verax.studies.grid.portable import portable_study
-from verax.studies.store.folders import SCRATCH, StorageFolder, storage_folder
-from verax.studies.store.manifests import (
+from verax.studies.store.cells import (
     CELL,
     CONFIG,
     MODEL,
@@ -28,6 +27,7 @@ from verax.studies.store.manifests import (
     table_file,
     tables_in,
 )
+from verax.studies.store.folders import SCRATCH, StorageFolder, storage_folder
 from verax.studies.store.packed import (
     ABOUT,
     CELLS,
@@ -41,10 +41,9 @@ from verax.studies.store.packed import (
     is_packed,
 )
 from verax.studies.store.results import StudyResults, open_study
-from verax.studies.store.rows import arrow_rows, cell_row, parquet_bytes
-from verax.studies.store.shapes import StoredColumns, shape_of
 from verax.studies.store.sources import DAMAGED, DONE, StoreSource
 from verax.studies.store.store import STORE, Store
+from verax.studies.store.tables import StoredColumns, arrow_rows, cell_row, parquet_bytes, shape_of
 
 GROUP = 1 << 16
 """Rows of a row group, give or take a cell's table: enough to compress, few enough for memory."""

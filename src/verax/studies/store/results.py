@@ -21,14 +21,12 @@ from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
 from verax.results import Shown
-from verax.studies.adversaries.adversaries import Adversaries
-from verax.studies.adversaries.stored import stored_adversaries
-from verax.studies.adversaries.summary import EXAM as ADVERSARIES
+from verax.studies.adversaries.adversaries import Adversaries, stored_adversaries
+from verax.studies.adversaries.measures import EXAM as ADVERSARIES
 from verax.studies.grid.cell import Cell
+from verax.studies.store.cells import MODEL
 from verax.studies.store.folders import StorageFolder, storage_folder
-from verax.studies.store.manifests import MODEL
 from verax.studies.store.packed import FIRST, PackedSource, is_packed
-from verax.studies.store.rows import equal, fact_columns, frame_of, repeated, unlabelled
 from verax.studies.store.sources import (
     DAMAGED,
     DONE,
@@ -38,6 +36,7 @@ from verax.studies.store.sources import (
     StoreSource,
 )
 from verax.studies.store.store import STORE, Store
+from verax.studies.store.tables import equal, fact_columns, frame_of, repeated, unlabelled
 
 ALWAYS = ("corpus", "seed")
 """Configuration that every table has, whether it varies or not."""

@@ -136,7 +136,7 @@ def read_values(
 
 
 def read_list(
-    option: Declared, setting: LocatedValue, problems: Problems, as_text: bool = False
+    option: Declared, setting: LocatedValue, problems: Problems, *, as_text: bool = False
 ) -> dict[Any, Location]:
     """The values of an option that takes one or several, each with its location."""
     values: dict[Any, Location] = {}

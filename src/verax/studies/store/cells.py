@@ -1,4 +1,9 @@
-"""The cells of a store: a folder each, which appears when it is complete and not before."""
+"""The cells of a store: a folder each, which appears when it is complete and not before.
+
+On this machine a folder is written elsewhere and then renamed. Other filesystems cannot rename
+folders: there the manifest is written last, and a folder without one is no cell. The manifest has
+the cell's facts, and the size and checksum of each file.
+"""
 
 from __future__ import annotations
 
@@ -36,18 +41,6 @@ class DamageError(Exception):
 def as_json(values: Any) -> bytes:
     """Indented JSON. It ends with its last bracket, so that no truncated part of it is JSON."""
     return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False).encode()
-
-
-def make_manifest(
-    key: str, files: Mapping[str, bytes], facts: Mapping[str, Any], left_out: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Facts, and of every file its size and checksum.
-
-    `left_out` are tables that the cell had before it was packed without them, and `model`.
-    """
-    listed = {name: {"size": len(data), "sha256": checksum(data)} for name, data in files.items()}
-    manifest = {"format": FORMAT, "cell": key, **facts_of(facts), "files": listed}
-    return {**manifest, "left_out": list(left_out)} if left_out else manifest
 
 
 def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,15 +86,6 @@ def damage(
     return "; ".join(problems) or None
 
 
-def checked(manifest: Mapping[str, Any], name: str, data: bytes) -> bytes:
-    """The contents of a file if they are what was written; else `DamageError`."""
-    entry = manifest["files"][name]
-    wrong = damage({"files": {name: entry}}, {name: len(data)}, lambda _: data)
-    if wrong is not None:
-        raise DamageError(wrong)
-    return data
-
-
 def checksum(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -134,8 +118,6 @@ def damaged_cell(key: str, shown: str, wrong: str) -> VeraxError:
 
 CELLS = "cells"
 KEY = re.compile(r"[0-9a-f]{16}")
-
-
 _TRIES = 3
 """Of writing a cell where filesystems have no locks; a later run notices what is wrong."""
 
@@ -191,9 +173,14 @@ class CellFolders:
         """The contents of a finished cell's file; an error that names it if it was changed."""
         manifest = self.manifest(key) if manifest is None else manifest
         try:
-            return checked(manifest, name, self._bytes(key, name))
+            data = self._bytes(key, name)
+            listed = {"files": {name: manifest["files"][name]}}
+            wrong = damage(listed, {name: len(data)}, lambda _: data)
         except DamageError as error:
-            raise damaged_cell(key, self.folder.shown, str(error)) from None
+            wrong = str(error)
+        if wrong is not None:
+            raise damaged_cell(key, self.folder.shown, wrong)
+        return data
 
     def commit(
         self,
@@ -205,14 +192,18 @@ class CellFolders:
     ) -> None:
         """Put a finished cell into the store, all at once.
 
-        A complete one stays as it is, whoever made it; a damaged one is replaced.
+        A complete one stays as it is, whoever made it; a damaged one is replaced. `left_out` are
+        tables that the cell had before it was packed without them, and `model`.
         """
         for name in files:
             if not is_inside(name) or name in (CONFIG, MANIFEST, CELL):
                 raise ValueError(f"{name!r} cannot be the name of a cell's file")
         row = parquet_bytes(arrow_rows([cell_row(key, cell_json, facts)]))
         whole = {CONFIG: as_json(cell_json), CELL: row, **files}
-        whole[MANIFEST] = as_json(make_manifest(key, whole, facts, left_out))
+        listed = {n: {"size": len(data), "sha256": checksum(data)} for n, data in whole.items()}
+        manifest = {"format": FORMAT, "cell": key, **facts_of(facts), "files": listed}
+        manifest |= {"left_out": list(left_out)} if left_out else {}
+        whole[MANIFEST] = as_json(manifest)
         with self.folder.writing():
             if self.complete(key):
                 pass

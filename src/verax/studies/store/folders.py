@@ -7,7 +7,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -198,13 +198,11 @@ def _as_fsspec(filesystem: Any, path: str) -> tuple[AbstractFileSystem, str]:
 def _from_url(url: str) -> tuple[AbstractFileSystem, str]:
     """pyarrow's own filesystem where it has one, else fsspec's."""
     try:
-        return _as_fsspec(*fs.FileSystem.from_uri(url))
+        with suppress(ArrowException):  # not one that pyarrow knows, or was built with
+            return _as_fsspec(*fs.FileSystem.from_uri(url))
+        filesystem, path = url_to_fs(url)
     except OSError as error:
         raise VeraxError(f"cannot open {url}: {_first_line(error)}") from error
-    except ArrowException:  # not one that pyarrow knows, or was built with
-        pass
-    try:
-        filesystem, path = url_to_fs(url)
     except ImportError as error:
         raise VeraxError(f"cannot open {url}: {_first_line(error)} (with pip)") from error
     except ValueError as error:
@@ -225,7 +223,11 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 
 
 class CellLock:
-    """A cell that nobody else may run until `release`, or until this process ends."""
+    """A cell that nobody else may run until `release`, or until this process ends.
+
+    The kernel releases a lock when its process ends, however it ends. The empty lock files stay:
+    to delete one while another process opens it would give two processes the same lock.
+    """
 
     def __init__(self, lock: BaseFileLock | None = None) -> None:
         self._lock = lock

@@ -107,7 +107,9 @@ _CATEGORY = pa.dictionary(pa.int32(), pa.string())
 class StoredColumns:
     """The columns of a packed file, from the schemas of all tables that go into it.
 
-    `labels` are its first columns, of text: `cell`, and `table` where a file holds several.
+    Columns of one name share a stored column if their values have one type; otherwise each type
+    has its own (`draw_int64`, `draw_string`). `labels` are the first columns, of text: `cell`, and
+    `table` where a file holds several.
     """
 
     def __init__(self, labels: Sequence[str], schemas: Iterable[pa.Schema]) -> None:
@@ -161,7 +163,11 @@ class StoredColumns:
 
 
 def shape_of(table: pa.Table) -> bytes:
-    """A table's shape: an Arrow stream of no rows, which has schema and categories."""
+    """A table's shape: all of it but its rows, as an Arrow stream of no rows.
+
+    It has columns, types, the notes of pandas, and the categories of categorical columns, whose
+    values a packed file stores plainly.
+    """
     arrays = []
     for field, column in zip(table.schema, table.columns, strict=True):
         array = pa.array([], field.type)

@@ -16,7 +16,6 @@ import pandas as pd
 from verax.exams.adversary.summary import BINS
 from verax.results import Result
 from verax.statistics import holm, mean, paired, proportion
-from verax.studies.adversaries.making import left_out_of
 from verax.studies.adversaries.scores import (
     ADVERSARY,
     BASE,
@@ -31,7 +30,6 @@ from verax.studies.adversaries.scores import (
     jsd_of_several,
     scored,
 )
-from verax.training.strength import TOLERANCE
 
 FORMAT = 2
 _CHOSEN = "chosen"
@@ -268,49 +266,3 @@ class Adversaries(Result):
 def load_adversaries(folder: str | Path) -> Adversaries:
     """What `Adversaries.save` wrote in `folder`."""
     return Adversaries.load(folder)
-
-
-_ASKED = ("lams", "seeds", "retrain", "controls")
-
-
-def stored_adversaries(
-    instances: pd.DataFrame,
-    cell: Mapping[str, Any],
-    about: Mapping[str, Any],
-    max_tokens: int,
-) -> Adversaries:
-    """Adversaries of a cell, with the manifest that `run_adversaries` would give them.
-
-    Args:
-        instances: the cell's table of them.
-        cell: its configuration (`Cell.to_json`).
-        about: the manifest of its verdict.
-        max_tokens: the budget it was run with.
-    """
-    settings, model = cell["adversaries"], about["model"]
-    options = {name: value for name, value in settings.items() if name not in _ASKED}
-    options["max_tokens"] = max_tokens
-    if cell.get("vectors") is not None:
-        options["vectors"] = cell["training"]["vectors"]
-    hierarchical = bool(model["options"]["hierarchical"])
-    manifest = {
-        "format": FORMAT,
-        "verax": about["verax"],
-        "lams": list(settings["lams"]),
-        "seeds": list(settings["seeds"]),
-        "others": [],
-        "retrain": list(settings["retrain"]),
-        "controls": settings["controls"],
-        "left_out": left_out_of(hierarchical) if settings["controls"] else {},
-        "split": cell["split"],
-        "classes": list(about["classes"]),
-        "tolerance": TOLERANCE,
-        "options": dict(sorted(options.items())),
-        "corpus": dict(about["corpus"]),
-        "base": {
-            "name": "the base",
-            "options": dict(model["options"]),
-            "training": dict(model.get("training", {})),
-        },
-    }
-    return Adversaries(instances, manifest)

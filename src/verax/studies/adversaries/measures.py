@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,6 @@ from verax.exams.measures import (
 )
 from verax.exams.registry import Stage, register_stage
 from verax.exams.verdict import summary_frame
-from verax.statistics import Interval
 from verax.studies.adversaries.adversaries import Adversaries
 from verax.studies.adversaries.making import CONTROL_TITLES
 from verax.studies.adversaries.scores import MEASURES
@@ -60,20 +59,6 @@ def seed_of(row: str) -> int | None:
     return int(row.removeprefix(_SEED)) if row.startswith(_SEED) else None
 
 
-def score_column(measure: str, classes: int) -> str:
-    """The column of a measure; F1 of more than two classes is a macro F1."""
-    return "macro_f1" if measure == "f1" and classes != 2 else measure
-
-
-def on_validation(column: str) -> str:
-    """The column of the same measure on validation."""
-    return f"{_VALIDATION}{column}"
-
-
-def _lambda(row: str, classes: Classes) -> str:
-    return f"λ = {row.removeprefix(_LAMBDA)}"
-
-
 def _seed(row: str, classes: Classes) -> str:
     seed = seed_of(row)
     return row if seed is None else f"seed {seed}"
@@ -93,11 +78,11 @@ CURVE = Table(
     (
         *_SCORES,
         *(
-            replace(one, id=on_validation(one.id), title=f"validation {one.title}")
+            replace(one, id=f"{_VALIDATION}{one.id}", title=f"validation {one.title}")
             for one in _SCORES
         ),
     ),
-    _lambda,
+    lambda row, classes: f"λ = {row.removeprefix(_LAMBDA)}",
 )
 CHOSEN = Table(
     f"{NAME}.chosen",
@@ -138,69 +123,39 @@ def summarise(adversaries: Adversaries) -> pd.DataFrame:
     Shares are in percent. n is documents, for JSD those of several items; with two or more seeds
     intervals are over these.
     """
-    rows = [*_curve(adversaries), *_chosen(adversaries)]
-    if adversaries.has_yardstick:
-        rows += _yardstick(adversaries)
-    if adversaries.manifest.get("controls"):
-        for row in _rows(adversaries.controls()):
-            rows += _cells(adversaries, CONTROLS.id, row["name"], row, ("accuracy", "f1"))
-    return summary_frame(EXAM, rows)
+    classes = len(adversaries.manifest["classes"])
+    cells: list[Cell] = []
 
+    def add(table: Table, row: str, numbers: Mapping[Any, Any], before: str = "") -> None:
+        for measure in ("accuracy", "f1") if table is CONTROLS else MEASURES:
+            # F1 of more than two classes is a macro F1
+            column = "macro_f1" if measure == "f1" and classes != 2 else measure
+            ends = (numbers.get(f"{before}{measure}_{end}", np.nan) for end in ("low", "high"))
+            interval = (numbers[f"{before}{measure}"], *ends)
+            cell = number_cell if measure in ("jsd", "tvd") else percent_cell
+            n = numbers["jsd_n" if measure == "jsd" else "n"]
+            cells.append(cell(table.id, row, f"{before}{column}", interval, n))
 
-def _curve(adversaries: Adversaries) -> Iterator[Cell]:
-    n, several = _documents(adversaries, "validation")
-    for row in _rows(adversaries.points()):
-        name = lambda_row(row["lam"])
-        yield from _cells(adversaries, CURVE.id, name, row, MEASURES)
-        beside = {measure: row[f"validation_{measure}"] for measure in MEASURES}
-        beside |= {"n": n, "jsd_n": several}
-        yield from _cells(adversaries, CURVE.id, name, beside, MEASURES, validation=True)
-
-
-def _chosen(adversaries: Adversaries) -> Iterator[Cell]:
-    chosen, n = adversaries.chosen(), _documents(adversaries, "validation")[0]
-    yield number_cell(CHOSEN.id, CHOSEN_ROW, "lambda", _alone(chosen.lam), n)
-    yield number_cell(CHOSEN.id, CHOSEN_ROW, "within", _alone(float(chosen.within)), n)
-
-
-def _yardstick(adversaries: Adversaries) -> Iterator[Cell]:
-    for row in _rows(adversaries.other_seeds()):
-        yield from _cells(adversaries, SEEDS.id, seed_row(row["seed"]), row, MEASURES)
-    mean: dict[str, Any] = {}
-    for row in _rows(adversaries.yardstick()):
-        name = row["measure"]
-        mean |= {name: row["mean"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
-        mean["jsd_n" if name == "jsd" else "n"] = row["n"]
-    yield from _cells(adversaries, SEEDS.id, MEAN, mean, MEASURES)
-
-
-def _cells(
-    adversaries: Adversaries,
-    table: str,
-    name: str,
-    row: Mapping[str, Any],
-    measures: Iterable[str],
-    validation: bool = False,
-) -> Iterator[Cell]:
-    for measure in measures:
-        column = score_column(measure, len(adversaries.manifest["classes"]))
-        column = on_validation(column) if validation else column
-        ends = tuple(row.get(f"{measure}_{end}", np.nan) for end in ("low", "high"))
-        cell = number_cell if measure in ("jsd", "tvd") else percent_cell
-        n = row["jsd_n" if measure == "jsd" else "n"]
-        yield cell(table, name, column, (row[measure], *ends), n)
-
-
-def _rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    return ({str(name): value for name, value in row.items()} for row in table.to_dict("records"))
-
-
-def _documents(adversaries: Adversaries, split: str) -> tuple[int, int]:
-    """Documents of a split, and those of several items."""
     rows = adversaries.instances
-    items = rows.loc[(rows["split"] == split) & (rows["measure"] == "items"), "value"]
-    return len(items), int((items > 1).sum())
-
-
-def _alone(value: float) -> Interval:
-    return value, np.nan, np.nan
+    items = rows.loc[(rows["split"] == "validation") & (rows["measure"] == "items"), "value"]
+    of_validation = {"n": len(items), "jsd_n": int((items > 1).sum())}
+    for point in adversaries.points().to_dict("records"):
+        add(CURVE, lambda_row(point["lam"]), point)
+        add(CURVE, lambda_row(point["lam"]), {**point, **of_validation}, _VALIDATION)
+    chosen = adversaries.chosen()
+    for column, value in (("lambda", chosen.lam), ("within", float(chosen.within))):
+        interval = (value, np.nan, np.nan)
+        cells.append(number_cell(CHOSEN.id, CHOSEN_ROW, column, interval, len(items)))
+    if adversaries.has_yardstick:
+        for model in adversaries.other_seeds().to_dict("records"):
+            add(SEEDS, seed_row(model["seed"]), model)
+        mean: dict[str, Any] = {}
+        for row in adversaries.yardstick().to_dict("records"):
+            name = row["measure"]
+            mean |= {name: row["mean"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
+            mean["jsd_n" if name == "jsd" else "n"] = row["n"]
+        add(SEEDS, MEAN, mean)
+    if adversaries.manifest.get("controls"):
+        for control in adversaries.controls().to_dict("records"):
+            add(CONTROLS, control["name"], control)
+    return summary_frame(EXAM, cells)

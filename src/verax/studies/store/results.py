@@ -21,7 +21,8 @@ from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
 from verax.results import Shown
-from verax.studies.adversaries.adversaries import Adversaries, stored_adversaries
+from verax.studies.adversaries.adversaries import Adversaries
+from verax.studies.adversaries.manifest import stored_adversaries
 from verax.studies.adversaries.measures import EXAM as ADVERSARIES
 from verax.studies.grid.cell import Cell
 from verax.studies.store.cells import MODEL

@@ -16,7 +16,6 @@ from verax.cli import (
     examine,
     exams,
     explain,
-    figures,
     pack,
     papers,
     predict,
@@ -33,7 +32,7 @@ from verax.version import __version__
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, sweep, adversary, papers, report, figures, completion),
+    *(run, pack, sweep, adversary, papers, report, completion),
 )
 
 

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from verax.cli.loading import add_corpus_options, named_corpus, say_notes
 from verax.cli.parsing import add_options, given_options, listed, parts_of
 from verax.cli.saving import add_overwrite, check_out, save
@@ -30,6 +28,7 @@ from verax.report.adversary_text import (
 from verax.studies import Adversaries, run_adversaries
 from verax.studies.adversaries import LAMS
 from verax.studies.adversaries.making import control_title
+from verax.studies.adversaries.scores import MEASURES
 from verax.studies.adversaries.variance import model_entry
 from verax.training import TrainingOptions
 from verax.training.adversary import DEFAULTS
@@ -133,16 +132,14 @@ def run(args: argparse.Namespace) -> None:
 
 def begin(row: Mapping[str, Any]) -> None:
     """A line before each model that is trained."""
-    words = f"training {_name(row)} ({row['number']} of {row['total']})"
-    say(words, "dim")
+    say(f"training {_name(row)} ({row['number']} of {row['total']})", "dim")
 
 
 def done(row: Mapping[str, Any]) -> None:
     """A line for each model."""
     beside = "" if row["name"] == "base" else f", JSD {number(row['jsd'])}, TVD {row['tvd']:.3f}"
-    say(
-        f"{_name(row)}: validation {score_name(row['classes'])} {percent(row['f1'])}{beside}", "dim"
-    )
+    score = f"{score_name(row['classes'])} {percent(row['f1'])}"
+    say(f"{_name(row)}: validation {score}{beside}", "dim")
 
 
 def _name(row: Mapping[str, Any]) -> str:
@@ -152,7 +149,6 @@ def _name(row: Mapping[str, Any]) -> str:
 
 def show(adversaries: Adversaries) -> None:
     """The base's scores, the curve beside other seeds, what chose λ, the controls."""
-    console()
     controls = adversaries.controls()
     score = score_name(len(adversaries.manifest["classes"]))
     base = controls.iloc[0]
@@ -160,76 +156,43 @@ def show(adversaries: Adversaries) -> None:
         f"\nthe base: {score} {percent(base['f1'])}, accuracy {percent(base['accuracy'])} "
         f"on {adversaries.split}, {base['n']:,} documents"
     )
-    points = adversaries.points()
-    _show_curve(adversaries, points, score)
+    screen, points = console(), adversaries.points()
+    curve, validation = [], []
+    heads = ["λ", "JSD", "TVD", "same decisions", "accuracy", score]
+    for row in points.to_dict(orient="records"):
+        lam = f"{row['lam']:g}{' *' if row['chosen'] else ''}"
+        curve.append([lam, *_cells(row, *MEASURES)])
+        on_validation = {name: row[f"validation_{name}"] for name in MEASURES}
+        validation.append([lam, *_cells(on_validation, *MEASURES)])
+    curve_heads = heads
+    if adversaries.has_yardstick:
+        curve_heads = [*heads, "beyond seeds"]
+        beyond = adversaries.against_yardstick()["difference"]
+        curve = [[*row, number(more, "+")] for row, more in zip(curve, beyond, strict=True)]
+        yard = adversaries.yardstick().set_index("measure")["mean"]
+        curve.append(["other seeds", *_cells(yard.to_dict(), *MEASURES), ""])
+    what = "attention (JSD, at most 0.693) and outputs (TVD) from the base's"
+    say(f"\non {adversaries.split}: {what}", "italic")
+    screen.print(table(curve_heads, curve))
     if adversaries.one_item:
         say(one_item_words(adversaries), "dim")
-    _show_validation(points, score)
+    say("\non validation, which chooses λ (*)", "italic")
+    screen.print(table(heads, validation))
     for line in [chosen_words(adversaries), *yardstick_words(adversaries)]:
         say(f"\n{line}")
     if len(controls) > 1:
-        _show_controls(controls, score)
-    say(
-        f"\n95% intervals, {over(points['over'].iloc[0])}, are in adversaries.points() and "
-        "points.parquet",
-        "dim",
-    )
-
-
-def _show_curve(adversaries: Adversaries, points: pd.DataFrame, score: str) -> None:
-    yard: dict[Any, Any] = adversaries.yardstick().set_index("measure")["mean"].to_dict()
-    beyond: dict[Any, Any] = (
-        adversaries.against_yardstick().set_index("lam")["difference"].to_dict()
-    )
-    heads = ["λ", "JSD", "TVD", "same decisions", "accuracy", score]
-    rows = []
-    for row in points.to_dict(orient="records"):
-        cells = [f"{row['lam']:g}{' *' if row['chosen'] else ''}", *_cells(row)]
-        rows.append([*cells, number(beyond[row["lam"]], "+")])
-    if adversaries.has_yardstick:
-        heads.append("beyond seeds")
-        rows.append(["other seeds", *_cells(yard), ""])
-    else:
-        rows = [row[:-1] for row in rows]
-    screen = console()
-    say(
-        f"\non {adversaries.split}: attention (JSD, at most 0.693) and outputs (TVD) from the "
-        "base's",
-        "italic",
-    )
-    screen.print(table(heads, rows))
-
-
-def _show_validation(points: pd.DataFrame, score: str) -> None:
-    rows = [
-        [
-            f"{row['lam']:g}{' *' if row['chosen'] else ''}",
-            *_cells({str(name).removeprefix("validation_"): value for name, value in row.items()}),
+        what = "uniform attention, and models that see each word by itself (mlp)"
+        say(f"\ncontrols: {what}", "italic")
+        rows = [
+            [control_title(row["name"]), *_cells(row, "f1", "accuracy", "jsd", "tvd")]
+            for row in controls[controls["note"] == ""].to_dict(orient="records")
         ]
-        for row in points.filter(regex="^(lam|chosen|validation_.*)$").to_dict(orient="records")
-    ]
-    screen = console()
-    say("\non validation, which chooses λ (*)", "italic")
-    screen.print(table(["λ", "JSD", "TVD", "same decisions", "accuracy", score], rows))
+        screen.print(table(["", score, "accuracy", "JSD", "TVD"], rows))
+        for row in controls[controls["note"] != ""].to_dict(orient="records"):
+            say(f"left out: {control_title(row['name'])}; {row['note']}", "dim")
+    intervals = f"95% intervals, {over(points['over'].iloc[0])}"
+    say(f"\n{intervals}, are in adversaries.points() and points.parquet", "dim")
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    apart = [number(row[name]) for name in ("jsd", "tvd")]
-    return apart + [percent(row[name]) for name in ("same", "accuracy", "f1")]
-
-
-def _show_controls(controls: pd.DataFrame, score: str) -> None:
-    screen = console()
-    rows = [
-        [
-            control_title(row["name"]),
-            *(percent(row[name]) for name in ("f1", "accuracy")),
-            *(number(row[name]) for name in ("jsd", "tvd")),
-        ]
-        for row in controls.to_dict(orient="records")
-        if not row["note"]
-    ]
-    say("\ncontrols: uniform attention, and models that see each word by itself (mlp)", "italic")
-    screen.print(table(["", score, "accuracy", "JSD", "TVD"], rows))
-    for name, note in controls.loc[controls["note"] != "", ["name", "note"]].to_numpy():
-        say(f"left out: {control_title(str(name))}; {note}", "dim")
+def _cells(row: Mapping[Any, Any], *measures: str) -> list[str]:
+    return [(number if m in ("jsd", "tvd") else percent)(row[m]) for m in measures]

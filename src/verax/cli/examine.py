@@ -20,9 +20,9 @@ from verax.cli.loading import (
     say_overlap,
 )
 from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
+from verax.cli.predict import records
 from verax.cli.saving import add_overwrite, check_out, say_saved
 from verax.cli.terminal import console, say, table
-from verax.cli.texts import records
 from verax.corpora.corpus import ALL, SPLITS, Corpus
 from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
 from verax.errors import VeraxError

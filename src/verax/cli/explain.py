@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from verax.cli.loading import open_model
+from verax.cli.predict import add_texts, check_texts, full_texts, write
 from verax.cli.terminal import console, has_colour, printable, say, shade
-from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.drawing.palette import legend
 from verax.errors import VeraxError
 from verax.importance import IMPORTANCES, find_importance, known_names, names_of

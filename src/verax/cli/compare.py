@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -82,7 +82,9 @@ def run(args: argparse.Namespace) -> None:
     if args.exams is not None:
         exams = chosen_exams(parts_of(args.exams))
     groups = grouped(_models(args))
-    corpus = named_corpus(args, partial(load_corpus, **_reading(groups)))
+    entries = [entry for group in groups.values() for entry in group]
+    waiting = [entry for entry in entries if entry.verdict is None]  # read as these read
+    corpus = named_corpus(args, partial(load_corpus, **(waiting or entries)[0].reading))
     curves = None if args.text is None else _curves(args.text, groups, args.device)
     screen = console()
 
@@ -123,13 +125,6 @@ def _models(args: argparse.Namespace) -> Any:
             return open_outside(args, args.models)
         groups.setdefault(pair[0], []).extend(open_outside(args, parts_of(pair[1])))
     return groups
-
-
-def _reading(groups: Groups) -> Mapping[str, Any]:
-    """How a corpus is to be read so that the models that are yet to be examined can read it."""
-    entries = [entry for group in groups.values() for entry in group]
-    waiting = [entry for entry in entries if entry.verdict is None]
-    return (waiting or entries)[0].reading
 
 
 def _curves(text: str, groups: Groups, device: str) -> pd.DataFrame:
@@ -211,17 +206,13 @@ def _tables(
                 columns += [heads[group], "difference", ""]
             lines = [*_lines(rows, part)]
             made.append(table(columns, lines))
-            needed = max(needed, _least_width(columns, lines))
+            # with labels wrapped between words, and all else as it is
+            longest = max(len(word) for line in lines for word in line[0].split())
+            rest = [max(map(len, cells)) for cells in zip(columns, *lines, strict=True)][1:]
+            needed = max(needed, longest + sum(2 + n for n in rest))
         if needed <= width:
             break
     return made
-
-
-def _least_width(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
-    """With labels wrapped between words, and all else as it is."""
-    longest = max(len(word) for line in lines for word in line[0].split())
-    rest = [max(map(len, cells)) for cells in zip(columns, *lines, strict=True)][1:]
-    return longest + sum(2 + n for n in rest)
 
 
 def _lines(rows: pd.DataFrame, groups: Sequence[str]) -> Iterator[list[str]]:
@@ -254,21 +245,13 @@ def _digits(numbers: Sequence[float], unit: str) -> int:
 def _value(value: float, unit: str, digits: int) -> str:
     if math.isnan(value):
         return "–"
-    text = f"{_rounded(value, digits):{'+' if unit == POINTS else ''}.{digits}f}"
-    return text + ("%" if unit == PERCENT else "")
+    sign, mark = "+" if unit == POINTS else "", "%" if unit == PERCENT else ""
+    return f"{round(value, digits) + 0.0:{sign}.{digits}f}{mark}"  # no minus in front of a zero
 
 
 def _difference(row: Any, digits: int) -> str:
-    if math.isnan(row.difference):
-        return "–"
-    text = f"{_rounded(row.difference, digits):+.{digits}f}"
-    if math.isnan(row.low):
-        return text
-    return f"{text} ±{(row.high - row.low) / 2:.{digits}f}"
-
-
-def _rounded(value: float, digits: int) -> float:
-    return round(value, digits) + 0.0  # and no minus in front of a zero
+    text = _value(row.difference, POINTS, digits)
+    return text if math.isnan(row.low) else f"{text} ±{(row.high - row.low) / 2:.{digits}f}"
 
 
 def _footnotes(rows: pd.DataFrame, comparison: Comparison, heads: dict[str, str]) -> Iterator[str]:
@@ -298,19 +281,12 @@ def _footnotes(rows: pd.DataFrame, comparison: Comparison, heads: dict[str, str]
 
 def show_curves(curves: pd.DataFrame, screen: Any) -> None:
     """A row per token, a column per group: what it says alone, and in the end all of them."""
-    groups = list(dict.fromkeys(curves["model"]))
-    by_group = {name: curves[curves["model"] == name] for name in groups}
-    first = by_group[groups[0]]
-    rows = [
-        [text, *(f"{by_group[name]['p'].iloc[place]:.3f}" for name in groups)]
-        for place, text in enumerate(first["text"])
-    ]
-    rows.append(["whole text", *(f"{by_group[n]['confidence'].iloc[0]:.3f}" for n in groups)])
-    of = printable(str(first["class"].iloc[0]))
-    screen.print(
-        f"\nprobability of {of}, had attention been on this token alone",
-        style="italic",
-        markup=False,
-    )
-    heads = heads_of(groups)
-    screen.print(table(["", *(heads[name] for name in groups)], rows))
+    by_group = dict(list(curves.groupby("model", sort=False, observed=True)))
+    first = next(iter(by_group.values()))
+    columns = [first["text"], *(rows["p"].map("{:.3f}".format) for rows in by_group.values())]
+    rows = [list(cells) for cells in zip(*columns, strict=True)]
+    whole = [f"{rows['confidence'].iloc[0]:.3f}" for rows in by_group.values()]
+    what = f"probability of {first['class'].iloc[0]}, had attention been on this token alone"
+    say(f"\n{what}", "italic")
+    heads = heads_of([str(name) for name in by_group])
+    screen.print(table(["", *heads.values()], [*rows, ["whole text", *whole]]))

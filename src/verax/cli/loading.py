@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from verax.cli.parsing import add_options, given_options, parts_of
-from verax.cli.terminal import printable, say
+from verax.cli.terminal import say
 from verax.corpora import Corpus, CorpusOptions, load_corpus
 from verax.corpora.corpus import SPLITS
 from verax.corpora.describing import overlap_notes
@@ -90,12 +89,8 @@ def open_model(args: argparse.Namespace, source: str | None = None) -> Any:
     """The model that a command names, or the one that `source` names."""
     source = args.model if source is None else source
     assert source is not None
-    found = function_in(source)
-    if found is not None:
-        print(
-            f"running {printable(str(found[0]))}, whose {found[1]}() makes the model",
-            file=sys.stderr,
-        )
+    if function := function_in(source):
+        say(f"running {function[0]}, whose {function[1]}() makes the model", stderr=True)
     if source == getattr(args, "model", None):
         refuse_flags(args, [source])
     options = _options(args) if source.startswith(HF) else {}
@@ -123,10 +118,6 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     separator = args.separator
     if separator is not None:
         separator = separator.replace("\\t", "\t").replace("\\n", "\n")
-    given = {
-        "classes": names,
-        "readout": args.readout,
-        "max_length": args.pieces,
-        "separator": separator,
-    }
-    return {name: value for name, value in given.items() if value is not None}
+    options = {"classes": names, "readout": args.readout}
+    options |= {"max_length": args.pieces, "separator": separator}
+    return {name: value for name, value in options.items() if value is not None}

@@ -58,7 +58,9 @@ class Parser(argparse.ArgumentParser):
             if not flag.startswith("-"):
                 parser.error(f"unexpected argument {flag!r}")
             valid = [s for a in parser._actions for s in a.option_strings]
-            parser.error(f"unknown option {flag!r}: {_nearest_flag(flag, valid)}")
+            meant = near(flag.split("=", 1)[0], valid)
+            advice = f"did you mean {meant!r}?" if meant else "see --help for the options there are"
+            parser.error(f"unknown option {flag!r}: {advice}")
         return args
 
     def _subparsers_actions(self) -> list[Any]:
@@ -231,12 +233,6 @@ def _reader(name: str, kind: Any, optional: bool, also: Sequence[str]) -> Any:
             raise argparse.ArgumentTypeError(f"{error}{others}") from None
 
     return read
-
-
-def _nearest_flag(flag: str, valid: list[str]) -> str:
-    name = flag.split("=", 1)[0]
-    meant = near(name, valid)
-    return f"did you mean {meant!r}?" if meant else "see --help for the options there are"
 
 
 FLAG = "--plugin"

@@ -8,7 +8,7 @@ from typing import Any
 
 from verax.cli.parsing import named_folders
 from verax.cli.saving import add_overwrite, refuse_existing
-from verax.cli.terminal import console, say
+from verax.cli.terminal import say
 from verax.errors import VeraxError
 from verax.report import open_reported, report
 from verax.report.figures import FORMATS, charts_in, write_figures
@@ -77,6 +77,5 @@ def run_figures(args: argparse.Namespace) -> None:
     if not charts:
         raise VeraxError("nothing to draw: these results have no table with a chart")
     paths = write_figures(charts, args.out, args.format)
-    console()
     for chart, path in zip(charts, paths, strict=True):
         say(f"{path}  {chart.title}")

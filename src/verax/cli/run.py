@@ -21,9 +21,8 @@ from verax.plugin_files import imported_plugins
 from verax.progress import duration
 from verax.studies.engines.engine import DIVERGED, count
 from verax.studies.grid import read_study, shipped_studies
-from verax.studies.grid.estimate import estimate
 from verax.studies.grid.study import Hardware, Study
-from verax.studies.running.outlook import Outlook, outlook
+from verax.studies.running.outlook import Outlook, estimate, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
 from verax.studies.running.watching import Bars, Ran, one_line

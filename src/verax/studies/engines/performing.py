@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import io
 import itertools
 import json
 import tempfile
@@ -19,7 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 
 from verax.corpora.batching import MAX_TOKENS
@@ -45,12 +43,14 @@ from verax.studies.engines.engine import (
     Finished,
     Job,
     Progressed,
+    first_line,
 )
 from verax.studies.engines.machine import surroundings
 from verax.studies.grid.cell import SOURCE, Cell
 from verax.studies.grid.portable import portable
 from verax.studies.grid.vectors import content
 from verax.studies.store.cells import MODEL, VERDICT, as_json
+from verax.studies.store.tables import parquet_bytes
 from verax.training.loop import Diverged
 from verax.training.training import train
 
@@ -235,17 +235,12 @@ def _content(path: str, stamp: tuple[int, ...]) -> str:
 
 def failure(key: str, error: BaseException) -> Failed:
     """The failure of a cell, from an exception."""
-    text = str(error).strip()
+    text, kind = str(error).strip(), type(error).__name__
     if not isinstance(error, VeraxError):
-        first = text.splitlines()[0] if text else ""
-        text = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    return Failed(key, _reason(error), text, "".join(traceback.format_exception(error)))
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, Diverged):
-        return DIVERGED
-    return OUT_OF_MEMORY if _ran_out_of_memory(error) else ERROR
+        text = f"{kind}: {first_line(error)}" if text else kind
+    reason = OUT_OF_MEMORY if _ran_out_of_memory(error) else ERROR
+    reason = DIVERGED if isinstance(error, Diverged) else reason
+    return Failed(key, reason, text, "".join(traceback.format_exception(error)))
 
 
 def _ran_out_of_memory(error: BaseException | None) -> bool:
@@ -273,9 +268,8 @@ def _files(
     history = {"history": model.history} if model.trained_here else {}
     tables = {"summary": verdict.summary(), **history, **verdict.tables}
     if adversaries is not None:
-        tables["summary"] = pd.concat(
-            [tables["summary"], summarise(adversaries)], ignore_index=True
-        )
+        both = [tables["summary"], summarise(adversaries)]
+        tables["summary"] = pd.concat(both, ignore_index=True)
         tables[ADVERSARIES] = adversaries.instances
     files = {f"{name}.parquet": parquet(table, key) for name, table in tables.items()}
     files[VERDICT] = as_json(portable(verdict.manifest)) + b"\n"
@@ -295,6 +289,4 @@ def parquet(table: pd.DataFrame, key: str) -> bytes:
     named = table.reset_index(drop=True)
     codes = np.zeros(len(named), dtype=np.int8)
     named.insert(0, CELL, pd.Series(pd.Categorical.from_codes(codes, pd.Index([key]))))
-    buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pandas(named, preserve_index=False), buffer, compression="zstd")
-    return buffer.getvalue()
+    return parquet_bytes(pa.Table.from_pandas(named, preserve_index=False))

@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -105,15 +105,6 @@ class _Actor:
     idle_since: float = 0.0
 
 
-@dataclass(eq=False)
-class _Workers:
-    """All that an engine has on the cluster: idle workers, and running cells by their results."""
-
-    cluster: Cluster
-    idle: list[_Actor] = field(default_factory=list)
-    running: dict[Any, tuple[str, _Actor]] = field(default_factory=dict)
-
-
 class RayEngine:
     """Runs cells on a Ray cluster, each in an actor with CPUs and a part of a GPU.
 
@@ -133,7 +124,9 @@ class RayEngine:
             if cluster.ours:
                 self._ray.shutdown()
             raise
-        self._workers = _Workers(cluster)
+        self._address = cluster.address
+        self._idle: list[_Actor] = []
+        self._running: dict[Any, tuple[str, _Actor]] = {}  # by their results
         self._most = 0
         """Workers that ever fitted: a cell lost with its node may be submitted at once, and Ray
         lets it wait until another worker ends."""
@@ -146,7 +139,7 @@ class RayEngine:
             scheduling_strategy="SPREAD",
         )
         # also when nobody calls `stop`; the callback must not refer to the engine itself
-        self._end = weakref.finalize(self, _stop, os.getpid(), self._workers)
+        self._end = weakref.finalize(self, _stop, os.getpid(), cluster, self._idle, self._running)
 
     @property
     def workers(self) -> int:
@@ -155,21 +148,20 @@ class RayEngine:
 
     @property
     def free(self) -> int:
-        return max(0, self.workers - len(self._workers.running)) if self._end.alive else 0
+        return max(0, self.workers - len(self._running)) if self._end.alive else 0
 
     @property
     def placed(self) -> dict[str, str]:
         """The node of each running cell that has reported."""
-        running = self._workers.running.values()
+        running = self._running.values()
         return {key: actor.node for key, actor in running if actor.node is not None}
 
     def describe(self) -> str:
         alive = self._alive()
         cpus, gpus = int(sum(n.cpus for n in alive)), int(sum(n.gpus for n in alive))
         words = (
-            f"Ray at {self._workers.cluster.address}: {count(len(alive), 'node')}, "
-            f"{count(cpus, 'CPU')}, {count(gpus, 'GPU')}; "
-            f"up to {count(self.workers, 'cell')} at once"
+            f"Ray at {self._address}: {count(len(alive), 'node')}, {count(cpus, 'CPU')}, "
+            f"{count(gpus, 'GPU')}; up to {count(self.workers, 'cell')} at once"
         )
         if 0 < self._share.gpus <= 0.5:
             words += ", several on a GPU: slower than one where NVIDIA MPS does not run on the node"
@@ -177,20 +169,28 @@ class RayEngine:
 
     def submit(self, job: Job, corpus: Corpus) -> None:
         self._most = max(self._most, self.workers)
-        if not self._end.alive or len(self._workers.running) >= self._most:
+        if not self._end.alive or len(self._running) >= self._most:
             raise RuntimeError("no worker is free: wait for one")
         name = corpus_name(corpus)
         if name not in self._pickled:
             self._pickled[name] = self._ray.put(pickled_corpus(corpus))
-        actor = self._take_actor()
+        alive = {node.id for node in self._alive()}
+        self._idle[:] = [actor for actor in self._idle if actor.node in alive]
+        if self._idle:
+            actor = self._idle.pop()
+        else:
+            actor = _Actor(self._actor.remote(self._share.device, self._hardware.threads))
         run = actor.handle.run.options(num_returns="streaming")
-        self._workers.running[run.remote(job, name, [self._pickled[name]])] = job.cell.key, actor
+        self._running[run.remote(job, name, [self._pickled[name]])] = job.cell.key, actor
 
     def wait(self, timeout: float) -> list[Event]:
         until = time.monotonic() + max(0.0, timeout)
         while self._end.alive:
-            self._end_idle()
-            events = self._next_events(max(0.0, until - time.monotonic()))
+            now = time.monotonic()
+            for actor in [actor for actor in self._idle if now - actor.idle_since > _IDLE]:
+                self._idle.remove(actor)
+                self._ray.kill(actor.handle)
+            events = self._next_events(max(0.0, until - now))
             if events or time.monotonic() >= until:
                 return events
         return []
@@ -199,7 +199,7 @@ class RayEngine:
         self._end()
 
     def _next_events(self, timeout: float) -> list[Event]:
-        running, timeout = list(self._workers.running), min(timeout, _LOOK)  # idle workers end
+        running, timeout = list(self._running), min(timeout, _LOOK)  # idle workers end
         if not running:
             time.sleep(timeout)
             return []
@@ -209,7 +209,7 @@ class RayEngine:
         return [self._next_event(results) for results in ready]
 
     def _next_event(self, results: Any) -> Event:
-        key, actor = self._workers.running[results]
+        key, actor = self._running[results]
         event: Event
         try:
             actor.node, event = self._ray.get(next(results))
@@ -218,33 +218,18 @@ class RayEngine:
             self._looked = -_LOOK  # its node may be gone
         if isinstance(event, Progressed):
             return event
-        del self._workers.running[results]
+        del self._running[results]
         if isinstance(event, Failed) and event.reason in REPLACED:
             self._ray.kill(actor.handle)
         else:
             actor.idle_since = time.monotonic()
-            self._workers.idle.append(actor)
+            self._idle.append(actor)
         return event
 
     def _alive(self) -> list[Node]:
         if self._end.alive and time.monotonic() - self._looked > _LOOK:
             self._nodes, self._looked = nodes(), time.monotonic()
         return self._nodes
-
-    def _take_actor(self) -> _Actor:
-        """An idle worker on a node that is alive, else a new one."""
-        alive = {node.id for node in self._alive()}
-        while self._workers.idle:
-            actor = self._workers.idle.pop()
-            if actor.node in alive:
-                return actor
-        return _Actor(self._actor.remote(self._share.device, self._hardware.threads))
-
-    def _end_idle(self) -> None:
-        now, idle = time.monotonic(), self._workers.idle
-        for actor in [actor for actor in idle if now - actor.idle_since > _IDLE]:
-            idle.remove(actor)
-            self._ray.kill(actor.handle)
 
 
 def failure(key: str, error: Exception) -> Failed:
@@ -258,21 +243,23 @@ def failure(key: str, error: Exception) -> Failed:
     return Failed(key, LOST, "its worker, or the node under it, was lost", words)
 
 
-def _stop(pid: int, workers: _Workers) -> None:
+def _stop(
+    pid: int, cluster: Cluster, idle: list[_Actor], running: dict[Any, tuple[str, _Actor]]
+) -> None:
     ray = import_ray()
     if os.getpid() != pid or not ray.is_initialized():  # a fork that ends; or all is over
         return
-    if ray.get_runtime_context().get_job_id() != workers.cluster.job:
+    if ray.get_runtime_context().get_job_id() != cluster.job:
         return
-    busy = [actor.handle for _, actor in workers.running.values()]
+    busy = [actor.handle for _, actor in running.values()]
     try:
-        for handle in [*busy, *(actor.handle for actor in workers.idle)]:
+        for handle in [*busy, *(actor.handle for actor in idle)]:
             ray.kill(handle)
         if busy:  # a call on a killed actor returns, with an error, once it is gone
             calls = [handle.__ray_ready__.remote() for handle in busy]
             ray.wait(calls, num_returns=len(calls), timeout=_ENDING)
     finally:
-        workers.idle.clear()
-        workers.running.clear()
-        if workers.cluster.ours:
+        idle.clear()
+        running.clear()
+        if cluster.ours:
             ray.shutdown()

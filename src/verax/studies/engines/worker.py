@@ -101,9 +101,10 @@ class WorkerProcess:
         ours, theirs = socket.socketpair()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed in the end)
         with theirs, _without_interrupts():
+            python = os.fsdecode(multiprocessing.spawn.get_executable() or sys.executable)
             arguments = [str(theirs.fileno()), str(os.getpid()), device, str(threads)]
             self.process = subprocess.Popen(
-                [_interpreter(), "-P", "-c", CODE, *arguments, *map(str, sys.path)],
+                [python, "-P", "-c", CODE, *arguments, *map(str, sys.path)],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
@@ -149,12 +150,13 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = self.process.wait()
+        why = f"its worker ended with exit code {code}"
         if code == -signal.SIGKILL:
             why = "its worker was killed by SIGKILL, as a system does that runs out of memory"
         elif code < 0:
-            why = f"its worker was ended by {_signal(-code)}"
-        else:
-            why = f"its worker ended with exit code {code}"
+            known = -code in set(signal.Signals)
+            name = signal.Signals(-code).name if known else f"signal {-code}"
+            why = f"its worker was ended by {name}"
         start = max(0, os.fstat(self._output.fileno()).st_size - _LAST_OUTPUT)
         words = os.pread(self._output.fileno(), _LAST_OUTPUT, start).decode(errors="replace")
         # a crash also lists every compiled module there is
@@ -181,17 +183,6 @@ def end(workers: Iterable[WorkerProcess]) -> None:
             worker.process.kill()
     for worker in workers:
         worker._close()
-
-
-def _interpreter() -> str:
-    return os.fsdecode(multiprocessing.spawn.get_executable() or sys.executable)
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 @contextmanager

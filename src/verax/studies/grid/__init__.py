@@ -1,7 +1,6 @@
 """A study file and its cells: what is to be run, checked before anything is."""
 
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.estimate import StudyEstimate, estimate
 from verax.studies.grid.reading import read_study, shipped_studies
 from verax.studies.grid.study import Hardware, Study
 
@@ -9,8 +8,6 @@ __all__ = [
     "Cell",
     "Hardware",
     "Study",
-    "StudyEstimate",
-    "estimate",
     "read_study",
     "shipped_studies",
 ]

@@ -18,9 +18,16 @@ from verax.cli.terminal import console, say, table
 from verax.corpora.files import read_table
 from verax.errors import VeraxError, nearest
 
+
+def _write_lines(frame: pd.DataFrame, path: Path) -> None:
+    """A JSON object a row, with every digit; NaN is null."""
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in records(frame))
+    path.write_text("".join(lines), encoding="utf-8")
+
+
 _WRITERS = {
     ".csv": lambda frame, path: frame.to_csv(path, index=False),
-    ".jsonl": lambda frame, path: path.write_text(_lines(frame), encoding="utf-8"),
+    ".jsonl": _write_lines,
     ".parquet": lambda frame, path: frame.to_parquet(path, index=False),
 }
 
@@ -85,11 +92,6 @@ def write(frame: pd.DataFrame, path: Path) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def _lines(frame: pd.DataFrame) -> str:
-    """A JSON object a row, with every digit; NaN is null."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in records(frame))
-
-
 def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
     """Rows as JSON has them: None for NaN."""
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
@@ -101,7 +103,10 @@ def _texts(args: argparse.Namespace) -> list[str]:
     if args.texts:
         return list(args.texts)
     if args.file is None:
-        return [] if sys.stdin.isatty() else _standard_input()
+        try:
+            return [] if sys.stdin.isatty() else [line.removesuffix("\n") for line in sys.stdin]
+        except UnicodeDecodeError as error:
+            raise VeraxError("standard input is not UTF-8 text: convert it first") from error
     frame = read_table(Path(args.file), args.encoding)
     column = args.text_column
     if column not in frame.columns:
@@ -114,13 +119,6 @@ def _texts(args: argparse.Namespace) -> list[str]:
         row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
         raise VeraxError(f"{args.file} row {row} has null text: fill or remove it")
     return [str(text) for text in frame[column]]
-
-
-def _standard_input() -> list[str]:
-    try:
-        return [line.removesuffix("\n") for line in sys.stdin]
-    except UnicodeDecodeError as error:
-        raise VeraxError("standard input is not UTF-8 text: convert it first") from error
 
 
 def add(verbs: Any) -> None:

@@ -34,12 +34,6 @@ class Conditions:
     options: ExamOptions
     texts_fingerprint: str | None = None
 
-    def same_documents(self, other: Conditions) -> bool:
-        """Whether both are of the same texts and labels."""
-        texts = self.texts_fingerprint
-        both = texts is not None and texts == other.texts_fingerprint
-        return both or self.fingerprint == other.fingerprint
-
 
 def conditions_of(verdict: Verdict, exams: Sequence[str]) -> Conditions:
     """The conditions that a verdict was made under."""
@@ -98,9 +92,11 @@ def refuse_other_conditions(entry: Entry, common: Conditions) -> None:
     if entry.verdict is None:
         return
     actual = conditions_of(entry.verdict, list(common.options))
+    texts = actual.texts_fingerprint
+    same_texts = texts is not None and texts == common.texts_fingerprint
     differences = [
         (
-            not actual.same_documents(common),
+            not same_texts and actual.fingerprint != common.fingerprint,
             f"on other texts or labels ({actual.corpus}) than those to compare on "
             f"({common.corpus}): compare models on one corpus",
         ),

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from verax.errors import VeraxError
 
@@ -65,7 +66,7 @@ class MPS:
         )
         service, why = cls(folders, keeper), f"MPS did not start: see what {CONTROL} -d says"
         # no pipes: a daemon that keeps its end would be waited for
-        nothing = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        nothing: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         try:
             subprocess.run([CONTROL, "-d"], timeout=_SECONDS, env=environment, **nothing)
             if running(environment):

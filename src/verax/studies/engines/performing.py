@@ -10,7 +10,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ from verax.studies.engines.engine import (
     first_line,
 )
 from verax.studies.engines.machine import surroundings
-from verax.studies.grid.cell import SOURCE, Cell
+from verax.studies.grid.cell import SOURCE
 from verax.studies.grid.portable import portable
 from verax.studies.grid.vectors import content
 from verax.studies.store.cells import MODEL, VERDICT, as_json
@@ -78,16 +78,16 @@ def perform(
     which changes results by rounding at most.
     """
     started, clock = datetime.now(UTC), time.monotonic()
-    budget = job.max_tokens or MAX_TOKENS
-    outcome = _attempt(job, corpus, device, report, budget)
-    halved = _is_out_of_memory(outcome) and budget > 1
+    attempt = _Attempt(job, corpus, device, report, job.max_tokens or MAX_TOKENS)
+    outcome = attempt.outcome()
+    halved = _is_out_of_memory(outcome) and attempt.budget > 1
     if halved:
-        budget //= 2
-        report(Progressed(job.cell.key, f"again, max_tokens {budget}"))
-        outcome = _attempt(job, corpus, device, report, budget)
+        attempt = replace(attempt, budget=attempt.budget // 2)
+        report(Progressed(job.cell.key, f"again, max_tokens {attempt.budget}"))
+        outcome = attempt.outcome()
     if isinstance(outcome, Failed):
         if halved and _is_out_of_memory(outcome):
-            error = f"{outcome.error} (and so with max_tokens {budget})"
+            error = f"{outcome.error} (and so with max_tokens {attempt.budget})"
             return replace(outcome, error=error, halved=True)
         return outcome
     seconds = {**outcome.facts["seconds"], "total": round(time.monotonic() - clock, 3)}
@@ -96,135 +96,115 @@ def perform(
         "seconds": seconds,
         "started": started.isoformat(timespec="seconds"),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "max_tokens": budget,
+        "max_tokens": attempt.budget,
         "halved": halved,
     }
     return replace(outcome, facts=facts)
 
 
-def _attempt(
-    job: Job, corpus: Corpus, device: str, report: Callable[[Progressed], None], budget: int
-) -> Finished | Failed:
-    try:
-        outcome = _run(job, corpus, device, report, budget)
-    except Exception as error:
-        outcome = failure(job.cell.key, error)
-    # what an exception held is gone by now; others may wait for the memory
-    gc.collect()
-    if torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
-    return outcome
+@dataclass(frozen=True)
+class _Attempt:
+    """A cell run once; `budget` is in padded tokens held at once."""
 
+    job: Job
+    corpus: Corpus
+    device: str
+    report: Callable[[Progressed], None]
+    budget: int
 
-def _run(
-    job: Job, corpus: Corpus, device: str, report: Callable[[Progressed], None], budget: int
-) -> Finished | Failed:
-    cell = job.cell
-    import_plugins(job.plugins)
-    _refuse_other_data(cell, corpus)
-    display = Reporting(lambda *progress: report(Progressed(cell.key, *progress)))
-    clocks = [time.monotonic()]
-    model = _model(job, corpus, device, display, budget)
-    clocks.append(time.monotonic())
-    chosen = None if cell.model.get("every_exam") else list(cell.exams)
-    verdict = examine(
-        model,
-        corpus if cell.is_trained else corpus.read_by(model.tokeniser),
-        chosen,
-        cell.split,
-        seed=cell.exam_seed,
-        sample=cell.sample,
-        max_tokens=budget,
-        progress=display,
-        exam_options=cell.exams,
-    )
-    clocks.append(time.monotonic())
-    adversaries = _adversaries(job, model, corpus, device, report, budget)
-    if adversaries is not None:
+    def outcome(self) -> Finished | Failed:
+        outcome: Finished | Failed
+        try:
+            outcome = self._finish()
+        except Exception as error:
+            outcome = failure(self.job.cell.key, error)
+        # what an exception held is gone by now; others may wait for the memory
+        gc.collect()
+        if torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
+        return outcome
+
+    def _finish(self) -> Finished:
+        cell, corpus = self.job.cell, self.corpus
+        import_plugins(self.job.plugins)
+        self._refuse_other_data()
+        display = Reporting(lambda *progress: self.report(Progressed(cell.key, *progress)))
+        clocks = [time.monotonic()]
+        model = self._model(display)
         clocks.append(time.monotonic())
-    with display.busy("writing"):
-        files = _files(cell.key, model, verdict, adversaries, job.weights)
-    took = (round(b - a, 3) for a, b in itertools.pairwise(clocks))
-    facts = {
-        **surroundings(device),
-        "seconds": dict(zip(("train", "examine", ADVERSARIES), took, strict=False)),
-        "seed": cell.seed,
-        "test": model.record["test"] if cell.is_trained else {},
-        "strength_chosen": (model.record.get("strength") or {}).get("chosen"),
-        "model_of": job.model_of,
-    }
-    return Finished(cell.key, files, facts)
-
-
-def _model(
-    job: Job, corpus: Corpus, device: str, display: Reporting, budget: int
-) -> AttentionClassifier:
-    """The cell's model: trained, or the one that was for another cell of the same model."""
-    cell = job.cell
-    if not cell.is_trained:
-        with display.busy("opening the model"):
-            return open_classifier(cell.model[SOURCE], device)
-    if job.model is None:
-        return train(
-            corpus,
-            seed=cell.seed,
-            device=device,
+        verdict = examine(
+            model,
+            corpus if cell.is_trained else corpus.read_by(model.tokeniser),
+            None if cell.model.get("every_exam") else list(cell.exams),
+            cell.split,
+            seed=cell.exam_seed,
+            sample=cell.sample,
+            max_tokens=self.budget,
             progress=display,
-            max_tokens=budget,
-            **cell.model,
-            **cell.training,
+            exam_options=cell.exams,
         )
-    with display.busy("loading"), tempfile.TemporaryDirectory(prefix="verax-") as scratch:
-        for name, data in job.model.items():
-            (Path(scratch) / Path(name).name).write_bytes(data)
-        return load(scratch, device)
+        clocks.append(time.monotonic())
+        adversaries = None
+        if cell.adversaries is not None:
+            adversaries = self._adversaries(model, cell.adversaries)
+            clocks.append(time.monotonic())
+        with display.busy("writing"):
+            files = _files(cell.key, model, verdict, adversaries, self.job.weights)
+        took = (round(b - a, 3) for a, b in itertools.pairwise(clocks))
+        facts = {
+            **surroundings(self.device),
+            "seconds": dict(zip(("train", "examine", ADVERSARIES), took, strict=False)),
+            "seed": cell.seed,
+            "test": model.record["test"] if cell.is_trained else {},
+            "strength_chosen": (model.record.get("strength") or {}).get("chosen"),
+            "model_of": self.job.model_of,
+        }
+        return Finished(cell.key, files, facts)
 
+    def _refuse_other_data(self) -> None:
+        """Raise if corpus or vectors are not those that the cell's key stands for."""
+        cell, corpus = self.job.cell, self.corpus
+        again = "run the study again, so that its cells are listed anew"
+        if corpus.fingerprint != cell.fingerprint:
+            raise VeraxError(
+                f"corpus {corpus.name!r} is not the cell's (its texts or labels differ): {again}"
+            )
+        path = str(cell.training.get("vectors"))
+        if cell.vectors is not None and _content(path, tuple(stamp(path) or ())) != cell.vectors:
+            raise VeraxError(f"{path} does not hold the cell's word vectors any more: {again}")
 
-def _adversaries(
-    job: Job,
-    model: AttentionClassifier,
-    corpus: Corpus,
-    device: str,
-    report: Callable[[Progressed], None],
-    budget: int,
-) -> Adversaries | None:
-    """The cell's adversaries, and what they are read by, if it has any."""
-    cell, which = job.cell, ""
-    if cell.adversaries is None:
-        return None
+    def _model(self, display: Reporting) -> AttentionClassifier:
+        """The cell's model: trained, or the one that was for another cell of the same model."""
+        cell, device = self.job.cell, self.device
+        if not cell.is_trained:
+            with display.busy("opening the model"):
+                return open_classifier(cell.model[SOURCE], device)
+        if self.job.model is None:
+            how = {"device": device, "progress": display, "max_tokens": self.budget}
+            return train(self.corpus, seed=cell.seed, **how, **cell.model, **cell.training)
+        with display.busy("loading"), tempfile.TemporaryDirectory(prefix="verax-") as scratch:
+            for name, data in self.job.model.items():
+                (Path(scratch) / Path(name).name).write_bytes(data)
+            return load(scratch, device)
 
-    def begin(row: Mapping[str, Any]) -> None:
-        nonlocal which
-        which = f"{row['number']}/{row['total']}, "
+    def _adversaries(self, model: AttentionClassifier, asked: Mapping[str, Any]) -> Adversaries:
+        """The cell's adversaries, and what they are read by."""
+        cell, which = self.job.cell, ""
 
-    def tell(what: str, *rest: Any) -> None:
-        report(Progressed(cell.key, f"{ADVERSARIES} {which}{what}", *rest))
+        def begin(row: Mapping[str, Any]) -> None:
+            nonlocal which
+            which = f"{row['number']}/{row['total']}, "
 
-    # a model that was kept may have begun with a file that has another name by now
-    shared = {} if cell.vectors is None else {"vectors": cell.training["vectors"]}
-    return run_adversaries(
-        model,
-        corpus,
-        split=cell.split,
-        device=device,
-        progress=Reporting(tell),
-        begin=begin,
-        max_tokens=budget,
-        **shared,
-        **cell.adversaries,
-    )
+        def tell(what: str, *rest: Any) -> None:
+            self.report(Progressed(cell.key, f"{ADVERSARIES} {which}{what}", *rest))
 
-
-def _refuse_other_data(cell: Cell, corpus: Corpus) -> None:
-    """Raise if corpus or vectors are not those that the cell's key stands for."""
-    again = "run the study again, so that its cells are listed anew"
-    if corpus.fingerprint != cell.fingerprint:
-        raise VeraxError(
-            f"corpus {corpus.name!r} is not the cell's (its texts or labels differ): {again}"
+        # a model that was kept may have begun with a file that has another name by now
+        shared = {} if cell.vectors is None else {"vectors": cell.training["vectors"]}
+        how = {"device": self.device, "max_tokens": self.budget, **shared, **asked}
+        progress = Reporting(tell)
+        return run_adversaries(
+            model, self.corpus, split=cell.split, progress=progress, begin=begin, **how
         )
-    path = str(cell.training.get("vectors"))
-    if cell.vectors is not None and _content(path, tuple(stamp(path) or ())) != cell.vectors:
-        raise VeraxError(f"{path} does not hold the cell's word vectors any more: {again}")
 
 
 @functools.lru_cache(maxsize=4)

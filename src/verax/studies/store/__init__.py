@@ -1,4 +1,8 @@
-"""Where cells are kept once they are done, on any filesystem."""
+"""Where cells are kept once they are done, on any filesystem.
+
+`cells.py` writes and checks cells, `store.py` is a study's folder, `packing.py` makes a few files
+of it, which `packed.py` reads, and `results.py` opens either as tables.
+"""
 
 from verax.studies.store.folders import CellLock, StorageFolder, storage_folder
 from verax.studies.store.packing import pack, unpack

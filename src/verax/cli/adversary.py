@@ -16,15 +16,7 @@ from verax.cli.terminal import console, say, table
 from verax.corpora import load_corpus
 from verax.corpora.corpus import SPLITS
 from verax.options import hints, parse
-from verax.report.adversary_text import (
-    chosen_words,
-    number,
-    one_item_words,
-    over,
-    percent,
-    score_name,
-    yardstick_words,
-)
+from verax.report import adversary_text as words
 from verax.studies import Adversaries, run_adversaries
 from verax.studies.adversaries import LAMS
 from verax.studies.adversaries.making import control_title
@@ -137,8 +129,10 @@ def begin(row: Mapping[str, Any]) -> None:
 
 def done(row: Mapping[str, Any]) -> None:
     """A line for each model."""
-    beside = "" if row["name"] == "base" else f", JSD {number(row['jsd'])}, TVD {row['tvd']:.3f}"
-    score = f"{score_name(row['classes'])} {percent(row['f1'])}"
+    beside = (
+        "" if row["name"] == "base" else f", JSD {words.number(row['jsd'])}, TVD {row['tvd']:.3f}"
+    )
+    score = f"{words.score_name(row['classes'])} {words.percent(row['f1'])}"
     say(f"{_name(row)}: validation {score}{beside}", "dim")
 
 
@@ -150,12 +144,10 @@ def _name(row: Mapping[str, Any]) -> str:
 def show(adversaries: Adversaries) -> None:
     """The base's scores, the curve beside other seeds, what chose λ, the controls."""
     controls = adversaries.controls()
-    score = score_name(len(adversaries.manifest["classes"]))
+    score = words.score_name(len(adversaries.manifest["classes"]))
     base = controls.iloc[0]
-    say(
-        f"\nthe base: {score} {percent(base['f1'])}, accuracy {percent(base['accuracy'])} "
-        f"on {adversaries.split}, {base['n']:,} documents"
-    )
+    scores = f"{score} {words.percent(base['f1'])}, accuracy {words.percent(base['accuracy'])}"
+    say(f"\nthe base: {scores} on {adversaries.split}, {base['n']:,} documents")
     screen, points = console(), adversaries.points()
     curve, validation = [], []
     heads = ["λ", "JSD", "TVD", "same decisions", "accuracy", score]
@@ -168,17 +160,17 @@ def show(adversaries: Adversaries) -> None:
     if adversaries.has_yardstick:
         curve_heads = [*heads, "beyond seeds"]
         beyond = adversaries.against_yardstick()["difference"]
-        curve = [[*row, number(more, "+")] for row, more in zip(curve, beyond, strict=True)]
+        curve = [[*row, words.number(more, "+")] for row, more in zip(curve, beyond, strict=True)]
         yard = adversaries.yardstick().set_index("measure")["mean"]
         curve.append(["other seeds", *_cells(yard.to_dict(), *MEASURES), ""])
     what = "attention (JSD, at most 0.693) and outputs (TVD) from the base's"
     say(f"\non {adversaries.split}: {what}", "italic")
     screen.print(table(curve_heads, curve))
     if adversaries.one_item:
-        say(one_item_words(adversaries), "dim")
+        say(words.one_item_words(adversaries), "dim")
     say("\non validation, which chooses λ (*)", "italic")
     screen.print(table(heads, validation))
-    for line in [chosen_words(adversaries), *yardstick_words(adversaries)]:
+    for line in [words.chosen_words(adversaries), *words.yardstick_words(adversaries)]:
         say(f"\n{line}")
     if len(controls) > 1:
         what = "uniform attention, and models that see each word by itself (mlp)"
@@ -190,9 +182,9 @@ def show(adversaries: Adversaries) -> None:
         screen.print(table(["", score, "accuracy", "JSD", "TVD"], rows))
         for row in controls[controls["note"] != ""].to_dict(orient="records"):
             say(f"left out: {control_title(row['name'])}; {row['note']}", "dim")
-    intervals = f"95% intervals, {over(points['over'].iloc[0])}"
+    intervals = f"95% intervals, {words.over(points['over'].iloc[0])}"
     say(f"\n{intervals}, are in adversaries.points() and points.parquet", "dim")
 
 
 def _cells(row: Mapping[Any, Any], *measures: str) -> list[str]:
-    return [(number if m in ("jsd", "tvd") else percent)(row[m]) for m in measures]
+    return [(words.number if m in ("jsd", "tvd") else words.percent)(row[m]) for m in measures]

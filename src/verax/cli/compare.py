@@ -29,16 +29,8 @@ from verax.exams.titles import comparison_title, measure_title
 from verax.exams.verdict import Verdict
 from verax.models import AttentionClassifier, load
 from verax.models.kinds import POOLED
-from verax.report.compared import (
-    COMMON,
-    direction,
-    interval_words,
-    is_of_common_documents,
-    left_out,
-    mark,
-    marks_words,
-    shown_rows,
-)
+from verax.report import compared
+from verax.report.compared import mark
 from verax.studies import Comparison, compare
 from verax.studies.comparison.differences import NOTHING, OTHER_ITEMS
 from verax.studies.comparison.grouping import Groups, grouped
@@ -155,13 +147,13 @@ def show(comparison: Comparison, screen: Any) -> None:
     for line in _legend(comparison, heads):
         screen.print(line, markup=False)
     for exam in dict.fromkeys(rows["exam"]):
-        shown = shown_rows(rows[rows["exam"] == exam])
+        shown = compared.shown_rows(rows[rows["exam"] == exam])
         if shown.empty:
             continue
         screen.print(f"\n{comparison_title(str(exam))}", markup=False, style="italic")
         for made in _tables(shown, comparison, heads, screen.width):
             screen.print(made)
-        for line in left_out(comparison, set(shown["measure"]), heads):
+        for line in compared.left_out(comparison, set(shown["measure"]), heads):
             screen.print(line, style="dim", markup=False)
     screen.print()
     for line in _footnotes(rows, comparison, heads):
@@ -221,8 +213,8 @@ def _lines(rows: pd.DataFrame, groups: Sequence[str]) -> Iterator[list[str]]:
         shown = [every[name] for name in groups if name in every]
         one = next(iter(every.values()))
         digits = _digits([one.reference_value, *(row.value for row in every.values())], one.unit)
-        label = direction(shown) + measure_title(str(measure))
-        if any(is_of_common_documents(row) for row in shown):
+        label = compared.direction(shown) + measure_title(str(measure))
+        if any(compared.is_of_common_documents(row) for row in shown):
             label += " †"
         cells = [label, _value(one.reference_value, one.unit, digits)]
         for name in groups:
@@ -255,17 +247,17 @@ def _difference(row: Any, digits: int) -> str:
 
 
 def _footnotes(rows: pd.DataFrame, comparison: Comparison, heads: dict[str, str]) -> Iterator[str]:
-    for kind, text in interval_words(rows, "it says").items():
+    for kind, text in compared.interval_words(rows, "it says").items():
         groups = [heads[n] for n in dict.fromkeys(rows.loc[rows["over"] == kind, "group"])]
         which = "" if len(groups) == len(comparison.groups) - 1 else f" of {', '.join(groups)}"
         reference = heads[comparison.reference]
         yield f"differences{which} from {reference}, ± half the 95% interval {text}"
     if (rows["over"] == NOTHING).any():
         yield "information has no interval with one model: it takes two seeds or more of each"
-    if any(is_of_common_documents(row) for row in rows.itertuples()):
-        yield f"† the {COMMON}"
+    if any(compared.is_of_common_documents(row) for row in rows.itertuples()):
+        yield f"† the {compared.COMMON}"
     judged = int(rows["holm"].notna().groupby(rows["group"]).sum().max())
-    yield marks_words(f" (m = {judged})")
+    yield compared.marks_words(f" (m = {judged})")
     if (rows["note"] == FEWER).any():
         yield "items without weight need not go, by arithmetic: optimal is judged instead"
     if (rows["note"] == ZEROS).any():

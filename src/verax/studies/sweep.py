@@ -96,23 +96,11 @@ class Sweep(Result):
             by_lam = correlations(means.index, means[measure])
             by_support = correlations(means[SUPPORT_SHARE], means[measure])
             pooled = correlations(instances["lam"], instances["value"])
-            rows.append(
-                {
-                    "measure": measure,
-                    "tau": by_lam.tau,
-                    "tau_p": by_lam.tau_p,
-                    "spearman": by_lam.spearman,
-                    "spearman_p": by_lam.spearman_p,
-                    "pearson": by_lam.pearson,
-                    "pearson_p": by_lam.pearson_p,
-                    "points": by_lam.n,
-                    "pooled_tau": pooled.tau,
-                    "pooled": pooled.n,
-                    "support_tau": by_support.tau,
-                    "support_spearman": by_support.spearman,
-                }
-            )
-        return pd.DataFrame(rows)
+            row = {"measure": measure, **asdict(by_lam), "points": by_lam.n}
+            row |= {"pooled_tau": pooled.tau, "pooled": pooled.n}
+            row |= {"support_tau": by_support.tau, "support_spearman": by_support.spearman}
+            rows.append(row)
+        return pd.DataFrame(rows).drop(columns=["n", "excluded"], errors="ignore")
 
     def against(self, lam: float = 0.0, test: str = "wilcoxon") -> pd.DataFrame:
         """A row per measure and other λ: its difference from `lam`, document by document.

@@ -11,18 +11,7 @@ from verax.corpora.corpus import Corpus
 from verax.device import resolve_device
 from verax.errors import VeraxError
 from verax.progress import Progress
-from verax.studies.engines import mps
-from verax.studies.engines.engine import (
-    KEPT_CORPORA,
-    REPLACED,
-    Event,
-    Failed,
-    Job,
-    Progressed,
-    corpus_name,
-    count,
-    pickled_corpus,
-)
+from verax.studies.engines import engine, mps
 from verax.studies.engines.machine import cores, gpu_name, gpus
 from verax.studies.engines.performing import perform
 from verax.studies.engines.worker import EventQueue, WorkerProcess, end
@@ -41,7 +30,7 @@ class HereEngine:
     def __init__(self, device: str = "auto", progress: bool = False) -> None:
         self._device = str(resolve_device(device))
         self._progress = progress
-        self._waiting: list[tuple[Job, Corpus]] = []
+        self._waiting: list[tuple[engine.Job, Corpus]] = []
 
     @property
     def free(self) -> int:
@@ -50,18 +39,18 @@ class HereEngine:
     def describe(self) -> str:
         return f"this process, {self._device}"
 
-    def submit(self, job: Job, corpus: Corpus) -> None:
+    def submit(self, job: engine.Job, corpus: Corpus) -> None:
         if not self.free:
             raise RuntimeError("the cell before is not run yet: wait for it")
         self._waiting.append((job, corpus))
 
-    def wait(self, timeout: float) -> list[Event]:
+    def wait(self, timeout: float) -> list[engine.Event]:
         if not self._waiting:
             return []
         job, corpus = self._waiting.pop()
         with Progress(self._progress) as display:
 
-            def show(progress: Progressed) -> None:
+            def show(progress: engine.Progressed) -> None:
                 display.tell(progress.what, progress.done, progress.total, progress.note)
 
             return [perform(job, corpus, device=self._device, report=show)]
@@ -110,12 +99,12 @@ class LocalEngine:
 
     def describe(self) -> str:
         if not self._gpus:
-            threads = count(self._hardware.threads, "thread")
-            return f"{count(self.workers, 'worker')}, {threads} each, CPU"
+            threads = engine.count(self._hardware.threads, "thread")
+            return f"{engine.count(self.workers, 'worker')}, {threads} each, CPU"
         used = min(self.workers, len(self._gpus))
         each = math.ceil(self.workers / used)
         name = gpu_name()
-        words = f"{count(each, 'cell')} on each of {count(used, 'GPU')}"
+        words = f"{engine.count(each, 'cell')} on each of {engine.count(used, 'GPU')}"
         words += f" ({name})" if name else ""
         if self._mps:
             words += ", MPS on"
@@ -123,17 +112,17 @@ class LocalEngine:
             words += ", without MPS, where several are slower than one: start it with --mps"
         return f"{words}; {self._mps_error}" if self._mps_error else words
 
-    def submit(self, job: Job, corpus: Corpus) -> None:
+    def submit(self, job: engine.Job, corpus: Corpus) -> None:
         if not self.free:
             raise RuntimeError("no worker is free: wait for one")
-        name = corpus_name(corpus)
+        name = engine.corpus_name(corpus)
         worker = self._worker_for(name)
         data = b"" if name in worker.corpora else self._pickle(name, corpus)
         worker.begin(job, name, data, self._events)
         self._busy.append(worker)
 
-    def wait(self, timeout: float) -> list[Event]:
-        events: list[Event] = []
+    def wait(self, timeout: float) -> list[engine.Event]:
+        events: list[engine.Event] = []
         try:
             worker, event = self._events.get(timeout=max(0.0, timeout))
             while self._end.alive:
@@ -163,16 +152,16 @@ class LocalEngine:
 
     def _pickle(self, name: str, corpus: Corpus) -> bytes:
         if name not in self._pickled:
-            self._pickled[name] = pickled_corpus(corpus)
-            for oldest in list(self._pickled)[:-KEPT_CORPORA]:
+            self._pickled[name] = engine.pickled_corpus(corpus)
+            for oldest in list(self._pickled)[: -engine.KEPT_CORPORA]:
                 del self._pickled[oldest]
         return self._pickled[name]
 
-    def _settle(self, worker: WorkerProcess, event: Event) -> None:
-        if isinstance(event, Progressed):
+    def _settle(self, worker: WorkerProcess, event: engine.Event) -> None:
+        if isinstance(event, engine.Progressed):
             return
         self._busy.remove(worker)
-        if isinstance(event, Failed) and event.reason in REPLACED:
+        if isinstance(event, engine.Failed) and event.reason in engine.REPLACED:
             end([worker])
         else:
             self._idle.append(worker)

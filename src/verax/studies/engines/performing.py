@@ -35,16 +35,7 @@ from verax.progress import Reporting
 from verax.studies.adversaries import Adversaries, run_adversaries
 from verax.studies.adversaries.measures import EXAM as ADVERSARIES
 from verax.studies.adversaries.measures import summarise
-from verax.studies.engines.engine import (
-    DIVERGED,
-    ERROR,
-    OUT_OF_MEMORY,
-    Failed,
-    Finished,
-    Job,
-    Progressed,
-    first_line,
-)
+from verax.studies.engines import engine
 from verax.studies.engines.machine import surroundings
 from verax.studies.grid.cell import SOURCE
 from verax.studies.grid.portable import portable
@@ -66,12 +57,12 @@ _NO_MEMORY = (
 
 
 def perform(
-    job: Job,
+    job: engine.Job,
     corpus: Corpus,
     *,
     device: str,
-    report: Callable[[Progressed], None] = lambda progressed: None,
-) -> Finished | Failed:
+    report: Callable[[engine.Progressed], None] = lambda progressed: None,
+) -> engine.Finished | engine.Failed:
     """Run a cell; returns `Failed` instead of raising.
 
     When memory runs out it is run once more from the start with half the micro-batch budget,
@@ -83,9 +74,9 @@ def perform(
     halved = _is_out_of_memory(outcome) and attempt.budget > 1
     if halved:
         attempt = replace(attempt, budget=attempt.budget // 2)
-        report(Progressed(job.cell.key, f"again, max_tokens {attempt.budget}"))
+        report(engine.Progressed(job.cell.key, f"again, max_tokens {attempt.budget}"))
         outcome = attempt.outcome()
-    if isinstance(outcome, Failed):
+    if isinstance(outcome, engine.Failed):
         if halved and _is_out_of_memory(outcome):
             error = f"{outcome.error} (and so with max_tokens {attempt.budget})"
             return replace(outcome, error=error, halved=True)
@@ -106,14 +97,14 @@ def perform(
 class _Attempt:
     """A cell run once; `budget` is in padded tokens held at once."""
 
-    job: Job
+    job: engine.Job
     corpus: Corpus
     device: str
-    report: Callable[[Progressed], None]
+    report: Callable[[engine.Progressed], None]
     budget: int
 
-    def outcome(self) -> Finished | Failed:
-        outcome: Finished | Failed
+    def outcome(self) -> engine.Finished | engine.Failed:
+        outcome: engine.Finished | engine.Failed
         try:
             outcome = self._finish()
         except Exception as error:
@@ -124,11 +115,11 @@ class _Attempt:
             torch.cuda.empty_cache()
         return outcome
 
-    def _finish(self) -> Finished:
+    def _finish(self) -> engine.Finished:
         cell, corpus = self.job.cell, self.corpus
         import_plugins(self.job.plugins)
         self._refuse_other_data()
-        display = Reporting(lambda *progress: self.report(Progressed(cell.key, *progress)))
+        display = Reporting(lambda *progress: self.report(engine.Progressed(cell.key, *progress)))
         clocks = [time.monotonic()]
         model = self._model(display)
         clocks.append(time.monotonic())
@@ -159,7 +150,7 @@ class _Attempt:
             "strength_chosen": (model.record.get("strength") or {}).get("chosen"),
             "model_of": self.job.model_of,
         }
-        return Finished(cell.key, files, facts)
+        return engine.Finished(cell.key, files, facts)
 
     def _refuse_other_data(self) -> None:
         """Raise if corpus or vectors are not those that the cell's key stands for."""
@@ -196,7 +187,7 @@ class _Attempt:
             which = f"{row['number']}/{row['total']}, "
 
         def tell(what: str, *rest: Any) -> None:
-            self.report(Progressed(cell.key, f"{ADVERSARIES} {which}{what}", *rest))
+            self.report(engine.Progressed(cell.key, f"{ADVERSARIES} {which}{what}", *rest))
 
         # a model that was kept may have begun with a file that has another name by now
         shared = {} if cell.vectors is None else {"vectors": cell.training["vectors"]}
@@ -213,14 +204,14 @@ def _content(path: str, stamp: tuple[int, ...]) -> str:
     return content(path)
 
 
-def failure(key: str, error: BaseException) -> Failed:
+def failure(key: str, error: BaseException) -> engine.Failed:
     """The failure of a cell, from an exception."""
     text, kind = str(error).strip(), type(error).__name__
     if not isinstance(error, VeraxError):
-        text = f"{kind}: {first_line(error)}" if text else kind
-    reason = OUT_OF_MEMORY if _ran_out_of_memory(error) else ERROR
-    reason = DIVERGED if isinstance(error, Diverged) else reason
-    return Failed(key, reason, text, "".join(traceback.format_exception(error)))
+        text = f"{kind}: {engine.first_line(error)}" if text else kind
+    reason = engine.OUT_OF_MEMORY if _ran_out_of_memory(error) else engine.ERROR
+    reason = engine.DIVERGED if isinstance(error, Diverged) else reason
+    return engine.Failed(key, reason, text, "".join(traceback.format_exception(error)))
 
 
 def _ran_out_of_memory(error: BaseException | None) -> bool:
@@ -234,8 +225,8 @@ def _ran_out_of_memory(error: BaseException | None) -> bool:
     return _ran_out_of_memory(error.__cause__ or error.__context__)
 
 
-def _is_out_of_memory(outcome: Finished | Failed) -> bool:
-    return isinstance(outcome, Failed) and outcome.reason == OUT_OF_MEMORY
+def _is_out_of_memory(outcome: engine.Finished | engine.Failed) -> bool:
+    return isinstance(outcome, engine.Failed) and outcome.reason == engine.OUT_OF_MEMORY
 
 
 def _files(

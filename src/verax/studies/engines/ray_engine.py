@@ -18,22 +18,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from verax.corpora.corpus import Corpus
-from verax.studies.engines.engine import (
-    ERROR,
-    KEPT_CORPORA,
-    LOST,
-    OUT_OF_MEMORY,
-    REPLACED,
-    THREADS,
-    Event,
-    Failed,
-    Finished,
-    Job,
-    Progressed,
-    corpus_name,
-    count,
-    pickled_corpus,
-)
+from verax.studies.engines import engine
 from verax.studies.engines.performing import perform
 from verax.studies.engines.ray_cluster import Cluster, Node, import_ray, join, nodes, share
 from verax.studies.grid.study import Hardware
@@ -66,12 +51,14 @@ class RayWorker:
         # libraries that are loaded, and those that will be
         threadpool_limits(threads)
         torch.set_num_threads(threads)
-        os.environ.update(dict.fromkeys(THREADS, str(threads)))
+        os.environ.update(dict.fromkeys(engine.THREADS, str(threads)))
         self._device = device
         self._node: str = import_ray().get_runtime_context().get_node_id()
         self._corpora: dict[str, Corpus] = {}
 
-    def run(self, job: Job, name: str, pickled: Sequence[Any]) -> Iterator[tuple[str, Event]]:
+    def run(
+        self, job: engine.Job, name: str, pickled: Sequence[Any]
+    ) -> Iterator[tuple[str, engine.Event]]:
         """Run a cell; yield this node with the latest progress, and at last with the outcome.
 
         `pickled` is a list of the corpus's reference, so that Ray fetches it only on request.
@@ -80,9 +67,9 @@ class RayWorker:
         if corpus is None:
             corpus = pickle.loads(import_ray().get(pickled[0]))  # noqa: S301 (from the driver)
         self._corpora[name] = corpus
-        for oldest in list(self._corpora)[:-KEPT_CORPORA]:
+        for oldest in list(self._corpora)[: -engine.KEPT_CORPORA]:
             del self._corpora[oldest]
-        latest: deque[Progressed] = deque(maxlen=1)
+        latest: deque[engine.Progressed] = deque(maxlen=1)
         with ThreadPoolExecutor(1) as pool:
             performed = pool.submit(perform, job, corpus, device=self._device, report=latest.append)
             while not wait([performed], _REPORT).done:
@@ -91,7 +78,7 @@ class RayWorker:
         outcome = performed.result()
         if not gc.get_freeze_count():
             gc.freeze()  # what imports made stays: between cells it need not be looked through
-        if isinstance(outcome, Finished):
+        if isinstance(outcome, engine.Finished):
             outcome = replace(outcome, facts={**outcome.facts, NODE: self._node})
         yield self._node, outcome
 
@@ -160,20 +147,21 @@ class RayEngine:
         alive = self._alive()
         cpus, gpus = int(sum(n.cpus for n in alive)), int(sum(n.gpus for n in alive))
         words = (
-            f"Ray at {self._address}: {count(len(alive), 'node')}, {count(cpus, 'CPU')}, "
-            f"{count(gpus, 'GPU')}; up to {count(self.workers, 'cell')} at once"
+            f"Ray at {self._address}: {engine.count(len(alive), 'node')}, "
+            f"{engine.count(cpus, 'CPU')}, {engine.count(gpus, 'GPU')}; "
+            f"up to {engine.count(self.workers, 'cell')} at once"
         )
         if 0 < self._share.gpus <= 0.5:
             words += ", several on a GPU: slower than one where NVIDIA MPS does not run on the node"
         return words
 
-    def submit(self, job: Job, corpus: Corpus) -> None:
+    def submit(self, job: engine.Job, corpus: Corpus) -> None:
         self._most = max(self._most, self.workers)
         if not self._end.alive or len(self._running) >= self._most:
             raise RuntimeError("no worker is free: wait for one")
-        name = corpus_name(corpus)
+        name = engine.corpus_name(corpus)
         if name not in self._pickled:
-            self._pickled[name] = self._ray.put(pickled_corpus(corpus))
+            self._pickled[name] = self._ray.put(engine.pickled_corpus(corpus))
         alive = {node.id for node in self._alive()}
         self._idle[:] = [actor for actor in self._idle if actor.node in alive]
         if self._idle:
@@ -183,7 +171,7 @@ class RayEngine:
         run = actor.handle.run.options(num_returns="streaming")
         self._running[run.remote(job, name, [self._pickled[name]])] = job.cell.key, actor
 
-    def wait(self, timeout: float) -> list[Event]:
+    def wait(self, timeout: float) -> list[engine.Event]:
         until = time.monotonic() + max(0.0, timeout)
         while self._end.alive:
             now = time.monotonic()
@@ -198,7 +186,7 @@ class RayEngine:
     def stop(self) -> None:
         self._end()
 
-    def _next_events(self, timeout: float) -> list[Event]:
+    def _next_events(self, timeout: float) -> list[engine.Event]:
         running, timeout = list(self._running), min(timeout, _LOOK)  # idle workers end
         if not running:
             time.sleep(timeout)
@@ -208,18 +196,18 @@ class RayEngine:
             ready, _ = self._ray.wait(running, num_returns=len(running), timeout=0)
         return [self._next_event(results) for results in ready]
 
-    def _next_event(self, results: Any) -> Event:
+    def _next_event(self, results: Any) -> engine.Event:
         key, actor = self._running[results]
-        event: Event
+        event: engine.Event
         try:
             actor.node, event = self._ray.get(next(results))
         except self._ray.exceptions.RayError as error:
             event = failure(key, error)
             self._looked = -_LOOK  # its node may be gone
-        if isinstance(event, Progressed):
+        if isinstance(event, engine.Progressed):
             return event
         del self._running[results]
-        if isinstance(event, Failed) and event.reason in REPLACED:
+        if isinstance(event, engine.Failed) and event.reason in engine.REPLACED:
             self._ray.kill(actor.handle)
         else:
             actor.idle_since = time.monotonic()
@@ -232,15 +220,15 @@ class RayEngine:
         return self._nodes
 
 
-def failure(key: str, error: Exception) -> Failed:
+def failure(key: str, error: Exception) -> engine.Failed:
     """A cell that gave no result, from the error of Ray."""
     kinds, words = import_ray().exceptions, str(error).strip()
     raised = isinstance(error, kinds.RayTaskError) and not isinstance(error.cause, kinds.RayError)
     if raised or getattr(error, "actor_init_failed", False):
-        return Failed(key, ERROR, words.splitlines()[-1], words)
+        return engine.Failed(key, engine.ERROR, words.splitlines()[-1], words)
     if isinstance(error, kinds.OutOfMemoryError):
-        return Failed(key, OUT_OF_MEMORY, "its node ran out of memory", words)
-    return Failed(key, LOST, "its worker, or the node under it, was lost", words)
+        return engine.Failed(key, engine.OUT_OF_MEMORY, "its node ran out of memory", words)
+    return engine.Failed(key, engine.LOST, "its worker, or the node under it, was lost", words)
 
 
 def _stop(

@@ -22,15 +22,7 @@ from typing import NamedTuple
 import torch
 
 from verax.corpora.corpus import Corpus
-from verax.studies.engines.engine import (
-    KEPT_CORPORA,
-    LOST,
-    THREADS,
-    Event,
-    Failed,
-    Job,
-    Progressed,
-)
+from verax.studies.engines import engine
 from verax.studies.engines.performing import perform
 
 CODE = (
@@ -45,7 +37,7 @@ class Order(NamedTuple):
     `keep` are the corpora to keep, that of the job among them.
     """
 
-    job: Job
+    job: engine.Job
     corpus: str
     keep: Sequence[str]
 
@@ -85,7 +77,7 @@ def _end_with(parent: int) -> None:
 _LAST_OUTPUT = 16_384
 """Bytes of a lost worker's output that are kept."""
 
-EventQueue = queue.SimpleQueue[tuple["WorkerProcess", Event]]
+EventQueue = queue.SimpleQueue[tuple["WorkerProcess", engine.Event]]
 
 
 class WorkerProcess:
@@ -109,7 +101,7 @@ class WorkerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._output,
-                env={**os.environ, **environment, **dict.fromkeys(THREADS, str(threads))},
+                env={**os.environ, **environment, **dict.fromkeys(engine.THREADS, str(threads))},
             )
         self._connection = Connection(ours.detach())
         self._thread: threading.Thread | None = None
@@ -118,11 +110,11 @@ class WorkerProcess:
     def alive(self) -> bool:
         return self.process.poll() is None
 
-    def begin(self, job: Job, name: str, corpus: bytes, events: EventQueue) -> None:
+    def begin(self, job: engine.Job, name: str, corpus: bytes, events: EventQueue) -> None:
         """Run a cell of the corpus of that name, which is sent unless the worker has it."""
         new = name not in self.corpora
         others = [other for other in self.corpora if other != name]
-        self.corpora = [*others, name][-KEPT_CORPORA:]
+        self.corpora = [*others, name][-engine.KEPT_CORPORA :]
         order = Order(job, name, tuple(self.corpora))
         self._thread = threading.Thread(
             target=self._attend, args=(order, corpus if new else None, events), daemon=True
@@ -135,13 +127,13 @@ class WorkerProcess:
             if corpus is not None:
                 self._connection.send_bytes(corpus)
             while True:
-                event: Event = self._connection.recv()
+                event: engine.Event = self._connection.recv()
                 events.put((self, event))
-                if not isinstance(event, Progressed):
+                if not isinstance(event, engine.Progressed):
                     return
         except (EOFError, OSError):
             why, words = self._how_it_ended()
-            events.put((self, Failed(order.job.cell.key, LOST, why, words)))
+            events.put((self, engine.Failed(order.job.cell.key, engine.LOST, why, words)))
 
     def _how_it_ended(self) -> tuple[str, str]:
         """The reason in one line, and the end of its output, where a crash shows its place."""

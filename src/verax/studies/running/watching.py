@@ -180,18 +180,15 @@ class Bars(Watcher):
             self.columns.remove_task(task)
 
     def _count(self) -> None:
-        if self.all is not None:
-            failed = f"{self.failed} failed" if self.failed else ""
-            note = "  ".join(part for part in (failed, self._left()) if part)
-            self.columns.update(self.all, completed=self.ended + self.failed, note=note)
-
-    def _left(self) -> str:
-        """How long the rest takes at the pace of this run; empty before a cell has ended."""
-        ended = self.ended + self.failed - self.before
-        rest = self.total - self.ended - self.failed
-        if not ended or not rest:
-            return ""
-        return f"about {duration((time.monotonic() - self.began) / ended * rest)} left"
+        if self.all is None:
+            return
+        ended, notes = self.ended + self.failed, []
+        if self.failed:
+            notes.append(f"{self.failed} failed")
+        if ended > self.before and ended < self.total:  # the rest at the pace of this run
+            pace = (time.monotonic() - self.began) / (ended - self.before)
+            notes.append(f"about {duration(pace * (self.total - ended))} left")
+        self.columns.update(self.all, completed=ended, note="  ".join(notes))
 
 
 def one_line(text: object) -> str:

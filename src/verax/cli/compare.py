@@ -276,7 +276,7 @@ def show_curves(curves: pd.DataFrame, screen: Any) -> None:
     by_group = dict(list(curves.groupby("model", sort=False, observed=True)))
     first = next(iter(by_group.values()))
     columns = [first["text"], *(rows["p"].map("{:.3f}".format) for rows in by_group.values())]
-    rows = [list(cells) for cells in zip(*columns, strict=True)]
+    rows = [list(cells) for cells in zip(*columns, strict=False)]
     whole = [f"{rows['confidence'].iloc[0]:.3f}" for rows in by_group.values()]
     what = f"probability of {first['class'].iloc[0]}, had attention been on this token alone"
     say(f"\n{what}", "italic")

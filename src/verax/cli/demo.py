@@ -203,7 +203,7 @@ def measure(model: AttentionClassifier, corpus: Corpus) -> dict[str, float]:
     """Test accuracy, F1, and the mean support and entropy of the attention, with half-intervals."""
     parts = []
     for trace in model.traces(corpus.test):
-        documents = {
+        documents: dict[str, Any] = {
             "accuracy": decisions(trace.logits) == trace.labels,
             "support": support_size(trace.weights, trace.mask),
             "items": trace.mask.sum(-1),

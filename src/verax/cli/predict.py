@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def _write_lines(frame: pd.DataFrame, path: Path) -> None:
     path.write_text("".join(lines), encoding="utf-8")
 
 
-_WRITERS = {
+_WRITERS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
     ".csv": lambda frame, path: frame.to_csv(path, index=False),
     ".jsonl": _write_lines,
     ".parquet": lambda frame, path: frame.to_parquet(path, index=False),

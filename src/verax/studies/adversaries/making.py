@@ -134,7 +134,7 @@ class Making:
         begin: Callable[[Model], None],
     ) -> None:
         self.base, self.corpus, self.recipe, self.begin = base, corpus, recipe, begin
-        self._training = {"device": device, "progress": progress}
+        self._training: dict[str, Any] = {"device": device, "progress": progress}
         model_options, settings = as_inherited(base, options)
         self._whole = {**asdict(model_options), **asdict(settings)}
         self.options = {name: self._whole[name] for name in options}

@@ -171,7 +171,8 @@ class _Attempt:
             with display.busy("opening the model"):
                 return open_classifier(cell.model[SOURCE], device)
         if self.job.model is None:
-            how = {"device": device, "progress": display, "max_tokens": self.budget}
+            how: dict[str, Any] = {"device": device, "progress": display}
+            how["max_tokens"] = self.budget
             return train(self.corpus, seed=cell.seed, **how, **cell.model, **cell.training)
         with display.busy("loading"), tempfile.TemporaryDirectory(prefix="verax-") as scratch:
             for name, data in self.job.model.items():
@@ -191,7 +192,7 @@ class _Attempt:
 
         # a model that was kept may have begun with a file that has another name by now
         shared = {} if cell.vectors is None else {"vectors": cell.training["vectors"]}
-        how = {"device": self.device, "max_tokens": self.budget, **shared, **asked}
+        how: dict[str, Any] = {"device": self.device, "max_tokens": self.budget, **shared, **asked}
         progress = Reporting(tell)
         return run_adversaries(
             model, self.corpus, split=cell.split, progress=progress, begin=begin, **how

@@ -81,8 +81,9 @@ def read_study(
             problems.refuse()
         assert parsed is not None
         content = parsed
-    by_caller = {"corpora": corpora, "seeds": seeds, "exams": exams, "changed": changed}
-    plan = read_plan(content, name, problems, **by_caller)
+    plan = read_plan(
+        content, name, problems, corpora=corpora, seeds=seeds, exams=exams, changed=changed
+    )
     all_corpora: Sequence[Corpus | None] | None = in_memory
     if all_corpora is None:
         all_corpora = load_corpora(plan.readings, problems, progress, loaded)

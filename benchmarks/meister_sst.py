@@ -27,7 +27,7 @@ import torch
 import verax
 from verax.statistics import describe
 from verax.studies import Sweep
-from verax.studies.measures import measures_of
+from verax.studies.sweep import measures_of
 
 READING: dict[str, Any] = {"text_column": "text_jw", "tokeniser": "whitespace", "min_length": 6}
 PROTOCOL: dict[str, Any] = {

@@ -27,8 +27,8 @@ from verax.errors import VeraxError
 from verax.models.saving import CONFIG as MODEL_CONFIG
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable, portable_failure, portable_study
+from verax.studies.store.cells import CELL, CONFIG, FORMAT, MODEL, VERDICT, table_file
 from verax.studies.store.folders import storage_folder
-from verax.studies.store.manifests import CELL, CONFIG, FORMAT, MODEL, VERDICT, table_file
 from verax.studies.store.packed import PackedSource, about_packed
 from verax.studies.store.sources import CellState, StoreSource
 

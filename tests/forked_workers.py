@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 import torch
 
-from verax.studies.engines import process
+from verax.studies.engines import worker
 
 NAME = "verax-worker"
 """What a fork is called: its command line is that of its runner."""
@@ -86,5 +86,5 @@ def forked_workers(started: int = 0) -> Iterator[None]:
 
     names = {**vars(subprocess), "Popen": popen}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(process, "subprocess", types.SimpleNamespace(**names))
+        patch.setattr(worker, "subprocess", types.SimpleNamespace(**names))
         yield

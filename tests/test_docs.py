@@ -19,8 +19,8 @@ from verax.importance import IMPORTANCES
 from verax.models.encoders import ENCODERS
 from verax.models.projections import PROJECTIONS
 from verax.plugins import Registry
-from verax.studies.engines.here import HereEngine
-from verax.studies.grid.hardware import Hardware
+from verax.studies.engines.local import HereEngine
+from verax.studies.grid.study import Hardware
 
 ROOT = Path(__file__).parent.parent
 REGISTRIES: tuple[Registry[Any], ...] = (ENCODERS, PROJECTIONS, IMPORTANCES, EXAMS)

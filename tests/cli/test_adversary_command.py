@@ -13,7 +13,7 @@ from refused import refusal
 import verax
 from verax.cli import main
 from verax.studies import load_adversaries
-from verax.studies.adversaries.recipes import control_title
+from verax.studies.adversaries.making import control_title
 
 MAKING = "verax.studies.adversaries.making"
 QUICK = ["--epochs", "2", "--device", "cpu"]

@@ -16,7 +16,7 @@ from rich.console import Console
 
 import verax
 from verax.cli import main
-from verax.cli.compared import show
+from verax.cli.compare import show
 from verax.exams.single_token import token_curves
 
 pytestmark = pytest.mark.usefixtures("alone")

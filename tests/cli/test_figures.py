@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from verax.cli import figures
+from verax.cli import report as figures
 from verax.cli.parsing import Parser
 from verax.errors import VeraxError
 from verax.exams import Verdict

@@ -28,7 +28,7 @@ from verax.papers.exhibits import MEASURED
 from verax.papers.phrasing import TRIAL
 from verax.papers.results import PaperResults
 from verax.results import REPORT
-from verax.studies.engines.here import HereEngine
+from verax.studies.engines.local import HereEngine
 from verax.studies.grid import read_study
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Study

@@ -11,7 +11,7 @@ import verax
 from verax.cli import main
 from verax.exams.titles import measure_title
 from verax.results import REPORT
-from verax.studies.engines.here import HereEngine
+from verax.studies.engines.local import HereEngine
 from verax.studies.grid import read_study
 from verax.studies.running.runner import Runner
 from verax.studies.store import Store

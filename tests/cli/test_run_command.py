@@ -16,7 +16,7 @@ import verax
 from forked_workers import forked_workers
 from verax.cli import main
 from verax.studies.engines.engine import DIVERGED, Event, Failed, Finished, Job
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 from verax.studies.running import run as running
 
 pytestmark = pytest.mark.usefixtures("alone")

@@ -27,7 +27,7 @@ from verax.exams.tables import wide
 from verax.models import AttentionClassifier
 from verax.report import report_page
 from verax.statistics import holm, paired
-from verax.studies.comparison.directions import direction_of
+from verax.studies.comparison.differences import direction_of
 
 Make = Callable[..., AttentionClassifier]
 

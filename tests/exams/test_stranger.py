@@ -18,8 +18,8 @@ from verax.exams.titles import measure_title
 from verax.models import AttentionClassifier
 from verax.plugins import entry_points_of
 from verax.report.report import report_page
-from verax.studies.grid.estimate import work_of
 from verax.studies.grid.reading import read_study
+from verax.studies.running.outlook import work_of
 
 PACKAGE = Path(__file__).parents[1] / "strangers"
 ID = "opening.first.mean"

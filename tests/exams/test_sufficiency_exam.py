@@ -24,7 +24,7 @@ from verax.exams.sufficiency.charts import charts
 from verax.exams.sufficiency.summary import MEASURES, rankings_of
 from verax.exams.tables import wide
 from verax.models.kinds import KINDS
-from verax.studies.comparison.directions import direction_of
+from verax.studies.comparison.differences import direction_of
 
 WORDS = {"a": (4.0, 2.0), "b": (3.0, -2.0), "c": (2.0, 4.0), "d": (1.0, 0.0)}
 """Word → its weight and what it says."""

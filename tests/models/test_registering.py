@@ -22,7 +22,8 @@ from verax.models.encoders import ENCODERS, Convolution, Pointwise, register_enc
 from verax.models.options import DENSE
 from verax.models.projections import PROJECTIONS, register_projection
 from verax.plugins import entry_points_of, load_entry_points
-from verax.studies.grid import estimate, read_study
+from verax.studies.grid import read_study
+from verax.studies.running.outlook import estimate
 
 TEXTS = ["w1 good0_3 w2 w3 .", "bad1_2 w5"]
 SIZES = {"hidden_size": 12, "embedding_size": 12}

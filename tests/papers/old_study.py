@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from verax.progress import Progress
 from verax.studies.store import packing
-from verax.studies.store.manifests import table_file
+from verax.studies.store.cells import table_file
 from verax.studies.store.sources import DONE, FAILED, CellState
 
 HOST, FOLDER = "workstation-7", "/home/somebody"

@@ -16,7 +16,7 @@ from verax.papers.paper import laid, read_as
 from verax.papers.probing import PROBES
 from verax.studies.grid import read_study
 from verax.studies.grid.located import Problems, located
-from verax.studies.grid.plan import ByCaller, read_plan
+from verax.studies.grid.plan import read_plan
 
 SMALLER = {
     "serrano-smith-2019": ["imdb"],
@@ -135,7 +135,7 @@ def test_full_studies_read(name: str, scale: str, loaded: dict[str, Corpus]) -> 
     """Their corpora are not at hand: options of these are read, all else is held to a stand-in."""
     for part, given in paper(name).studies(scale).items():
         problems = Problems()
-        plan = read_plan(located(given, ""), part, ByCaller(), problems)
+        plan = read_plan(located(given, ""), part, problems)
         problems.refuse()
         named = given["corpora"]
         assert [reading.name for reading in plan.readings] == list(named)

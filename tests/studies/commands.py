@@ -17,7 +17,7 @@ import pytest
 import verax
 from forked_workers import NAME, forked_workers
 from verax.cli import run as command
-from verax.studies.engines.here import HereEngine
+from verax.studies.engines.local import HereEngine
 from verax.studies.running import run
 from verax.studies.store.store import Store
 
@@ -102,7 +102,7 @@ def _become(words: Sequence[str], files: Sequence[str], here: bool, started: int
 def without_page() -> Iterator[None]:
     """Commands leave out the page of what is done: seconds, where it is not what is tested."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "_show_page", lambda out: None)
+        patch.setattr(command, "write_page", lambda result, out: None)
         yield
 
 

@@ -17,7 +17,7 @@ from sklearn.metrics import f1_score
 import verax
 from verax.statistics import f1
 from verax.studies import Adversaries, load_adversaries
-from verax.studies.adversaries.choosing import choose
+from verax.studies.adversaries.scores import choose
 
 SHARES = {"same": "same", "accuracy": "correct"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_up_adversaries import made_up
 
-from verax.cli.adversary_text import show
+from verax.cli.adversary import show
 from verax.studies import Adversaries
 
 

@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 
 from verax.exams.registry import find_place
 from verax.exams.verdict import COLUMNS
-from verax.studies.adversaries.summary import summarise
+from verax.studies.adversaries.measures import summarise
 
 ALL = ["jsd", "tvd", "same", "accuracy", "f1"]
 

@@ -21,8 +21,7 @@ from verax.exams.exam import Pair
 from verax.exams.replacement.summary import replacements
 from verax.exams.tables import wide
 from verax.statistics import holm
-from verax.studies.comparison.differences import judge
-from verax.studies.comparison.directions import OTHER_ITEMS, direction_of
+from verax.studies.comparison.differences import OTHER_ITEMS, direction_of, judge
 
 TAU = "agreement.inputs:attention:gradient.tau"
 TINY: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import verax
-from verax.cli.compared import show
+from verax.cli.compare import show
 from verax.cli.terminal import console
 from verax.report.comparison_parts import comparison_parts
 from verax.studies.comparison.comparison import Comparison, load_comparison

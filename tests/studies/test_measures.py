@@ -16,7 +16,7 @@ from verax.corpora.tokenising import Lexicon
 from verax.exams.document_values import document_values
 from verax.exams.tables import wide
 from verax.models import AttentionClassifier
-from verax.studies.measures import measures_of
+from verax.studies.sweep import measures_of
 
 Make = Callable[..., AttentionClassifier]
 

@@ -9,7 +9,7 @@ import pytest
 
 import verax
 from verax.errors import VeraxErrors
-from verax.studies.engines.here import HereEngine
+from verax.studies.engines.local import HereEngine
 from verax.studies.grid.reading import read_study
 
 MODULE = """
@@ -52,6 +52,15 @@ def test_a_grid_of_models_from_outside(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(sys.modules["verax.report.report"], "_can_draw", lambda: False)
     results.report("page.html")
     assert "theirs" in Path("page.html").read_text()
+
+
+def test_without_a_name_it_is_called_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    file = tmp_path / "lengths.yaml"
+    file.write_text(
+        f"corpora: {{planted: {{documents: 60}}}}\nmodels: {{m: {tmp_path}/mine.py:make}}"
+    )
+    assert read_study(file).name == "lengths"
 
 
 def test_what_such_a_study_cannot_have_is_refused(tmp_path: Path) -> None:

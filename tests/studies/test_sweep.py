@@ -17,11 +17,11 @@ from scipy import stats
 
 import verax
 from verax.studies import LAMS, Sweep, sweep_of
-from verax.studies.engines.here import HereEngine
+from verax.studies.engines.local import HereEngine
 from verax.studies.grid import read_study
-from verax.studies.measures import measures_of
 from verax.studies.running.runner import Runner
 from verax.studies.store import Store
+from verax.studies.sweep import measures_of
 
 ENTROPY, TAU = "dispersion.entropy.gradient.mean", "agreement.inputs:attention:gradient.tau"
 TINY: dict[str, Any] = {

@@ -17,7 +17,6 @@ from verax.cli import (
     examine,
     exams,
     explain,
-    figures,
     pack,
     papers,
     predict,
@@ -26,8 +25,7 @@ from verax.cli import (
     sweep,
     train,
 )
-from verax.cli.parsing import Parser
-from verax.cli.plugin_files import import_plugins
+from verax.cli.parsing import Parser, import_plugins
 from verax.cli.saving import left_on_disk, stamps
 from verax.cli.terminal import noted_warnings, printable
 from verax.errors import VeraxError, VeraxErrors
@@ -35,7 +33,7 @@ from verax.version import __version__
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, sweep, adversary, papers, audit, report, figures, completion),
+    *(run, pack, sweep, adversary, papers, audit, report, completion),
 )
 
 

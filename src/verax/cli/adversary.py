@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from verax.cli.adversary_text import begin, done, show
 from verax.cli.loading import add_corpus_options, named_corpus, say_notes
 from verax.cli.parsing import add_options, given_options, listed, parts_of
 from verax.cli.saving import add_overwrite, check_out, save
-from verax.cli.terminal import say
+from verax.cli.terminal import console, say, table
 from verax.corpora import load_corpus
 from verax.corpora.corpus import SPLITS
 from verax.options import hints, parse
+from verax.report import adversary_text as words
 from verax.studies import Adversaries, run_adversaries
 from verax.studies.adversaries import LAMS
+from verax.studies.adversaries.making import control_title
+from verax.studies.adversaries.scores import MEASURES
 from verax.studies.adversaries.variance import model_entry
 from verax.training import TrainingOptions
 from verax.training.adversary import DEFAULTS
@@ -117,3 +120,71 @@ def run(args: argparse.Namespace) -> None:
     show(adversaries)
     if args.out:
         save(adversaries, args)
+
+
+def begin(row: Mapping[str, Any]) -> None:
+    """A line before each model that is trained."""
+    say(f"training {_name(row)} ({row['number']} of {row['total']})", "dim")
+
+
+def done(row: Mapping[str, Any]) -> None:
+    """A line for each model."""
+    beside = (
+        "" if row["name"] == "base" else f", JSD {words.number(row['jsd'])}, TVD {row['tvd']:.3f}"
+    )
+    score = f"{words.score_name(row['classes'])} {words.percent(row['f1'])}"
+    say(f"{_name(row)}: validation {score}{beside}", "dim")
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    name = control_title(row["name"]) if row["lam"] is None else f"λ {row['lam']:g}"
+    return name if row["seed"] is None else f"{name}, seed {row['seed']}"
+
+
+def show(adversaries: Adversaries) -> None:
+    """The base's scores, the curve beside other seeds, what chose λ, the controls."""
+    controls = adversaries.controls()
+    score = words.score_name(len(adversaries.manifest["classes"]))
+    base = controls.iloc[0]
+    scores = f"{score} {words.percent(base['f1'])}, accuracy {words.percent(base['accuracy'])}"
+    say(f"\nthe base: {scores} on {adversaries.split}, {base['n']:,} documents")
+    screen, points = console(), adversaries.points()
+    curve, validation = [], []
+    heads = ["λ", "JSD", "TVD", "same decisions", "accuracy", score]
+    for row in points.to_dict(orient="records"):
+        lam = f"{row['lam']:g}{' *' if row['chosen'] else ''}"
+        curve.append([lam, *_cells(row, *MEASURES)])
+        on_validation = {name: row[f"validation_{name}"] for name in MEASURES}
+        validation.append([lam, *_cells(on_validation, *MEASURES)])
+    curve_heads = heads
+    if adversaries.has_yardstick:
+        curve_heads = [*heads, "beyond seeds"]
+        beyond = adversaries.against_yardstick()["difference"]
+        curve = [[*row, words.number(more, "+")] for row, more in zip(curve, beyond, strict=True)]
+        yard = adversaries.yardstick().set_index("measure")["mean"]
+        curve.append(["other seeds", *_cells(yard.to_dict(), *MEASURES), ""])
+    what = "attention (JSD, at most 0.693) and outputs (TVD) from the base's"
+    say(f"\non {adversaries.split}: {what}", "italic")
+    screen.print(table(curve_heads, curve))
+    if adversaries.one_item:
+        say(words.one_item_words(adversaries), "dim")
+    say("\non validation, which chooses λ (*)", "italic")
+    screen.print(table(heads, validation))
+    for line in [words.chosen_words(adversaries), *words.yardstick_words(adversaries)]:
+        say(f"\n{line}")
+    if len(controls) > 1:
+        what = "uniform attention, and models that see each word by itself (mlp)"
+        say(f"\ncontrols: {what}", "italic")
+        rows = [
+            [control_title(row["name"]), *_cells(row, "f1", "accuracy", "jsd", "tvd")]
+            for row in controls[controls["note"] == ""].to_dict(orient="records")
+        ]
+        screen.print(table(["", score, "accuracy", "JSD", "TVD"], rows))
+        for row in controls[controls["note"] != ""].to_dict(orient="records"):
+            say(f"left out: {control_title(row['name'])}; {row['note']}", "dim")
+    intervals = f"95% intervals, {words.over(points['over'].iloc[0])}"
+    say(f"\n{intervals}, are in adversaries.points() and points.parquet", "dim")
+
+
+def _cells(row: Mapping[Any, Any], *measures: str) -> list[str]:
+    return [(words.number if m in ("jsd", "tvd") else words.percent)(row[m]) for m in measures]

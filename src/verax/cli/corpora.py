@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
         content = [{**row, "names": c.classes, "notes": list(c.notes)} for row, c in rows]
         print(json.dumps(content, indent=2, ensure_ascii=False))
         return
-    columns = (
+    columns = [
         "corpus",
         "classes",
         "train",
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
         "words",
         "sentences",
         "vocabulary",
-    )
+    ]
     console().print(table(columns, [_cells(row) for row, _ in rows]))
     for _, corpus in rows:
         lines = [(line, False) for line in corpus.notes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -170,9 +170,11 @@ def run(args: argparse.Namespace) -> None:
         rows.append({"model": name, **measure(model, corpus), **numbers_of(verdict)})
         scores = model.record["test"]
         say(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
-    frame = pd.DataFrame(rows)
     for section in _SECTIONS:
-        cells = [[row["model"], *_cells(row, section)] for row in rows]
+        cells = [
+            [row["model"], *(_cell(row, *column) for column in section.columns.values())]
+            for row in rows
+        ]
         screen.print(table(["model", *section.columns], cells, title=f"\n{section.title}"))
         screen.print(section.note, style="dim")
     say(
@@ -183,32 +185,35 @@ def run(args: argparse.Namespace) -> None:
         say(f"\n[{corpus.classes[corpus.test.labels[row]]}]", "bold")
         for name, model in models.items():
             _show(screen, name, model, corpus.test.texts[row])
+
+    def write(target: Path) -> None:
+        for name, model in models.items():
+            model.save(target / name)
+            verdicts[name].save(target / f"{name}-verdict")
+        pd.DataFrame(rows).to_parquet(target / "demo.parquet", index=False)
+        report(verdicts, target / REPORT, "Three attentions on rotten_tomatoes")
+
     if args.out:
-        _save(Path(args.out), models, verdicts, frame)
+        replace_folder(args.out, write, owned=_is_demo)
         say(f"\nsaved in {args.out}; to look at: {Path(args.out) / REPORT}")
     say(f"\n{time.monotonic() - started:.0f} s", "dim")
 
 
 def measure(model: AttentionClassifier, corpus: Corpus) -> dict[str, float]:
     """Test accuracy, F1, and the mean support and entropy of the attention, with half-intervals."""
-    correct, support, items, entropy = [], [], [], []
+    parts = []
     for trace in model.traces(corpus.test):
-        assert trace.labels is not None
-        correct.append((decisions(trace.logits) == trace.labels).cpu().numpy())
-        support.append(support_size(trace.weights, trace.mask).cpu().numpy())
-        items.append(trace.mask.sum(-1).cpu().numpy())
-        entropy.append(normalised_entropy(trace.weights, trace.mask).cpu().numpy())
+        documents: dict[str, Any] = {
+            "accuracy": decisions(trace.logits) == trace.labels,
+            "support": support_size(trace.weights, trace.mask),
+            "items": trace.mask.sum(-1),
+            "entropy": normalised_entropy(trace.weights, trace.mask),
+        }
+        parts.append(pd.DataFrame({name: v.double().cpu() for name, v in documents.items()}))
     made: dict[str, float] = {"f1": model.record["test"]["f1"]}
-    for name, values in (
-        ("accuracy", correct),
-        ("support", support),
-        ("items", items),
-        ("entropy", entropy),
-    ):
-        joined = np.concatenate(values).astype(np.float64)
-        joined = joined[~np.isnan(joined)]
-        made[name], low, _ = mean(joined)
-        made[f"{name}_half"] = made[name] - low
+    for name, values in pd.concat(parts).items():
+        made[str(name)], low, _ = mean(values.dropna().to_numpy())
+        made[f"{name}_half"] = made[str(name)] - low
     return made
 
 
@@ -219,12 +224,10 @@ def numbers_of(verdict: Verdict) -> dict[str, float]:
     return {**numbers, **{n: numbers[n] / 100 for n in _IN_PERCENT}, "flipped": flipped}
 
 
-def _cells(row: Mapping[str, Any], section: Section) -> Iterator[str]:
-    for column, form in section.columns.values():
-        text = "–" if np.isnan(row[column]) else format(row[column], form.removesuffix(_HALF))
-        if form.endswith(_HALF):
-            text += f" ± {format(row[f'{column}_half'], form.removesuffix(_HALF))}"
-        yield text
+def _cell(row: Mapping[str, Any], column: str, form: str) -> str:
+    form, half, _ = form.partition(_HALF)
+    text = "–" if np.isnan(row[column]) else format(row[column], form)
+    return f"{text} ± {format(row[f'{column}_half'], form)}" if half else text
 
 
 def example_rows(models: dict[str, AttentionClassifier], corpus: Corpus) -> list[int]:
@@ -249,22 +252,6 @@ def _show(screen: Any, name: str, model: AttentionClassifier, text: str) -> None
     parts = zip(words, other.weights[0].cpu()[shown].tolist(), strict=True)
     words_of_it = ", ".join(f"{share:.0%} on {word}" for word, share in parts if share > 0)
     say(f"   or else  {printable(words_of_it)}", "dim")
-
-
-def _save(
-    out: Path,
-    models: dict[str, AttentionClassifier],
-    verdicts: dict[str, Verdict],
-    frame: pd.DataFrame,
-) -> None:
-    def write(target: Path) -> None:
-        for name, model in models.items():
-            model.save(target / name)
-            verdicts[name].save(target / f"{name}-verdict")
-        frame.to_parquet(target / "demo.parquet", index=False)
-        report(verdicts, target / REPORT, "Three attentions on rotten_tomatoes")
-
-    replace_folder(out, write, owned=_is_demo)
 
 
 def _is_demo(folder: Path) -> bool:

@@ -10,16 +10,22 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.loading import add_corpus_options, named_corpus, say_notes, say_overlap
-from verax.cli.models import MODEL, add_model_options, open_model
+from verax.cli.loading import (
+    MODEL,
+    add_corpus_options,
+    add_model_options,
+    named_corpus,
+    open_model,
+    say_notes,
+    say_overlap,
+)
 from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
+from verax.cli.predict import records
 from verax.cli.saving import add_overwrite, check_out, say_saved
 from verax.cli.terminal import console, say, table
-from verax.cli.texts import records
 from verax.corpora.corpus import ALL, SPLITS, Corpus
 from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
 from verax.errors import VeraxError
-from verax.exams.exam import Exam, NoOptions
 from verax.exams.examine import check_split, examine, load_to_examine
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.judgement.row import AGAINST
@@ -114,14 +120,14 @@ def run(args: argparse.Namespace) -> int | None:
     limits = load_limits(args.limits)
     chosen = None if args.exams is None else chosen_exams(parts_of(args.exams))
     model = open_model(args)
-    taken = _taken(model, chosen)
+    planned = plan(model, default_exams(model.kind) if chosen is None else chosen)
+    taken = {one.name: one.exam for one in planned if one.exam is not None}
     load_it = partial(load_to_examine, model, split=args.split)
     named = named_corpus(args, load_it)
     corpus = load_it(None) if named is None else named
     options = given_exam_options(args, taken)
-    if args.out and "curves" in names(
-        getattr(taken.get("single_token"), "options_class", NoOptions)
-    ):
+    single = taken.get("single_token")
+    if args.out and single is not None and "curves" in names(single.options_class):
         of_exam = options.get("single_token", {})
         if "curves" not in options and "curves" not in of_exam:
             options["single_token"] = {**of_exam, "curves": CURVES}
@@ -152,12 +158,6 @@ def run(args: argparse.Namespace) -> int | None:
     if args.out:
         say_saved(verdict, args.out, stderr=args.json)
     return FAILED if args.fail_on and verdict.judgement.speaks(args.fail_on) else None
-
-
-def _taken(model: Any, chosen: list[str] | None) -> dict[str, type[Exam]]:
-    """Exam → the class that takes it for this model, of those that apply."""
-    planned = plan(model, default_exams(model.kind) if chosen is None else chosen)
-    return {one.name: one.exam for one in planned if one.exam is not None}
 
 
 def _show(verdict: Verdict, trained_on: Corpus | None, full: bool, out: str | None) -> None:
@@ -196,8 +196,12 @@ def show_tables(verdict: Verdict) -> None:
     classes = verdict.manifest.get("classes") or ()
     for name in shown:
         rows = summary[summary["table"] == name]
-        columns = [c for c in dict.fromkeys(rows["column"]) if not _counts_nothing(name, c, rows)]
-        small = {c for c in columns if rows[rows["column"] == c]["value"].abs().max() < 0.1}
+        known = find_table(name)
+        measures = {c: known and known.measure("", c) for c in dict.fromkeys(rows["column"])}
+        largest = rows.groupby("column", observed=True)["value"].agg(lambda v: v.abs().max())
+        # but those that count what was left out for a reason, where nothing was
+        columns = [c for c, m in measures.items() if not (m and m.excluded and largest[c] == 0)]
+        small = {c for c in columns if largest[c] < 0.1}
         cells = {(r.row, r.column): _cell(r, r.column in small) for r in rows.itertuples()}
         lines = [
             [row_title(name, row, classes), *(cells.get((row, column), "") for column in columns)]
@@ -207,15 +211,6 @@ def show_tables(verdict: Verdict) -> None:
         heads = [column_title(name, column) for column in columns]
         screen.print(table(["", *heads], lines))
     say("\nbrackets hold 95% intervals; --out DIR writes all numbers to summary.parquet", "dim")
-
-
-def _counts_nothing(table: str, column: str, rows: pd.DataFrame) -> bool:
-    """Whether a column counts what was left out for a reason, and nothing was."""
-    known = find_table(table)
-    measure = None if known is None else known.measure("", column)
-    if measure is None or not measure.excluded:
-        return False
-    return bool(rows.loc[rows["column"] == column, "value"].max() == 0)
 
 
 def _cell(row: Any, small: bool) -> str:

@@ -11,9 +11,9 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from verax.cli.models import open_model
+from verax.cli.loading import open_model
+from verax.cli.predict import add_texts, check_texts, full_texts, write
 from verax.cli.terminal import console, has_colour, printable, say, shade
-from verax.cli.texts import add_texts, check_texts, full_texts, write
 from verax.drawing.palette import legend
 from verax.errors import VeraxError
 from verax.importance import IMPORTANCES, find_importance, known_names, names_of
@@ -35,11 +35,8 @@ _DECIMALS = 4, 12
 
 def _on_inputs(kind: str = POOLED) -> dict[str, str]:
     """Name → what a score is; an installed package is not imported for it."""
-    names = {}
-    for name in known_names("inputs", kind):
-        importance = find_importance(name, kind)
-        assert importance is not None
-        names[name] = importance.about
+    importances = {name: find_importance(name, kind) for name in known_names("inputs", kind)}
+    names = {name: one.about for name, one in importances.items() if one is not None}
     return names | dict.fromkeys(IMPORTANCES.to_import, "of an installed package")
 
 

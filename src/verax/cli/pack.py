@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from verax.cli.parsing import parts_of
-from verax.cli.terminal import console, printable, say, table
+from verax.cli.terminal import console, say, table
 from verax.studies.store import StudyResults, open_study, pack, unpack
 from verax.studies.store.folders import storage_folder
 
@@ -42,10 +42,14 @@ def run(args: argparse.Namespace) -> None:
     tables = None if args.tables is None else parts_of(args.tables)
     results = pack(args.study, args.out, tables=tables, weights=args.weights, progress=True)
     sizes = storage_folder(args.out).sizes()
-    screen = console()
-    screen.print(table(["file", "MB"], [[n, f"{s / 1e6:,.2f}"] for n, s in sorted(sizes.items())]))
+    rows = [[name, f"{size / 1e6:,.2f}"] for name, size in sorted(sizes.items())]
+    console().print(table(["file", "MB"], rows))
     show(results, args.out, "packed")
-    mention_others(args.study)
+    if others := open_study(args.study).others:
+        say(
+            f"{others:,} more cells in {args.study} are of other seeds or options than its last "
+            "run's, and not packed"
+        )
 
 
 def run_unpack(args: argparse.Namespace) -> None:
@@ -58,15 +62,4 @@ def show(results: StudyResults, out: str, what: str) -> None:
     cells = f"{sum(results.counts.values()):,} cells ({', '.join(statuses)})"
     tables = results.left_out if len(results.left_out) < 4 else [f"{len(results.left_out)} tables"]
     without = f", without {', '.join(tables)}" if tables else ""
-    line = f"{what} {results.name}: {cells}{without}, in {out}"
-    say(line)
-
-
-def mention_others(study: str) -> None:
-    """Cells that are in the folder and not in the pack."""
-    others = open_study(study).others
-    if others:
-        say(
-            f"{others:,} more cells in {printable(study)} are of other seeds or options than its "
-            "last run's, and not packed"
-        )
+    say(f"{what} {results.name}: {cells}{without}, in {out}")

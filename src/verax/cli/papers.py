@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,9 @@ from verax.papers.registry import refuse_others
 from verax.papers.results import Missing
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
 from verax.results import REPORT
-from verax.studies.grid.hardware import Hardware
-from verax.studies.grid.study import Study
-from verax.studies.running.bars import Bars
+from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import outlook
+from verax.studies.running.watching import Bars
 
 ALL = "all"
 RESULTS = "results"
@@ -53,28 +53,10 @@ def add(verbs: Any) -> None:
         f"There are {', '.join(NAMES)}.",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
-    parser.set_defaults(run=lambda args: parser.print_help())
-    listing = actions.add_parser("list", help="the papers, and what there is of them")
-    listing.set_defaults(run=list_papers)
-    _add_run(actions)
-    _add_table(actions)
-    _add_check(actions)
-    packing = actions.add_parser(
-        "pack",
-        usage="verax papers pack NAME DIR --out DIR",
-        help="pack what run has made: numbers, no documents",
+    parser.set_defaults(run=lambda args, show=parser.print_help: show())
+    actions.add_parser("list", help="the papers, and what there is of them").set_defaults(
+        run=list_papers
     )
-    _add_name(packing)
-    packing.add_argument("folder", metavar="DIR", help="what verax papers run has written")
-    packing.add_argument("--out", metavar="DIR", help=f"where to [{RESULTS}/NAME]")
-    packing.set_defaults(run=pack)
-
-
-def _add_name(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help=", ".join(NAMES))
-
-
-def _add_run(actions: Any) -> None:
     parser = actions.add_parser(
         "run",
         usage="verax papers run NAME [--scale smoke|small|full|probes] [--out DIR] [options]",
@@ -94,22 +76,18 @@ def _add_run(actions: Any) -> None:
     add_running(parser)
     add_options(parser, "where it runs", Hardware)
     parser.set_defaults(run=run)
-
-
-def _add_table(actions: Any) -> None:
+    name: dict[str, Any] = {"metavar": "NAME", "help": ", ".join(NAMES)}
+    results: dict[str, Any] = {"metavar": "DIR", "help": f"where results are [{RESULTS}/NAME]"}
     parser = actions.add_parser(
         "table",
         usage="verax papers table NAME N [--results DIR] [--csv]",
         help="a table or figure, published beside measured",
     )
-    _add_name(parser)
+    parser.add_argument("name", **name)
     parser.add_argument("exhibit", metavar="N", help="1, table1, figure3; verax papers list")
-    _add_results(parser)
+    parser.add_argument("--results", **results)
     parser.add_argument("--csv", action="store_true", help="as CSV, with all cells")
     parser.set_defaults(run=table_of)
-
-
-def _add_check(actions: Any) -> None:
     parser = actions.add_parser(
         "check",
         usage="verax papers check NAME [--results DIR] [--json] [--no-page]",
@@ -117,15 +95,20 @@ def _add_check(actions: Any) -> None:
         description="Judge every claim, and write the page, claims and tables again beside the "
         f"results ({PAGE}, claims.json, tables/).",
     )
-    _add_name(parser)
-    _add_results(parser)
+    parser.add_argument("name", **name)
+    parser.add_argument("--results", **results)
     parser.add_argument("--json", action="store_true", help="claims and numbers as JSON")
     parser.add_argument("--no-page", action="store_true", help="write nothing")
     parser.set_defaults(run=check)
-
-
-def _add_results(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--results", metavar="DIR", help=f"where results are [{RESULTS}/NAME]")
+    parser = actions.add_parser(
+        "pack",
+        usage="verax papers pack NAME DIR --out DIR",
+        help="pack what run has made: numbers, no documents",
+    )
+    parser.add_argument("name", **name)
+    parser.add_argument("folder", metavar="DIR", help="what verax papers run has written")
+    parser.add_argument("--out", metavar="DIR", help=f"where to [{RESULTS}/NAME]")
+    parser.set_defaults(run=pack)
 
 
 def list_papers(args: argparse.Namespace) -> None:
@@ -180,31 +163,22 @@ def run(args: argparse.Namespace) -> int:
     if left:
         say(f"time is up: {left} cells are left; {again}")
     if failed:
-        line = (
-            f"{failed} cells failed: tracebacks are in {out}/…/failed; --retry-failed tries again"
-        )
-        say(line, "bold")
+        where = f"tracebacks are in {out}/…/failed; --retry-failed tries again"
+        say(f"{failed} cells failed: {where}", "bold")
     folders = {path.parent for path in studies}
     for one, folder in chosen.items():
-        if folder in folders:
-            (_show_probes if args.scale == PROBES else _show_verdicts)(one, folder)
+        if folder not in folders:
+            continue
+        if args.scale == PROBES:
+            kept = Path(RESULTS, one.name, PROBES)
+            line = f"probes are in {folder}: verax papers pack {one.name} {folder} --out {kept}"
+            say(f"{line} keeps them, and check shows them", "dim")
+            continue
+        with suppress(Missing):  # nothing is done, and what is left or failed was told
+            show_claims(check_paper(one, folder))
+            again = f"verax papers check {one.name} --results {folder}"
+            say(f"{again} has the page, table the tables", "dim")
     return 1 if failed else 0
-
-
-def _show_verdicts(chosen: Paper, folder: Path) -> None:
-    try:
-        show_claims(check_paper(chosen, folder))
-    except Missing:  # nothing is done, and what is left or failed was told
-        return
-    line = f"verax papers check {chosen.name} --results {folder} has the page, table the tables"
-    say(line, "dim")
-
-
-def _show_probes(chosen: Paper, folder: Path) -> None:
-    """Where they are, and how they come onto the paper's page."""
-    kept = Path(RESULTS, chosen.name, PROBES)
-    line = f"probes are in {folder}: verax papers pack {chosen.name} {folder} --out {kept}"
-    say(f"{line} keeps them, and check shows them", "dim")
 
 
 def _studies(chosen: dict[Paper, Path], args: argparse.Namespace) -> dict[Path, Study]:
@@ -235,20 +209,15 @@ def _named_parts(chosen: Iterable[Paper], args: argparse.Namespace) -> dict[Pape
     """Of each paper the parts that are to be run; those of which none is are left out."""
     chosen = list(chosen)
     wanted = parts("--parts", args.parts)
-    if wanted is not None and len(chosen) > 1:  # each has its own parts; a name is of some of them
-        known = {part for one in chosen for part in one.studies(args.scale)}
-        for name in wanted:
-            if name not in known:
-                raise VeraxError(f"no paper has a part {name!r}: {nearest(name, known)}")
-    named = {}
-    for one in chosen:
-        parts_of_it = wanted
-        if parts_of_it is not None and len(chosen) > 1:
-            parts_of_it = [name for name in parts_of_it if name in one.studies(args.scale)]
-            if not parts_of_it:
-                continue
-        named[one] = chosen_parts(one, args.scale, parts_of_it)
-    return named
+    if wanted is None or len(chosen) == 1:
+        return {one: chosen_parts(one, args.scale, wanted) for one in chosen}
+    known = {one: one.studies(args.scale) for one in chosen}  # a name may be of some of them
+    every = {part for studies in known.values() for part in studies}
+    for name in wanted:
+        if name not in every:
+            raise VeraxError(f"no paper has a part {name!r}: {nearest(name, every)}")
+    named = {one: [name for name in wanted if name in known[one]] for one in chosen}
+    return {one: chosen_parts(one, args.scale, some) for one, some in named.items() if some}
 
 
 def pack(args: argparse.Namespace) -> None:
@@ -257,8 +226,7 @@ def pack(args: argparse.Namespace) -> None:
     before = finished_in(out)
     cells = set(pack_paper(chosen, args.folder, out, progress=True).cells["cell"])
     new = f"{len(cells - before):,}" if cells - before else "none"
-    line = f"packed into {out}: {len(cells):,} cells are there now, {new} of them new"
-    say(line)
+    say(f"packed into {out}: {len(cells):,} cells are there now, {new} of them new")
 
 
 def table_of(args: argparse.Namespace) -> None:
@@ -273,15 +241,13 @@ def table_of(args: argparse.Namespace) -> None:
             f"nothing of {exhibit.name} is in these results: run its part of the paper"
         )
     labels = [str(name) for name in made if name not in MEASURED]
-    rows = [
-        [*(label(row[name]) for name in labels), *_numbers(row)] for row in made.to_dict("records")
-    ]
-    first = [" ".join(part for part in row[: len(labels)] if part) for row in rows]
-    heads = [exhibit.title, "published", "measured", "sd", "low", "high", "seeds"]
-    shown_here = [[name, *row[len(labels) :]] for name, row in zip(first, rows, strict=True)]
+    rows = [[exhibit.title, "published", "measured", "sd", "low", "high", "seeds"]]
+    for row in made.to_dict("records"):
+        title = " ".join(part for name in labels if (part := label(row[name])))
+        rows.append([title, *_numbers(row)])
     if not has_published(made):
-        heads, shown_here = heads[:1] + heads[2:], [row[:1] + row[2:] for row in shown_here]
-    console().print(table(heads, shown_here))
+        rows = [row[:1] + row[2:] for row in rows]
+    console().print(table(rows[0], rows[1:]))
     if exhibit.note:
         say(exhibit.note, "dim")
 
@@ -315,15 +281,13 @@ def show_claims(checked: Checked) -> None:
             if line:
                 say(f"   {line}", "dim")
         if on_its_corpora is not None:
-            line = f"   {alone(checked)}: {on_its_corpora.verdict_words}"
-            say(line, _COLOURS[on_its_corpora.verdict])
-            if on_its_corpora.verdict_words != finding.verdict_words and on_its_corpora.test:
+            words = on_its_corpora.verdict_words
+            say(f"   {alone(checked)}: {words}", _COLOURS[on_its_corpora.verdict])
+            if words != finding.verdict_words and on_its_corpora.test:
                 say(f"   {on_its_corpora.test}", "dim")
-    line = f"{checked.paper.name}: {_said(checked.counts)}"
-    say(line, "bold")
+    say(f"{checked.paper.name}: {_said(checked.counts)}", "bold")
     if checked.own_counts is not None:
-        line = f"{alone(checked)}, which the paper has: {_said(checked.own_counts)}"
-        say(line, "bold")
+        say(f"{alone(checked)}, which the paper has: {_said(checked.own_counts)}", "bold")
 
 
 def _said(counts: Mapping[str, int]) -> str:

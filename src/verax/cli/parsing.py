@@ -18,6 +18,7 @@ from verax.exams.exam import Exam
 from verax.exams.planning import variants_of
 from verax.exams.registry import EXAMS, RENAMED_OPTIONS
 from verax.options import hints, kind_of, parse
+from verax.plugin_files import import_file
 
 
 class Parser(argparse.ArgumentParser):
@@ -57,7 +58,9 @@ class Parser(argparse.ArgumentParser):
             if not flag.startswith("-"):
                 parser.error(f"unexpected argument {flag!r}")
             valid = [s for a in parser._actions for s in a.option_strings]
-            parser.error(f"unknown option {flag!r}: {_nearest_flag(flag, valid)}")
+            meant = near(flag.split("=", 1)[0], valid)
+            advice = f"did you mean {meant!r}?" if meant else "see --help for the options there are"
+            parser.error(f"unknown option {flag!r}: {advice}")
         return args
 
     def _subparsers_actions(self) -> list[Any]:
@@ -232,7 +235,24 @@ def _reader(name: str, kind: Any, optional: bool, also: Sequence[str]) -> Any:
     return read
 
 
-def _nearest_flag(flag: str, valid: list[str]) -> str:
-    name = flag.split("=", 1)[0]
-    meant = near(name, valid)
-    return f"did you mean {meant!r}?" if meant else "see --help for the options there are"
+FLAG = "--plugin"
+
+
+def import_plugins(arguments: Sequence[str]) -> list[str]:
+    """Import the files that `--plugin` names, and return the arguments without them.
+
+    Exams add flags, so that this comes before flags are read.
+    """
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            return [*rest, word, *words]
+        if word == FLAG or word.startswith(f"{FLAG}="):
+            path = word.partition("=")[2] or next(words, "")
+            if not path:
+                raise VeraxError(f"{FLAG} names no file: give one, as in {FLAG} my_exam.py")
+            import_file(path)
+        else:
+            rest.append(word)
+    return rest

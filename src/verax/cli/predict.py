@@ -1,16 +1,125 @@
-"""`verax predict`: what a saved model decides about new texts."""
+"""`verax predict`: what a saved model decides about new texts; and how commands take texts."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from verax.cli.models import open_model
+from verax.cli.loading import MODEL, add_model_options, open_model
+from verax.cli.parsing import add_reading
+from verax.cli.saving import add_overwrite, refuse_existing
 from verax.cli.terminal import console, say, table
-from verax.cli.texts import add_texts, check_texts, full_texts, write
+from verax.corpora.files import read_table
+from verax.errors import VeraxError, nearest
+
+
+def _write_lines(frame: pd.DataFrame, path: Path) -> None:
+    """A JSON object a row, with every digit; NaN is null."""
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in records(frame))
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+_WRITERS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
+    ".csv": lambda frame, path: frame.to_csv(path, index=False),
+    ".jsonl": _write_lines,
+    ".parquet": lambda frame, path: frame.to_parquet(path, index=False),
+}
+
+
+def add_texts(parser: argparse.ArgumentParser, what: str, *also: str) -> None:
+    """MODEL TEXT … [--file F] [--text-column C] [--out F], and how to read.
+
+    Args:
+        parser: of the command.
+        what: what the texts are for.
+        also: endings of files that the command writes, beside those of tables.
+    """
+    parser.add_argument("model", metavar="MODEL", help=MODEL)
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help=what)
+    parser.add_argument("--file", metavar="FILE", help="CSV, TSV, JSONL or Parquet file of texts")
+    parser.add_argument(
+        "--text-column", default="text", metavar="NAME", help="its column of texts [text]"
+    )
+    parser.add_argument(
+        "--encoding", default="utf-8", metavar="NAME", help="its encoding, such as latin-1 [utf-8]"
+    )
+    endings = ", ".join([*_WRITERS, *also])
+    parser.add_argument("--out", metavar="FILE", help=f"write a file: {endings}")
+    add_overwrite(parser)
+    add_reading(parser)
+    add_model_options(parser)
+
+
+def check_texts(args: argparse.Namespace, *also: str) -> None:
+    """Refuse what can be refused before a model is loaded."""
+    if args.out and Path(args.out).suffix not in (*_WRITERS, *also):
+        raise VeraxError(f"cannot write {args.out}: end it in {', '.join([*_WRITERS, *also])}")
+    refuse_existing(args)
+    if args.max_tokens < 1:
+        raise VeraxError(f"--max-tokens is {args.max_tokens}: it must be at least 1")
+
+
+def full_texts(args: argparse.Namespace, model: Any, to: str) -> tuple[list[str], np.ndarray]:
+    """The texts that have words, and where each stood among those given."""
+    texts = _texts(args)
+    full = np.array([not model.tokeniser.finds_nothing(t) for t in texts], dtype=bool)
+    kept = [text for text, has_words in zip(texts, full, strict=True) if has_words]
+    if not kept:
+        raise VeraxError(f"no text to {to}: give texts as arguments, with --file, or on stdin")
+    if not full.all():
+        empty = int((~full).sum())
+        print(f"{empty:,} empty text{'' if empty == 1 else 's'} left out", file=sys.stderr)
+    return kept, np.flatnonzero(full)
+
+
+def write(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table at once, or not at all."""
+    scratch = path.with_name(f".{path.name}.part")
+    try:
+        _WRITERS[path.suffix](frame, scratch)
+        scratch.replace(path)
+    except UnicodeEncodeError as error:
+        raise VeraxError(f"cannot write {path}: a text is not UTF-8, convert it first") from error
+    except OSError as error:
+        raise VeraxError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Rows as JSON has them: None for NaN."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
+def _texts(args: argparse.Namespace) -> list[str]:
+    if args.texts and args.file:
+        raise VeraxError("give texts as arguments or with --file, not both")
+    if args.texts:
+        return list(args.texts)
+    if args.file is None:
+        try:
+            return [] if sys.stdin.isatty() else [line.removesuffix("\n") for line in sys.stdin]
+        except UnicodeDecodeError as error:
+            raise VeraxError("standard input is not UTF-8 text: convert it first") from error
+    frame = read_table(Path(args.file), args.encoding)
+    column = args.text_column
+    if column not in frame.columns:
+        columns = [str(c) for c in frame.columns]
+        raise VeraxError(
+            f"{args.file} has no column {column!r} ({nearest(column, columns)}); "
+            "name it with --text-column"
+        )
+    if frame[column].isna().any():
+        row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
+        raise VeraxError(f"{args.file} row {row} has null text: fill or remove it")
+    return [str(text) for text in frame[column]]
 
 
 def add(verbs: Any) -> None:

@@ -1,4 +1,4 @@
-"""`verax report`: what was found as one HTML file."""
+"""`verax report` and `verax figures`: what was found as one HTML file, or as charts for a paper."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from verax.cli.parsing import named_folders
 from verax.cli.saving import add_overwrite, refuse_existing
 from verax.cli.terminal import say
 from verax.errors import VeraxError
 from verax.report import open_reported, report
+from verax.report.figures import FORMATS, charts_in, write_figures
 
 FILE = "report.html"
 
@@ -35,6 +37,24 @@ def add(verbs: Any) -> None:
     add_overwrite(parser)
     parser.add_argument("--title", metavar="TEXT", help="of the page")
     parser.set_defaults(run=run)
+    parser = verbs.add_parser(
+        "figures",
+        usage="verax figures RUN … [--format svg|pdf|png] --out DIR",
+        help="write the charts of saved results as files",
+        description="Write the charts of the report as files for a paper: of saved verdicts, all "
+        "on the same scales; or of one sweep, one study of adversaries, one comparison, one study "
+        "of up to eight cells, or a paper's results.",
+    )
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="folder that examine, demo, run, sweep, adversary or compare wrote, or a paper's "
+        "results; NAME=FOLDER to name a model",
+    )
+    parser.add_argument("--format", default="svg", help=f"{', '.join(FORMATS)} [svg]")
+    parser.add_argument("--out", required=True, metavar="DIR", help="write the files there")
+    parser.set_defaults(run=run_figures)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -45,3 +65,17 @@ def run(args: argparse.Namespace) -> None:
     results, title = open_reported(args.places)
     report(results, out, args.title or title)
     say(f"the report is {out}, {out.stat().st_size / 1e6:.1f} MB")
+
+
+def run_figures(args: argparse.Namespace) -> None:
+    if args.format not in FORMATS:
+        raise VeraxError(f"unknown format {args.format!r}: choose from {', '.join(FORMATS)}")
+    named = dict(pair for pair in named_folders(args.runs) if isinstance(pair, tuple))
+    if named and len(named) < len(args.runs):
+        raise VeraxError("two results have one name: give each its own")
+    charts = charts_in(named or args.runs)
+    if not charts:
+        raise VeraxError("nothing to draw: these results have no table with a chart")
+    paths = write_figures(charts, args.out, args.format)
+    for chart, path in zip(charts, paths, strict=True):
+        say(f"{path}  {chart.title}")

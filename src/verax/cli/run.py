@@ -12,24 +12,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from verax.cli.parsing import add_options, given_options, listed
-from verax.cli.plugin_files import FLAG
+from verax.cli.parsing import FLAG, add_options, given_options, listed
 from verax.cli.saving import write_page
-from verax.cli.terminal import console, printable, say
+from verax.cli.terminal import printable, say
 from verax.errors import VeraxError
 from verax.options import parse
 from verax.plugin_files import imported_plugins
 from verax.progress import duration
-from verax.studies.engines.engine import DIVERGED
+from verax.studies.engines.engine import DIVERGED, count
 from verax.studies.grid import read_study, shipped_studies
-from verax.studies.grid.estimate import estimate
-from verax.studies.grid.hardware import Hardware
-from verax.studies.grid.study import Study
-from verax.studies.running.bars import Bars, one_line
-from verax.studies.running.outlook import Outlook, outlook
+from verax.studies.grid.study import Hardware, Study
+from verax.studies.running.outlook import Outlook, estimate, outlook
 from verax.studies.running.run import run as run_cells
 from verax.studies.running.run import with_hardware
-from verax.studies.running.watching import Ran
+from verax.studies.running.watching import Bars, Ran, one_line
 from verax.studies.store import StudyResults, open_study
 from verax.studies.store.sources import DONE, FAILED
 
@@ -109,18 +105,21 @@ def _read(args: argparse.Namespace) -> Study:
         changed=dict(_pair(text) for text in args.changed),
         progress=True,
     )
-    _mention(study)
+    for corpus in study.corpora.values():
+        for note in corpus.notes:
+            say(f"{corpus.name}: {note}", "dim")
+    for note in study.notes:
+        say(note, "dim")
     return with_hardware(study, given_options(args, Hardware))
 
 
 def report(ran: Ran, out: str, args: argparse.Namespace) -> int:
     """What became of the run, in a few lines; the exit code, 1 where cells failed."""
-    console()
     if ran.failed:
         reasons = Counter(str(record.get("reason")) for record in ran.failed.values())
         why = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
         say(
-            f"{_cells(len(ran.failed))} failed ({why}): tracebacks are in {out}/failed, or "
+            f"{count(len(ran.failed), 'cell')} failed ({why}): tracebacks are in {out}/failed, or "
             f"open_study({out!r}).failures; to run them again: {again(args, '--retry-failed')}",
             "bold",
         )
@@ -128,8 +127,8 @@ def report(ran: Ran, out: str, args: argparse.Namespace) -> int:
         say("those that diverged will do so again: change the study")
     if ran.beside:
         say(
-            f"{_cells(ran.beside)} more in {out}, of other seeds or options than this run's: kept, "
-            "and shown by open_study(…, every=True)"
+            f"{count(ran.beside, 'cell')} more in {out}, of other seeds or options than this "
+            "run's: kept, and shown by open_study(…, every=True)"
         )
     if ran.left:
         say(f"time is up: {ran.left} of {ran.cells} cells are left; to go on: {again(args)}")
@@ -137,24 +136,18 @@ def report(ran: Ran, out: str, args: argparse.Namespace) -> int:
         f"{ran.finished} of {ran.cells} cells are done, in {out}: "
         f"verax.open_study({out!r}).summary() has their numbers"
     )
-    if ran.finished and "://" not in out:
-        _show_page(out)
-    return 1 if ran.failed else 0
-
-
-def _show_page(out: str) -> None:
-    """Write the report of what is done, if a cell was examined, and say where it is."""
 
     def examined() -> StudyResults | None:
         results = open_study(out)
         return results if "summary" in results.tables else None
 
-    write_page(examined, out)
+    if ran.finished and "://" not in out:
+        write_page(examined, out)
+    return 1 if ran.failed else 0
 
 
 def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
     """The cells, what each would come to, and how long it may take."""
-    console()
     if study.question:
         say(one_line(study.question), "italic")
     for number, cell in enumerate(study.cells):
@@ -168,10 +161,9 @@ def show(study: Study, plan: Outlook, retry_failed: bool) -> None:
     guess = estimate(study, plan.finished, not_run, plan.workers)
     time = "no estimate yet: no cell has finished"
     if guess.seconds is not None:
-        basis = f"estimated from {_cells(guess.measured)} that finished"
+        basis = f"estimated from {count(guess.measured, 'cell')} that finished"
         time = f"about {duration(guess.seconds)} ({basis})"
-    counted = f"{_cells(len(study.cells))}, {guess.cells} to run on {plan.where}"
-    say(f"{counted}: {time}")
+    say(f"{count(len(study.cells), 'cell')}, {guess.cells} to run on {plan.where}: {time}")
 
 
 def again(args: argparse.Namespace, *more: str) -> str:
@@ -193,10 +185,6 @@ def again(args: argparse.Namespace, *more: str) -> str:
     if args.retry_failed and "--retry-failed" not in more:
         words.append("--retry-failed")
     return " ".join(shlex.quote(word) for word in [*words, *more])
-
-
-def _cells(number: int) -> str:
-    return f"{number:,} cell{'' if number == 1 else 's'}"
 
 
 def seconds(text: str) -> float:
@@ -239,15 +227,6 @@ def _corpora(text: str | None) -> list[str] | None:
         goes_on = bool(names) and ":" in names[-1] and re.fullmatch(r"\w+=[\w.]+", part)
         names[-1:] = [f"{names[-1]},{part}"] if goes_on else [*names[-1:], part]
     return names or None
-
-
-def _mention(study: Study) -> None:
-    """What a reader of the study might not expect: of the file, and of its corpora."""
-    for corpus in study.corpora.values():
-        for note in corpus.notes:
-            say(f"{corpus.name}: {note}", "dim")
-    for note in study.notes:
-        say(note, "dim")
 
 
 def seed_list(text: str | None) -> list[int] | None:

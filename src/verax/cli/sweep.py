@@ -25,7 +25,7 @@ from verax.exams.verdict import Verdict
 from verax.models import ModelOptions
 from verax.options import parse
 from verax.studies import LAMS, Sweep, run_sweep
-from verax.studies.measures import ACCURACY, SUPPORT_SHARE
+from verax.studies.sweep import ACCURACY, SUPPORT_SHARE
 from verax.training import TrainingOptions
 
 
@@ -70,7 +70,6 @@ def run(args: argparse.Namespace) -> None:
     seeds = [parse("seeds", part, int) for part in listed("--seeds", args.seeds, "numbers")]
     check_out(args, Sweep.owns)
     corpus = load_shown(args.corpus, **given_options(args, CorpusOptions, Planted))
-    console()
 
     def done(lam: float, seed: int, verdict: Verdict) -> None:
         means = verdict.document_values().groupby("measure")["value"].mean()
@@ -115,22 +114,21 @@ def show(sweep: Sweep) -> None:
     moving = [m for m in dict.fromkeys(points["measure"]) if _moves(str(m))]
     chosen = [m for m in (ACCURACY, SUPPORT_SHARE) if m in set(points["measure"])] + moving
     lams = sorted(set(points["lam"]))
-    means = points.pivot(index="measure", columns="lam", values="mean")
-    rows = [[measure_title(m), *(_number(means.loc[m, lam]) for lam in lams)] for m in chosen]
-    over = points["over"].iloc[0]
+    means = points.pivot(index="measure", columns="lam", values="mean").loc[chosen, lams]
     say("\nmeans at each λ, larger being sparser", "italic")
-    screen.print(table(["", *(f"{lam:g}" for lam in lams)], rows))
-    moves = sweep.correlations().set_index("measure")
-    moves = moves.loc[moving]
+    screen.print(table(["", *(f"{lam:g}" for lam in lams)], _rows(means)))
     columns = ["tau", "spearman", "pearson", "pooled_tau", "support_tau"]
-    rows = [
-        [measure_title(str(m)), *(_number(row[c]) for c in columns)] for m, row in moves.iterrows()
-    ]
+    moves = sweep.correlations().set_index("measure").loc[moving, columns]
     say("\ncorrelation with λ", "italic")
     heads = ["", "τ-b", "Spearman", "Pearson", "pooled τ-b", "τ-b with support"]
-    screen.print(table(heads, rows))
+    screen.print(table(heads, _rows(moves)))
+    over = points["over"].iloc[0]
     say(f"\nsd and 95% intervals, over {over}, are in sweep.points() and points.parquet", "dim")
 
 
-def _number(value: float) -> str:
-    return "–" if pd.isna(value) else f"{value:.3f}"
+def _rows(numbers: pd.DataFrame) -> list[list[str]]:
+    """A row a measure, by its title."""
+    return [
+        [measure_title(str(row.name)), *("–" if pd.isna(v) else f"{v:.3f}" for v in row)]
+        for _, row in numbers.iterrows()
+    ]

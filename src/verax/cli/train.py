@@ -24,7 +24,6 @@ from verax.training.metrics import score_title
 
 _OF_COMMAND = {"corpus": str, "out": str, "seed": int, "device": str}
 _SCORES = {"f1": "F1", "macro_f1": "macro F1"}
-_BOUNDS: dict[str, dict[str, int]] = {"seed": SEED}
 
 
 def add(verbs: Any) -> None:
@@ -88,10 +87,10 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
             raise VeraxError(f"unknown option {name!r} in {args.config}: {nearest(name, valid)}")
     values |= given_options(args, CorpusOptions, ModelOptions, TrainingOptions, Planted)
     values |= {n: vars(args)[n] for n in _OF_COMMAND if vars(args).get(n) is not None}
-    return {
-        n: check(n, v, _OF_COMMAND[n], _BOUNDS.get(n, {})) if n in _OF_COMMAND else v
-        for n, v in values.items()
-    }
+    for name in set(_OF_COMMAND) & set(values):
+        bounds = SEED if name == "seed" else {}
+        values[name] = check(name, values[name], _OF_COMMAND[name], bounds)
+    return values
 
 
 def _candidate(row: Mapping[str, Any]) -> None:
@@ -99,11 +98,8 @@ def _candidate(row: Mapping[str, Any]) -> None:
     name = "ungrounded" if row["strength"] is None else f"strength {row['strength']:g}"
     others = ("uniform", "permuted")
     falls = ", ".join(f"{kind} {100 * (row[kind] - row['f1']):+.1f}" for kind in others)
-    say(
-        f"{name}: validation accuracy {row['accuracy']:.1%}, {_SCORES[row['score']]} "
-        f"{100 * row['f1']:.1f}, with attention {falls}",
-        "dim",
-    )
+    scores = f"accuracy {row['accuracy']:.1%}, {_SCORES[row['score']]} {100 * row['f1']:.1f}"
+    say(f"{name}: validation {scores}, with attention {falls}", "dim")
 
 
 def _missed_classes(model: AttentionClassifier, corpus: Corpus) -> str | None:
@@ -118,11 +114,10 @@ def _missed_classes(model: AttentionClassifier, corpus: Corpus) -> str | None:
     missed = sorted(set(labels.tolist()) - set(labels[decided == labels].tolist()))
     if not missed:
         return None
-    only = set(decided.tolist())
-    what = f"decides for {model.classes[only.pop()]!r} only" if len(only) == 1 else None
-    if what is None:
-        names_missed = ", ".join(repr(model.classes[i]) for i in missed)
-        what = f"right about no validation document of {names_missed}"
+    of_missed = ", ".join(repr(model.classes[i]) for i in missed)
+    what = f"right about no validation document of {of_missed}"
+    if (decided == decided[0]).all():
+        what = f"decides for {model.classes[decided[0]]!r} only"
     advice = "train longer (--epochs)"
     if model.record.get("strength"):
         advice += ", or try lower --strengths"
@@ -139,21 +134,15 @@ def _report(model: AttentionClassifier, corpus: Corpus, out: str) -> None:
     # F1 of the positive class is not defined for more than two
     scores = ["loss", "accuracy", "f1", "macro_f1", "roc_auc"]
     scores = [name for name in scores if history[name].notna().any()]
-    rows = [
-        [
-            f"{row['epoch']}{' *' if row['selected'] else ''}",
-            f"{row['train_loss']:.4f}",
-            *(f"{row[name]:.4f}" for name in scores),
-        ]
-        for row in history.to_dict(orient="records")
-    ]
+    rows = []
+    for row in history.to_dict(orient="records"):
+        epoch = f"{row['epoch']}{' *' if row['selected'] else ''}"
+        rows.append([epoch, *(f"{row[name]:.4f}" for name in ("train_loss", *scores))])
     columns = ["epoch", "train loss", *(score_title(name, model.classes) for name in scores)]
     screen.print(table(columns, rows, title="validation (* kept)"))
-    missed = _missed_classes(model, corpus)
-    if missed:
+    if missed := _missed_classes(model, corpus):
         say(f"\nwarning: {missed}", "bold")
-    chosen = model.record.get("strength")
-    if chosen:
+    if chosen := model.record.get("strength"):
         score = _SCORES[chosen["score"]]
         why = "the most fragile" if chosen["within"] else f"the best {score}, for none is"
         for doubt in chosen["doubts"]:
@@ -162,14 +151,10 @@ def _report(model: AttentionClassifier, corpus: Corpus, out: str) -> None:
             f"\nstrength {chosen['chosen']:g}: {why} within {100 * chosen['tolerance']:g} point of "
             f"the ungrounded {score}; all are in {Path(out)}.candidates"
         )
-    test = "  ".join(
-        f"{score_title(n, model.classes)} {v:.4f}"
-        for n, v in model.record["test"].items()
-        if v is not None
-    )
-    say(f"\ntest: {test}")
-    vectors = model.record.get("vectors")
-    if vectors:
+    test = {n: v for n, v in model.record["test"].items() if v is not None}
+    scores = [f"{score_title(n, model.classes)} {v:.4f}" for n, v in test.items()]
+    say(f"\ntest: {'  '.join(scores)}")
+    if vectors := model.record.get("vectors"):
         share = vectors["found"] / vectors["words"]
         say(
             f"word vectors: {vectors['found']:,} of {vectors['words']:,} words ({share:.1%}), "

@@ -23,7 +23,7 @@ from verax.report.tables import html_table
 from verax.report.templating import fill
 from verax.statistics.seeds import EXCLUDED
 from verax.studies import Sweep
-from verax.studies.measures import ACCURACY, SUPPORT, SUPPORT_SHARE
+from verax.studies.sweep import ACCURACY, SUPPORT, SUPPORT_SHARE
 
 QUESTION = "Does attention explain better where it is sparser?"
 _ENDS = {SUPPORT_SHARE: "the share of items with weight", ACCURACY: "accuracy"}

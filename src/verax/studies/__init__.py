@@ -1,4 +1,13 @@
-"""Many models, one question: grids of cells; sweeps, comparisons, adversaries."""
+"""Many models, one question: grids of cells; sweeps, comparisons, adversaries.
+
+grid         a study file, checked and crossed into cells
+engines      what runs cells side by side
+running      cells to an engine, what comes back to the store
+store        finished cells in a folder, packed or not, and as tables
+adversaries  models trained to say the same and attend elsewhere
+comparison   models side by side, on the same documents
+sweeping.py  a study over λ, with its result in sweep.py
+"""
 
 from verax.studies.adversaries import (
     Adversaries,

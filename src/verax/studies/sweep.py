@@ -11,12 +11,34 @@ from typing import Any
 import pandas as pd
 
 from verax.errors import VeraxError
+from verax.exams.dispersion.measures import DOCUMENT_COUNTS
+from verax.exams.document_values import DECISIONS
+from verax.exams.measures import VALUE, measure_id
 from verax.exams.verdict import Verdict
 from verax.results import Result
 from verax.statistics import correlations, describe, holm, over_seeds, paired
-from verax.studies.measures import SUPPORT_SHARE, measures_of
 from verax.studies.store.results import StudyResults
 from verax.version import __version__
+
+ACCURACY = measure_id(DECISIONS.id, "accuracy", VALUE)
+SUPPORT, SUPPORT_SHARE = (
+    measure_id(DOCUMENT_COUNTS.id, name, VALUE) for name in ("support", "support_share")
+)
+"""Ids of what every sweep shows beside what moves."""
+SWEPT = ("dispersion", "agreement")
+"""Exams of which at least one is needed: the others ask nothing that moves with sparsity."""
+
+
+def measures_of(verdict: Verdict) -> pd.DataFrame:
+    """id, measure, value, reason of a verdict that a sweep can be made of."""
+    exams = verdict.manifest.get("exams", [])
+    if not set(exams) & set(SWEPT):
+        raise VeraxError(
+            f"a verdict of these exams ({', '.join(exams) or 'none'}) has nothing to sweep: "
+            f"take {' or '.join(SWEPT)}"
+        )
+    return verdict.document_values()
+
 
 SPARSEGEN = "sparsegen"
 _POINT = ("lam", "seed")
@@ -74,23 +96,11 @@ class Sweep(Result):
             by_lam = correlations(means.index, means[measure])
             by_support = correlations(means[SUPPORT_SHARE], means[measure])
             pooled = correlations(instances["lam"], instances["value"])
-            rows.append(
-                {
-                    "measure": measure,
-                    "tau": by_lam.tau,
-                    "tau_p": by_lam.tau_p,
-                    "spearman": by_lam.spearman,
-                    "spearman_p": by_lam.spearman_p,
-                    "pearson": by_lam.pearson,
-                    "pearson_p": by_lam.pearson_p,
-                    "points": by_lam.n,
-                    "pooled_tau": pooled.tau,
-                    "pooled": pooled.n,
-                    "support_tau": by_support.tau,
-                    "support_spearman": by_support.spearman,
-                }
-            )
-        return pd.DataFrame(rows)
+            row = {"measure": measure, **asdict(by_lam), "points": by_lam.n}
+            row |= {"pooled_tau": pooled.tau, "pooled": pooled.n}
+            row |= {"support_tau": by_support.tau, "support_spearman": by_support.spearman}
+            rows.append(row)
+        return pd.DataFrame(rows).drop(columns=["n", "excluded"], errors="ignore")
 
     def against(self, lam: float = 0.0, test: str = "wilcoxon") -> pd.DataFrame:
         """A row per measure and other λ: its difference from `lam`, document by document.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from verax.exams.verdict import Verdict
 from verax.models.options import ModelOptions
 from verax.options import SEED, build, check, divide, names
 from verax.progress import is_watched
-from verax.studies.engines.here import HereEngine
+from verax.studies.engines.local import HereEngine
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.options import declared
 from verax.studies.grid.reading import read_study
@@ -97,7 +97,9 @@ def run_sweep(
     study = study_over(corpus, lams, seeds, by_exam, split, sample, trained)
     watched = is_watched() if progress is None else progress
     verdicts: dict[Point, Verdict] = {}
-    with _folder(keep) as folder:
+    scratch: AbstractContextManager[str | Path]
+    scratch = tempfile.TemporaryDirectory(prefix="verax-") if keep is None else nullcontext(keep)
+    with scratch as folder:
         for cell, verdict in _performed(study, folder, device, watched):
             point = float(cell.model["lam"]), cell.seed
             verdicts[point] = verdict
@@ -164,16 +166,6 @@ def _performed(
             error.add_note(str(failure["traceback"]))
             raise error
         yield cell, open_study(folder).verdict(cell.key)
-
-
-@contextmanager
-def _folder(keep: str | Path | None) -> Iterator[str | Path]:
-    """The folder of the study: the one given, or one that is gone afterwards."""
-    if keep is not None:
-        yield keep
-        return
-    with tempfile.TemporaryDirectory(prefix="verax-") as scratch:
-        yield scratch
 
 
 def _several(name: str, values: Any) -> list[Any]:

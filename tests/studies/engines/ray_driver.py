@@ -16,7 +16,7 @@ from two_nodes import kill_session
 import verax
 from verax.studies.engines.engine import Engine, Job
 from verax.studies.engines.ray_engine import RayEngine
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 
 
 class Driver:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import verax
-from verax.studies.engines import facts
+from verax.studies.engines import machine
 
 
 def git(folder: Path, *words: str) -> str:
@@ -36,15 +36,15 @@ def checkout(tmp_path: Path) -> Path:
 
 def test_a_checkout_has_its_commit_and_says_when_files_differ(checkout: Path) -> None:
     head = git(checkout, "rev-parse", "HEAD")
-    assert facts._commit(checkout) == head
+    assert machine._commit(checkout) == head
     (checkout / "version.py").write_text('__version__ = "1"\n')
-    assert facts._commit(checkout) == f"{head}-dirty"
+    assert machine._commit(checkout) == f"{head}-dirty"
 
 
 def test_a_package_installed_below_a_checkout_is_no_part_of_it(checkout: Path) -> None:
     installed = checkout.parent / "environment" / "verax"
     shutil.copytree(checkout, installed)
-    assert facts._commit(installed) is None
+    assert machine._commit(installed) is None
 
 
 def test_without_a_repository_or_git_there_is_no_commit(
@@ -54,9 +54,9 @@ def test_without_a_repository_or_git_there_is_no_commit(
     alone.mkdir()
     (alone / "version.py").write_text("")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    assert facts._commit(alone) is None
+    assert machine._commit(alone) is None
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert facts._commit(checkout) is None
+    assert machine._commit(checkout) is None
 
 
 def test_variables_of_another_repository_mislead_nobody(
@@ -67,14 +67,14 @@ def test_variables_of_another_repository_mislead_nobody(
     other.mkdir()
     git(other, "init", "--quiet")
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
-    assert facts._commit(checkout) == head
+    assert machine._commit(checkout) == head
 
 
 def test_surroundings_are_of_this_process() -> None:
-    found = facts.surroundings("cpu")
+    found = machine.surroundings("cpu")
     assert found["versions"]["verax"] == verax.__version__
     assert "cuda" not in found["versions"]
-    assert found["commit"] == facts.commit()
+    assert found["commit"] == machine.commit()
     told = str({**found, "commit": None})
     for word in (platform.node(), platform.release(), str(Path.home()), "/"):
         assert not word or word not in told

@@ -10,7 +10,7 @@ from running import finished, lasting
 
 import verax
 from verax.studies.engines.engine import Finished, Job
-from verax.studies.engines.here import HereEngine
+from verax.studies.engines.local import HereEngine
 from verax.studies.engines.performing import perform
 
 

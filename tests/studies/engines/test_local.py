@@ -28,7 +28,7 @@ from verax.studies.engines.engine import (
 )
 from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.performing import perform
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 
 
 @pytest.fixture(scope="module")

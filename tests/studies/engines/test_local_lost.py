@@ -20,11 +20,11 @@ from running import LIMIT, children, exists, failed, lasting, run, settle, soon
 
 import verax
 from forked_workers import forked_workers
-from verax.studies.engines import process
+from verax.studies.engines import worker
 from verax.studies.engines.engine import LOST, Job, Progressed
 from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.performing import perform
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 
 HERE = Path(__file__).parent
 
@@ -95,7 +95,7 @@ def test_whatever_a_worker_had_sent_when_it_ended(
     last: str, how: str, engine: LocalEngine, small: verax.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = f"import os, struct, sys; fd = int(sys.argv[1]); {last}"
-    monkeypatch.setattr(process, "CODE", code)
+    monkeypatch.setattr(worker, "CODE", code)
     outcome = failed(run(engine, Job(cell(small)), small))
     assert outcome.reason == LOST
     assert how in outcome.error
@@ -134,7 +134,7 @@ import verax
 from made_up_cells import cell
 from verax.studies.engines.engine import Job
 from verax.studies.engines.local import LocalEngine
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 
 corpus = verax.load_corpus("planted", documents=40)
 engine = LocalEngine(Hardware(workers=1, device="cpu"))

@@ -19,7 +19,7 @@ from running import children, soon
 from verax.errors import VeraxError
 from verax.studies.engines import local, mps
 from verax.studies.engines.local import LocalEngine
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 
 FAKE = """#!/bin/sh
 pipe="${CUDA_MPS_PIPE_DIRECTORY:-$PLAYED/default}"

@@ -23,7 +23,7 @@ from verax.studies.engines import ray_cluster
 from verax.studies.engines.engine import ERROR, LOST, OUT_OF_MEMORY, Job
 from verax.studies.engines.ray_cluster import Node, Share, share
 from verax.studies.engines.ray_engine import RayEngine, failure
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 
 
 @pytest.fixture

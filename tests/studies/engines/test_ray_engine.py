@@ -30,7 +30,7 @@ from verax.studies.engines import ray_cluster, ray_engine
 from verax.studies.engines.engine import DIVERGED, LOST, Engine, Event, Job, Progressed
 from verax.studies.engines.performing import perform
 from verax.studies.engines.ray_engine import RayEngine
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 
 
 @pytest.fixture(scope="module")

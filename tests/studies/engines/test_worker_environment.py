@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from verax.studies.engines import process
+from verax.studies.engines import worker
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -22,7 +22,7 @@ def test_threads_are_set_for_every_library(threads: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(subprocess, "Popen", start)
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.setenv("KEPT", "as it was")
-    process.end([process.WorkerProcess("cpu", threads, {"GIVEN": "too"})])
+    worker.end([worker.WorkerProcess("cpu", threads, {"GIVEN": "too"})])
     for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR"):
         assert given[f"{library}_NUM_THREADS"] == str(threads)
     assert (given["KEPT"], given["GIVEN"]) == ("as it was", "too")

@@ -16,7 +16,7 @@ from verax.errors import VeraxError
 from verax.studies.adversaries import LAMS
 from verax.studies.grid import Cell, read_study
 from verax.studies.grid.adversaries import NOT_ITS_OWN
-from verax.studies.grid.estimate import work_of
+from verax.studies.running.outlook import work_of
 from verax.training import train_adversary
 from verax.training.adversary import DEFAULTS
 

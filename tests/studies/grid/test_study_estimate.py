@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from study_files import study
 
-from verax.studies.grid import Study, estimate, read_study
-from verax.studies.grid.estimate import work_of
+from verax.studies.grid import Study, read_study
+from verax.studies.running.outlook import estimate, work_of
 
 PLANTED = {"planted": {"documents": 60, "length": 12}}
 

@@ -10,8 +10,7 @@ from made_up_cells import cell
 
 import verax
 from verax.studies.engines.engine import LOST, Event, Failed, Finished, Job
-from verax.studies.grid.hardware import Hardware
-from verax.studies.grid.study import Study
+from verax.studies.grid.study import Hardware, Study
 
 Fate = Callable[[Job, int], Event]
 """A job, and how often it was submitted with this time → how it ends."""

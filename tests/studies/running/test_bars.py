@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from verax.studies.engines.engine import Progressed
-from verax.studies.running.bars import Bars
+from verax.studies.running.watching import Bars
 
 LABELS = {"a": "softmax  seed 0", "b": "sparsemax  seed 0"}
 
@@ -35,7 +35,7 @@ def test_lines_where_nothing_is_drawn() -> None:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Bars:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
-    monkeypatch.setattr("verax.studies.running.bars.Console", lambda stderr: console)
+    monkeypatch.setattr("verax.studies.running.watching.Console", lambda stderr: console)
     return Bars(LABELS, lambda line: pytest.fail("bars are drawn, and lines go above them"))
 
 

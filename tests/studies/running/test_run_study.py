@@ -12,7 +12,7 @@ import verax
 from verax.errors import VeraxError
 from verax.studies.engines.engine import Event, Job
 from verax.studies.grid import read_study
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 from verax.studies.running import run as running
 from verax.studies.running.run import (
     refuse_hardware,

@@ -11,8 +11,7 @@ from by_hand import EngineByHand, Fate, fine, lost, study_of
 from commands import stamps
 
 from verax.studies.engines.engine import DIVERGED, OUT_OF_MEMORY, Event, Failed, Job
-from verax.studies.grid.hardware import Hardware
-from verax.studies.grid.study import Study
+from verax.studies.grid.study import Hardware, Study
 from verax.studies.running import runner as running
 from verax.studies.running.runner import TRIES, Runner
 from verax.studies.running.watching import Ran, Watcher

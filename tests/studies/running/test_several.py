@@ -15,10 +15,9 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxErrors
 from verax.studies.engines.engine import Event, Failed, Job
 from verax.studies.engines.performing import perform
-from verax.studies.grid import corpora as reading
 from verax.studies.grid import read_study
-from verax.studies.grid.hardware import Hardware
-from verax.studies.grid.study import Study
+from verax.studies.grid import sections as reading
+from verax.studies.grid.study import Hardware, Study
 from verax.studies.running import run as running
 from verax.studies.running import runner
 from verax.studies.running.run import run, run_several

@@ -14,8 +14,7 @@ from made_up_store import FACTS, files_of, labelled, made_up_cell, made_up_store
 from verax.errors import VeraxError
 from verax.studies.store import Store, pack, unpack
 from verax.studies.store.folders import StorageFolder
-from verax.studies.store.rows import arrow_rows, frame_of
-from verax.studies.store.shapes import StoredColumns, restored, shape_of
+from verax.studies.store.tables import StoredColumns, arrow_rows, frame_of, restored, shape_of
 
 
 def test_a_cell_half_removed_elsewhere_is_none(

@@ -15,7 +15,7 @@ from verax.drawing.series import Series
 from verax.exams import titles
 from verax.studies.adversaries.adversaries import Adversaries
 from verax.studies.adversaries.measures import CONTROLS
-from verax.studies.adversaries.measuring import BASE
+from verax.studies.adversaries.scores import BASE
 
 _ADVERSARIES = "adversaries, one a λ"
 _SEEDS = "other seeds of the base"

@@ -16,9 +16,20 @@ import pandas as pd
 from verax.exams.adversary.summary import BINS
 from verax.results import Result
 from verax.statistics import holm, mean, paired, proportion
-from verax.studies.adversaries.choosing import Chosen, choose
-from verax.studies.adversaries.measuring import ADVERSARY, BASE, CONTROL, SEED, Model, by_model
-from verax.studies.adversaries.scores import MEASURES, Scores, jsd_of_several, scored
+from verax.studies.adversaries.scores import (
+    ADVERSARY,
+    BASE,
+    CONTROL,
+    MEASURES,
+    SEED,
+    Chosen,
+    Model,
+    Scores,
+    by_model,
+    choose,
+    jsd_of_several,
+    scored,
+)
 
 FORMAT = 2
 _CHOSEN = "chosen"
@@ -189,7 +200,7 @@ class Adversaries(Result):
     def controls(self) -> pd.DataFrame:
         """A row per control, the base first: F1, accuracy, and how far from the base it is.
 
-        name                           see `verax.studies.adversaries.recipes.control`
+        name                           see `verax.studies.adversaries.making.control`
         over, seeds, n, jsd_n          as in `points`
         f1, accuracy, jsd, tvd, same   each with …_low and …_high
         note                           why a control is not there

@@ -1,6 +1,6 @@
 """Charts of adversaries that a study's cells have trained, a line a model.
 
-Drawn from summaries (`verax.studies.adversaries.summary`), so over seeds where these are.
+Drawn from summaries (`verax.studies.adversaries.measures`), so over seeds where these are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from verax.drawing.chart import Chart, made
 from verax.drawing.forms import data, points_along, quantity, reach
 from verax.drawing.series import Models, of_column
 from verax.studies.adversaries.measures import CONTROLS, CURVE, MEAN, NAME, SEEDS, lambda_of
-from verax.studies.adversaries.measuring import BASE
+from verax.studies.adversaries.scores import BASE
 
 _MOST = 0.7
 """ln 2 = 0.693 is the largest JSD there is."""

@@ -1,9 +1,15 @@
-"""What the numbers of trained adversaries are."""
+"""What the numbers of trained adversaries are, and these as rows of a summary."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from verax.exams.cells import Cell, number_cell, percent_cell
 from verax.exams.measures import (
     AT_LEAST_ZERO,
     JSD,
@@ -15,7 +21,10 @@ from verax.exams.measures import (
     titles,
 )
 from verax.exams.registry import Stage, register_stage
-from verax.studies.adversaries.recipes import CONTROL_TITLES
+from verax.exams.verdict import summary_frame
+from verax.studies.adversaries.adversaries import Adversaries
+from verax.studies.adversaries.making import CONTROL_TITLES
+from verax.studies.adversaries.scores import MEASURES
 
 NAME = "adversaries"
 MEAN, CHOSEN_ROW = "mean", "chosen"
@@ -50,20 +59,6 @@ def seed_of(row: str) -> int | None:
     return int(row.removeprefix(_SEED)) if row.startswith(_SEED) else None
 
 
-def score_column(measure: str, classes: int) -> str:
-    """The column of a measure; F1 of more than two classes is a macro F1."""
-    return "macro_f1" if measure == "f1" and classes != 2 else measure
-
-
-def on_validation(column: str) -> str:
-    """The column of the same measure on validation."""
-    return f"{_VALIDATION}{column}"
-
-
-def _lambda(row: str, classes: Classes) -> str:
-    return f"λ = {row.removeprefix(_LAMBDA)}"
-
-
 def _seed(row: str, classes: Classes) -> str:
     seed = seed_of(row)
     return row if seed is None else f"seed {seed}"
@@ -83,11 +78,11 @@ CURVE = Table(
     (
         *_SCORES,
         *(
-            replace(one, id=on_validation(one.id), title=f"validation {one.title}")
+            replace(one, id=f"{_VALIDATION}{one.id}", title=f"validation {one.title}")
             for one in _SCORES
         ),
     ),
-    _lambda,
+    lambda row, classes: f"λ = {row.removeprefix(_LAMBDA)}",
 )
 CHOSEN = Table(
     f"{NAME}.chosen",
@@ -112,3 +107,55 @@ CONTROLS = Table(
 TABLES = (CURVE, CHOSEN, SEEDS, CONTROLS)
 QUESTION = "Can a model be trained that says the same and attends elsewhere?"
 register_stage(Stage(NAME, "Adversaries", QUESTION, TABLES))
+
+
+EXAM = NAME
+
+
+def summarise(adversaries: Adversaries) -> pd.DataFrame:
+    """Every number that was asked for, as `verax.exams.Verdict.summary` has those of exams.
+
+    adversaries           λ by jsd, tvd, same, accuracy, f1, and these on validation
+    adversaries.chosen    the λ picked on validation, and whether it is within (1) or not (0)
+    adversaries.seeds     the same measures of each model of the yardstick, and their mean
+    adversaries.controls  accuracy and F1 of each control, without a value of one left out
+
+    Shares are in percent. n is documents, for JSD those of several items; with two or more seeds
+    intervals are over these.
+    """
+    classes = len(adversaries.manifest["classes"])
+    cells: list[Cell] = []
+
+    def add(table: Table, row: str, numbers: Mapping[Any, Any], before: str = "") -> None:
+        for measure in ("accuracy", "f1") if table is CONTROLS else MEASURES:
+            # F1 of more than two classes is a macro F1
+            column = "macro_f1" if measure == "f1" and classes != 2 else measure
+            ends = (numbers.get(f"{before}{measure}_{end}", np.nan) for end in ("low", "high"))
+            interval = (numbers[f"{before}{measure}"], *ends)
+            cell = number_cell if measure in ("jsd", "tvd") else percent_cell
+            n = numbers["jsd_n" if measure == "jsd" else "n"]
+            cells.append(cell(table.id, row, f"{before}{column}", interval, n))
+
+    rows = adversaries.instances
+    items = rows.loc[(rows["split"] == "validation") & (rows["measure"] == "items"), "value"]
+    of_validation = {"n": len(items), "jsd_n": int((items > 1).sum())}
+    for point in adversaries.points().to_dict("records"):
+        add(CURVE, lambda_row(point["lam"]), point)
+        add(CURVE, lambda_row(point["lam"]), {**point, **of_validation}, _VALIDATION)
+    chosen = adversaries.chosen()
+    for column, value in (("lambda", chosen.lam), ("within", float(chosen.within))):
+        interval = (value, np.nan, np.nan)
+        cells.append(number_cell(CHOSEN.id, CHOSEN_ROW, column, interval, len(items)))
+    if adversaries.has_yardstick:
+        for model in adversaries.other_seeds().to_dict("records"):
+            add(SEEDS, seed_row(model["seed"]), model)
+        mean: dict[str, Any] = {}
+        for row in adversaries.yardstick().to_dict("records"):
+            name = row["measure"]
+            mean |= {name: row["mean"], f"{name}_low": row["low"], f"{name}_high": row["high"]}
+            mean["jsd_n" if name == "jsd" else "n"] = row["n"]
+        add(SEEDS, MEAN, mean)
+    if adversaries.manifest.get("controls"):
+        for control in adversaries.controls().to_dict("records"):
+            add(CONTROLS, control["name"], control)
+    return summary_frame(EXAM, cells)

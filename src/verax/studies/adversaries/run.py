@@ -16,26 +16,30 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.options import ModelOptions
 from verax.options import SEED, check, divide
 from verax.progress import Display, shown
-from verax.studies.adversaries.adversaries import FORMAT, Adversaries
-from verax.studies.adversaries.making import NAMES, Making
-from verax.studies.adversaries.measuring import (
-    ADVERSARY,
-    BASE,
-    CONTROL,
-    Model,
-    joined,
-    tidied,
-)
-from verax.studies.adversaries.measuring import SEED as ANOTHER_SEED
-from verax.studies.adversaries.recipes import (
+from verax.studies.adversaries.adversaries import Adversaries
+from verax.studies.adversaries.making import (
     BY_ADVERSARY,
     BY_BASE,
     CONTROLS,
-    left_out,
+    NAMES,
+    Making,
+    left_out_of,
     recipe_of,
     refuse_as_base,
 )
-from verax.studies.adversaries.scores import MEASURES, jsd_of_several, score
+from verax.studies.adversaries.manifest import manifest_of
+from verax.studies.adversaries.scores import (
+    ADVERSARY,
+    BASE,
+    CONTROL,
+    MEASURES,
+    Model,
+    joined,
+    jsd_of_several,
+    score,
+    tidied,
+)
+from verax.studies.adversaries.scores import SEED as ANOTHER_SEED
 from verax.studies.adversaries.variance import (
     ModelLike,
     corpus_of,
@@ -47,8 +51,6 @@ from verax.studies.adversaries.variance import (
 )
 from verax.training.options import TrainingOptions
 from verax.training.preparing import refuse_other_corpus
-from verax.training.strength import TOLERANCE
-from verax.version import __version__
 
 LAMS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Weights between means over documents, in nats; those of another code do not carry over."""
@@ -83,7 +85,7 @@ def run_adversaries(
         others: models that differ from the base only by seed. They are the yardstick: how far
             attention moves between two seeds.
         retrain: seeds with which to train such models here, as the base was.
-        controls: train the controls too (see `verax.studies.adversaries.recipes.control`).
+        controls: train the controls too (see `verax.studies.adversaries.making.control`).
         split: train, validation or test.
         device: auto, cpu, cuda or cuda:1.
         progress: show how far it got; None shows it on a terminal and in a notebook.
@@ -115,13 +117,20 @@ def run_adversaries(
     entries += [model_entry(other, f"model {n}") for n, other in enumerate(beside, start=1)]
     refuse_more_than_seeds(entries)
     their_seeds = seeds_of(entries, taken=again)[1:]
-    _refuse_seen(again, entries[0].seed, [entry.seed for entry in entries[1:]])
+    for seed in again:
+        if seed == entries[0].seed:
+            raise VeraxError(
+                f"cannot retrain with seed {seed}: it is the base's, and would give the base again"
+            )
+        if seed in [entry.seed for entry in entries[1:]]:
+            raise VeraxError(f"seed {seed} is among others already: leave it out of retrain")
     base = loaded_model(base, device)
     refuse_as_base(base)
     corpus = _own_corpus(base) if corpus is None else corpus_of(base, corpus, "the base")
     _refuse_another_corpus(base, corpus)
     recipe = recipe_of(base, options) if again or controls else {}
-    control_names = [name for name in CONTROLS if controls and name not in left_out(base)]
+    left_out = left_out_of(base.options.hierarchical)
+    control_names = [name for name in CONTROLS if controls and name not in left_out]
     plan = [Model(ADVERSARY, NAMES[ADVERSARY], lam, seed) for lam in lams for seed in seeds]
     plan += [Model(ANOTHER_SEED, NAMES[ANOTHER_SEED], None, seed) for seed in again]
     plan += [Model(CONTROL, name, None, seed) for name in control_names for seed in seeds]
@@ -129,7 +138,7 @@ def run_adversaries(
     def announce(model: Model) -> None:
         begin({**model._asdict(), "number": plan.index(model) + 1, "total": len(plan)})
 
-    making = Making.of(base, corpus, options, recipe, device, progress, keep, announce)
+    making = Making(base, corpus, options, recipe, device, progress, keep, announce)
     splits = list(dict.fromkeys(["validation", split]))
     with shown(progress) as display:
         for name in splits:
@@ -154,29 +163,17 @@ def run_adversaries(
     for seed in again:
         model = making.again(seed)
         note(Model(ANOTHER_SEED, NAMES[ANOTHER_SEED], None, seed), making.measure(model, splits))
-    manifest: dict[str, Any] = {
-        "format": FORMAT,
-        "verax": __version__,
-        "lams": lams,
-        "seeds": seeds,
-        "others": [{"name": entry.name, "seed": entry.seed} for entry in entries[1:]],
-        "retrain": again,
-        "controls": bool(controls),
-        "left_out": left_out(base) if controls else {},
-        "split": split,
-        "classes": list(corpus.classes),
-        "tolerance": TOLERANCE,
-        "options": dict(sorted(making.options.items())),
-        "corpus": {
-            **{k: v for k, v in corpus.config.items() if v is not None},
-            "fingerprint": corpus.fingerprint,
-        },
-        "base": {
-            "name": entries[0].name,
-            "options": asdict(base.options),
-            "training": dict(base.record.get("training", {})),
-        },
-    }
+    config = {name: value for name, value in corpus.config.items() if value is not None}
+    manifest = manifest_of(
+        {"lams": lams, "seeds": seeds, "retrain": again, "controls": bool(controls)},
+        others=[{"name": entry.name, "seed": entry.seed} for entry in entries[1:]],
+        split=split,
+        classes=corpus.classes,
+        options=making.options,
+        corpus={**config, "fingerprint": corpus.fingerprint},
+        name=entries[0].name,
+        model={**base.record, "options": asdict(base.options)},
+    )
     chosen = Adversaries(joined(parts), manifest).chosen().lam
     for name in control_names:
         for seed in seeds:
@@ -208,17 +205,6 @@ def _several(name: str, values: Any, empty: bool = False) -> list[Any]:
 def _seeds(name: str, values: Any, empty: bool = False) -> list[int]:
     checked = [int(check(name, seed, int, SEED)) for seed in _several(name, values, empty)]
     return list(dict.fromkeys(checked))
-
-
-def _refuse_seen(again: Sequence[int], base_seed: int | None, others: Sequence[int | None]) -> None:
-    """Raise an error where a seed to train is the base's, or that of a model given beside it."""
-    for seed in again:
-        if seed == base_seed:
-            raise VeraxError(
-                f"cannot retrain with seed {seed}: it is the base's, and would give the base again"
-            )
-        if seed in others:
-            raise VeraxError(f"seed {seed} is among others already: leave it out of retrain")
 
 
 def _own_corpus(base: AttentionClassifier) -> Corpus:

@@ -20,9 +20,8 @@ from verax.models.saving import is_model_folder, load
 from verax.options import check
 from verax.progress import shown
 from verax.results import saved_kind
-from verax.studies.adversaries.measuring import measured
-from verax.studies.comparison.entries import Entry, entry_of
-from verax.studies.comparison.grouping import made_after, settings_of
+from verax.studies.adversaries.scores import measured
+from verax.studies.comparison.grouping import Entry, entry_of, made_after, settings_of
 from verax.training.preparing import refuse_other_corpus
 
 ModelLike = AttentionClassifier | str | Path
@@ -138,16 +137,13 @@ def several_models(name: str, models: Any) -> list[ModelLike]:
 
 def model_entry(model: ModelLike, name: str) -> Entry:
     """What is known of a model before it is loaded; in memory it is called by this name."""
-    if isinstance(model, (str, Path)) and not _is_one(Path(model)):
+    folder = Path(model) if isinstance(model, (str, Path)) else None
+    if folder and not (is_model_folder(folder) or saved_kind(folder) == Verdict.kind):
         raise VeraxError(f"{model} is not a saved model: expected a folder that train wrote")
     entry = entry_of(model, 0)
     if entry.verdict is not None:
         raise VeraxError(f"{entry.name} is a verdict: give models, or folders of saved ones")
     return replace(entry, name=name) if isinstance(model, AttentionClassifier) else entry
-
-
-def _is_one(folder: Path) -> bool:
-    return is_model_folder(folder) or saved_kind(folder) == Verdict.kind
 
 
 def loaded_model(model: ModelLike, device: str) -> AttentionClassifier:

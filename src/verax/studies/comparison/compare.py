@@ -25,8 +25,7 @@ from verax.models.kinds import POOLED
 from verax.options import SEED, build, check, names
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.comparison.conditions import common_conditions, refuse_other_conditions
-from verax.studies.comparison.entries import Comparable, Entry
-from verax.studies.comparison.grouping import grouped
+from verax.studies.comparison.grouping import Comparable, Entry, grouped
 from verax.version import __version__
 
 _BOUNDS = {"minimum": 1}
@@ -87,19 +86,31 @@ def compare(
     classes = _classes(chosen, entries)
     by_exam = _checked(classes, {**options, **(exam_options or {})})
     corpus = _corpus(corpus, entries)
-    _refuse_other_classes(corpus, entries)
+    for entry in entries:
+        of_corpus = [] if corpus is None else corpus.classes
+        unknown = [name for name in of_corpus if name not in entry.classes]
+        if corpus is not None and unknown and entry.verdict is None:
+            raise VeraxError(
+                f"corpus {corpus.name!r} has class {unknown[0]!r}, {entry.name} knows "
+                f"{', '.join(entry.classes)}: compare models of the corpus's classes"
+            )
     conditions = common_conditions(corpus, entries, by_exam, split, sample, seed, classes)
     for entry in entries:
         refuse_other_conditions(entry, conditions)
+    all_pooled = {entry.kind for entry in entries} == {POOLED}
     instances: list[pd.DataFrame] = []
     numbers: list[pd.DataFrame] = []
     described: dict[str, list[dict[str, Any]]] = {name: [] for name in groups}
     for group, entry in ((name, entry) for name, members in groups.items() for entry in members):
         verdict = entry.source
         if not isinstance(verdict, Verdict):
+            as_read = corpus
+            if corpus is not None and not all_pooled:  # others cut texts into words otherwise
+                reading = Tokeniser(entry.reading["tokeniser"], entry.reading["lowercase"])
+                as_read = corpus.read_by(reading)
             verdict = examine(
                 verdict,
-                _as_read(corpus, entry, entries),
+                as_read,
                 chosen,
                 split,
                 seed=seed,
@@ -107,7 +118,11 @@ def compare(
                 device=device,
                 max_tokens=max_tokens,
                 progress=progress,
-                exam_options=_taken_options(by_exam, entry.kind),
+                exam_options={
+                    name: {n: v for n, v in values.items() if n in names(cls.options_class)}
+                    for name, values in by_exam.items()
+                    if (cls := variant(name, entry.kind)) is not None
+                },
             )
         verdict = _only(verdict, chosen)
         columns = {"group": group, "model": entry.name, "seed": entry.seed}
@@ -169,20 +184,6 @@ def _classes(exams: Sequence[str], entries: Sequence[Entry]) -> dict[str, type[E
     return classes
 
 
-def _taken_options(
-    by_exam: Mapping[str, Mapping[str, Any]], kind: str
-) -> dict[str, dict[str, Any]]:
-    """The options that exams of models of a kind have, of those given."""
-    known = {name: variant(name, kind) for name in by_exam}
-    return {
-        name: {
-            key: value for key, value in by_exam[name].items() if key in names(cls.options_class)
-        }
-        for name, cls in known.items()
-        if cls is not None
-    }
-
-
 def _checked(
     classes: Mapping[str, type[Exam]], options: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
@@ -221,13 +222,6 @@ def _corpus(corpus: Corpus | str | Path | None, entries: Sequence[Entry]) -> Cor
     return load_trained_on(models[0].record, models[0].name)
 
 
-def _as_read(corpus: Corpus | None, entry: Entry, entries: Sequence[Entry]) -> Corpus | None:
-    """The corpus as a model reads it: models of other kinds cut texts into words otherwise."""
-    if corpus is None or {one.kind for one in entries} == {POOLED}:
-        return corpus
-    return corpus.read_by(Tokeniser(entry.reading["tokeniser"], entry.reading["lowercase"]))
-
-
 def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
     """The part of a verdict that these exams gave."""
     taken = [exam for exam in exams if exam in verdict.manifest.get("exams", exams)]
@@ -235,19 +229,6 @@ def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
     tables = {name: table for name, table in verdict.tables.items() if name in tidy}
     manifest = {**verdict.manifest, "exams": taken}
     return Verdict(tables, manifest, verdict.summary())
-
-
-def _refuse_other_classes(corpus: Corpus | None, entries: Sequence[Entry]) -> None:
-    """Raise an error, before any model is examined, where one lacks a class of the corpus."""
-    for entry in entries:
-        if corpus is None or entry.verdict is not None:
-            continue
-        unknown = [name for name in corpus.classes if name not in entry.classes]
-        if unknown:
-            raise VeraxError(
-                f"corpus {corpus.name!r} has class {unknown[0]!r}, {entry.name} knows "
-                f"{', '.join(entry.classes)}: compare models of the corpus's classes"
-            )
 
 
 def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:

@@ -21,15 +21,18 @@ from verax.results import Result
 from verax.statistics import holm
 from verax.studies.comparison.differences import (
     BETTER,
+    DECISIONS,
     UNCLEAR,
     WORSE,
     Difference,
+    Direction,
+    counted_as,
+    direction_of,
     judge,
     over_documents,
     over_nothing,
     over_seeds,
 )
-from verax.studies.comparison.directions import DECISIONS, Direction, counted_as, direction_of
 
 _CURVES = "curves"
 _MODEL = ["group", "model", "seed"]
@@ -124,7 +127,7 @@ class Comparison(Result):
         better, judged           which way is better, if one is; better, worse or unclear, by holm
         note                     why there is no interval, or no way that is better
         """
-        rows = [row for group in self.groups[1:] for row in self._against(group)]
+        rows = [row for rows in self._rows.values() for row in rows]
         return pd.DataFrame(rows, columns=_COLUMNS)
 
     def tally(self, group: str) -> pd.DataFrame:
@@ -133,26 +136,18 @@ class Comparison(Result):
         Several of one kind, such as those of several ε, are better or worse together where some
         are and none says the contrary.
         """
-        rows = [row for row in self._against(group) if row["better"] != NEITHER]
-        kinds: dict[tuple[str, str], list[str]] = {}
-        for row in rows:
-            kinds.setdefault((row["exam"], counted_as(row["measure"])), []).append(row["judged"])
-        tallied = [
-            {"exam": exam, "measure": measure, "judged": _together(judged)}
-            for (exam, measure), judged in kinds.items()
-        ]
+        kinds: dict[tuple[str, str], set[str]] = {}
+        for row in self._rows[group]:
+            if row["better"] != NEITHER:
+                kind = (row["exam"], counted_as(row["measure"]))
+                kinds.setdefault(kind, set()).update({row["judged"]} & {BETTER, WORSE})
+        tallied = [(*kind, s.pop() if len(s) == 1 else UNCLEAR) for kind, s in kinds.items()]
         return pd.DataFrame(tallied, columns=["exam", "measure", "judged"])
 
     @cached_property
-    def _known(self) -> dict[str, list[dict[str, Any]]]:
-        """Group → its rows, of those that were asked for: text, page and tables all take them."""
-        return {}
-
-    def _against(self, group: str) -> list[dict[str, Any]]:
-        """The rows of a group, exam by exam."""
-        if group not in self._known:
-            self._known[group] = self._compared(group)
-        return self._known[group]
+    def _rows(self) -> dict[str, list[dict[str, Any]]]:
+        """Group → its rows, exam by exam: text, page and tables all take them."""
+        return {group: self._compared(group) for group in self.groups[1:]}
 
     def _compared(self, group: str) -> list[dict[str, Any]]:
         names = (self.reference, group)
@@ -174,7 +169,8 @@ class Comparison(Result):
         for row, p in zip(rows, holm(family), strict=True):
             row["holm"] = float(p)
             row["judged"] = judge(row["difference"], float(p), row["better"])
-        return sorted(rows, key=lambda row: _position(row["exam"]))
+        order = [DECISIONS, *EXAMS]
+        return sorted(rows, key=lambda r: [*order, r["exam"]].index(r["exam"]))
 
     def _pair(self, names: tuple[str, str], numbers: pd.DataFrame) -> Pair:
         """What exams need to know of two groups to say which way is better."""
@@ -263,14 +259,3 @@ class Comparison(Result):
 def load_comparison(folder: str | Path) -> Comparison:
     """The comparison that `Comparison.save` wrote in `folder`."""
     return Comparison.load(folder)
-
-
-def _together(judged: Sequence[str]) -> str:
-    """better or worse where some measures of a kind are and none is the contrary; else unclear."""
-    sides = {one for one in judged if one in (BETTER, WORSE)}
-    return sides.pop() if len(sides) == 1 else UNCLEAR
-
-
-def _position(exam: str) -> int:
-    order = [DECISIONS, *EXAMS]
-    return order.index(exam) if exam in order else len(order)

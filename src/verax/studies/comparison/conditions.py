@@ -11,7 +11,7 @@ from verax.errors import VeraxError
 from verax.exams.exam import Exam
 from verax.exams.verdict import Verdict
 from verax.models.kinds import POOLED
-from verax.studies.comparison.entries import Entry
+from verax.studies.comparison.grouping import Entry
 
 ExamOptions = Mapping[str, Mapping[str, Any]]
 
@@ -33,12 +33,6 @@ class Conditions:
     seed: int | None
     options: ExamOptions
     texts_fingerprint: str | None = None
-
-    def same_documents(self, other: Conditions) -> bool:
-        """Whether both are of the same texts and labels."""
-        texts = self.texts_fingerprint
-        both = texts is not None and texts == other.texts_fingerprint
-        return both or self.fingerprint == other.fingerprint
 
 
 def conditions_of(verdict: Verdict, exams: Sequence[str]) -> Conditions:
@@ -71,32 +65,26 @@ def common_conditions(
     With a corpus and a model to examine they are the arguments. Among verdicts alone they are the
     first verdict's, changed by the arguments.
     """
-    alike = len({entry.kind for entry in entries}) == 1
+    changed: dict[str, Any] = {}
+    if corpus is not None:
+        changed = {"corpus": corpus.name, "fingerprint": corpus.fingerprint}
+        changed["texts_fingerprint"] = corpus.texts_fingerprint
     if corpus is not None and any(entry.verdict is None for entry in entries):
         whole = len(corpus.splits[split])
-        documents = whole if sample is None else min(sample, whole)
-        full = {
-            name: asdict(classes[name].options_class(**chosen)) for name, chosen in options.items()
-        }
-        sizes = (documents, whole, seed, full if alike else options)
-        texts = corpus.texts_fingerprint
-        return Conditions(corpus.name, corpus.fingerprint, split, *sizes, texts)
-    first = entries[0].verdict
-    assert first is not None
-    common = conditions_of(first, list(options))
-    merged = {
-        name: {**(common.options[name] if alike else {}), **chosen}
-        for name, chosen in options.items()
-    }
-    common = replace(common, split=split if common.split is not None else None, options=merged)
+        usual = {n: asdict(classes[n].options_class(**given)) for n, given in options.items()}
+        common = Conditions(corpus.name, None, split, whole, whole, seed, usual)
+    else:
+        first = entries[0].verdict
+        assert first is not None
+        common = conditions_of(first, list(options))
+        changed["split"] = None if common.split is None else split
+    if len({entry.kind for entry in entries}) > 1:
+        changed["options"] = options
+    else:
+        changed["options"] = {n: {**common.options[n], **given} for n, given in options.items()}
     if sample is not None and common.sampled_from is not None:
-        common = replace(common, documents=min(sample, common.sampled_from))
-    if corpus is not None:
-        prints = (corpus.fingerprint, corpus.texts_fingerprint)
-        common = replace(
-            common, corpus=corpus.name, fingerprint=prints[0], texts_fingerprint=prints[1]
-        )
-    return common
+        changed["documents"] = min(sample, common.sampled_from)
+    return replace(common, **changed)
 
 
 def refuse_other_conditions(entry: Entry, common: Conditions) -> None:
@@ -104,9 +92,11 @@ def refuse_other_conditions(entry: Entry, common: Conditions) -> None:
     if entry.verdict is None:
         return
     actual = conditions_of(entry.verdict, list(common.options))
+    texts = actual.texts_fingerprint
+    same_texts = texts is not None and texts == common.texts_fingerprint
     differences = [
         (
-            not actual.same_documents(common),
+            not same_texts and actual.fingerprint != common.fingerprint,
             f"on other texts or labels ({actual.corpus}) than those to compare on "
             f"({common.corpus}): compare models on one corpus",
         ),

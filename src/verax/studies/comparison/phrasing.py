@@ -65,10 +65,8 @@ def _cells(row: Any) -> tuple[str, str, str, str]:
     values = [Number(value, unit=row.unit) for value in (row.reference_value, row.value)]
     unit = POINTS if row.unit == PERCENT else row.unit
     difference = Number(row.difference, row.low, row.high, unit=unit)
-    signed = numeral(difference)
-    if row.difference > 0 and not signed.startswith("+"):
-        signed = f"+{signed}"
-    between = interval(difference)
+    sign, between = "+" if row.difference > 0 else "", interval(difference)
+    signed = sign + numeral(difference).removeprefix(sign)
     return (
         f"{exam_title(row.exam)}, {measure_title(row.measure)}",
         " → ".join(map(numeral, values)),

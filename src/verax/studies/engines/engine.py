@@ -116,10 +116,15 @@ def pickled_corpus(corpus: Corpus) -> bytes:
     return pickle.dumps(corpus, protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def count(number: int, noun: str) -> str:
-    """A number with its noun.
+def first_line(error: BaseException) -> str:
+    """What an error says first, or its kind where it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
-    >>> count(1, "worker"), count(1200, "worker")
-    ('1 worker', '1,200 workers')
+
+def count(number: int, noun: str, several: str | None = None) -> str:
+    """A number with its noun, or with what several are called.
+
+    >>> count(1, "worker"), count(1200, "worker"), count(2, "cell was", "cells were")
+    ('1 worker', '1,200 workers', '2 cells were')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"

@@ -1,4 +1,4 @@
-"""The engine of one machine: worker processes, on its cores or on its GPUs."""
+"""The engines of one machine: this process, or worker processes on its cores or its GPUs."""
 
 from __future__ import annotations
 
@@ -8,22 +8,56 @@ import queue
 import weakref
 
 from verax.corpora.corpus import Corpus
+from verax.device import resolve_device
 from verax.errors import VeraxError
-from verax.studies.engines import mps
-from verax.studies.engines.engine import (
-    KEPT_CORPORA,
-    REPLACED,
-    Event,
-    Failed,
-    Job,
-    Progressed,
-    corpus_name,
-    count,
-    pickled_corpus,
-)
+from verax.progress import Progress
+from verax.studies.engines import engine, mps
 from verax.studies.engines.machine import cores, gpu_name, gpus
-from verax.studies.engines.process import EventQueue, WorkerProcess, end
-from verax.studies.grid.hardware import Hardware
+from verax.studies.engines.performing import perform
+from verax.studies.engines.worker import EventQueue, WorkerProcess, end
+from verax.studies.grid.study import Hardware
+
+
+class HereEngine:
+    """Runs cells in the process that asks, with its threads, so that numbers are its own.
+
+    An interruption ends the cell that runs and is passed on. With `progress` bars show how far the
+    cell got.
+    """
+
+    workers = 1
+
+    def __init__(self, device: str = "auto", progress: bool = False) -> None:
+        self._device = str(resolve_device(device))
+        self._progress = progress
+        self._waiting: list[tuple[engine.Job, Corpus]] = []
+
+    @property
+    def free(self) -> int:
+        return 1 - len(self._waiting)
+
+    def describe(self) -> str:
+        return f"this process, {self._device}"
+
+    def submit(self, job: engine.Job, corpus: Corpus) -> None:
+        if not self.free:
+            raise RuntimeError("the cell before is not run yet: wait for it")
+        self._waiting.append((job, corpus))
+
+    def wait(self, timeout: float) -> list[engine.Event]:
+        if not self._waiting:
+            return []
+        job, corpus = self._waiting.pop()
+        with Progress(self._progress) as display:
+
+            def show(progress: engine.Progressed) -> None:
+                display.tell(progress.what, progress.done, progress.total, progress.note)
+
+            return [perform(job, corpus, device=self._device, report=show)]
+
+    def stop(self) -> None:
+        self._waiting.clear()
+
 
 MOST_ON_A_GPU = 12
 """Cells that share a GPU under MPS: more gain nothing."""
@@ -65,12 +99,12 @@ class LocalEngine:
 
     def describe(self) -> str:
         if not self._gpus:
-            threads = count(self._hardware.threads, "thread")
-            return f"{count(self.workers, 'worker')}, {threads} each, CPU"
+            threads = engine.count(self._hardware.threads, "thread")
+            return f"{engine.count(self.workers, 'worker')}, {threads} each, CPU"
         used = min(self.workers, len(self._gpus))
         each = math.ceil(self.workers / used)
         name = gpu_name()
-        words = f"{count(each, 'cell')} on each of {count(used, 'GPU')}"
+        words = f"{engine.count(each, 'cell')} on each of {engine.count(used, 'GPU')}"
         words += f" ({name})" if name else ""
         if self._mps:
             words += ", MPS on"
@@ -78,17 +112,17 @@ class LocalEngine:
             words += ", without MPS, where several are slower than one: start it with --mps"
         return f"{words}; {self._mps_error}" if self._mps_error else words
 
-    def submit(self, job: Job, corpus: Corpus) -> None:
+    def submit(self, job: engine.Job, corpus: Corpus) -> None:
         if not self.free:
             raise RuntimeError("no worker is free: wait for one")
-        name = corpus_name(corpus)
+        name = engine.corpus_name(corpus)
         worker = self._worker_for(name)
         data = b"" if name in worker.corpora else self._pickle(name, corpus)
         worker.begin(job, name, data, self._events)
         self._busy.append(worker)
 
-    def wait(self, timeout: float) -> list[Event]:
-        events: list[Event] = []
+    def wait(self, timeout: float) -> list[engine.Event]:
+        events: list[engine.Event] = []
         try:
             worker, event = self._events.get(timeout=max(0.0, timeout))
             while self._end.alive:
@@ -118,16 +152,16 @@ class LocalEngine:
 
     def _pickle(self, name: str, corpus: Corpus) -> bytes:
         if name not in self._pickled:
-            self._pickled[name] = pickled_corpus(corpus)
-            for oldest in list(self._pickled)[:-KEPT_CORPORA]:
+            self._pickled[name] = engine.pickled_corpus(corpus)
+            for oldest in list(self._pickled)[: -engine.KEPT_CORPORA]:
                 del self._pickled[oldest]
         return self._pickled[name]
 
-    def _settle(self, worker: WorkerProcess, event: Event) -> None:
-        if isinstance(event, Progressed):
+    def _settle(self, worker: WorkerProcess, event: engine.Event) -> None:
+        if isinstance(event, engine.Progressed):
             return
         self._busy.remove(worker)
-        if isinstance(event, Failed) and event.reason in REPLACED:
+        if isinstance(event, engine.Failed) and event.reason in engine.REPLACED:
             end([worker])
         else:
             self._idle.append(worker)

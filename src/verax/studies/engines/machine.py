@@ -1,20 +1,24 @@
-"""What this machine has to run cells on, found without waking a GPU.
-
-A process that runs others must not hold a GPU itself: its context takes memory, and it would be
-one more client of MPS.
-"""
+"""What this machine has to run cells on, and what a manifest says of it."""
 
 from __future__ import annotations
 
+import functools
 import math
 import os
+import platform
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import numpy
+import pandas
+import pyarrow
 import torch
 
+import verax
 from verax.device import resolve_device
 from verax.errors import VeraxError
+from verax.version import __version__
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -64,3 +68,55 @@ def _quota(cgroup: Path) -> int | None:
         if quota > 0 and period > 0:
             return math.ceil(quota / period)
     return None
+
+
+def surroundings(device: str) -> dict[str, Any]:
+    """Versions, device and commit of this process.
+
+    Results are published, so that nothing here names a machine: no host, user, kernel or folder.
+    """
+    where = torch.device(device)
+    on_gpu = where.type == "cuda"
+    versions = {
+        "verax": __version__,
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        "numpy": numpy.__version__,
+        "pandas": pandas.__version__,
+        "pyarrow": pyarrow.__version__,
+    }
+    if on_gpu:
+        versions["cuda"] = str(torch.version.cuda)
+    return {
+        "versions": versions,
+        "commit": commit(),
+        "device": device,
+        "gpu": torch.cuda.get_device_name(where) if on_gpu else None,
+        "platform": f"{platform.system()} {platform.machine()}",
+        "threads": torch.get_num_threads(),
+    }
+
+
+@functools.cache
+def commit() -> str | None:
+    """The commit that Verax runs from, with `-dirty` where files differ from it; else None."""
+    return _commit(Path(verax.__file__).parent)
+
+
+def _commit(package: Path) -> str | None:
+    git = ["git", "-C", str(package)]
+    # variables that a hook of another repository sets would lead there
+    environment = {n: v for n, v in os.environ.items() if not n.startswith("GIT_")}
+
+    def ask(*words: str) -> str:
+        result = subprocess.run(
+            [*git, *words], capture_output=True, text=True, timeout=20, check=True, env=environment
+        )
+        return result.stdout.strip()
+
+    try:
+        # a package installed below somebody's checkout is no part of it
+        ask("ls-files", "--error-unmatch", "version.py")
+        return ask("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from verax.errors import VeraxError
 
@@ -63,30 +64,20 @@ class MPS:
             stderr=subprocess.DEVNULL,
             env=environment,
         )
-        service = cls(folders, keeper)
+        service, why = cls(folders, keeper), f"MPS did not start: see what {CONTROL} -d says"
+        # no pipes: a daemon that keeps its end would be waited for
+        nothing: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         try:
-            subprocess.run(
-                [CONTROL, "-d"],
-                # no pipes: a daemon that keeps its end would be waited for
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=_SECONDS,
-                env=environment,
-            )
-            began = running(environment)
+            subprocess.run([CONTROL, "-d"], timeout=_SECONDS, env=environment, **nothing)
+            if running(environment):
+                return service
         except FileNotFoundError:
-            service.stop()
-            raise VeraxError(
-                f"MPS cannot be started, there is no {CONTROL} here: install NVIDIA's driver tools"
-            ) from None
+            tools = "install NVIDIA's driver tools"
+            why = f"MPS cannot be started, there is no {CONTROL} here: {tools}"
         except (OSError, subprocess.SubprocessError) as error:
-            service.stop()
-            raise VeraxError(f"MPS cannot be started: {error}") from error
-        if not began:
-            service.stop()
-            raise VeraxError(f"MPS did not start: see what {CONTROL} -d says")
-        return service
+            why = f"MPS cannot be started: {error}"
+        service.stop()
+        raise VeraxError(why)
 
     def stop(self) -> None:
         """End the service; may be called twice."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import gc
-import io
 import itertools
 import json
 import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 
 from verax.corpora.batching import MAX_TOKENS
@@ -35,22 +33,15 @@ from verax.models.saving import load
 from verax.plugin_files import import_plugins
 from verax.progress import Reporting
 from verax.studies.adversaries import Adversaries, run_adversaries
-from verax.studies.adversaries.summary import EXAM as ADVERSARIES
-from verax.studies.adversaries.summary import summarise
-from verax.studies.engines.engine import (
-    DIVERGED,
-    ERROR,
-    OUT_OF_MEMORY,
-    Failed,
-    Finished,
-    Job,
-    Progressed,
-)
-from verax.studies.engines.facts import surroundings
-from verax.studies.grid.cell import SOURCE, Cell
+from verax.studies.adversaries.measures import EXAM as ADVERSARIES
+from verax.studies.adversaries.measures import summarise
+from verax.studies.engines import engine
+from verax.studies.engines.machine import surroundings
+from verax.studies.grid.cell import SOURCE
 from verax.studies.grid.portable import portable
 from verax.studies.grid.vectors import content
-from verax.studies.store.manifests import MODEL, VERDICT, as_json
+from verax.studies.store.cells import MODEL, VERDICT, as_json
+from verax.studies.store.tables import parquet_bytes
 from verax.training.loop import Diverged
 from verax.training.training import train
 
@@ -66,28 +57,28 @@ _NO_MEMORY = (
 
 
 def perform(
-    job: Job,
+    job: engine.Job,
     corpus: Corpus,
     *,
     device: str,
-    report: Callable[[Progressed], None] = lambda progressed: None,
-) -> Finished | Failed:
+    report: Callable[[engine.Progressed], None] = lambda progressed: None,
+) -> engine.Finished | engine.Failed:
     """Run a cell; returns `Failed` instead of raising.
 
     When memory runs out it is run once more from the start with half the micro-batch budget,
     which changes results by rounding at most.
     """
     started, clock = datetime.now(UTC), time.monotonic()
-    budget = job.max_tokens or MAX_TOKENS
-    outcome = _attempt(job, corpus, device, report, budget)
-    halved = _is_out_of_memory(outcome) and budget > 1
+    attempt = _Attempt(job, corpus, device, report, job.max_tokens or MAX_TOKENS)
+    outcome = attempt.outcome()
+    halved = _is_out_of_memory(outcome) and attempt.budget > 1
     if halved:
-        budget //= 2
-        report(Progressed(job.cell.key, f"again, max_tokens {budget}"))
-        outcome = _attempt(job, corpus, device, report, budget)
-    if isinstance(outcome, Failed):
+        attempt = replace(attempt, budget=attempt.budget // 2)
+        report(engine.Progressed(job.cell.key, f"again, max_tokens {attempt.budget}"))
+        outcome = attempt.outcome()
+    if isinstance(outcome, engine.Failed):
         if halved and _is_out_of_memory(outcome):
-            error = f"{outcome.error} (and so with max_tokens {budget})"
+            error = f"{outcome.error} (and so with max_tokens {attempt.budget})"
             return replace(outcome, error=error, halved=True)
         return outcome
     seconds = {**outcome.facts["seconds"], "total": round(time.monotonic() - clock, 3)}
@@ -96,135 +87,116 @@ def perform(
         "seconds": seconds,
         "started": started.isoformat(timespec="seconds"),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "max_tokens": budget,
+        "max_tokens": attempt.budget,
         "halved": halved,
     }
     return replace(outcome, facts=facts)
 
 
-def _attempt(
-    job: Job, corpus: Corpus, device: str, report: Callable[[Progressed], None], budget: int
-) -> Finished | Failed:
-    try:
-        outcome = _run(job, corpus, device, report, budget)
-    except Exception as error:
-        outcome = failure(job.cell.key, error)
-    # what an exception held is gone by now; others may wait for the memory
-    gc.collect()
-    if torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
-    return outcome
+@dataclass(frozen=True)
+class _Attempt:
+    """A cell run once; `budget` is in padded tokens held at once."""
 
+    job: engine.Job
+    corpus: Corpus
+    device: str
+    report: Callable[[engine.Progressed], None]
+    budget: int
 
-def _run(
-    job: Job, corpus: Corpus, device: str, report: Callable[[Progressed], None], budget: int
-) -> Finished | Failed:
-    cell = job.cell
-    import_plugins(job.plugins)
-    _refuse_other_data(cell, corpus)
-    display = Reporting(lambda *progress: report(Progressed(cell.key, *progress)))
-    clocks = [time.monotonic()]
-    model = _model(job, corpus, device, display, budget)
-    clocks.append(time.monotonic())
-    chosen = None if cell.model.get("every_exam") else list(cell.exams)
-    verdict = examine(
-        model,
-        corpus if cell.is_trained else corpus.read_by(model.tokeniser),
-        chosen,
-        cell.split,
-        seed=cell.exam_seed,
-        sample=cell.sample,
-        max_tokens=budget,
-        progress=display,
-        exam_options=cell.exams,
-    )
-    clocks.append(time.monotonic())
-    adversaries = _adversaries(job, model, corpus, device, report, budget)
-    if adversaries is not None:
+    def outcome(self) -> engine.Finished | engine.Failed:
+        outcome: engine.Finished | engine.Failed
+        try:
+            outcome = self._finish()
+        except Exception as error:
+            outcome = failure(self.job.cell.key, error)
+        # what an exception held is gone by now; others may wait for the memory
+        gc.collect()
+        if torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
+        return outcome
+
+    def _finish(self) -> engine.Finished:
+        cell, corpus = self.job.cell, self.corpus
+        import_plugins(self.job.plugins)
+        self._refuse_other_data()
+        display = Reporting(lambda *progress: self.report(engine.Progressed(cell.key, *progress)))
+        clocks = [time.monotonic()]
+        model = self._model(display)
         clocks.append(time.monotonic())
-    with display.busy("writing"):
-        files = _files(cell.key, model, verdict, adversaries, job.weights)
-    took = (round(b - a, 3) for a, b in itertools.pairwise(clocks))
-    facts = {
-        **surroundings(device),
-        "seconds": dict(zip(("train", "examine", ADVERSARIES), took, strict=False)),
-        "seed": cell.seed,
-        "test": model.record["test"] if cell.is_trained else {},
-        "strength_chosen": (model.record.get("strength") or {}).get("chosen"),
-        "model_of": job.model_of,
-    }
-    return Finished(cell.key, files, facts)
-
-
-def _model(
-    job: Job, corpus: Corpus, device: str, display: Reporting, budget: int
-) -> AttentionClassifier:
-    """The cell's model: trained, or the one that was for another cell of the same model."""
-    cell = job.cell
-    if not cell.is_trained:
-        with display.busy("opening the model"):
-            return open_classifier(cell.model[SOURCE], device)
-    if job.model is None:
-        return train(
-            corpus,
-            seed=cell.seed,
-            device=device,
+        verdict = examine(
+            model,
+            corpus if cell.is_trained else corpus.read_by(model.tokeniser),
+            None if cell.model.get("every_exam") else list(cell.exams),
+            cell.split,
+            seed=cell.exam_seed,
+            sample=cell.sample,
+            max_tokens=self.budget,
             progress=display,
-            max_tokens=budget,
-            **cell.model,
-            **cell.training,
+            exam_options=cell.exams,
         )
-    with display.busy("loading"), tempfile.TemporaryDirectory(prefix="verax-") as scratch:
-        for name, data in job.model.items():
-            (Path(scratch) / Path(name).name).write_bytes(data)
-        return load(scratch, device)
+        clocks.append(time.monotonic())
+        adversaries = None
+        if cell.adversaries is not None:
+            adversaries = self._adversaries(model, cell.adversaries)
+            clocks.append(time.monotonic())
+        with display.busy("writing"):
+            files = _files(cell.key, model, verdict, adversaries, self.job.weights)
+        took = (round(b - a, 3) for a, b in itertools.pairwise(clocks))
+        facts = {
+            **surroundings(self.device),
+            "seconds": dict(zip(("train", "examine", ADVERSARIES), took, strict=False)),
+            "seed": cell.seed,
+            "test": model.record["test"] if cell.is_trained else {},
+            "strength_chosen": (model.record.get("strength") or {}).get("chosen"),
+            "model_of": self.job.model_of,
+        }
+        return engine.Finished(cell.key, files, facts)
 
+    def _refuse_other_data(self) -> None:
+        """Raise if corpus or vectors are not those that the cell's key stands for."""
+        cell, corpus = self.job.cell, self.corpus
+        again = "run the study again, so that its cells are listed anew"
+        if corpus.fingerprint != cell.fingerprint:
+            raise VeraxError(
+                f"corpus {corpus.name!r} is not the cell's (its texts or labels differ): {again}"
+            )
+        path = str(cell.training.get("vectors"))
+        if cell.vectors is not None and _content(path, tuple(stamp(path) or ())) != cell.vectors:
+            raise VeraxError(f"{path} does not hold the cell's word vectors any more: {again}")
 
-def _adversaries(
-    job: Job,
-    model: AttentionClassifier,
-    corpus: Corpus,
-    device: str,
-    report: Callable[[Progressed], None],
-    budget: int,
-) -> Adversaries | None:
-    """The cell's adversaries, and what they are read by, if it has any."""
-    cell, which = job.cell, ""
-    if cell.adversaries is None:
-        return None
+    def _model(self, display: Reporting) -> AttentionClassifier:
+        """The cell's model: trained, or the one that was for another cell of the same model."""
+        cell, device = self.job.cell, self.device
+        if not cell.is_trained:
+            with display.busy("opening the model"):
+                return open_classifier(cell.model[SOURCE], device)
+        if self.job.model is None:
+            how: dict[str, Any] = {"device": device, "progress": display}
+            how["max_tokens"] = self.budget
+            return train(self.corpus, seed=cell.seed, **how, **cell.model, **cell.training)
+        with display.busy("loading"), tempfile.TemporaryDirectory(prefix="verax-") as scratch:
+            for name, data in self.job.model.items():
+                (Path(scratch) / Path(name).name).write_bytes(data)
+            return load(scratch, device)
 
-    def begin(row: Mapping[str, Any]) -> None:
-        nonlocal which
-        which = f"{row['number']}/{row['total']}, "
+    def _adversaries(self, model: AttentionClassifier, asked: Mapping[str, Any]) -> Adversaries:
+        """The cell's adversaries, and what they are read by."""
+        cell, which = self.job.cell, ""
 
-    def tell(what: str, *rest: Any) -> None:
-        report(Progressed(cell.key, f"{ADVERSARIES} {which}{what}", *rest))
+        def begin(row: Mapping[str, Any]) -> None:
+            nonlocal which
+            which = f"{row['number']}/{row['total']}, "
 
-    # a model that was kept may have begun with a file that has another name by now
-    shared = {} if cell.vectors is None else {"vectors": cell.training["vectors"]}
-    return run_adversaries(
-        model,
-        corpus,
-        split=cell.split,
-        device=device,
-        progress=Reporting(tell),
-        begin=begin,
-        max_tokens=budget,
-        **shared,
-        **cell.adversaries,
-    )
+        def tell(what: str, *rest: Any) -> None:
+            self.report(engine.Progressed(cell.key, f"{ADVERSARIES} {which}{what}", *rest))
 
-
-def _refuse_other_data(cell: Cell, corpus: Corpus) -> None:
-    """Raise if corpus or vectors are not those that the cell's key stands for."""
-    again = "run the study again, so that its cells are listed anew"
-    if corpus.fingerprint != cell.fingerprint:
-        raise VeraxError(
-            f"corpus {corpus.name!r} is not the cell's (its texts or labels differ): {again}"
+        # a model that was kept may have begun with a file that has another name by now
+        shared = {} if cell.vectors is None else {"vectors": cell.training["vectors"]}
+        how: dict[str, Any] = {"device": self.device, "max_tokens": self.budget, **shared, **asked}
+        progress = Reporting(tell)
+        return run_adversaries(
+            model, self.corpus, split=cell.split, progress=progress, begin=begin, **how
         )
-    path = str(cell.training.get("vectors"))
-    if cell.vectors is not None and _content(path, tuple(stamp(path) or ())) != cell.vectors:
-        raise VeraxError(f"{path} does not hold the cell's word vectors any more: {again}")
 
 
 @functools.lru_cache(maxsize=4)
@@ -233,19 +205,14 @@ def _content(path: str, stamp: tuple[int, ...]) -> str:
     return content(path)
 
 
-def failure(key: str, error: BaseException) -> Failed:
+def failure(key: str, error: BaseException) -> engine.Failed:
     """The failure of a cell, from an exception."""
-    text = str(error).strip()
+    text, kind = str(error).strip(), type(error).__name__
     if not isinstance(error, VeraxError):
-        first = text.splitlines()[0] if text else ""
-        text = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    return Failed(key, _reason(error), text, "".join(traceback.format_exception(error)))
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, Diverged):
-        return DIVERGED
-    return OUT_OF_MEMORY if _ran_out_of_memory(error) else ERROR
+        text = f"{kind}: {engine.first_line(error)}" if text else kind
+    reason = engine.OUT_OF_MEMORY if _ran_out_of_memory(error) else engine.ERROR
+    reason = engine.DIVERGED if isinstance(error, Diverged) else reason
+    return engine.Failed(key, reason, text, "".join(traceback.format_exception(error)))
 
 
 def _ran_out_of_memory(error: BaseException | None) -> bool:
@@ -259,8 +226,8 @@ def _ran_out_of_memory(error: BaseException | None) -> bool:
     return _ran_out_of_memory(error.__cause__ or error.__context__)
 
 
-def _is_out_of_memory(outcome: Finished | Failed) -> bool:
-    return isinstance(outcome, Failed) and outcome.reason == OUT_OF_MEMORY
+def _is_out_of_memory(outcome: engine.Finished | engine.Failed) -> bool:
+    return isinstance(outcome, engine.Failed) and outcome.reason == engine.OUT_OF_MEMORY
 
 
 def _files(
@@ -273,9 +240,8 @@ def _files(
     history = {"history": model.history} if model.trained_here else {}
     tables = {"summary": verdict.summary(), **history, **verdict.tables}
     if adversaries is not None:
-        tables["summary"] = pd.concat(
-            [tables["summary"], summarise(adversaries)], ignore_index=True
-        )
+        both = [tables["summary"], summarise(adversaries)]
+        tables["summary"] = pd.concat(both, ignore_index=True)
         tables[ADVERSARIES] = adversaries.instances
     files = {f"{name}.parquet": parquet(table, key) for name, table in tables.items()}
     files[VERDICT] = as_json(portable(verdict.manifest)) + b"\n"
@@ -295,6 +261,4 @@ def parquet(table: pd.DataFrame, key: str) -> bytes:
     named = table.reset_index(drop=True)
     codes = np.zeros(len(named), dtype=np.int8)
     named.insert(0, CELL, pd.Series(pd.Categorical.from_codes(codes, pd.Index([key]))))
-    buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pandas(named, preserve_index=False), buffer, compression="zstd")
-    return buffer.getvalue()
+    return parquet_bytes(pa.Table.from_pandas(named, preserve_index=False))

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +20,9 @@ from typing import Any
 
 import verax
 from verax.errors import VeraxError
+from verax.studies.engines.engine import first_line
 from verax.studies.engines.machine import cores
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 from verax.version import __version__
 
 _PATIENCE = 30.0
@@ -93,40 +94,42 @@ def join(hardware: Hardware) -> Cluster:
     Verax; a cluster started here imports it from where it is.
     """
     ray, address = import_ray(), hardware.address
-    if ray.is_initialized():
-        current = ray.get_runtime_context().gcs_address
-        if address not in (None, "auto", current):
-            raise VeraxError(
-                f"this process is connected to Ray at {current} already, not at {address}: "
-                "disconnect it (ray.shutdown()), or leave out the address"
-            )
-        return _cluster(ours=False)
-    if address is not None:
+    ours = not ray.is_initialized()
+    if ours:
+        _connect(ray, hardware)
+    context = ray.get_runtime_context()
+    if not ours and address not in (None, "auto", context.gcs_address):
+        raise VeraxError(
+            f"this process is connected to Ray at {context.gcs_address} already, not at "
+            f"{address}: disconnect it (ray.shutdown()), or leave out the address"
+        )
+    return Cluster(context.gcs_address, context.get_job_id(), ours)
+
+
+def _connect(ray: Any, hardware: Hardware) -> None:
+    address = hardware.address
+    settings: dict[str, Any] = {"address": address}
+    if address is None:
+        settings = {
+            "address": "local",  # else Ray would join any cluster that it finds
+            "num_cpus": max(cores(), (hardware.workers or 1) * hardware.threads),
+            "num_gpus": 0 if hardware.device == "cpu" else None,
+            "include_dashboard": False,
+        }
+    else:
         _check_address(address)
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        with _same_sigterm_handler():
-            if address is not None:
-                ray.init(address=address, **quiet)
-            else:
-                with _verax_on_path():
-                    ray.init(
-                        address="local",  # else Ray would join any cluster that it finds
-                        num_cpus=max(cores(), (hardware.workers or 1) * hardware.threads),
-                        num_gpus=0 if hardware.device == "cpu" else None,
-                        include_dashboard=False,
-                        **quiet,
-                    )
+        with _same_sigterm_handler(), _verax_on_path() if address is None else nullcontext():
+            ray.init(**settings, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         doing = "cannot start Ray here" if address is None else f"cannot join Ray at {address}"
-        raise VeraxError(f"{doing}: {_first_line(error)}") from error
-    try:
-        if address is not None:
+        raise VeraxError(f"{doing}: {first_line(error)}") from error
+    if address is not None:
+        try:
             _check_versions()
-    except BaseException:
-        ray.shutdown()
-        raise
-    return _cluster(ours=True)
+        except BaseException:
+            ray.shutdown()
+            raise
 
 
 def nodes() -> list[Node]:
@@ -195,9 +198,8 @@ def _check_address(address: str) -> None:
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
         except (OSError, OverflowError) as error:
-            raise VeraxError(
-                f"no Ray cluster at {address} ({_first_line(error)}): {_START}"
-            ) from error
+            why = first_line(error)
+            raise VeraxError(f"no Ray cluster at {address} ({why}): {_START}") from error
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     try:
         check = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
@@ -214,11 +216,6 @@ def _check_address(address: str) -> None:
         if "AuthenticationError" in reason:
             reason = "it wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to its own"
         raise VeraxError(f"cannot join Ray at {address}: {reason}")
-
-
-def _cluster(ours: bool) -> Cluster:
-    context = import_ray().get_runtime_context()
-    return Cluster(context.gcs_address, context.get_job_id(), ours)
 
 
 def _check_versions() -> None:
@@ -247,7 +244,3 @@ def _check_versions() -> None:
             raise VeraxError(
                 f"a node of the Ray cluster has {what}: install Verax {__version__} on every node"
             )
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

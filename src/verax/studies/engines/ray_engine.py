@@ -11,32 +11,17 @@ import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from threadpoolctl import threadpool_limits
 
 from verax.corpora.corpus import Corpus
-from verax.studies.engines.engine import (
-    ERROR,
-    KEPT_CORPORA,
-    LOST,
-    OUT_OF_MEMORY,
-    REPLACED,
-    THREADS,
-    Event,
-    Failed,
-    Finished,
-    Job,
-    Progressed,
-    corpus_name,
-    count,
-    pickled_corpus,
-)
+from verax.studies.engines import engine
 from verax.studies.engines.performing import perform
 from verax.studies.engines.ray_cluster import Cluster, Node, import_ray, join, nodes, share
-from verax.studies.grid.hardware import Hardware
+from verax.studies.grid.study import Hardware
 
 NODE = "ray_node"
 """The fact of a cell that names the node it ran on."""
@@ -66,12 +51,14 @@ class RayWorker:
         # libraries that are loaded, and those that will be
         threadpool_limits(threads)
         torch.set_num_threads(threads)
-        os.environ.update(dict.fromkeys(THREADS, str(threads)))
+        os.environ.update(dict.fromkeys(engine.THREADS, str(threads)))
         self._device = device
         self._node: str = import_ray().get_runtime_context().get_node_id()
         self._corpora: dict[str, Corpus] = {}
 
-    def run(self, job: Job, name: str, pickled: Sequence[Any]) -> Iterator[tuple[str, Event]]:
+    def run(
+        self, job: engine.Job, name: str, pickled: Sequence[Any]
+    ) -> Iterator[tuple[str, engine.Event]]:
         """Run a cell; yield this node with the latest progress, and at last with the outcome.
 
         `pickled` is a list of the corpus's reference, so that Ray fetches it only on request.
@@ -80,9 +67,9 @@ class RayWorker:
         if corpus is None:
             corpus = pickle.loads(import_ray().get(pickled[0]))  # noqa: S301 (from the driver)
         self._corpora[name] = corpus
-        for oldest in list(self._corpora)[:-KEPT_CORPORA]:
+        for oldest in list(self._corpora)[: -engine.KEPT_CORPORA]:
             del self._corpora[oldest]
-        latest: deque[Progressed] = deque(maxlen=1)
+        latest: deque[engine.Progressed] = deque(maxlen=1)
         with ThreadPoolExecutor(1) as pool:
             performed = pool.submit(perform, job, corpus, device=self._device, report=latest.append)
             while not wait([performed], _REPORT).done:
@@ -91,7 +78,7 @@ class RayWorker:
         outcome = performed.result()
         if not gc.get_freeze_count():
             gc.freeze()  # what imports made stays: between cells it need not be looked through
-        if isinstance(outcome, Finished):
+        if isinstance(outcome, engine.Finished):
             outcome = replace(outcome, facts={**outcome.facts, NODE: self._node})
         yield self._node, outcome
 
@@ -103,15 +90,6 @@ class _Actor:
     handle: Any
     node: str | None = None
     idle_since: float = 0.0
-
-
-@dataclass(eq=False)
-class _Workers:
-    """All that an engine has on the cluster: idle workers, and running cells by their results."""
-
-    cluster: Cluster
-    idle: list[_Actor] = field(default_factory=list)
-    running: dict[Any, tuple[str, _Actor]] = field(default_factory=dict)
 
 
 class RayEngine:
@@ -133,7 +111,9 @@ class RayEngine:
             if cluster.ours:
                 self._ray.shutdown()
             raise
-        self._workers = _Workers(cluster)
+        self._address = cluster.address
+        self._idle: list[_Actor] = []
+        self._running: dict[Any, tuple[str, _Actor]] = {}  # by their results
         self._most = 0
         """Workers that ever fitted: a cell lost with its node may be submitted at once, and Ray
         lets it wait until another worker ends."""
@@ -146,7 +126,7 @@ class RayEngine:
             scheduling_strategy="SPREAD",
         )
         # also when nobody calls `stop`; the callback must not refer to the engine itself
-        self._end = weakref.finalize(self, _stop, os.getpid(), self._workers)
+        self._end = weakref.finalize(self, _stop, os.getpid(), cluster, self._idle, self._running)
 
     @property
     def workers(self) -> int:
@@ -155,42 +135,50 @@ class RayEngine:
 
     @property
     def free(self) -> int:
-        return max(0, self.workers - len(self._workers.running)) if self._end.alive else 0
+        return max(0, self.workers - len(self._running)) if self._end.alive else 0
 
     @property
     def placed(self) -> dict[str, str]:
         """The node of each running cell that has reported."""
-        running = self._workers.running.values()
+        running = self._running.values()
         return {key: actor.node for key, actor in running if actor.node is not None}
 
     def describe(self) -> str:
         alive = self._alive()
         cpus, gpus = int(sum(n.cpus for n in alive)), int(sum(n.gpus for n in alive))
         words = (
-            f"Ray at {self._workers.cluster.address}: {count(len(alive), 'node')}, "
-            f"{count(cpus, 'CPU')}, {count(gpus, 'GPU')}; "
-            f"up to {count(self.workers, 'cell')} at once"
+            f"Ray at {self._address}: {engine.count(len(alive), 'node')}, "
+            f"{engine.count(cpus, 'CPU')}, {engine.count(gpus, 'GPU')}; "
+            f"up to {engine.count(self.workers, 'cell')} at once"
         )
         if 0 < self._share.gpus <= 0.5:
             words += ", several on a GPU: slower than one where NVIDIA MPS does not run on the node"
         return words
 
-    def submit(self, job: Job, corpus: Corpus) -> None:
+    def submit(self, job: engine.Job, corpus: Corpus) -> None:
         self._most = max(self._most, self.workers)
-        if not self._end.alive or len(self._workers.running) >= self._most:
+        if not self._end.alive or len(self._running) >= self._most:
             raise RuntimeError("no worker is free: wait for one")
-        name = corpus_name(corpus)
+        name = engine.corpus_name(corpus)
         if name not in self._pickled:
-            self._pickled[name] = self._ray.put(pickled_corpus(corpus))
-        actor = self._take_actor()
+            self._pickled[name] = self._ray.put(engine.pickled_corpus(corpus))
+        alive = {node.id for node in self._alive()}
+        self._idle[:] = [actor for actor in self._idle if actor.node in alive]
+        if self._idle:
+            actor = self._idle.pop()
+        else:
+            actor = _Actor(self._actor.remote(self._share.device, self._hardware.threads))
         run = actor.handle.run.options(num_returns="streaming")
-        self._workers.running[run.remote(job, name, [self._pickled[name]])] = job.cell.key, actor
+        self._running[run.remote(job, name, [self._pickled[name]])] = job.cell.key, actor
 
-    def wait(self, timeout: float) -> list[Event]:
+    def wait(self, timeout: float) -> list[engine.Event]:
         until = time.monotonic() + max(0.0, timeout)
         while self._end.alive:
-            self._end_idle()
-            events = self._next_events(max(0.0, until - time.monotonic()))
+            now = time.monotonic()
+            for actor in [actor for actor in self._idle if now - actor.idle_since > _IDLE]:
+                self._idle.remove(actor)
+                self._ray.kill(actor.handle)
+            events = self._next_events(max(0.0, until - now))
             if events or time.monotonic() >= until:
                 return events
         return []
@@ -198,8 +186,8 @@ class RayEngine:
     def stop(self) -> None:
         self._end()
 
-    def _next_events(self, timeout: float) -> list[Event]:
-        running, timeout = list(self._workers.running), min(timeout, _LOOK)  # idle workers end
+    def _next_events(self, timeout: float) -> list[engine.Event]:
+        running, timeout = list(self._running), min(timeout, _LOOK)  # idle workers end
         if not running:
             time.sleep(timeout)
             return []
@@ -208,22 +196,22 @@ class RayEngine:
             ready, _ = self._ray.wait(running, num_returns=len(running), timeout=0)
         return [self._next_event(results) for results in ready]
 
-    def _next_event(self, results: Any) -> Event:
-        key, actor = self._workers.running[results]
-        event: Event
+    def _next_event(self, results: Any) -> engine.Event:
+        key, actor = self._running[results]
+        event: engine.Event
         try:
             actor.node, event = self._ray.get(next(results))
         except self._ray.exceptions.RayError as error:
             event = failure(key, error)
             self._looked = -_LOOK  # its node may be gone
-        if isinstance(event, Progressed):
+        if isinstance(event, engine.Progressed):
             return event
-        del self._workers.running[results]
-        if isinstance(event, Failed) and event.reason in REPLACED:
+        del self._running[results]
+        if isinstance(event, engine.Failed) and event.reason in engine.REPLACED:
             self._ray.kill(actor.handle)
         else:
             actor.idle_since = time.monotonic()
-            self._workers.idle.append(actor)
+            self._idle.append(actor)
         return event
 
     def _alive(self) -> list[Node]:
@@ -231,48 +219,35 @@ class RayEngine:
             self._nodes, self._looked = nodes(), time.monotonic()
         return self._nodes
 
-    def _take_actor(self) -> _Actor:
-        """An idle worker on a node that is alive, else a new one."""
-        alive = {node.id for node in self._alive()}
-        while self._workers.idle:
-            actor = self._workers.idle.pop()
-            if actor.node in alive:
-                return actor
-        return _Actor(self._actor.remote(self._share.device, self._hardware.threads))
 
-    def _end_idle(self) -> None:
-        now, idle = time.monotonic(), self._workers.idle
-        for actor in [actor for actor in idle if now - actor.idle_since > _IDLE]:
-            idle.remove(actor)
-            self._ray.kill(actor.handle)
-
-
-def failure(key: str, error: Exception) -> Failed:
+def failure(key: str, error: Exception) -> engine.Failed:
     """A cell that gave no result, from the error of Ray."""
     kinds, words = import_ray().exceptions, str(error).strip()
     raised = isinstance(error, kinds.RayTaskError) and not isinstance(error.cause, kinds.RayError)
     if raised or getattr(error, "actor_init_failed", False):
-        return Failed(key, ERROR, words.splitlines()[-1], words)
+        return engine.Failed(key, engine.ERROR, words.splitlines()[-1], words)
     if isinstance(error, kinds.OutOfMemoryError):
-        return Failed(key, OUT_OF_MEMORY, "its node ran out of memory", words)
-    return Failed(key, LOST, "its worker, or the node under it, was lost", words)
+        return engine.Failed(key, engine.OUT_OF_MEMORY, "its node ran out of memory", words)
+    return engine.Failed(key, engine.LOST, "its worker, or the node under it, was lost", words)
 
 
-def _stop(pid: int, workers: _Workers) -> None:
+def _stop(
+    pid: int, cluster: Cluster, idle: list[_Actor], running: dict[Any, tuple[str, _Actor]]
+) -> None:
     ray = import_ray()
     if os.getpid() != pid or not ray.is_initialized():  # a fork that ends; or all is over
         return
-    if ray.get_runtime_context().get_job_id() != workers.cluster.job:
+    if ray.get_runtime_context().get_job_id() != cluster.job:
         return
-    busy = [actor.handle for _, actor in workers.running.values()]
+    busy = [actor.handle for _, actor in running.values()]
     try:
-        for handle in [*busy, *(actor.handle for actor in workers.idle)]:
+        for handle in [*busy, *(actor.handle for actor in idle)]:
             ray.kill(handle)
         if busy:  # a call on a killed actor returns, with an error, once it is gone
             calls = [handle.__ray_ready__.remote() for handle in busy]
             ray.wait(calls, num_returns=len(calls), timeout=_ENDING)
     finally:
-        workers.idle.clear()
-        workers.running.clear()
-        if workers.cluster.ours:
+        idle.clear()
+        running.clear()
+        if cluster.ours:
             ray.shutdown()

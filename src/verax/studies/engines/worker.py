@@ -1,25 +1,28 @@
-"""A process that runs cell after cell, and ends when the one that started it does.
-
-Started as a plain interpreter rather than by `multiprocessing`, which would run the user's script
-again in every worker: nothing of it is needed here.
-"""
+"""A process that runs cell after cell, as it sees itself and as its parent sees it."""
 
 from __future__ import annotations
 
 import faulthandler
 import gc
+import multiprocessing.spawn
 import os
+import queue
 import signal
+import socket
+import subprocess
+import sys
+import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 import torch
 
 from verax.corpora.corpus import Corpus
-from verax.studies.engines.engine import Job
+from verax.studies.engines import engine
 from verax.studies.engines.performing import perform
 
 CODE = (
@@ -34,7 +37,7 @@ class Order(NamedTuple):
     `keep` are the corpora to keep, that of the job among them.
     """
 
-    job: Job
+    job: engine.Job
     corpus: str
     keep: Sequence[str]
 
@@ -69,3 +72,116 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
+
+
+_LAST_OUTPUT = 16_384
+"""Bytes of a lost worker's output that are kept."""
+
+EventQueue = queue.SimpleQueue[tuple["WorkerProcess", engine.Event]]
+
+
+class WorkerProcess:
+    """Starts a worker on a device; `begin` gives it a cell.
+
+    A thread puts its events into a queue, so that sending a corpus or receiving a result blocks
+    nobody. A message that breaks off means that the worker is lost.
+    """
+
+    def __init__(self, device: str, threads: int, environment: Mapping[str, str]) -> None:
+        self.device = device
+        self.corpora: list[str] = []
+        ours, theirs = socket.socketpair()
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed in the end)
+        with theirs, _without_interrupts():
+            python = os.fsdecode(multiprocessing.spawn.get_executable() or sys.executable)
+            arguments = [str(theirs.fileno()), str(os.getpid()), device, str(threads)]
+            self.process = subprocess.Popen(
+                [python, "-P", "-c", CODE, *arguments, *map(str, sys.path)],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._output,
+                env={**os.environ, **environment, **dict.fromkeys(engine.THREADS, str(threads))},
+            )
+        self._connection = Connection(ours.detach())
+        self._thread: threading.Thread | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def begin(self, job: engine.Job, name: str, corpus: bytes, events: EventQueue) -> None:
+        """Run a cell of the corpus of that name, which is sent unless the worker has it."""
+        new = name not in self.corpora
+        others = [other for other in self.corpora if other != name]
+        self.corpora = [*others, name][-engine.KEPT_CORPORA :]
+        order = Order(job, name, tuple(self.corpora))
+        self._thread = threading.Thread(
+            target=self._attend, args=(order, corpus if new else None, events), daemon=True
+        )
+        self._thread.start()
+
+    def _attend(self, order: Order, corpus: bytes | None, events: EventQueue) -> None:
+        try:
+            self._connection.send(order)
+            if corpus is not None:
+                self._connection.send_bytes(corpus)
+            while True:
+                event: engine.Event = self._connection.recv()
+                events.put((self, event))
+                if not isinstance(event, engine.Progressed):
+                    return
+        except (EOFError, OSError):
+            why, words = self._how_it_ended()
+            events.put((self, engine.Failed(order.job.cell.key, engine.LOST, why, words)))
+
+    def _how_it_ended(self) -> tuple[str, str]:
+        """The reason in one line, and the end of its output, where a crash shows its place."""
+        try:
+            code = self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
+        why = f"its worker ended with exit code {code}"
+        if code == -signal.SIGKILL:
+            why = "its worker was killed by SIGKILL, as a system does that runs out of memory"
+        elif code < 0:
+            known = -code in set(signal.Signals)
+            name = signal.Signals(-code).name if known else f"signal {-code}"
+            why = f"its worker was ended by {name}"
+        start = max(0, os.fstat(self._output.fileno()).st_size - _LAST_OUTPUT)
+        words = os.pread(self._output.fileno(), _LAST_OUTPUT, start).decode(errors="replace")
+        # a crash also lists every compiled module there is
+        lines = [ln for ln in words.splitlines() if not ln.startswith("Extension modules:")]
+        return why, "\n".join(lines)
+
+    def _close(self) -> None:
+        self.process.wait()
+        if self._thread is not None:
+            self._thread.join(5)
+        self._connection.close()
+        self._output.close()
+
+
+def end(workers: Iterable[WorkerProcess]) -> None:
+    """End workers at once, all at the same time, and leave nothing of them."""
+    workers = list(workers)
+    for worker in workers:
+        worker.process.terminate()
+    for worker in workers:
+        try:
+            worker.process.wait(1)
+        except subprocess.TimeoutExpired:
+            worker.process.kill()
+    for worker in workers:
+        worker._close()
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C waits; a process started now never sees one, not even before it can ignore it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -88,7 +88,11 @@ class Cell:
         values["model"] = {k: v for k, v in self.model.items() if k != SOURCE}
         if self.vectors is not None:
             values["training"] = {**values["training"], "vectors": self.vectors}
-        return hashlib.sha256(canonical(values).encode()).hexdigest()[:16]
+        # one way to write each value: sorted names, no blanks; 1.0 and 1 differ
+        text = json.dumps(
+            values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+        )
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def columns(self) -> dict[str, Any]:
         """The configuration as one flat row.
@@ -108,7 +112,8 @@ class Cell:
             "split": self.split,
             "sample": self.sample,
             "exams": ",".join(self.exams),
-            "adversaries": None if self.adversaries is None else _lams(self.adversaries),
+            "adversaries": self.adversaries
+            and ",".join(f"{lam:g}" for lam in self.adversaries["lams"]),
             "fingerprint": self.fingerprint,
             **{k: v for k, v in corpus.items() if not isinstance(v, Mapping)},
         }
@@ -141,14 +146,3 @@ def _portable_model(model: Mapping[str, Any]) -> dict[str, Any]:
 def _portable_corpus(config: Mapping[str, Any]) -> dict[str, Any]:
     name = config.get("corpus")
     return {**config, "corpus": corpus_name(name)} if isinstance(name, str) else dict(config)
-
-
-def _lams(adversaries: Mapping[str, Any]) -> str:
-    return ",".join(f"{lam:g}" for lam in adversaries["lams"])
-
-
-def canonical(values: Any) -> str:
-    """JSON with one way to write each value: sorted names, no blanks; 1.0 and 1 differ."""
-    return json.dumps(
-        values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )

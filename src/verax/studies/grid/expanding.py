@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +13,11 @@ from verax.errors import VeraxError
 from verax.progress import Progress
 from verax.studies.grid import crossing, refusing, vectors
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.corpora import Reading
 from verax.studies.grid.crossing import Combination, combined, count, cross, distinct, values_of
-from verax.studies.grid.exams import marks_needed, settled_exams
 from verax.studies.grid.located import Location, Problems, large
 from verax.studies.grid.options import DEFAULTS
 from verax.studies.grid.plan import ModelGrid, Plan
+from verax.studies.grid.sections import Reading, marks_needed, settled_exams
 from verax.training.effects import ACTIVE_WHEN, no_effect, settled_options
 
 MOST_CELLS = 100_000
@@ -51,8 +50,13 @@ def combine(plan: Plan, corpora: Sequence[Corpus | None], problems: Problems) ->
             options = _not_excluded(grid, reading, plan, problems)
             everything[number] += [Combined(reading, corpus, one) for one in options]
             kept += len(options)
-        if exclusions_count:
-            _check_exclusions(grid, kept, problems)
+        for exclusion in grid.exclusions if exclusions_count else ():
+            if not exclusion.used:
+                message = "exclude leaves nothing out: no combination has all of these values"
+                problems.add(message, exclusion.location)
+        if exclusions_count and not kept:
+            locations = [exclusion.location for exclusion in grid.exclusions]
+            problems.add("exclude leaves no model: every combination is left out", *locations)
     # a corpus's cells stand together, whatever mapping of models they come from
     return [one for part in everything.values() for one in part]
 
@@ -77,18 +81,6 @@ def _not_excluded(
     return distinct(kept)
 
 
-def _check_exclusions(grid: ModelGrid, kept: int, problems: Problems) -> None:
-    for exclusion in grid.exclusions:
-        if not exclusion.used:
-            problems.add(
-                "exclude leaves nothing out: no combination has all of these values",
-                exclusion.location,
-            )
-    if not kept:
-        locations = [exclusion.location for exclusion in grid.exclusions]
-        problems.add("exclude leaves no model: every combination is left out", *locations)
-
-
 def read_files(
     combinations: Iterable[Combined], problems: Problems, progress: bool
 ) -> tuple[dict[str, str], dict[str, int]]:
@@ -105,7 +97,7 @@ def read_files(
                 hashes[path] = vectors.content(path, display.watching(f"reading {path}"))
                 widths[path] = vectors.width(path)
             except VeraxError as error:
-                for location in where:
+                for location in where:  # a line each
                     problems.add(str(error), location)
     return hashes, widths
 
@@ -117,23 +109,20 @@ def refuse(
 
     Nothing is said about options some of whose values were refused already.
     """
-    requirements: dict[int, refusing.Requirements] = {}
+    without_corpus = refusing.Requirements(widths, plan.adversaries)
+    corpora = {id(one.corpus): one.corpus for one in combinations}
+    requirements = {n: without_corpus.of(c) if c else without_corpus for n, c in corpora.items()}
     numbers: Counter[refusing.Refusal] = Counter()
     locations: dict[refusing.Refusal, set[Location]] = {}
     for one in combinations:
-        if id(one.corpus) not in requirements:
-            requirements[id(one.corpus)] = refusing.requirements_of(
-                one.corpus, widths, plan.adversaries
-            )
         requirement = requirements[id(one.corpus)]
         refusals = refusing.refusals(values_of(one.options), requirement)
         if refusals and all(numbers[refusal] >= _TRACED for refusal in refusals):
             numbers.update(refusals)
         elif refusals:
-            for refusal, where in refusing.causes_of(
-                one.options, one.reading.location, requirement
-            ).items():
-                numbers[refusal] += 1
+            causes = refusing.causes_of(one.options, one.reading.location, requirement)
+            numbers.update(causes.keys())
+            for refusal, where in causes.items():
                 locations.setdefault(refusal, set()).update(where)
     refused = plan.refused_options()
     for refusal, where in locations.items():
@@ -173,20 +162,15 @@ def cells_of(
         same.setdefault(first.key, []).append(values)
         for cell in (first, *(replace(first, seed=seed) for seed in plan.seeds[1:])):
             cells.setdefault(cell.key, cell)
-    return list(cells.values()), list(_notes(same.values()))
-
-
-def _notes(groups: Iterable[list[dict[str, Any]]]) -> Iterator[str]:
-    combinations: Counter[str] = Counter()
-    models: Counter[str] = Counter()
-    for group in groups:
+    sizes: dict[str, list[int]] = {}
+    for group in same.values():
         if len(group) > 1:
-            why = _why_one(group)
-            combinations[why] += len(group)
-            models[why] += 1
-    for why, number in combinations.items():
-        several = "one model" if models[why] == 1 else f"{models[why]:,} models"
-        yield f"{number:,} combinations are {several} ({why}): run once"
+            sizes.setdefault(_why_one(group), []).append(len(group))
+    notes = []
+    for why, numbers in sizes.items():
+        several = "one model" if len(numbers) == 1 else f"{len(numbers):,} models"
+        notes.append(f"{sum(numbers):,} combinations are {several} ({why}): run once")
+    return list(cells.values()), notes
 
 
 def _why_one(group: Sequence[Mapping[str, Any]]) -> str:

@@ -52,8 +52,13 @@ class Problems:
 
     def refuse(self) -> None:
         """Raise all problems, by line, if there are any; those of no line come last."""
-        ordered = sorted(self._messages, key=lambda m: (_first_line(m[0]), *m))
-        if ordered:
+
+        def position(problem: tuple[tuple[Location, ...], str]) -> Any:
+            lines = [location.line for location in problem[0] if location.line]
+            return min(lines, default=float("inf")), *problem
+
+        if self._messages:
+            ordered = sorted(self._messages, key=position)
             raise VeraxErrors(dict.fromkeys(self.message(*problem) for problem in ordered))
 
     def message(self, locations: Iterable[Location], text: str) -> str:
@@ -67,10 +72,6 @@ class Problems:
         parts += dict.fromkeys(place.path for place in locations if not place.line and place.path)
         where = ", ".join(parts) or self.file
         return f"{where}: {text}" if where else text
-
-
-def _first_line(locations: tuple[Location, ...]) -> float:
-    return min((location.line for location in locations if location.line), default=float("inf"))
 
 
 @dataclass(frozen=True)

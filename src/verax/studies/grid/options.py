@@ -19,8 +19,8 @@ from verax.corpora.options import CorpusOptions
 from verax.errors import VeraxError, nearest
 from verax.models.options import ModelOptions
 from verax.options import check, hints, kind_of, names, parse
-from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.located import LocatedValue, Location, Problems
+from verax.studies.grid.study import Hardware
 from verax.training.options import TrainingOptions
 
 _LISTED = {"strengths": '"0.1,1"', "epsilons": '"0.05,0.5"'} | dict.fromkeys(
@@ -136,7 +136,7 @@ def read_values(
 
 
 def read_list(
-    option: Declared, setting: LocatedValue, problems: Problems, as_text: bool = False
+    option: Declared, setting: LocatedValue, problems: Problems, *, as_text: bool = False
 ) -> dict[Any, Location]:
     """The values of an option that takes one or several, each with its location."""
     values: dict[Any, Location] = {}

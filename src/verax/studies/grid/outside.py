@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,38 +17,23 @@ from verax.errors import VeraxError
 from verax.exams.registry import EXAMS
 from verax.external.opening import HF, function_in, is_outside
 from verax.studies.grid.cell import NAME, SOURCE, Cell
-from verax.studies.grid.exams import PlannedExam, marks_needed
-from verax.studies.grid.located import LocatedValue, Location, Problems
+from verax.studies.grid.located import LocatedValue, Problems
+from verax.studies.grid.sections import PlannedExam, marks_needed
 
-_BLOCK = 1 << 20
-
-
-@dataclass(frozen=True)
-class OutsideModels:
-    """Name → what names the model, and where that stands in the file."""
-
-    sources: Mapping[str, str] = field(default_factory=dict)
-    locations: Mapping[str, Location] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return bool(self.sources)
+OutsideModels = Mapping[str, LocatedValue]
+"""Name → what names the model, with its place in the file."""
 
 
 def read_outside(section: LocatedValue) -> OutsideModels:
     """The models of a mapping whose values all name models from outside; none of any other."""
-    parts = section.value
-    if not isinstance(parts, dict) or not parts:
-        return OutsideModels()
-    plain = {str(name): part.value for name, part in parts.items()}
-    if not all(isinstance(value, str) and is_named(value) for value in plain.values()):
-        return OutsideModels()
-    return OutsideModels(plain, {str(name): part.location for name, part in parts.items()})
+    parts: dict[str, LocatedValue] = section.value if isinstance(section.value, dict) else {}
+    return parts if all(_is_named(part.value) for part in parts.values()) else {}
 
 
-def is_named(text: str) -> bool:
-    """Whether a text names a model from outside; what is wrong with it is told later."""
+def _is_named(value: Any) -> bool:
+    """Whether a value names a model from outside; what is wrong with it is told later."""
     try:
-        return is_outside(text)
+        return isinstance(value, str) and is_outside(value)
     except VeraxError:
         return True
 
@@ -72,22 +56,18 @@ def outside_cells(
         documents: `split` and `sample`.
         problems: takes in files that are not there.
     """
-    hashes: dict[str, str] = {}
-    for name, source in models.sources.items():
-        with problems.at(models.locations[name]):
-            hashes[name] = content(source)
+    described: dict[str, dict[str, Any]] = {}
     every = any(not exam.named for exam in exams.values())
+    for name, model in models.items():
+        with problems.at(model.location):
+            files = {SOURCE: _anywhere(model.value), "content": content(model.value)}
+            described[name] = {NAME: name, **files, "every_exam": every}
     given = {n: dict(exam.options) for n, exam in exams.items() if exam.named}
     return [
         Cell(
             corpus={key: value for key, value in corpus.config.items() if value is not None},
             fingerprint=corpus.fingerprint,
-            model={
-                NAME: name,
-                SOURCE: _anywhere(source),
-                "content": hashes[name],
-                "every_exam": every,
-            },
+            model=model,
             training={},
             seed=seed,
             exams=given,
@@ -97,8 +77,7 @@ def outside_cells(
         )
         for corpus in corpora
         if corpus is not None
-        for name, source in models.sources.items()
-        if name in hashes
+        for model in described.values()
         for seed in seeds
     ]
 
@@ -114,20 +93,19 @@ def _anywhere(source: str) -> str:
 def content(source: str) -> str:
     """A hash of the files that a model comes from: a folder's, or the one that makes it."""
     if source.startswith(HF):
-        folder = Path(source.removeprefix(HF))
+        folder, function = Path(source.removeprefix(HF)), ""
         files = sorted(path for path in folder.glob("*") if path.is_file())
         expected = f"{folder} is no folder of a model"
     else:
-        found = function_in(source)
-        files = [found[0]] if found is not None and found[0].is_file() else []
+        made, function = function_in(source), source.rpartition(":")[2]
+        files = [made[0]] if made is not None and made[0].is_file() else []
         expected = f"there is no file {source.rpartition(':')[0]}"
     if not files:
         raise VeraxError(f"{expected}: give hf:FOLDER, or FILE.py:FUNCTION")
-    is_folder = source.startswith(HF)
-    digest = hashlib.sha256(b"" if is_folder else source.rpartition(":")[2].encode())
+    digest = hashlib.sha256(function.encode())
     for path in files:
         digest.update(path.name.encode())
         with path.open("rb") as file:
-            while block := file.read(_BLOCK):
+            while block := file.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()[:16]

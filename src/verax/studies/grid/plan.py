@@ -10,10 +10,9 @@ from typing import Any
 
 from verax.corpora.corpus import SPLITS
 from verax.options import SEED, names, option
-from verax.studies.grid import corpora, crossing, exams
+from verax.studies.grid import crossing, sections
 from verax.studies.grid.adversaries import AdversaryPlan, read_adversaries
 from verax.studies.grid.crossing import Combination, Exclusion
-from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.located import LocatedValue, Location, Problems, located
 from verax.studies.grid.options import (
     OF_TRAINING,
@@ -28,9 +27,11 @@ from verax.studies.grid.options import (
     unknown,
 )
 from verax.studies.grid.outside import OutsideModels, read_outside
+from verax.studies.grid.study import Hardware
 
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
 _SEEDS = Declared("seeds", int, {**SEED, "choices": None, "also": ()}, [0])
+_NOTHING = LocatedValue(None)
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,12 @@ class Plan:
 
     name: str
     options: StudyOptions = field(default_factory=StudyOptions)
-    readings: Sequence[corpora.Reading] = ()
+    readings: Sequence[sections.Reading] = ()
     models: Sequence[ModelGrid] = (ModelGrid(),)
-    outside: OutsideModels = field(default_factory=OutsideModels)
+    outside: OutsideModels = field(default_factory=dict)
     training: tuple[Axis, ...] = ()
     seeds: Sequence[int] = (0,)
-    exams: Mapping[str, exams.PlannedExam] = field(default_factory=dict)
+    exams: Mapping[str, sections.PlannedExam] = field(default_factory=dict)
     adversaries: AdversaryPlan | None = None
     hardware: Hardware = field(default_factory=Hardware)
     changed: Combination = field(default_factory=dict)
@@ -85,24 +86,24 @@ def _refused_in(axes: Iterable[Axis]) -> set[str]:
     return refused.union(*(_refused_in(b.axes) for axis in axes for b in axis.branches))
 
 
-@dataclass(frozen=True)
-class ByCaller:
-    """What a caller asks for in place of what the file says; None where the file decides."""
-
-    corpora: Any = None
-    seeds: Any = None
-    exams: Any = None
-    changed: Mapping[str, Any] | None = None
-
-
-def read_plan(study: LocatedValue, name: str, by_caller: ByCaller, problems: Problems) -> Plan:
+def read_plan(
+    study: LocatedValue,
+    name: str,
+    problems: Problems,
+    *,
+    corpora: Any = None,
+    seeds: Any = None,
+    exams: Any = None,
+    changed: Mapping[str, Any] | None = None,
+) -> Plan:
     """Read every section; what is wrong with one does not keep the others from being read.
 
     Args:
         study: the content of the file, or the mapping in its place.
         name: of the study, if it does not say so itself.
-        by_caller: what takes the place of the file's sections.
         problems: takes in what is wrong.
+        corpora, seeds, exams: take the place of the file's sections.
+        changed: options over all others.
     """
     if not isinstance(study.value, dict):
         problems.add("a study is a mapping: at least corpora, such as corpora: sst", study.location)
@@ -111,42 +112,37 @@ def read_plan(study: LocatedValue, name: str, by_caller: ByCaller, problems: Pro
         if key not in SECTIONS:
             problems.add(unknown(key, SECTIONS, "key"), part.key)
     # a key without a value is as if it were not there
-    sections = {key: part for key, part in study.value.items() if part.value is not None}
-    options = _study_options(LocatedValue(sections).only(names(StudyOptions)), problems)
-    seeds = _seeds(study.value.get("seeds", LocatedValue(0)), by_caller.seeds, problems)
-    nothing = LocatedValue(None)
-    outside = read_outside(sections.get("models", nothing))
-    if outside:
-        for name in ("training", "adversaries"):
-            if name in sections:
-                message = f"{name} is for models that a study trains: leave it out"
-                problems.add(message, sections[name].location)
+    given = {key: part for key, part in study.value.items() if part.value is not None}
+    section = LocatedValue(given).only(names(StudyOptions))
+    options = StudyOptions(**read_values(section, declared(StudyOptions), problems))
+    called = "study" if options.name is None else options.name
+    if not called.strip() or Path(called).name != called or called[0] == ".":
+        message = f"name is {called!r}: expected a name that a folder can have"
+        problems.add(message, given["name"].location)
+    section = study.value.get("seeds", LocatedValue(0))
+    section = section if seeds is None else located(seeds, "seeds")
+    all_seeds = list(read_list(_SEEDS, section, problems, as_text=seeds is not None))
+    outside = read_outside(given.get("models", _NOTHING))
+    for key in {"training", "adversaries"} & set(given) if outside else ():
+        problems.add(f"{key} is for models that a study trains: leave it out", given[key].location)
+    section = study.value.get("exams", LocatedValue(sections.ALL))
     return Plan(
         name=options.name or name,
         options=options,
-        readings=_readings(study.value.get("corpora"), by_caller.corpora, problems),
-        models=() if outside else _models(sections.get("models", nothing), problems),
+        readings=sections.read_corpora(study.value.get("corpora"), corpora, problems),
+        models=() if outside else _models(given.get("models", _NOTHING), problems),
         outside=outside,
-        training=read_axes(_mapping("training", sections, problems), OF_TRAINING, problems),
-        seeds=seeds,
-        exams=_exams(study.value.get("exams", LocatedValue(exams.ALL)), by_caller.exams, problems),
-        adversaries=read_adversaries(sections.get("adversaries", nothing), seeds, problems),
-        hardware=_hardware(_mapping("hardware", sections, problems), problems),
-        changed=_changed(by_caller.changed or {}, problems),
+        training=read_axes(_mapping("training", given, problems), OF_TRAINING, problems),
+        seeds=all_seeds,
+        exams=sections.read_exams(section, exams, problems),
+        adversaries=read_adversaries(given.get("adversaries", _NOTHING), all_seeds, problems),
+        hardware=_hardware(_mapping("hardware", given, problems), problems),
+        changed=_changed(changed or {}, problems),
     )
 
 
-def _study_options(section: LocatedValue, problems: Problems) -> StudyOptions:
-    values = read_values(section, declared(StudyOptions), problems)
-    name = values.get("name", "study")
-    if not name.strip() or Path(name).name != name or name[0] == ".":
-        message = f"name is {name!r}: expected a name that a folder can have"
-        problems.add(message, section.value["name"].location)
-    return StudyOptions(**values)
-
-
-def _mapping(name: str, sections: Mapping[str, LocatedValue], problems: Problems) -> LocatedValue:
-    part = sections.get(name, LocatedValue({}))
+def _mapping(name: str, given: Mapping[str, LocatedValue], problems: Problems) -> LocatedValue:
+    part = given.get(name, LocatedValue({}))
     if isinstance(part.value, dict):
         return part
     problems.add(f"{name} is a mapping of options to values", part.location)
@@ -154,32 +150,11 @@ def _mapping(name: str, sections: Mapping[str, LocatedValue], problems: Problems
 
 
 def _hardware(section: LocatedValue, problems: Problems) -> Hardware:
-    values = read_values(section, declared(Hardware), problems)
-    device = values.get("device", "auto")
-    if not _DEVICE.fullmatch(device):
-        message = f"option 'device' is {device!r}: use auto, cpu, cuda or cuda:1"
+    hardware = Hardware(**read_values(section, declared(Hardware), problems))
+    if not _DEVICE.fullmatch(hardware.device):
+        message = f"option 'device' is {hardware.device!r}: use auto, cpu, cuda or cuda:1"
         problems.add(message, section.value["device"].location)
-    return Hardware(**values)
-
-
-def _readings(
-    section: LocatedValue | None, by_caller: Any, problems: Problems
-) -> list[corpora.Reading]:
-    readings = [] if section is None else corpora.read_corpora(section, problems)
-    if by_caller is not None:
-        return corpora.in_place_of(readings, located(by_caller, "corpora"), problems)
-    if section is None:
-        problems.add("no corpora given: name at least one, such as corpora: sst")
-    return readings
-
-
-def _exams(
-    section: LocatedValue, by_caller: Any, problems: Problems
-) -> dict[str, exams.PlannedExam]:
-    planned = exams.read_exams(section, problems)
-    if by_caller is None:
-        return planned
-    return exams.in_place_of(planned, located(by_caller, "exams"), problems)
+    return hardware
 
 
 def _models(section: LocatedValue, problems: Problems) -> list[ModelGrid]:
@@ -200,12 +175,6 @@ def _models(section: LocatedValue, problems: Problems) -> list[ModelGrid]:
         message = "models is empty: leave it out for one model with all defaults"
         problems.add(message, section.location)
     return grids
-
-
-def _seeds(section: LocatedValue, by_caller: Any, problems: Problems) -> list[int]:
-    if by_caller is None:
-        return list(read_list(_SEEDS, section, problems))
-    return list(read_list(_SEEDS, located(by_caller, "seeds"), problems, as_text=True))
 
 
 def _changed(options: Mapping[str, Any], problems: Problems) -> Combination:

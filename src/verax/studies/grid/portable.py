@@ -59,12 +59,9 @@ def _named(name: str, value: Any) -> Any:
 
 def portable_failure(record: Mapping[str, Any]) -> dict[str, Any]:
     """Why a cell failed: its message and traceback with files called by their own names."""
-    changed = {**record, "config": portable(record.get("config"))}
-    if isinstance(record.get("error"), str):
-        changed["error"] = without_folders(record["error"])
-    if isinstance(record.get("traceback"), str):
-        changed["traceback"] = portable_traceback(record["traceback"])
-    return changed if "config" in record else {k: v for k, v in changed.items() if k != "config"}
+    changes = {"config": portable, "error": without_folders, "traceback": portable_traceback}
+    changed = {name: change(record[name]) for name, change in changes.items() if record.get(name)}
+    return {**record, **changed}
 
 
 def portable_traceback(text: str) -> str:
@@ -73,12 +70,12 @@ def portable_traceback(text: str) -> str:
     >>> portable_traceback('File "/home/me/env/site-packages/torch/nn/x.py", line 3, in y')
     'File "torch/nn/x.py", line 3, in y'
     """
-    return without_folders(_SOURCE.sub(lambda match: _from_package(match[0]), text))
 
+    def from_package(match: re.Match[str]) -> str:
+        inside, folders = _INSTALLED.subn("", match[0])
+        return inside if folders else file_name(match[0])
 
-def _from_package(path: str) -> str:
-    inside = _INSTALLED.sub("", path)
-    return inside if inside != path else file_name(path)
+    return without_folders(_SOURCE.sub(from_package, text))
 
 
 def without_folders(text: str) -> str:

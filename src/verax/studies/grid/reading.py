@@ -11,11 +11,11 @@ import yaml
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
-from verax.studies.grid.corpora import load_corpora
 from verax.studies.grid.expanding import cells_of, combine, read_files, refuse
-from verax.studies.grid.located import LocatedValue, Problems, located, read_json, read_yaml
+from verax.studies.grid.located import Problems, located, read_json, read_yaml
 from verax.studies.grid.outside import outside_cells
-from verax.studies.grid.plan import ByCaller, read_plan
+from verax.studies.grid.plan import read_plan
+from verax.studies.grid.sections import load_corpora
 from verax.studies.grid.study import Study
 from verax.studies.naming import cell_labels
 
@@ -68,12 +68,22 @@ def read_study(
     """
     if isinstance(source, Mapping):
         problems, name = Problems(), "study"
-        text, content = _as_text(source), located(source, "")
+        content = located(source, "")
+        text = _as_text(content.plain())
     else:
         file, text = _read(source)
-        problems, name = Problems(file), _without_suffix(file)
-        content = _parse(file, text, problems)
-    plan = read_plan(content, name, ByCaller(corpora, seeds, exams, changed), problems)
+        is_file = Path(file).suffix.lower() in _SUFFIXES
+        problems, name = Problems(file), Path(file).stem if is_file else file
+        parsed = (read_json if file.endswith(".json") else read_yaml)(text, problems)
+        if parsed is None and not len(problems):
+            problems.add("the file is empty: at least corpora is needed, such as corpora: sst")
+        if parsed is None:
+            problems.refuse()
+        assert parsed is not None
+        content = parsed
+    plan = read_plan(
+        content, name, problems, corpora=corpora, seeds=seeds, exams=exams, changed=changed
+    )
     all_corpora: Sequence[Corpus | None] | None = in_memory
     if all_corpora is None:
         all_corpora = load_corpora(plan.readings, problems, progress, loaded)
@@ -119,25 +129,10 @@ def _read(source: str | Path) -> tuple[str, str]:
         raise VeraxError(f"study {source} is not UTF-8 text") from error
 
 
-def _parse(file: str, text: str, problems: Problems) -> LocatedValue:
-    content = (read_json if file.endswith(".json") else read_yaml)(text, problems)
-    if content is None:
-        if not len(problems):
-            problems.add("the file is empty: at least corpora is needed, such as corpora: sst")
-        problems.refuse()
-    assert content is not None
-    return content
-
-
-def _without_suffix(file: str) -> str:
-    path = Path(file)
-    return path.stem if path.suffix.lower() in _SUFFIXES else file
-
-
-def _as_text(source: Mapping[str, Any]) -> str:
+def _as_text(source: Any) -> str:
     """A mapping as the YAML file it could have been."""
     try:
-        return yaml.safe_dump(located(source, "").plain(), sort_keys=False, allow_unicode=True)
+        return yaml.safe_dump(source, sort_keys=False, allow_unicode=True)
     except (yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise VeraxError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,23 +28,21 @@ _ROUNDS = 5
 
 @dataclass(frozen=True)
 class Requirements:
-    """What a combination of options has to fit: corpus, widths of vectors files, adversaries."""
+    """What a combination of options has to fit: corpus, widths of vectors files, adversaries.
 
+    A corpus that could not be read has two classes.
+    """
+
+    widths: Mapping[str, int]
+    adversaries: AdversaryPlan | None
     classes: int = 2
     all_validated: bool = True
-    widths: Mapping[str, int] = field(default_factory=dict)
-    adversaries: AdversaryPlan | None = None
 
-
-def requirements_of(
-    corpus: Corpus | None, widths: Mapping[str, int], adversaries: AdversaryPlan | None
-) -> Requirements:
-    """The requirements of a corpus; one that could not be read has two classes."""
-    if corpus is None:
-        return Requirements(widths=widths, adversaries=adversaries)
-    classes = len(corpus.classes)
-    validated = len(np.unique(corpus.validation.labels))
-    return Requirements(classes, validated == classes, widths, adversaries)
+    def of(self, corpus: Corpus) -> Requirements:
+        """The same for a corpus."""
+        classes = len(corpus.classes)
+        validated = len(np.unique(corpus.validation.labels)) == classes
+        return replace(self, classes=classes, all_validated=validated)
 
 
 class Refusal(NamedTuple):
@@ -120,8 +118,11 @@ def causes_of(
     refusal are then taken away, to see whether there is another.
     """
     causes: dict[Refusal, set[Location]] = {}
-    simplest = replace(requirements, classes=2, all_validated=True)
-    values = values_of(combination)
+    values, plan = values_of(combination), requirements.adversaries
+
+    def is_gone(refusal: Refusal, **changed: Any) -> bool:
+        return refusal not in refusals(values, replace(requirements, **changed))
+
     for _ in range(_ROUNDS):
         new = [refusal for refusal in refusals(values, requirements) if refusal not in causes]
         if not new:
@@ -135,23 +136,11 @@ def causes_of(
                 not in refusals({n: v for n, v in values.items() if n != name}, requirements)
             }
             causes[refusal] = {combination[name].location for name in names}
-            if refusal not in refusals(values, simplest):
+            if is_gone(refusal, classes=2, all_validated=True):
                 causes[refusal].add(corpus)
-            causes[refusal] |= _causes_in_adversaries(refusal, values, requirements)
+            if plan is not None and is_gone(refusal, adversaries=None):
+                options = [n for n in plan.options if is_gone(refusal, adversaries=plan.without(n))]
+                causes[refusal] |= {plan.locations[n] for n in options} or {plan.location}
             removed |= names
         values = {n: v for n, v in values.items() if n not in removed}
     return causes
-
-
-def _causes_in_adversaries(
-    refusal: Refusal, values: Mapping[str, Any], requirements: Requirements
-) -> set[Location]:
-    plan = requirements.adversaries
-    if plan is None or refusal in refusals(values, replace(requirements, adversaries=None)):
-        return set()
-    causes = {
-        plan.locations[name]
-        for name in plan.options
-        if refusal not in refusals(values, replace(requirements, adversaries=plan.without(name)))
-    }
-    return causes or {plan.location}

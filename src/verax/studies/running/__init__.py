@@ -1,1 +1,1 @@
-"""Running a study: a cell, and all of them."""
+"""Running a study: `run.py` prepares, `runner.py` begins cells and stores what comes back."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.options import build, check
 from verax.progress import Display, is_watched, shown
@@ -16,13 +15,11 @@ from verax.studies.engines.engine import Engine
 from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import gpus
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.estimate import work_of
-from verax.studies.grid.hardware import Hardware
 from verax.studies.grid.reading import read_study
-from verax.studies.grid.study import Study
-from verax.studies.running.bars import Bars
+from verax.studies.grid.study import Hardware, Study
+from verax.studies.running.outlook import work_of
 from verax.studies.running.runner import Runner, run_all
-from verax.studies.running.watching import Ran, Watcher
+from verax.studies.running.watching import Bars, Ran, Watcher
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store
 
@@ -137,15 +134,16 @@ def run_several(
         runners.append(Runner(study, store, watcher, budget=budget, retry_failed=retry_failed))
     waiting = [(runner, cell) for runner in runners for cell in runner.pending()]
     all_ran = [runner.ran for runner in runners]
-    counts = [
-        sum(ran.cells for ran in all_ran),
-        sum(ran.kept for ran in all_ran),
-        sum(len(ran.failed) for ran in all_ran),
-    ]
+    each = [(ran.cells, ran.kept, len(ran.failed)) for ran in all_ran]
+    counts = [sum(numbers) for numbers in zip(*each, strict=True)]
     if not waiting:
         watcher.begins("nothing to run", *counts)
         return all_ran
-    _tokenise({c.fingerprint: r.study.corpora[c.fingerprint] for r, c in waiting}, progress)
+    corpora = {c.fingerprint: r.study.corpora[c.fingerprint] for r, c in waiting}
+    with shown(progress) as display:  # here, once for all workers
+        for corpus in corpora.values():
+            for split, documents in corpus.splits.items():
+                documents.tokenise(display.watching(f"tokenising {corpus.name} {split}"))
     engine = make_engine(hardware)
     for_gpus = hardware.mps or hardware.cells_per_gpu is not None
     if for_gpus and hardware.engine == "local" and not gpus(hardware.device):
@@ -156,14 +154,6 @@ def run_several(
     finally:
         engine.stop()
     return all_ran
-
-
-def _tokenise(corpora: Mapping[str, Corpus], progress: bool | Display) -> None:
-    """Tokenise corpora in this process, once for all workers."""
-    with shown(progress) as display:
-        for corpus in corpora.values():
-            for split, documents in corpus.splits.items():
-                documents.tokenise(display.watching(f"tokenising {corpus.name} {split}"))
 
 
 def make_engine(hardware: Hardware) -> Engine:

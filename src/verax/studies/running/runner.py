@@ -11,6 +11,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -26,13 +27,14 @@ from verax.studies.engines.engine import (
     Finished,
     Job,
     Progressed,
+    count,
 )
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable_failure
 from verax.studies.grid.study import Study
 from verax.studies.running.watching import Ran, Watcher
-from verax.studies.store.locks import CellLock
-from verax.studies.store.manifests import CONFIG, MODEL
+from verax.studies.store.cells import CONFIG, MODEL
+from verax.studies.store.folders import CellLock
 from verax.studies.store.store import Store
 from verax.version import __version__
 
@@ -76,7 +78,12 @@ class Runner:
         planned = {cell.key: cell for cell in self.study.cells}
         damaged = self.store.verify(planned, contents=True)
         for key in damaged:
-            self._remove_damaged(key)
+            lock = self.store.lock(key)
+            with lock or nullcontext():  # without one, another runner is at it
+                wrong = self.store.verify([key], contents=True).get(key) if lock else None
+                if wrong is not None:
+                    self.watcher.says(f"cell {key} is damaged and will be run again: {wrong}")
+                    self.store.discard(key)
         stored = set(self.store.keys())
         kept = stored & set(planned) - set(damaged)
         self.ran.beside = len(stored - set(planned))
@@ -89,32 +96,21 @@ class Runner:
             self.models = trained_models(self.store)
         return [c for key, c in planned.items() if key not in kept and key not in self.ran.failed]
 
-    def _remove_damaged(self, key: str) -> None:
-        claim = self.store.lock(key)
-        if claim is None:  # another runner is at it
-            return
-        with claim:
-            wrong = self.store.verify([key], contents=True).get(key)
-            if wrong is not None:
-                self.watcher.says(f"cell {key} is damaged and will be run again: {wrong}")
-                self.store.discard(key)
-
     def _mention(self, kept: set[str]) -> None:
         """Tell the watcher of kept cells that would be made otherwise now."""
         manifests = [self.store.manifest(key) for key in kept]
         bare = sum(not set(MODEL_FILES) <= set(manifest["files"]) for manifest in manifests)
         if self.study.weights and bare:
             self.watcher.says(
-                f"{counted(bare)} done without weights and stay so; for their models, run the "
-                "study into another folder"
+                f"{count(bare, 'cell was', 'cells were')} done without weights and stay so; for "
+                "their models, run the study into another folder"
             )
         versions = (manifest.get("versions", {}) for manifest in manifests)
         made_by = Counter(str(version.get("verax", __version__)) for version in versions)
         for version, cells in sorted(made_by.items()):
             if version != __version__:
-                self.watcher.says(
-                    f"{counted(cells)} made by Verax {version} and are kept; this is {__version__}"
-                )
+                made = f"{count(cells, 'cell was', 'cells were')} made by Verax {version}"
+                self.watcher.says(f"{made} and are kept; this is {__version__}")
 
     def run(self, engine: Engine, cells: Iterable[Cell]) -> Ran:
         """Run these cells of the study, in this order; see `pending` for which are left to run."""
@@ -156,18 +152,12 @@ class Runner:
         self.began[cell.key] = time.monotonic()
         self.watcher.starts(cell.key)
         job = Job(cell, self.study.weights, self.budgets.get(cell.key))
-        engine.submit(self._with_model(job), self.study.corpora[cell.fingerprint])
-
-    def _with_model(self, job: Job) -> Job:
-        """The job with its model, where a cell of other exams has trained and kept it."""
-        owner = self.models.get(job.cell.trained)
-        if owner is None:
-            return job
-        try:
-            files = {name: self.store.read(owner, name) for name in MODEL_FILES}
-        except VeraxError:  # damaged or gone meanwhile: it can be trained again
-            return job
-        return replace(job, model=files, model_of=owner)
+        owner = self.models.get(cell.trained)  # a cell of other exams has kept its model
+        if owner is not None:
+            with suppress(VeraxError):  # damaged or gone meanwhile: it can be trained again
+                files = {name: self.store.read(owner, name) for name in MODEL_FILES}
+                job = replace(job, model=files, model_of=owner)
+        engine.submit(job, self.study.corpora[cell.fingerprint])
 
     def _handle(self, engine: Engine, event: Event) -> None:
         """Store what a cell came to, or begin it again."""
@@ -286,12 +276,3 @@ def trained_models(store: Store) -> dict[str, str]:
         except VeraxError:  # damaged: not one to take a model from
             continue
     return owners
-
-
-def counted(cells: int) -> str:
-    """A number of cells, and the verb that follows.
-
-    >>> counted(1), counted(1200)
-    ('1 cell was', '1,200 cells were')
-    """
-    return "1 cell was" if cells == 1 else f"{cells:,} cells were"

@@ -1,7 +1,10 @@
-"""Where cells are kept once they are done, on any filesystem."""
+"""Where cells are kept once they are done, on any filesystem.
 
-from verax.studies.store.folders import StorageFolder, storage_folder
-from verax.studies.store.locks import CellLock
+`cells.py` writes and checks cells, `store.py` is a study's folder, `packing.py` makes a few files
+of it, which `packed.py` reads, and `results.py` opens either as tables.
+"""
+
+from verax.studies.store.folders import CellLock, StorageFolder, storage_folder
 from verax.studies.store.packing import pack, unpack
 from verax.studies.store.results import StudyResults, open_study
 from verax.studies.store.store import Store

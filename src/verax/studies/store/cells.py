@@ -1,39 +1,123 @@
 """The cells of a store: a folder each, which appears when it is complete and not before.
 
 On this machine a folder is written elsewhere and then renamed. Other filesystems cannot rename
-folders: there the manifest is written last, and a folder without one is no cell.
+folders: there the manifest is written last, and a folder without one is no cell. The manifest has
+the cell's facts, and the size and checksum of each file.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import re
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import PurePosixPath
 from typing import Any
 
+from verax.errors import VeraxError
 from verax.studies.store.folders import SCRATCH, StorageFolder, sync_folder, write_and_sync
-from verax.studies.store.manifests import (
-    CELL,
-    CONFIG,
-    MANIFEST,
-    DamageError,
-    as_json,
-    checked,
-    damage,
-    damaged_cell,
-    is_inside,
-    make_manifest,
-    read_manifest,
-)
-from verax.studies.store.rows import arrow_rows, cell_row, parquet_bytes
+from verax.studies.store.tables import arrow_rows, cell_row, parquet_bytes
+
+FORMAT = 2
+"""Of stores. A reader takes this one, and an error says what to do about others.
+
+Format 1 called exams, options and numbers by other names, and kept paths of the machine.
+"""
+
+CONFIG, MANIFEST, CELL, VERDICT = "config.json", "manifest.json", "cell.parquet", "verdict.json"
+MODEL = "model"
+_NOT_FACTS = ("format", "cell", "files", "left_out")
+_TABLE = ".parquet"
+
+
+class DamageError(Exception):
+    """What is wrong with a file of a cell, in words."""
+
+
+def as_json(values: Any) -> bytes:
+    """Indented JSON. It ends with its last bracket, so that no truncated part of it is JSON."""
+    return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False).encode()
+
+
+def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest without what depends on the bytes of files."""
+    return {name: value for name, value in manifest.items() if name not in _NOT_FACTS}
+
+
+def read_manifest(data: bytes, key: str) -> dict[str, Any]:
+    """The manifest of this cell, or `DamageError`."""
+    try:
+        manifest = json.loads(data)
+    except ValueError:
+        raise DamageError(f"{MANIFEST} is not JSON") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
+        raise DamageError(f"{MANIFEST} lists no files")
+    if manifest.get("cell") != key:
+        raise DamageError(f"{MANIFEST} is of another cell")
+    for name, entry in manifest["files"].items():
+        if not is_inside(name):
+            raise DamageError(f"{MANIFEST} names a file outside of the cell's folder")
+        if not isinstance(entry, dict) or not isinstance(entry.get("size"), int):
+            raise DamageError(f"{MANIFEST} does not tell the size of {name}")
+    for name in (CONFIG, CELL):
+        if name not in manifest["files"]:
+            raise DamageError(f"{MANIFEST} does not list {name}")
+    return manifest
+
+
+def damage(
+    manifest: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    read: Callable[[str], bytes] | None = None,
+) -> str | None:
+    """What is wrong with a cell's files, or None; with `read`, checksums are compared too."""
+    problems = []
+    for name, entry in manifest["files"].items():
+        if name not in sizes:
+            problems.append(f"{name} is missing")
+        elif sizes[name] != entry["size"]:
+            problems.append(f"{name} has {sizes[name]:,} of {entry['size']:,} bytes")
+        elif read is not None and checksum(read(name)) != entry.get("sha256"):
+            problems.append(f"{name} has other contents than were written")
+    return "; ".join(problems) or None
+
+
+def checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_inside(name: str) -> bool:
+    """Whether a file's name stays in the cell's folder: a plain one, or one below `model/`.
+
+    >>> [is_inside(n) for n in ("a.json", "model/a", "../a", "/a", "b/a", "model/..", "c:\\\\a")]
+    [True, True, False, False, False, False, False]
+    """
+    parts = name.split("/")
+    plain = all(part not in ("", ".", "..") and not set(part) & set("\\:\0") for part in parts)
+    return plain and (len(parts) == 1 or (len(parts) == 2 and parts[0] == MODEL))
+
+
+def tables_in(files: Iterable[str]) -> list[str]:
+    """The names of the tables among a cell's files."""
+    names = (PurePosixPath(name) for name in files)
+    return sorted(n.stem for n in names if n.suffix == _TABLE and str(n) != CELL)
+
+
+def table_file(table: str) -> str:
+    return f"{table}{_TABLE}"
+
+
+def damaged_cell(key: str, shown: str, wrong: str) -> VeraxError:
+    """An error for the user about a damaged cell."""
+    return VeraxError(f"cell {key} of {shown} is damaged ({wrong}): run the study again")
+
 
 CELLS = "cells"
 KEY = re.compile(r"[0-9a-f]{16}")
-
-
 _TRIES = 3
 """Of writing a cell where filesystems have no locks; a later run notices what is wrong."""
 
@@ -89,9 +173,14 @@ class CellFolders:
         """The contents of a finished cell's file; an error that names it if it was changed."""
         manifest = self.manifest(key) if manifest is None else manifest
         try:
-            return checked(manifest, name, self._bytes(key, name))
+            data = self._bytes(key, name)
+            listed = {"files": {name: manifest["files"][name]}}
+            wrong = damage(listed, {name: len(data)}, lambda _: data)
         except DamageError as error:
-            raise damaged_cell(key, self.folder.shown, str(error)) from None
+            wrong = str(error)
+        if wrong is not None:
+            raise damaged_cell(key, self.folder.shown, wrong)
+        return data
 
     def commit(
         self,
@@ -103,14 +192,18 @@ class CellFolders:
     ) -> None:
         """Put a finished cell into the store, all at once.
 
-        A complete one stays as it is, whoever made it; a damaged one is replaced.
+        A complete one stays as it is, whoever made it; a damaged one is replaced. `left_out` are
+        tables that the cell had before it was packed without them, and `model`.
         """
         for name in files:
             if not is_inside(name) or name in (CONFIG, MANIFEST, CELL):
                 raise ValueError(f"{name!r} cannot be the name of a cell's file")
         row = parquet_bytes(arrow_rows([cell_row(key, cell_json, facts)]))
         whole = {CONFIG: as_json(cell_json), CELL: row, **files}
-        whole[MANIFEST] = as_json(make_manifest(key, whole, facts, left_out))
+        listed = {n: {"size": len(data), "sha256": checksum(data)} for n, data in whole.items()}
+        manifest = {"format": FORMAT, "cell": key, **facts_of(facts), "files": listed}
+        manifest |= {"left_out": list(left_out)} if left_out else {}
+        whole[MANIFEST] = as_json(manifest)
         with self.folder.writing():
             if self.complete(key):
                 pass

@@ -1,16 +1,18 @@
-"""A folder on any filesystem that fsspec or pyarrow can reach."""
+"""Folders on any filesystem that fsspec or pyarrow can reach, and locks on this machine."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from filelock import BaseFileLock, FileLock, Timeout
 from fsspec.core import url_to_fs
 from fsspec.implementations.arrow import ArrowFSWrapper
 from fsspec.implementations.local import LocalFileSystem
@@ -196,13 +198,11 @@ def _as_fsspec(filesystem: Any, path: str) -> tuple[AbstractFileSystem, str]:
 def _from_url(url: str) -> tuple[AbstractFileSystem, str]:
     """pyarrow's own filesystem where it has one, else fsspec's."""
     try:
-        return _as_fsspec(*fs.FileSystem.from_uri(url))
+        with suppress(ArrowException):  # not one that pyarrow knows, or was built with
+            return _as_fsspec(*fs.FileSystem.from_uri(url))
+        filesystem, path = url_to_fs(url)
     except OSError as error:
         raise VeraxError(f"cannot open {url}: {_first_line(error)}") from error
-    except ArrowException:  # not one that pyarrow knows, or was built with
-        pass
-    try:
-        filesystem, path = url_to_fs(url)
     except ImportError as error:
         raise VeraxError(f"cannot open {url}: {_first_line(error)} (with pip)") from error
     except ValueError as error:
@@ -217,3 +217,48 @@ def _first_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
+
+
+class CellLock:
+    """A cell that nobody else may run until `release`, or until this process ends.
+
+    The kernel releases a lock when its process ends, however it ends. The empty lock files stay:
+    to delete one while another process opens it would give two processes the same lock.
+    """
+
+    def __init__(self, lock: BaseFileLock | None = None) -> None:
+        self._lock = lock
+
+    def release(self) -> None:
+        """Let others run the cell; may be called twice."""
+        if self._lock is not None:
+            self._lock.release(force=True)
+
+    def __enter__(self) -> CellLock:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.release()
+
+
+def lock_file(path: Path) -> CellLock | None:
+    """A lock on a file, which is made if need be; None where somebody else has it.
+
+    Where the filesystem has no locks, everybody gets one.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, thread_local=False)
+        lock.acquire(blocking=False)
+    except Timeout:
+        return None
+    except NotImplementedError:
+        return CellLock()
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return CellLock()
+        raise VeraxError(f"cannot lock {path}: {error.strerror}") from error
+    return CellLock(lock)

@@ -6,7 +6,7 @@
     models.parquet     cell, file and its bytes, where weights were packed
 
 Rows stand table by table, in each by the order of cells. `cells.parquet` has the number of rows
-and the shape (`verax.studies.store.shapes`) of each, and the study itself in its metadata.
+and the shape (`verax.studies.store.tables`) of each, and the study itself in its metadata.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from verax.errors import VeraxError
-from verax.studies.store.cells import KEY
+from verax.studies.store.cells import FORMAT, KEY, MODEL, VERDICT, is_inside
 from verax.studies.store.folders import StorageFolder, storage_folder
-from verax.studies.store.manifests import FORMAT, MODEL, VERDICT, is_inside
-from verax.studies.store.shapes import restored
 from verax.studies.store.sources import CellState
+from verax.studies.store.tables import restored
 
 PACKED = 2
 """The format of packed studies; scripts/migrate_results.py makes it of format 1."""

@@ -17,8 +17,7 @@ from verax.errors import VeraxError, VeraxErrors, nearest
 from verax.files import refuse_foreign, replace_folder
 from verax.progress import Progress
 from verax.studies.grid.portable import portable_study
-from verax.studies.store.folders import SCRATCH, StorageFolder, storage_folder
-from verax.studies.store.manifests import (
+from verax.studies.store.cells import (
     CELL,
     CONFIG,
     MODEL,
@@ -28,6 +27,7 @@ from verax.studies.store.manifests import (
     table_file,
     tables_in,
 )
+from verax.studies.store.folders import SCRATCH, StorageFolder, storage_folder
 from verax.studies.store.packed import (
     ABOUT,
     CELLS,
@@ -41,10 +41,9 @@ from verax.studies.store.packed import (
     is_packed,
 )
 from verax.studies.store.results import StudyResults, open_study
-from verax.studies.store.rows import arrow_rows, cell_row, parquet_bytes
-from verax.studies.store.shapes import StoredColumns, shape_of
 from verax.studies.store.sources import DAMAGED, DONE, StoreSource
 from verax.studies.store.store import STORE, Store
+from verax.studies.store.tables import StoredColumns, arrow_rows, cell_row, parquet_bytes, shape_of
 
 GROUP = 1 << 16
 """Rows of a row group, give or take a cell's table: enough to compress, few enough for memory."""
@@ -188,48 +187,53 @@ class Packing:
 
     def write(self, target: Path, display: Progress) -> None:
         for file in (*SINGLE, INSTANCES):
-            names = [name for name in self.tables if file_of(name) == file]
-            if names:
-                self._write_tables(target / f"{file}.parquet", file, names, display)
+            self._write_tables(target / f"{file}.parquet", file, display)
         if self.has_models:
             self._write_models(target / f"{MODELS}.parquet", display)
         self._write_cells(target / f"{CELLS}.parquet")
 
-    def _write_tables(self, path: Path, file: str, names: list[str], display: Progress) -> None:
+    def _write_tables(self, path: Path, file: str, display: Progress) -> None:
+        names = [name for name in self.tables if file_of(name) == file]
         parts = [(n, key) for n in names for key in self.done if n in self._cells[key].tables]
+        if not parts:
+            return
         labels = ["cell", "table"] if file == INSTANCES else ["cell"]
         columns = StoredColumns(labels, (self._source.schema(key, name) for name, key in parts))
+        group: list[pa.Table] = []
+        last = names[0]
+
+        def write_group() -> None:
+            rows = columns.together(group)
+            writer.write_table(rows, row_group_size=max(1, len(rows)))
+            group.clear()
+
         with _writer(path, columns.schema) as writer:
-            group: list[pa.Table] = []
-            last = names[0]
             for name, key in display.watching(f"packing {file}")(parts):
-                table = self._source.table(key, name)
-                self._refuse_other_cells(table, key, name)
+                table = self._table(key, name)
                 shape = (shape_of(table), json.dumps(columns.of(table.schema)))
                 number = self._shapes.setdefault(shape, len(self._shapes))
                 self._rows[key][name] = (len(table), number)
-                values = {"cell": key, "table": name}
-                rows = columns.rows(table, {label: values[label] for label in labels})
+                rows = columns.rows(table, dict(zip(labels, (key, name), strict=False)))
                 if group and (name != last or sum(map(len, group)) + len(rows) > GROUP):
-                    _write_group(writer, columns.together(group))
-                    group = []
+                    write_group()
                 group.append(rows)
                 last = name
-            _write_group(writer, columns.together(group))
+            write_group()
 
-    def _refuse_other_cells(self, table: pa.Table, key: str, name: str) -> None:
+    def _table(self, key: str, name: str) -> pa.Table:
+        """A table of a cell, all of whose rows say that they are of it."""
+        table = self._source.table(key, name)
         cells = table.column("cell").unique().to_pylist() if "cell" in table.schema.names else []
         if cells != ([key] if len(table) else []):
             raise damaged_cell(key, self._source.shown, f"{table_file(name)} is of other cells")
+        return table
 
     def _write_models(self, path: Path, display: Progress) -> None:
-        kinds = {"cell": pa.string(), "file": pa.string(), "bytes": pa.large_binary()}
-        schema = pa.schema(list(kinds.items()))
         light = ["cell", "file"]  # weights do not repeat, and nobody compares them
+        schema = pa.schema([*((name, pa.string()) for name in light), ("bytes", pa.large_binary())])
         with _writer(path, schema, use_dictionary=light, write_statistics=light) as writer:
             for key in display.watching("packing models")(self.done):
-                files = sorted(self._source.model(key).items())
-                if files:
+                if files := sorted(self._source.model(key).items()):
                     rows = [{"cell": key, "file": name, "bytes": data} for name, data in files]
                     writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
@@ -287,10 +291,6 @@ def _writer(path: Path, schema: pa.Schema, **settings: Any) -> parquet.ParquetWr
     return parquet.ParquetWriter(
         path, schema, compression="zstd", compression_level=9, write_page_checksum=True, **settings
     )
-
-
-def _write_group(writer: parquet.ParquetWriter, rows: pa.Table) -> None:
-    writer.write_table(rows, row_group_size=max(1, len(rows)))
 
 
 def _of_model(name: str) -> bool:

@@ -6,7 +6,7 @@ import os
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,22 +22,15 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
 from verax.results import Shown
 from verax.studies.adversaries.adversaries import Adversaries
-from verax.studies.adversaries.stored import stored_adversaries
-from verax.studies.adversaries.summary import EXAM as ADVERSARIES
+from verax.studies.adversaries.manifest import stored_adversaries
+from verax.studies.adversaries.measures import EXAM as ADVERSARIES
 from verax.studies.grid.cell import Cell
+from verax.studies.store.cells import MODEL
 from verax.studies.store.folders import StorageFolder, storage_folder
-from verax.studies.store.manifests import MODEL
 from verax.studies.store.packed import FIRST, PackedSource, is_packed
-from verax.studies.store.rows import equal, fact_columns, frame_of, repeated, unlabelled
-from verax.studies.store.sources import (
-    DAMAGED,
-    DONE,
-    FAILED,
-    MISSING,
-    CellState,
-    StoreSource,
-)
+from verax.studies.store.sources import DAMAGED, DONE, FAILED, MISSING, CellState, StoreSource
 from verax.studies.store.store import STORE, Store
+from verax.studies.store.tables import equal, fact_columns, frame_of, repeated, unlabelled
 
 ALWAYS = ("corpus", "seed")
 """Configuration that every table has, whether it varies or not."""
@@ -131,17 +124,12 @@ class StudyResults(Shown):
     @property
     def failures(self) -> pd.DataFrame:
         """A row a failed cell: cell, its configuration that varies, reason, error, traceback, …"""
-        failed = [key for key, state in self._states.items() if state.status == FAILED]
+        failed = {k: s.failure or {} for k, s in self._states.items() if s.status == FAILED}
         if not failed:
             return pd.DataFrame(columns=["cell", *ALWAYS, "reason", "error", "traceback"])
-        configuration = (
-            self._configuration.set_index("cell").loc[failed, self._varying()].reset_index()
-        )
-        records = [dict(self._states[key].failure or {}) for key in failed]
-        reasons = frame_of(
-            [{k: v for k, v in r.items() if k not in configuration} for r in records]
-        )
-        return pd.concat([configuration, reasons], axis=1)
+        cells = self._configuration.set_index("cell").loc[[*failed], self._varying()].reset_index()
+        records = [{n: v for n, v in r.items() if n not in cells} for r in failed.values()]
+        return pd.concat([cells, frame_of(records)], axis=1)
 
     @property
     def tables(self) -> list[str]:
@@ -170,8 +158,14 @@ class StudyResults(Shown):
         same name (a history's `lr` is an epoch's), the configuration's is called `cell_lr`.
         """
         if name not in self.tables:
-            self._refuse_table(name)
-        self._warn_of_damage()
+            if name in self.left_out:
+                raise VeraxError(f"table {name!r} was left out when this study was packed")
+            if not self.tables:
+                raise VeraxError(f"{self._source.shown} has no finished cell yet: run the study")
+            raise VeraxError(f"unknown table {name!r}: {nearest(name, self.tables)}")
+        if damaged := self.counts.get(DAMAGED, 0):
+            message = f"{damaged} damaged cells of {self.name} are left out: run the study again"
+            warnings.warn(message, stacklevel=2)
         added = self._added(columns)
         keys = [key for key in self.done if name in self._states[key].tables]
         parts = [unlabelled(self._source.table(key, name)) for key in keys]
@@ -191,19 +185,10 @@ class StudyResults(Shown):
             frame.insert(position, shown, repeated(configuration[column], rows))
         return frame
 
-    def _warn_of_damage(self) -> None:
-        damaged = self.counts.get(DAMAGED, 0)
-        if damaged:
-            warnings.warn(
-                f"{damaged} damaged cells of {self.name} are left out: run the study again",
-                stacklevel=3,
-            )
-
     def verdict(self, key: str) -> Verdict:
         """What a cell's examination found, as `verax.examine` gave it."""
         state = self._done(key)
-        lacking = [name for name in state.left_out if name != MODEL]
-        if lacking:
+        if lacking := [name for name in state.left_out if name != MODEL]:
             raise VeraxError(
                 f"cell {key} was packed without {', '.join(lacking)}: pack the study again with "
                 "all tables to have verdicts"
@@ -238,15 +223,15 @@ class StudyResults(Shown):
                 )
             several = isinstance(allowed, Collection) and not isinstance(allowed, str)
             values = list(allowed) if several else [allowed]
-            column_values = self._configuration[column]
+            every = self._configuration[column]
             for value in values:
-                if not equal(column_values, value).any():
-                    known = ", ".join(str(v) for v in column_values.drop_duplicates())
+                if not equal(every, value).any():
+                    known = ", ".join(str(v) for v in every.drop_duplicates())
                     raise VeraxError(f"no cell has {column} {value!r}: there are {known}")
             matches = [equal(chosen[column], value) for value in values]
             chosen = chosen[np.logical_or.reduce(matches)] if matches else chosen[:0]
-        wanted_keys = set(chosen["cell"])
-        return [key for key in self.done if key in wanted_keys]
+        wanted = set(chosen["cell"])
+        return [key for key in self.done if key in wanted]
 
     def adversaries(self, key: str) -> Adversaries:
         """The adversaries that were trained against a cell's model, as `verax.adversaries` has
@@ -265,12 +250,10 @@ class StudyResults(Shown):
         instances, about = self._frame(key, ADVERSARIES), self._source.verdict(key)
         return stored_adversaries(instances, state.config, about, int(state.facts["max_tokens"]))
 
-    def differing(self, keys: Sequence[str]) -> list[str]:
+    def differing(self, keys: Iterable[str]) -> list[str]:
         """The columns of the configuration in which these cells differ."""
-        configuration = self._configuration.set_index("cell").loc[list(keys)]
-        return [
-            str(name) for name in configuration if configuration[name].nunique(dropna=False) > 1
-        ]
+        cells = self._configuration.set_index("cell").loc[list(keys)]
+        return [str(name) for name in cells if cells[name].nunique(dropna=False) > 1]
 
     def model(self, key: str, device: str = "auto") -> AttentionClassifier:
         """A cell's trained model, where weights were kept."""
@@ -297,23 +280,17 @@ class StudyResults(Shown):
     def _done(self, key: str) -> CellState:
         state = self._states.get(key)
         if state is None:
-            raise VeraxError(f"no cell {key!r} in {self._source.shown}: {_near(key, self.done)}")
+            near = nearest(key, self.done) if self.done else "it has no finished cell"
+            raise VeraxError(f"no cell {key!r} in {self._source.shown}: {near}")
         if state.status != DONE:
             why = f" ({_error(state)})" if _error(state) else ""
             raise VeraxError(f"cell {key} is {state.status}{why}: run the study to have it")
         return state
 
-    def _refuse_table(self, name: str) -> None:
-        if name in self.left_out:
-            raise VeraxError(f"table {name!r} was left out when this study was packed")
-        if not self.tables:
-            raise VeraxError(f"{self._source.shown} has no finished cell yet: run the study")
-        raise VeraxError(f"unknown table {name!r}: {nearest(name, self.tables)}")
-
     def _varying(self) -> list[str]:
         """corpus, seed, and columns of which not all cells have the same value."""
-        rest = self._configuration.drop(columns=["cell", *ALWAYS, *_FOLLOWS], errors="ignore")
-        return [*ALWAYS, *(str(n) for n in rest if rest[n].nunique(dropna=False) > 1)]
+        others = self.differing(self._configuration["cell"])
+        return [*ALWAYS, *(name for name in others if name not in (*ALWAYS, *_FOLLOWS))]
 
     def _added(self, columns: str | Sequence[str] | None) -> list[str]:
         known = [str(name) for name in self._configuration if name != "cell"]
@@ -334,7 +311,3 @@ def _error(state: CellState) -> str | None:
         parts = (str(state.failure.get(name) or "") for name in ("reason", "error"))
         return " ".join(": ".join(part for part in parts if part).split())
     return state.wrong
-
-
-def _near(key: str, keys: Sequence[str]) -> str:
-    return nearest(key, keys) if keys else "it has no finished cell"

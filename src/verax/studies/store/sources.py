@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from verax.errors import VeraxError
-from verax.studies.store.cells import CELLS
-from verax.studies.store.manifests import (
+from verax.studies.store.cells import (
+    CELLS,
     CONFIG,
     MODEL,
     VERDICT,

@@ -15,10 +15,8 @@ from typing import Any
 
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
-from verax.studies.store.cells import CELLS, KEY, CellFolders
-from verax.studies.store.folders import SCRATCH, StorageFolder, storage_folder
-from verax.studies.store.locks import CellLock, lock_file
-from verax.studies.store.manifests import FORMAT, as_json
+from verax.studies.store.cells import CELLS, FORMAT, KEY, CellFolders, as_json
+from verax.studies.store.folders import SCRATCH, CellLock, StorageFolder, lock_file, storage_folder
 from verax.version import __version__
 
 STORE, STUDY, RESOLVED = "store.json", "study.yaml", "resolved.json"

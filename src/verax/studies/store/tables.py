@@ -1,18 +1,105 @@
-"""Tables of different columns in one file, and each read back exactly as it was.
-
-The **shape** of a table is all of it but its rows: columns, types, the notes of pandas, and the
-categories of its categorical columns. A packed file stores a categorical column as plain values.
-Columns of one name share a stored column if their values have one type; otherwise each type has
-its own (`draw_int64`, `draw_string`).
-"""
+"""Cells as rows, and tables of different columns in one file."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
-from pyarrow import compute
+from pyarrow import compute, parquet
+
+from verax.studies.grid.cell import Cell
+
+FACTS = ("strength_chosen", "verax", "torch", "device", "commit", "started", "finished")
+
+
+def cell_row(key: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """One row: `cell`, the configuration, and of the facts those that fit a column."""
+    return {"cell": key, **Cell.from_json(config).columns(), **fact_columns(facts)}
+
+
+def fact_columns(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """seconds (in all), seconds_train, …, test_accuracy, …, versions and device."""
+    known = {**facts.get("versions", {}), **facts}
+    seconds = facts.get("seconds")
+    if isinstance(seconds, Mapping):
+        row = {"seconds": seconds.get("total")}
+        row |= {f"seconds_{what}": took for what, took in seconds.items() if what != "total"}
+    else:
+        row = {"seconds": seconds}
+    row |= {f"test_{measure}": value for measure, value in facts.get("test", {}).items()}
+    return row | {name: known[name] for name in FACTS if name in known}
+
+
+def arrow_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows as a table: a column has one type, what a row does not say is null."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+
+
+def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """The same as a DataFrame; whole numbers stay whole where some are missing."""
+    table = arrow_rows(rows)
+    frame: pd.DataFrame = table.to_pandas()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.null_count and pa.types.is_integer(column.type):
+            frame[name] = column.to_pandas(types_mapper=lambda _: pd.Int64Dtype())
+        elif column.null_count and pa.types.is_boolean(column.type):
+            frame[name] = column.to_pandas(types_mapper=lambda _: pd.BooleanDtype())
+    return frame
+
+
+def parquet_bytes(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def _column(values: Iterable[Any]) -> pa.Array:
+    """Values in the one type that holds them all; text where no other does."""
+    plain = [v if v is None or isinstance(v, (bool, int, float, str)) else _text(v) for v in values]
+    kinds = {type(v) for v in plain if v is not None}
+    if kinds == {int, float}:
+        return pa.array([None if v is None else float(v) for v in plain], pa.float64())
+    if len(kinds) > 1:
+        return pa.array([None if v is None else _text(v) for v in plain], pa.string())
+    types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+    return pa.array(plain, types[kinds.pop()] if kinds else pa.null())
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def unlabelled(table: pa.Table) -> pa.Table:
+    """A table without `cell`, its categories in a type that holds those of all cells."""
+    fields = []
+    for field in table.drop_columns("cell").schema:
+        kind = field.type
+        if pa.types.is_dictionary(kind):
+            kind = pa.dictionary(pa.int32(), kind.value_type)
+        fields.append(pa.field(field.name, kind))
+    return table.drop_columns("cell").cast(pa.schema(fields))
+
+
+def repeated(values: pd.Series, rows: np.ndarray) -> Any:
+    """A configuration's value for every row: text and what is missing as categories."""
+    if values.dtype.kind in "biuf" and not values.isna().any():
+        return values.to_numpy()[rows]
+    codes, levels = pd.factorize(values)
+    return pd.Categorical.from_codes(codes[rows], pd.Index(levels))
+
+
+def equal(column: pd.Series, value: Any) -> np.ndarray:
+    """Where a column has a value; None and NaN are where it has none."""
+    missing = value is None or value != value
+    matches = column.isna() if missing else (column == value).fillna(False)
+    return matches.to_numpy(dtype=bool)
+
 
 _CATEGORY = pa.dictionary(pa.int32(), pa.string())
 
@@ -20,7 +107,9 @@ _CATEGORY = pa.dictionary(pa.int32(), pa.string())
 class StoredColumns:
     """The columns of a packed file, from the schemas of all tables that go into it.
 
-    `labels` are its first columns, of text: `cell`, and `table` where a file holds several.
+    Columns of one name share a stored column if their values have one type; otherwise each type
+    has its own (`draw_int64`, `draw_string`). `labels` are the first columns, of text: `cell`, and
+    `table` where a file holds several.
     """
 
     def __init__(self, labels: Sequence[str], schemas: Iterable[pa.Schema]) -> None:
@@ -74,7 +163,11 @@ class StoredColumns:
 
 
 def shape_of(table: pa.Table) -> bytes:
-    """A table's shape: an Arrow stream of no rows, which has schema and categories."""
+    """A table's shape: all of it but its rows, as an Arrow stream of no rows.
+
+    It has columns, types, the notes of pandas, and the categories of categorical columns, whose
+    values a packed file stores plainly.
+    """
     arrays = []
     for field, column in zip(table.schema, table.columns, strict=True):
         array = pa.array([], field.type)

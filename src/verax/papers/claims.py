@@ -17,7 +17,7 @@ from verax.papers.comparing import (
     weigh,
 )
 from verax.papers.numbers import SeedMean
-from verax.papers.phrasing import span
+from verax.papers.words import listed, span
 from verax.papers.results import Missing, PaperResults
 
 
@@ -129,8 +129,44 @@ _FEW = 6
 """The number of exceptions that a sentence names."""
 
 
+class Span(list[float]):
+    """Numbers that are written as their range.
+
+    The form is that of a number; with − at its end, minus signs are typographic.
+
+    >>> f"{Span([0.5, 0.25])}, {Span([-1.2, 0.42]):+.1f−}"
+    '0.25 to 0.50, −1.2 to +0.4'
+    """
+
+    def __format__(self, form: str) -> str:
+        text = span(self, form.rstrip("−") or ".2f")
+        return text.replace("-", "−") if form.endswith("−") else text
+
+
+    def __call__(self, form: str = ".2f") -> str:
+        return format(self, form)
+
+
+class Pairs(list[tuple[str, float, float]]):
+    """Names and two numbers, written with the form of a number."""
+
+    def __format__(self, form: str) -> str:
+        return ", ".join(f"{a:{form}} and {b:{form}} ({name})" for name, a, b in self)
+
+
+class Ends(Pairs):
+    """The same, written as from the second number to the first, in brackets."""
+
+    def __format__(self, form: str) -> str:
+        ends = ", ".join(f"{name} {b:{form}} to {a:{form}}" for name, a, b in self)
+        return f" ({ends})" if ends else ""
+
+
 class Comparisons(list[PaperComparison]):
-    """The comparisons behind a claim, without those of a missing number."""
+    """The comparisons behind a claim, without those of a missing number.
+
+    Templates of `why` take its properties: `{NAME.tally}`, `{NAME.span:.1f}`.
+    """
 
     def larger(self, label: str, a: SeedMean | None, b: SeedMean | None, by: float = 0.0) -> None:
         if a is not None and b is not None:
@@ -149,15 +185,34 @@ class Comparisons(list[PaperComparison]):
         if not self:
             raise Missing(f"no finished cell has what this needs: {needed}")
 
+    def __getitem__(self, key: Any) -> Any:
+        """Those of a value of any axis, by its name, as in `{NAME[dot].tally}`."""
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        return Comparisons(c for c in self if key in c.values.values())
+
     @property
     def tally(self) -> str:
         """How many are as claimed: `5 of 6`."""
         return f"{sum(c.is_for for c in self)} of {len(self)}"
 
     @property
+    def by(self) -> dict[str, str]:
+        """Axis → the tally of each of its values, as in `tying 3 of 4, mlm 2 of 4`."""
+        names: dict[str, dict[str, None]] = {}
+        for axis, name in (item for c in self for item in c.values.items()):
+            names.setdefault(axis, {})[name] = None
+        return {a: ", ".join(f"{n} {self[n].tally}" for n in names[a]) for a in names}
+
+    @property
     def corpora(self) -> str:
         """The corpora that were compared, each once."""
         return ", ".join(dict.fromkeys(c.corpus for c in self))
+
+    @property
+    def listed(self) -> str:
+        """The same, with *and* before the last."""
+        return listed(list(dict.fromkeys(c.corpus for c in self)))
 
     @property
     def exceptions(self) -> str:
@@ -166,17 +221,40 @@ class Comparisons(list[PaperComparison]):
         shown = names[:_FEW] + ([f"{len(names) - _FEW} more"] if len(names) > _FEW else [])
         return f" (not: {'; '.join(shown)})" if shown else ""
 
-    def span(self, form: str = ".2f") -> str:
+    @property
+    def span(self) -> Span:
         """The range of the first numbers."""
-        return span([c.a.value for c in self], form)
+        return Span(c.a.value for c in self)
 
-    def span_of_others(self, form: str = ".2f") -> str:
+    @property
+    def others(self) -> Span:
         """The range of the second numbers."""
-        return span([c.b.value for c in self if c.b is not None], form)
+        return Span(b for _, _, b in self.pairs)
 
-    def differences(self, form: str = "+.2f") -> str:
+    @property
+    def differences(self) -> Span:
         """The range of the first number less the second, without any margin."""
-        return span([c.a.value - c.b.value for c in self if c.b is not None], form)
+        return Span(a - b for _, a, b in self.pairs)
+
+    @property
+    def changes(self) -> Span:
+        """The range of the second number less the first."""
+        return Span(b - a for _, a, b in self.pairs)
+
+    @property
+    def ahead(self) -> int:
+        """How many have a larger first number, without any margin."""
+        return sum(a > b for _, a, b in self.pairs)
+
+    @property
+    def pairs(self) -> Pairs:
+        """Both numbers of each: `93.4 and 94.2 (ag_news), …`"""
+        return Pairs((c.label, c.a.value, c.b.value) for c in self if c.b is not None)
+
+    @property
+    def ends(self) -> Ends:
+        """From the second number to the first, by corpus: ` (sst 0.10 to 0.45, …)`"""
+        return Ends((c.corpus, c.a.value, c.b.value) for c in self if c.b is not None)
 
 
 def by_comparisons(

@@ -1,11 +1,26 @@
-"""Tables and figures of a paper: published numbers beside those measured."""
+"""Tables and figures of a paper: published numbers beside those measured.
+
+    table1:
+      title: Accuracy, in percent
+      note: One run of each in the paper.
+      over: {corpus: printed, model: }                   axes, see `points`
+      labels: {corpus: corpus.published, model: model}   columns; the axes by default
+      published: [table1, "{corpus.published}", "{model.published}", softmax]
+      measures: {accuracy: [fact test_accuracy 100, accuracy_pct]}
+
+`published` is the file, and the dataset, model and attention there. A measure is a number of the
+point (`Point.number`), or a list of it, the published metric, and options: `column` of the file,
+and `times`. `blocks` are rows of several kinds at each point, with axes of their own. `setting` is
+for what no seed moves, `runs` how many are behind a published mean. `rows` names a function of the
+paper that gives the rows of an exhibit unlike any other.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -13,6 +28,7 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.papers.numbers import SeedMean
+from verax.papers.points import Grid, Point
 from verax.papers.results import PaperResults
 
 MEASURED = ["published", "value", "sd", "low", "high", "over", "seeds", "n", "beyond", "cells"]
@@ -39,6 +55,55 @@ class Exhibit:
 
 Rows = Iterator[dict[str, Any]]
 """Rows of `entry`."""
+
+
+def exhibits_of(grid: Grid, data: Mapping[str, Any], shared: Mapping[str, Any]) -> list[Exhibit]:
+    """The exhibits of a paper's file; `shared` is what all of them have."""
+    return [
+        Exhibit(name, one["title"], partial(_make, grid, {**shared, **one}), one.get("note", ""))
+        for name, one in data.items()
+    ]
+
+
+def _make(grid: Grid, exhibit: Mapping[str, Any], results: PaperResults) -> pd.DataFrame:
+    start = grid.start(results, exhibit.get("part"))
+    if "rows" not in exhibit:
+        return frame(_rows(start, exhibit))
+    name, *arguments = exhibit["rows"].split()
+    return frame(grid.function(name)(start, *arguments))
+
+
+def _rows(start: Point, exhibit: Mapping[str, Any]) -> Rows:
+    for outer in start.over(exhibit["over"]):
+        for block in exhibit.get("blocks", [{}]):
+            of_all = {**exhibit, **block}
+            for point in outer.over(block.get("over")):
+                columns = of_all.get("labels") or {axis: axis for axis in exhibit["over"]}
+                labels = {name: point.look_up(label) for name, label in columns.items()}
+                for measure, source in of_all["measures"].items():
+                    yield _row(point, of_all, labels, measure, source)
+
+
+def _row(
+    point: Point, exhibit: Mapping[str, Any], labels: Mapping[str, Any], measure: str, source: Any
+) -> dict[str, Any]:
+    number, metric, options = (*source, {})[:3] if isinstance(source, list) else (source, "", {})
+    theirs = math.nan
+    if metric:
+        file, *names = (point.text(name) for name in exhibit["published"])
+        dataset, model, attention = names
+        column = options.get("column", "value")
+        theirs = options.get("times", 1) * sum(
+            published_number(point.grid.package, file, (dataset, model, attention, m), column)
+            for m in point.text(metric).split(" + ")
+        )
+    there = point.but(options.get("at"))
+    value = None if there is None or number is None else there.number(number)
+    return entry(
+        labels, measure, value, theirs, exhibit.get("runs", 1), exhibit.get("setting", False)
+    )
+
+
 MakeRows = Callable[[PaperResults], Iterable[Mapping[str, Any]]]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from importlib import resources
+from functools import cache, cached_property, partial
+from importlib import import_module, resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -15,8 +15,12 @@ import yaml
 
 from verax.errors import VeraxError, near, nearest
 from verax.papers.claims import Claim
-from verax.papers.exhibits import Exhibit, published_table
+from verax.papers.exhibits import Exhibit, exhibits_of, published_table
+from verax.papers.judging import claims_of
+from verax.papers.numbers import SeedMean
+from verax.papers.points import Grid, Point, as_number
 from verax.papers.probing import PROBES, Measure
+from verax.papers.results import PaperResults
 
 SCALES = ("smoke", "small", "full")
 _READINGS = "readings.yaml"
@@ -118,6 +122,49 @@ class Paper:
             advice = f"did you mean {meant!r}?" if meant else f"choose from {', '.join(known)}"
             raise VeraxError(f"{self.name} has no {name!r}: {advice}")
         return known[key]
+
+
+def read_paper(package: str) -> Paper:
+    """The paper of a package: its paper.yaml, with the functions of its module `functions`.
+
+    The file has title, authors, url, and
+
+    corpora        names here → names in the paper, of its own corpora
+    published      names here → names in its published tables, if these are others
+    ordered        whether corpora come in that order, and not in that of the results
+    parts, axes    see `verax.papers.points`
+    criteria       the paper's vaguer words as numbers
+    claims         see `verax.papers.judging`; `all_claims` is what all of them have
+    exhibits       see `verax.papers.exhibits`; `all_exhibits` is what all of them have
+    probed         name → number that is shown of probes
+    """
+    folder = resources.files(package)
+    data = dict(yaml.safe_load((folder / "paper.yaml").read_text(encoding="utf-8")))
+    has_functions = (folder / "functions.py").is_file()
+    grid = Grid(
+        package,
+        data.get("axes", {}),
+        data.get("parts", {}),
+        data.get("published", data["corpora"]),
+        data.get("ordered", False),
+        {word: as_number(number) for word, number in data.get("criteria", {}).items()},
+        import_module(f"{package}.functions") if has_functions else None,
+    )
+    return Paper(
+        name=package.rpartition(".")[2].replace("_", "-"),
+        title=data["title"],
+        authors=data["authors"],
+        url=data["url"],
+        package=package,
+        exhibits=exhibits_of(grid, data["exhibits"], data.get("all_exhibits", {})),
+        claims=claims_of(grid, data["claims"], data.get("all_claims", {})),
+        corpora=data["corpora"],
+        probed={name: partial(_probed, grid, source) for name, source in data.get("probed", {}).items()},
+    )
+
+
+def _probed(grid: Grid, source: str, results: PaperResults, **where: Any) -> SeedMean | None:
+    return Point(grid, results, {}, where).number(source)
 
 
 def _digits(name: str) -> str:

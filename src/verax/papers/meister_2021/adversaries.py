@@ -18,7 +18,7 @@ from verax.papers.meister_2021.models import (
     judged_on,
 )
 from verax.papers.numbers import SeedMean
-from verax.papers.phrasing import lambda_words
+from verax.papers.words import lambda_words
 from verax.papers.results import Missing, PaperResults
 from verax.studies.adversaries.measures import MEAN as YARDSTICK
 from verax.studies.adversaries.measures import lambda_of
@@ -85,7 +85,7 @@ def post_hoc_costs_trained_does_not(results: PaperResults) -> Finding:
         if yardstick is not None and distance.value <= yardstick.value:
             near.append(str(base))
             continue
-        label = f"{base}: trained, {lambda_words(lambda_of(row))}"
+        label = f"{base}: trained, {lambda_words(row)}"
         learnt.above(label, change(results, base, row), -HURT)
         distances.append(distance)
         corpora.append(base.corpus)

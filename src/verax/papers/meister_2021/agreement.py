@@ -18,7 +18,7 @@ from verax.papers.meister_2021.models import (
     models,
 )
 from verax.papers.numbers import SeedMean
-from verax.papers.phrasing import span
+from verax.papers.words import span
 from verax.papers.results import Missing, PaperResults
 
 ALL, ON_SUPPORT = "agreement", "agreement.on_support"

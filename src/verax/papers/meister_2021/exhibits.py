@@ -30,7 +30,7 @@ from verax.papers.meister_2021.models import (
     Model,
     models,
 )
-from verax.papers.phrasing import epsilon_words, lambda_words
+from verax.papers.words import epsilon_words, lambda_words
 from verax.papers.probing import Measure, summarised
 from verax.papers.results import PaperResults
 from verax.studies.adversaries.measures import MEAN as YARDSTICK
@@ -213,7 +213,7 @@ def appendix_c(results: PaperResults) -> Rows:
         for table, called, words, columns in (
             (POST_HOC, "post hoc", epsilon_words, _POST_HOC),
             (SEARCHED, "post hoc, searched", epsilon_words, _SEARCHED),
-            (TRAINED, "trained", lambda row: lambda_words(lambda_of(row)), _OPPOSED),
+            (TRAINED, "trained", lambda_words, _OPPOSED),
         ):
             for row in results.rows(table, "jsd", **base.where):
                 labels = {**base.labels, "other attention": f"{called}, {words(row)}"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verax.papers.numbers import SeedMean
-from verax.papers.phrasing import span
+from verax.papers.words import span
 from verax.papers.results import PaperResults
 
 PACKAGE = "verax.papers.meister_2021"

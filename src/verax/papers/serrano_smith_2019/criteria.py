@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from verax.papers.claims import Comparisons, Finding, all_of
 from verax.papers.comparing import PaperComparison
-from verax.papers.phrasing import listed
+from verax.papers.words import listed
 from verax.papers.results import PaperResults
 
 VAST_MAJORITY = 85.0

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from verax.papers.claims import ClaimList, Comparisons, Finding, by_comparisons
 from verax.papers.exhibits import published_number
 from verax.papers.numbers import SeedMean
-from verax.papers.phrasing import minus_span
+from verax.papers.words import minus_span
 from verax.papers.results import Missing, PaperResults
 from verax.papers.tutek_snajder_2020.models import (
     ATTENTIONS,

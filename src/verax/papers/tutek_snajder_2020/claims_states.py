@@ -9,7 +9,7 @@ import numpy as np
 
 from verax.papers.claims import ClaimList, Comparisons, Finding, all_of, by_comparisons
 from verax.papers.numbers import SeedMean
-from verax.papers.phrasing import minus_span
+from verax.papers.words import minus_span
 from verax.papers.results import Missing, PaperResults
 from verax.papers.tutek_snajder_2020.claims_fragility import AS_A_RULE
 from verax.papers.tutek_snajder_2020.models import (

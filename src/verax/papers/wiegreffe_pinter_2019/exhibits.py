@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from verax.exams.adversary.measures import epsilon_row
 from verax.papers.exhibits import ExhibitList, Rows, entry
-from verax.papers.phrasing import epsilon_words, lambda_words, seed_words
+from verax.papers.words import epsilon_words, lambda_words, seed_words
 from verax.papers.results import PaperResults
 from verax.papers.wiegreffe_pinter_2019.models import (
     BASE,
@@ -85,7 +85,7 @@ def curve(results: PaperResults) -> Rows:
     """Points (JSD, TVD) of adversaries by λ; of other seeds; of attention picked by document."""
     for corpus in results.corpora():
         points = [
-            ("adversaries", CURVE, lambda_row(lam), lambda_words(lam))
+            ("adversaries", CURVE, lambda_row(lam), lambda_words(lambda_row(lam)))
             for lam in lams(results, corpus)
         ]
         points.append(("other seeds", SEEDS, MEAN, "mean"))

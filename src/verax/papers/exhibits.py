@@ -10,8 +10,9 @@
 
 `published` is the file, and the dataset, model and attention there. A measure is a number of the
 point (`Point.number`), or a list of it, the published metric, and options: `column` of the file,
-and `times`. `blocks` are rows of several kinds at each point, with axes of their own. `setting` is
-for what no seed moves, `runs` how many are behind a published mean. `rows` names a function of the
+and `times`. `number: agreement/{model.id}/{}` says what measures have in common. `blocks` are rows
+of several kinds at each point, with axes and further labels of their own. `setting` is for what no
+seed moves, `runs` how many are behind a published mean. `rows` names a function of the
 paper that gives the rows of an exhibit unlike any other.
 """
 
@@ -77,8 +78,9 @@ def _rows(start: Point, exhibit: Mapping[str, Any]) -> Rows:
     for outer in start.over(exhibit["over"]):
         for block in exhibit.get("blocks", [{}]):
             of_all = {**exhibit, **block}
+            columns = exhibit.get("labels") or {axis: axis for axis in exhibit["over"]}
+            columns = {**columns, **block.get("labels", {})}
             for point in outer.over(block.get("over")):
-                columns = of_all.get("labels") or {axis: axis for axis in exhibit["over"]}
                 labels = {name: point.look_up(label) for name, label in columns.items()}
                 for measure, source in of_all["measures"].items():
                     yield _row(point, of_all, labels, measure, source)
@@ -98,7 +100,8 @@ def _row(
             for m in point.text(metric).split(" + ")
         )
     there = point.but(options.get("at"))
-    value = None if there is None or number is None else there.number(number)
+    number = exhibit.get("number", "{}").replace("{}", number or "")
+    value = None if there is None or not number else there.number(number)
     return entry(
         labels, measure, value, theirs, exhibit.get("runs", 1), exhibit.get("setting", False)
     )

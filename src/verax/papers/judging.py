@@ -14,7 +14,8 @@
 `a` changes the point of the first number as `b` does that of the second. `alike: 5` is a test of
 equivalence. A claim of several `parts`, by name, holds if all do; what a part does not say is as in
 the claim. Of a part, `each: AXIS` makes a part of each value; `reported` has no say in the verdict;
-`optional` has none if nothing is compared; `counted` decides by number alone. In `why`,
+`optional` has none if nothing is compared; `counted` decides by number alone: where the paper itself
+has models that go the other way, one that does so by far would outweigh the others. In `why`,
 `[[NAME: text]]` is there if that part has comparisons, `[[no NAME: text]]` if not.
 """
 
@@ -64,7 +65,10 @@ def judge(grid: Grid, claim: Mapping[str, Any], results: PaperResults) -> Findin
     for part, comparisons in [(claim, every), *((claim["parts"][n], compared[n]) for n in judged if n != ONLY)]:
         if "needs" in part and not comparisons:
             raise Missing(claim.get("lacking", "{}").format(part["needs"]))
-    why = in_words(claim["why"] + claim.get("ending", ""), {**grid.criteria, **compared, "every": every})
+    values = {**grid.criteria, **compared, "every": every}
+    if "words" in claim:
+        values |= grid.function(claim["words"])(compared)
+    why = in_words(claim["why"] + claim.get("ending", ""), values)
     if ONLY in compared:
         numbers = {
             point.text(label): number

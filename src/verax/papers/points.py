@@ -164,9 +164,10 @@ class Point:
 
     def choose(self, axis: str, choice: Any = None) -> list[Value]:
         """Values of an axis, as in `over`."""
-        if axis == CORPUS and axis not in self.grid.axes:
-            return self._corpora(choice)
-        values = list(self._axis(axis))
+        rest = replace(self, values={a: v for a, v in self.values.items() if a != axis})
+        if axis == CORPUS:
+            return rest._corpora(choice)
+        values = list(rest._axis(axis))
         if isinstance(choice, Mapping):
             return [v for v in values if v.name not in choice["without"]]
         if choice is None:

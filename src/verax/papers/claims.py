@@ -222,6 +222,11 @@ class Comparisons(list[PaperComparison]):
         return f" (not: {'; '.join(shown)})" if shown else ""
 
     @property
+    def labels(self) -> str:
+        """All labels, with semicolons between."""
+        return "; ".join(c.label for c in self)
+
+    @property
     def span(self) -> Span:
         """The range of the first numbers."""
         return Span(c.a.value for c in self)

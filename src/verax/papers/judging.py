@@ -13,10 +13,11 @@
 
 `a` changes the point of the first number as `b` does that of the second. `alike: 5` is a test of
 equivalence. A claim of several `parts`, by name, holds if all do; what a part does not say is as in
-the claim. Of a part, `each: AXIS` makes a part of each value; `reported` has no say in the verdict;
-`optional` has none if nothing is compared; `counted` decides by number alone: where the paper itself
+the claim, and those that are `reported` have no say in the verdict. Of a part, `each: AXIS` makes a
+part of each value; `optional` has none if nothing is compared; `counted` decides by number alone: where the paper itself
 has models that go the other way, one that does so by far would outweigh the others. In `why`,
-`[[NAME: text]]` is there if that part has comparisons, `[[no NAME: text]]` if not.
+`[[NAME: text]]` is there if that part has comparisons, `[[no NAME: text]]` if not; with `each_of:
+AXIS` it is written for each value of the axis, whose name is @.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ from typing import Any
 from verax.papers.claims import Claim, Comparisons, Finding, all_of, by_comparisons
 from verax.papers.comparing import Label
 from verax.papers.numbers import SeedMean
-from verax.papers.points import CORPUS, Grid, Point
+from verax.papers.points import CORPUS, Grid, Point, Value
 from verax.papers.results import Missing, PaperResults
 
 ONLY = "it"
 """The name in `why` of the comparisons of a claim without parts."""
+_KINDS = {"above", "below", "b", "alike"}
 _IF = re.compile(r"\[\[(no )?([^:]+?):(.*?)\]\]", re.DOTALL)
 
 
@@ -54,21 +56,24 @@ def judge(grid: Grid, claim: Mapping[str, Any], results: PaperResults) -> Findin
         finding = grid.function(claim["judge"])(start)
         assert isinstance(finding, Finding)
         return finding
-    parts = {name: {**claim, **part} for name, part in (claim.get("parts") or {ONLY: {}}).items()}
-    compared = {name: compare(start, part) for name, part in parts.items()}
-    judged = {
-        name: part
-        for name, part in parts.items()
-        if not part.get("reported") and (compared[name] or not part.get("optional"))
-    }
+    plain = {key: value for key, value in claim.items() if key not in ("parts", "reported")}
+    parts = claim.get("parts", {ONLY: {}})
+    merged = {name: _merged(plain, p) for name, p in {**parts, **claim.get("reported", {})}.items()}
+    compared = {name: compare(start, part) for name, part in merged.items()}
+    judged = {n: merged[n] for n in parts if compared[n] or not merged[n].get("optional")}
     every = Comparisons(c for name in judged for c in compared[name])
-    for part, comparisons in [(claim, every), *((claim["parts"][n], compared[n]) for n in judged if n != ONLY)]:
+    for part, comparisons in [(claim, every), *((parts[n], compared[n]) for n in judged)]:
         if "needs" in part and not comparisons:
             raise Missing(claim.get("lacking", "{}").format(part["needs"]))
+    known = {c.corpus for c in every}
+    lacking = ", ".join(theirs for ours, theirs in grid.published.items() if ours not in known)
     values = {**grid.criteria, **compared, "every": every}
+    values["without"] = f"; without {lacking}" if lacking else ""
     if "words" in claim:
         values |= grid.function(claim["words"])(compared)
-    why = in_words(claim["why"] + claim.get("ending", ""), values)
+    each = start.choose(claim["each_of"]) if "each_of" in claim else [Value("")]
+    why = " ".join(claim["why"].replace("@", str(value.name)) for value in each)
+    why = in_words(why + claim.get("ending", ""), values)
     if ONLY in compared:
         numbers = {
             point.text(label): number
@@ -88,6 +93,12 @@ def judge(grid: Grid, claim: Mapping[str, Any], results: PaperResults) -> Findin
     return all_of(weighed, why)
 
 
+def _merged(claim: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """A part with what the claim says; what it is compared with is the part's if it has any."""
+    other = {key for key in _KINDS if key in claim} if _KINDS & part.keys() else set()
+    return {**{key: value for key, value in claim.items() if key not in other}, **part}
+
+
 def in_words(template: str, values: Mapping[str, Any]) -> str:
     """A template with values, and without the texts of parts that have no comparison."""
 
@@ -96,7 +107,7 @@ def in_words(template: str, values: Mapping[str, Any]) -> str:
         has = f"{{{name}.tally}}".format_map(values) != "0 of 0"
         return str(text) if has != bool(lacking) else ""
 
-    return _IF.sub(kept, template).format_map(values)
+    return " ".join(_IF.sub(kept, template).format_map(values).split())
 
 
 def compare(start: Point, part: Mapping[str, Any]) -> Comparisons:
@@ -108,8 +119,8 @@ def compare(start: Point, part: Mapping[str, Any]) -> Comparisons:
         label = Label(point.text(part["label"]), names.get(CORPUS, ""), names)
         a = _side(point, part, "a")
         if "b" not in part:
-            side = "above" if "above" in part else "below"
-            getattr(comparisons, side)(label, a, criterion(part[side]))
+            side = "below" if "below" in part else "above"
+            getattr(comparisons, side)(label, a, criterion(part.get(side, 0)))
             continue
         b, by = _side(point, part, "b"), criterion(part["b"].get("by", 0))
         if "alike" in part and a is not None and b is not None:

@@ -37,6 +37,7 @@ class Paper:
     claims    its statements
     corpora   names here → names in the paper's tables, of the paper's own corpora
     probed    name → what is measured of its probes
+    grid      the axes that claims and exhibits go through, of a paper that is read from a file
     """
 
     name: str
@@ -48,6 +49,7 @@ class Paper:
     claims: Sequence[Claim]
     corpora: Mapping[str, str] = field(default_factory=dict)
     probed: Mapping[str, Measure] = field(default_factory=dict)
+    grid: Grid | None = None
 
     def __repr__(self) -> str:
         return f"Paper({self.name})"
@@ -160,6 +162,7 @@ def read_paper(package: str) -> Paper:
         claims=claims_of(grid, data["claims"], data.get("all_claims", {})),
         corpora=data["corpora"],
         probed={name: partial(_probed, grid, source) for name, source in data.get("probed", {}).items()},
+        grid=grid,
     )
 
 

@@ -6,8 +6,8 @@ A paper's file names *axes*, such as `attention: [additive, dot]`. An axis is
 - a mapping: name → id, which selects no cells, or name → `where` (the cells) and other facts;
 - `{rows: TABLE/COLUMN, words: FUNCTION}`: the rows of a summary table that the results have;
 - the name of one of the paper's functions, from a point to values;
-- `corpus`, which every paper has: the corpora of the results, and with the choice `printed` those
-  that only the paper has, too.
+- `corpus`, which every paper has: the corpora of the results, with the choice `printed` those that
+  only the paper has, too, and with `as_run` in the order of the results.
 
 A *point* has a value of some axes, and gives numbers of the cells that these select.
 """
@@ -141,7 +141,8 @@ class Point:
     def over(self, axes: Mapping[str, Any] | None) -> list[Point]:
         """All combinations of values of axes, the first axis outermost.
 
-        `axes` has for each None (all values), a name or names, or `without: NAMES`.
+        `axes` has for each None (all values), a name or names, `without: NAMES`, or a fact that
+        values have to have, as in `is_sparse: true`.
         """
         points = [self]
         for axis, choice in (axes or {}).items():
@@ -168,15 +169,17 @@ class Point:
         if axis == CORPUS:
             return rest._corpora(choice)
         values = list(rest._axis(axis))
-        if isinstance(choice, Mapping):
-            return [v for v in values if v.name not in choice["without"]]
         if choice is None:
             return values
-        by_name = {str(value.name): value for value in values}
-        names = choice if isinstance(choice, list) else [choice]
-        if isinstance(self.grid.axes[axis], str):
-            names = [name for name in names if str(name) in by_name]
-        return [by_name[str(name)] for name in names]
+        if isinstance(choice, Mapping):
+            ((name, wanted),) = choice.items()
+            if name == "without":
+                return [value for value in values if value.name not in wanted]
+            return [value for value in values if getattr(value, name) == wanted]
+        names = {str(name) for name in (choice if isinstance(choice, list) else [choice])}
+        if isinstance(self.grid.axes[axis], Mapping | list):
+            assert names <= {str(value.name) for value in values}, (axis, names)
+        return [value for value in values if str(value.name) in names]
 
     def _axis(self, axis: str) -> Iterator[Value]:
         data = self.grid.axes[axis]
@@ -204,7 +207,7 @@ class Point:
         known = self.results.corpora(**self.where)
         published = self.grid.published
         places = {name: place for place, name in enumerate(published)}
-        if self.grid.ordered:
+        if self.grid.ordered and choice != "as_run":
             known.sort(key=lambda name: places.get(plain_name(name), len(places)))
         if choice == "printed":
             names = {plain_name(name): name for name in known}
@@ -212,7 +215,7 @@ class Point:
             known = [names.get(name, name) for name in dict.fromkeys(order)]
         elif isinstance(choice, Mapping):
             known = [name for name in known if name not in choice["without"]]
-        elif choice is not None:
+        elif choice not in (None, "as_run"):
             known = choice if isinstance(choice, list) else [choice]
         return [
             Value(name, {CORPUS: name}, {"published": published.get(plain_name(name), "")})

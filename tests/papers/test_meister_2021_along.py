@@ -61,7 +61,8 @@ def test_each_seed_is_scipys(seed: int, tied: bool) -> None:
         by_lam = [oracle(LAMS, own)[0] for own in values]
         by_support = [oracle(s, own)[0] for s, own in zip(supports, values, strict=True)]
         found, with_support = correlation(world, name), correlation(world, name, *SUPPORT)
-        assert found is not None and with_support is not None
+        assert found is not None
+        assert with_support is not None
         assert found.values == pytest.approx(by_lam, abs=1e-12)
         assert with_support.values == pytest.approx(by_support, abs=1e-12)
         assert found.value == pytest.approx(np.mean(by_lam), abs=1e-12)

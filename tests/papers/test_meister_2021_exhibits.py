@@ -230,7 +230,9 @@ def test_accuracy_is_in_percent_and_of_every_model() -> None:
 
 def test_models_come_from_dense_to_sparse() -> None:
     assert PAPER.grid is not None
-    models = PAPER.grid.start(RESULTS, "main").over(dict.fromkeys(("corpus", "encoder", "projection")))
+    models = PAPER.grid.start(RESULTS, "main").over(
+        dict.fromkeys(("corpus", "encoder", "projection"))
+    )
     kind = {"corpus": "sst", "encoder": "BiLSTM"}
     found = [m for m in models if all(m.values[axis].name == kind[axis] for axis in kind)]
     assert [model.text("{corpus}, {encoder}, {projection.text}") for model in found] == [

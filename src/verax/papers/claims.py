@@ -17,8 +17,8 @@ from verax.papers.comparing import (
     weigh,
 )
 from verax.papers.numbers import SeedMean
-from verax.papers.words import listed, span
 from verax.papers.results import Missing, PaperResults
+from verax.papers.words import listed, span
 
 
 @dataclass(frozen=True)
@@ -107,24 +107,6 @@ class Claim:
         }
 
 
-class ClaimList(list[Claim]):
-    """The claims of a paper; each function that judges one adds it."""
-
-    def add(self, id: int, text: str, where: str) -> Callable[[Judge], Judge]:
-        """A decorator for the function that judges the claim; see `Claim`."""
-
-        def register(judge: Judge) -> Judge:
-            self.append(Claim(id, text, where, judge))
-            return judge
-
-        return register
-
-
-def in_order(*lists: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The claims of several lists, by number."""
-    return tuple(sorted((claim for claims in lists for claim in claims), key=lambda c: c.id))
-
-
 _FEW = 6
 """The number of exceptions that a sentence names."""
 
@@ -141,10 +123,6 @@ class Span(list[float]):
     def __format__(self, form: str) -> str:
         text = span(self, form.rstrip("−") or ".2f")
         return text.replace("-", "−") if form.endswith("−") else text
-
-
-    def __call__(self, form: str = ".2f") -> str:
-        return format(self, form)
 
 
 class Pairs(list[tuple[str, float, float]]):
@@ -179,11 +157,6 @@ class Comparisons(list[PaperComparison]):
     def below(self, label: str, a: SeedMean | None, bound: float) -> None:
         if a is not None:
             self.append(below(label, a, bound))
-
-    def require(self, needed: str) -> None:
-        """Raise `Missing`, and say what is `needed`, if there is nothing to compare."""
-        if not self:
-            raise Missing(f"no finished cell has what this needs: {needed}")
 
     def __getitem__(self, key: Any) -> Any:
         """Those of a value of any axis, by its name, as in `{NAME[dot].tally}`."""

@@ -95,32 +95,18 @@ def _row(
         file, *names = (point.text(name) for name in exhibit["published"])
         dataset, model, attention = names
         column = options.get("column", "value")
-        theirs = options.get("times", 1) * sum(
-            published_number(point.grid.package, file, (dataset, model, attention, m), column)
-            for m in point.text(metric).split(" + ")
-        )
+        metrics = point.text(metric).split(" + ")
+        numbers = [
+            published_number(point.grid.package, file, (dataset, model, attention, name), column)
+            for name in metrics
+        ]
+        theirs = options.get("times", 1) * sum(numbers, start=-0.0)  # keeps a published −0
     there = point.but(options.get("at"))
     number = exhibit.get("number", "{}").replace("{}", number or "")
     value = None if there is None or not number else there.number(number)
     return entry(
         labels, measure, value, theirs, exhibit.get("runs", 1), exhibit.get("setting", False)
     )
-
-
-MakeRows = Callable[[PaperResults], Iterable[Mapping[str, Any]]]
-
-
-class ExhibitList(list[Exhibit]):
-    """The exhibits of a paper, each added by the function that gives its rows."""
-
-    def add(self, name: str, title: str, note: str = "") -> Callable[[MakeRows], MakeRows]:
-        """A decorator for a function from results to rows of `entry`; see `Exhibit`."""
-
-        def register(rows: MakeRows) -> MakeRows:
-            self.append(Exhibit(name, title, lambda results: frame(rows(results)), note))
-            return rows
-
-        return register
 
 
 def entry(

@@ -12,12 +12,18 @@
       why: the mean τ is {it.span:.2f}; it is below {weak:g} in {it.tally} models
 
 `a` changes the point of the first number as `b` does that of the second. `alike: 5` is a test of
-equivalence. A claim of several `parts`, by name, holds if all do; what a part does not say is as in
-the claim, and those that are `reported` have no say in the verdict. Of a part, `each: AXIS` makes a
-part of each value; `optional` has none if nothing is compared; `counted` decides by number alone: where the paper itself
-has models that go the other way, one that does so by far would outweigh the others. In `why`,
-`[[NAME: text]]` is there if that part has comparisons, `[[no NAME: text]]` if not; with `each_of:
-AXIS` it is written for each value of the axis, whose name is @.
+equivalence. A claim of several `parts`, by name, holds if all do. What a part does not say is as in
+the claim. Parts that are `reported` have no say in the verdict. Of a part,
+
+    each: AXIS        makes a part of each value
+    optional: true    it has no say if nothing is compared
+    counted: true     its number alone decides: where the paper itself has models that go the other
+                      way, one that does so by far would outweigh the others
+
+In `why`, a name (`it`, without parts) stands for comparisons, with the properties of `Comparisons`,
+and a word of `criteria` for its number. `[[NAME: text]]` is there if that part has comparisons,
+`[[no NAME: text]]` if not. `each_of: AXIS` writes it for each value, whose name is @. `words` names a
+function that gives further values. A claim unlike any other names a function: `judge: NAME`.
 """
 
 from __future__ import annotations
@@ -41,7 +47,9 @@ _KINDS = {"above", "below", "b", "alike"}
 _IF = re.compile(r"\[\[(no )?([^:]+?):(.*?)\]\]", re.DOTALL)
 
 
-def claims_of(grid: Grid, data: Iterable[Mapping[str, Any]], shared: Mapping[str, Any]) -> list[Claim]:
+def claims_of(
+    grid: Grid, data: Iterable[Mapping[str, Any]], shared: Mapping[str, Any]
+) -> list[Claim]:
     """The claims of a paper's file, numbered from 1; `shared` is what all of them have."""
     return [
         Claim(id, claim["text"], claim["where"], partial(judge, grid, {**shared, **claim}))
@@ -62,15 +70,15 @@ def judge(grid: Grid, claim: Mapping[str, Any], results: PaperResults) -> Findin
     compared = {name: compare(start, part) for name, part in merged.items()}
     judged = {n: merged[n] for n in parts if compared[n] or not merged[n].get("optional")}
     every = Comparisons(c for name in judged for c in compared[name])
-    for part, comparisons in [(claim, every), *((parts[n], compared[n]) for n in judged)]:
-        if "needs" in part and not comparisons:
-            raise Missing(claim.get("lacking", "{}").format(part["needs"]))
     known = {c.corpus for c in every}
     lacking = ", ".join(theirs for ours, theirs in grid.published.items() if ours not in known)
     values = {**grid.criteria, **compared, "every": every}
     values["without"] = f"; without {lacking}" if lacking else ""
+    for part, comparisons in [(claim, every), *((parts[n], compared[n]) for n in judged)]:
+        if "needs" in part and not comparisons:
+            raise Missing(claim.get("lacking", "{}").format(in_words(part["needs"], values)))
     if "words" in claim:
-        values |= grid.function(claim["words"])(compared)
+        values |= grid.function(claim["words"])(start, compared)
     each = start.choose(claim["each_of"]) if "each_of" in claim else [Value("")]
     why = " ".join(claim["why"].replace("@", str(value.name)) for value in each)
     why = in_words(why + claim.get("ending", ""), values)

@@ -161,7 +161,9 @@ def read_paper(package: str) -> Paper:
         exhibits=exhibits_of(grid, data["exhibits"], data.get("all_exhibits", {})),
         claims=claims_of(grid, data["claims"], data.get("all_claims", {})),
         corpora=data["corpora"],
-        probed={name: partial(_probed, grid, source) for name, source in data.get("probed", {}).items()},
+        probed={
+            name: partial(_probed, grid, source) for name, source in data.get("probed", {}).items()
+        },
         grid=grid,
     )
 

@@ -8,7 +8,7 @@ from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of, group_of
 from verax.studies.adversaries.measures import lambda_of, seed_of
 
 
-def span(values: Iterable[float], form: str = ".2f", empty: str = "nothing") -> str:
+def span(values: Iterable[float], form: str = ".2f") -> str:
     """The range of values, from the least to the greatest.
 
     >>> span([0.5, 0.25]), span([0.012, -0.3], "+.2f"), span([0.1]), span([])
@@ -16,13 +16,9 @@ def span(values: Iterable[float], form: str = ".2f", empty: str = "nothing") -> 
     """
     known = list(values)
     if not known:
-        return empty
+        return "nothing"
     low, high = f"{min(known):{form}}", f"{max(known):{form}}"
     return low if low == high else f"{low} to {high}"
-
-
-def minus_span(values: Iterable[float], form: str = ".1f") -> str:
-    return span(values, form).replace("-", "−")
 
 
 def listed(names: Sequence[str]) -> str:

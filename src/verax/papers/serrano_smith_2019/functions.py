@@ -1,4 +1,4 @@
-"""Numbers by Δα, of flips and of orders, and axes of the paper; paper.yaml names these functions."""
+"""Numbers by Δα, of flips and of orders, and axes of the paper; paper.yaml names them."""
 
 from __future__ import annotations
 
@@ -111,8 +111,7 @@ def rise(point: Point, low: str, high: str, later: str, end: str) -> SeedMean | 
 
 def early(point: Point, encoder: str, other: str) -> SeedMean | None:
     """The median ΔJS of an encoder at Δα 0.1 to 0.5, tenths that another's model has, too."""
-    one, second = (point.but({"encoder": name}) for name in (encoder, other))
-    assert one is not None and second is not None
+    one, second = point.over({"encoder": encoder})[0], point.over({"encoder": other})[0]
     return _over_tenths(one, _filled(one, _filled(second, TENTHS[1:5])), "median")
 
 
@@ -178,12 +177,12 @@ def drop(point: Point, family: str, times: str = "") -> SeedMean | None:
     return combined([(float(times), fall)]) if times else fall
 
 
-def least_odds(compared: Mapping[str, Comparisons]) -> dict[str, float]:
+def least_odds(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, float]:
     """The least ratio of faster to slower documents."""
     share = min(compared["ratio"].span, default=math.nan)
     return {"least": share / (100 - share) if share < 100 else math.inf}
 
 
-def is_beyond(compared: Mapping[str, Comparisons]) -> dict[str, str]:
+def is_beyond(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, str]:
     """The word *not*, unless the largest median is near 1."""
     return {"not": "" if any(c.is_for for c in compared["near"]) else "not "}

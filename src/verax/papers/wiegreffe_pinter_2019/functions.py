@@ -75,5 +75,7 @@ def tolerance(point: Point) -> Iterator[Value]:
     """
     change, rows = chosen(point, "tvd"), [value.id for value in epsilons(point)]
     if change is not None and rows:
-        row = max((r for r in rows if epsilon_of(r) <= change.value), key=epsilon_of, default=rows[0])
+        row = max(
+            (r for r in rows if epsilon_of(r) <= change.value), key=epsilon_of, default=rows[0]
+        )
         yield Value(f"ε {epsilon_of(row):g}", {}, {"id": row})

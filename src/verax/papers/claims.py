@@ -11,9 +11,6 @@ from verax.papers.comparing import (
     HOLDS,
     UNDECIDED,
     PaperComparison,
-    above,
-    below,
-    larger,
     weigh,
 )
 from verax.papers.numbers import SeedMean
@@ -141,22 +138,10 @@ class Ends(Pairs):
 
 
 class Comparisons(list[PaperComparison]):
-    """The comparisons behind a claim, without those of a missing number.
+    """The comparisons behind a claim.
 
     Templates of `why` take its properties: `{NAME.tally}`, `{NAME.span:.1f}`.
     """
-
-    def larger(self, label: str, a: SeedMean | None, b: SeedMean | None, by: float = 0.0) -> None:
-        if a is not None and b is not None:
-            self.append(larger(label, a, b, by))
-
-    def above(self, label: str, a: SeedMean | None, bound: float) -> None:
-        if a is not None:
-            self.append(above(label, a, bound))
-
-    def below(self, label: str, a: SeedMean | None, bound: float) -> None:
-        if a is not None:
-            self.append(below(label, a, bound))
 
     def __getitem__(self, key: Any) -> Any:
         """Those of a value of any axis, by its name, as in `{NAME[dot].tally}`."""

@@ -7,7 +7,7 @@
       below: weak                                        or above; or b, as here:
       b: {encoder: mlp, number: …, by: 0.05}             less than the first, by so much or more
       need: generally                                    the share that has to be so; 1 by default
-      label: "{corpus}, {attention}"                     of a comparison
+      label: "{corpus}, {attention}"                     of a comparison; `tag` is added to it
       needs: agreement with gradients of a BiLSTM        what is missing if there is no comparison
       why: the mean τ is {it.span:.2f}; it is below {weak:g} in {it.tally} models
 
@@ -22,8 +22,8 @@ the claim. Parts that are `reported` have no say in the verdict. Of a part,
 
 In `why`, a name (`it`, without parts) stands for comparisons, with the properties of `Comparisons`,
 and a word of `criteria` for its number. `[[NAME: text]]` is there if that part has comparisons,
-`[[no NAME: text]]` if not. `each_of: AXIS` writes it for each value, whose name is @. `words` names a
-function that gives further values. A claim unlike any other names a function: `judge: NAME`.
+`[[no NAME: text]]` if not. `each_of: AXIS` writes it for each value, whose name is @. `words` is
+a function that gives further values. A claim unlike any other names a function: `judge: NAME`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from functools import partial
 from typing import Any
 
 from verax.papers.claims import Claim, Comparisons, Finding, all_of, by_comparisons
-from verax.papers.comparing import Label
+from verax.papers.comparing import Label, above, below, larger
 from verax.papers.numbers import SeedMean
 from verax.papers.points import CORPUS, Grid, Point, Value
 from verax.papers.results import Missing, PaperResults
@@ -124,17 +124,21 @@ def compare(start: Point, part: Mapping[str, Any]) -> Comparisons:
     comparisons = Comparisons()
     for point in start.over(part["over"]):
         names = {axis: str(value.name) for axis, value in point.values.items()}
-        label = Label(point.text(part["label"]), names.get(CORPUS, ""), names)
+        text = ", ".join(point.text(part[key]) for key in ("label", "tag") if key in part)
+        label = Label(text, names.get(CORPUS, ""), names)
         a = _side(point, part, "a")
-        if "b" not in part:
-            side = "below" if "below" in part else "above"
-            getattr(comparisons, side)(label, a, criterion(part.get(side, 0)))
+        if a is None:
             continue
-        b, by = _side(point, part, "b"), criterion(part["b"].get("by", 0))
-        if "alike" in part and a is not None and b is not None:
-            a, b = sorted((a, b), key=lambda number: number.value)
-            by = -criterion(part["alike"])
-        comparisons.larger(label, a, b, by)
+        if "b" not in part:
+            compare_with = below if "below" in part else above
+            bound = criterion(part.get("below", part.get("above", 0)))
+            comparisons.append(compare_with(label, a, bound))
+        elif (b := _side(point, part, "b")) is not None:
+            by = criterion(part["b"].get("by", 0))
+            if "alike" in part:
+                a, b = sorted((a, b), key=lambda number: number.value)
+                by = -criterion(part["alike"])
+            comparisons.append(larger(label, a, b, by))
     if part.get("counted"):
         return Comparisons(replace(comparison, p=math.nan) for comparison in comparisons)
     return comparisons

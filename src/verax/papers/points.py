@@ -73,7 +73,7 @@ class Grid:
         function = getattr(self.functions, name, None) or _SHARED.get(name)
         if function is None:
             raise VeraxError(f"{self.package} names a function {name!r}, which it does not have")
-        return function  # type: ignore[no-any-return]
+        return function
 
     def criterion(self, bound: Any) -> float:
         """A number, or a word of `criteria`, with or without a minus sign."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from verax.papers.numbers import SeedMean
 from verax.papers.points import Point, Value
@@ -28,7 +29,8 @@ def projections(point: Point) -> list[Value]:
 
 
 def _projection(name: str, lam: float) -> Value:
-    where, text = {"projection": name}, name
+    where: dict[str, Any] = {"projection": name}
+    text = name
     if name == "sparsegen":
         where, text = {**where, "lam": lam}, f"{name} λ = {lam:g}"
     facts = {"lam": lam, "symlog": symlog(lam), "text": text, "is_sparse": lam >= 0}
@@ -44,34 +46,35 @@ def symlog(lam: float) -> float:
     return -math.log10(1 - lam) if lam < 0 else lam
 
 
-def along(point: Point, kind: str, source: str, other: str = "") -> SeedMean | None:
-    """The correlation of a number with λ, or with another number; a value per seed.
+def along(point: Point, kind: str, source: str) -> SeedMean | None:
+    """The correlation of a number with λ, a value per seed: tau, spearman or pearson.
 
     The paper does not say over what it correlates. Here it is over λ and the mean over documents at
     each λ, seed by seed. Sparsemax is λ = 0. Softmax is not of the family, and is left out. So is a
     number that is the same at every λ, which has no correlation.
 
-    `kind` is tau, spearman or pearson. None if no seed has `LEAST` values of λ.
+    support_tau and the like are with the measured share of items in the support, which is larger
+    for denser attention. None if no seed has `LEAST` values of λ, or of that share.
     """
     seeds = dict(zip(point.results.cells["cell"], point.results.cells["seed"], strict=True))
     sweeps: dict[int, list[tuple[float, float, float, str]]] = {}
     for model in point.over({"projection": list(FAMILY)}):
-        number, beside = model.number(source), model.number(other) if other else None
-        lam = model.values["projection"].lam
+        number, support = model.number(source), model.number(SUPPORT)
         if number is None:
             continue
-        others = {} if beside is None else dict(zip(beside.cells, beside.values, strict=True))
+        shares = {} if support is None else dict(zip(support.cells, support.values, strict=True))
         for cell, value in zip(number.cells, number.values, strict=True):
-            place = (lam, value, others.get(cell, math.nan), cell)
+            place = (model.values["projection"].lam, value, shares.get(cell, math.nan), cell)
             sweeps.setdefault(seeds[cell], []).append(place)
     enough = [list(zip(*sweeps[s], strict=True)) for s in sorted(sweeps) if len(sweeps[s]) >= LEAST]
     by_lam = [correlations(lams, values) for lams, values, _, _ in enough]
+    by_support = [correlations(shares, values) for _, values, shares, _ in enough]
+    name = kind.removeprefix("support_")
     if all(math.isnan(c.tau) for c in by_lam):
         return None
-    by_other = [correlations(others, values) for _, values, others, _ in enough]
-    if other and not any(c.n >= LEAST for c in by_other):
+    if name != kind and not any(c.n >= LEAST for c in by_support):
         return None
-    values = [getattr(c, kind) for c in (by_other if other else by_lam)]
+    values = [getattr(c, name) for c in (by_lam if name == kind else by_support)]
     return SeedMean.of(values, [cell for *_, cells in enough for cell in cells])
 
 

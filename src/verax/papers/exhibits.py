@@ -1,19 +1,6 @@
 """Tables and figures of a paper: published numbers beside those measured.
 
-    table1:
-      title: Accuracy, in percent
-      note: One run of each in the paper.
-      over: {corpus: printed, model: }                   axes, see `points`
-      labels: {corpus: corpus.published, model: model}   columns; the axes by default
-      published: [table1, "{corpus.published}", "{model.published}", softmax]
-      measures: {accuracy: [fact test_accuracy 100, accuracy_pct]}
-
-`published` is the file, and the dataset, model and attention there. A measure is a number of the
-point (`Point.number`), or a list of it, the published metric, and options: `column` of the file,
-and `times`. `number: agreement/{model.id}/{}` says what measures have in common. `blocks` are rows
-of several kinds at each point, with axes and further labels of their own. `setting` is for what no
-seed moves, `runs` how many are behind a published mean. `rows` names a function of the
-paper that gives the rows of an exhibit unlike any other.
+docs/papers.md has the format of exhibits as data.
 """
 
 from __future__ import annotations
@@ -29,7 +16,7 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.papers.numbers import SeedMean
-from verax.papers.points import Grid, Point
+from verax.papers.points import Grid, Point, refuse_unknown
 from verax.papers.results import PaperResults
 
 MEASURED = ["published", "value", "sd", "low", "high", "over", "seeds", "n", "beyond", "cells"]
@@ -56,14 +43,19 @@ class Exhibit:
 
 Rows = Iterator[dict[str, Any]]
 """Rows of `entry`."""
+_KEYS = {"title", "note", "part", "over", "labels", "published", "number", "measures", "blocks"}
+_KEYS |= {"rows", "runs", "setting"}
 
 
 def exhibits_of(grid: Grid, data: Mapping[str, Any], shared: Mapping[str, Any]) -> list[Exhibit]:
     """The exhibits of a paper's file; `shared` is what all of them have."""
-    return [
-        Exhibit(name, one["title"], partial(_make, grid, {**shared, **one}), one.get("note", ""))
-        for name, one in data.items()
-    ]
+    exhibits = []
+    for name, one in data.items():
+        for block in (one, *one.get("blocks", ())):
+            refuse_unknown(f"{name} of {grid.package}", block, _KEYS)
+        made = partial(_make, grid, {**shared, **one})
+        exhibits.append(Exhibit(name, one["title"], made, one.get("note", "")))
+    return exhibits
 
 
 def _make(grid: Grid, exhibit: Mapping[str, Any], results: PaperResults) -> pd.DataFrame:

@@ -1,29 +1,7 @@
 """Claims as data: what is compared, over which corpora and models, and how many have to agree.
 
-    - text: In a BiLSTM, attention orders words only weakly as gradients do.
-      where: Table 2
-      over: {corpus: , attention: , encoder: bilstm}     axes, see `points`
-      number: agreement/inputs:attention:gradient/tau    a number of each point
-      below: weak                                        or above; or b, as here:
-      b: {encoder: mlp, number: …, by: 0.05}             less than the first, by so much or more
-      need: generally                                    the share that has to be so; 1 by default
-      label: "{corpus}, {attention}"                     of a comparison; `tag` is added to it
-      needs: agreement with gradients of a BiLSTM        what is missing if there is no comparison
-      why: the mean τ is {it.span:.2f}; it is below {weak:g} in {it.tally} models
-
-`a` changes the point of the first number as `b` does that of the second. `alike: 5` is a test of
-equivalence. A claim of several `parts`, by name, holds if all do. What a part does not say is as in
-the claim. Parts that are `reported` have no say in the verdict. Of a part,
-
-    each: AXIS        makes a part of each value
-    optional: true    it has no say if nothing is compared
-    counted: true     its number alone decides: where the paper itself has models that go the other
-                      way, one that does so by far would outweigh the others
-
-In `why`, a name (`it`, without parts) stands for comparisons, with the properties of `Comparisons`,
-and a word of `criteria` for its number. `[[NAME: text]]` is there if that part has comparisons,
-`[[no NAME: text]]` if not. `each_of: AXIS` writes it for each value, whose name is @. `words` is
-a function that gives further values. A claim unlike any other names a function: `judge: NAME`.
+docs/papers.md has the format. `compare` makes the comparisons of a part of a claim, `judge` their
+verdict: by the rules of `verax.papers.comparing`, and by no others.
 """
 
 from __future__ import annotations
@@ -35,35 +13,42 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from verax.errors import VeraxError
 from verax.papers.claims import Claim, Comparisons, Finding, all_of, by_comparisons
 from verax.papers.comparing import Label, above, below, larger
 from verax.papers.numbers import SeedMean
-from verax.papers.points import CORPUS, Grid, Point, Value
+from verax.papers.points import CORPUS, Grid, Point, Value, refuse_unknown
 from verax.papers.results import Missing, PaperResults
 
 ONLY = "it"
 """The name in `why` of the comparisons of a claim without parts."""
 _KINDS = {"above", "below", "b", "alike"}
 _IF = re.compile(r"\[\[(no )?([^:]+?):(.*?)\]\]", re.DOTALL)
+_OF_PART = {"name", "over", "number", "a", "label", "tag", "need", "needs", *_KINDS}
+_OF_PART |= {"each", "optional", "counted"}
+_OF_CLAIM = {"text", "where", "part", "parts", "reported", "numbers", "lacking", *_OF_PART}
+_OF_CLAIM |= {"why", "ending", "words", "each_of"}
 
 
 def claims_of(
     grid: Grid, data: Iterable[Mapping[str, Any]], shared: Mapping[str, Any]
 ) -> list[Claim]:
     """The claims of a paper's file, numbered from 1; `shared` is what all of them have."""
-    return [
-        Claim(id, claim["text"], claim["where"], partial(judge, grid, {**shared, **claim}))
-        for id, claim in enumerate(data, 1)
-    ]
+    claims = []
+    for id, claim in enumerate(data, 1):
+        refuse_unknown(f"claim {id} of {grid.package}", claim, _OF_CLAIM)
+        for name, part in {**claim.get("parts", {}), **claim.get("reported", {})}.items():
+            refuse_unknown(f"part {name} of claim {id} of {grid.package}", part, _OF_PART)
+            if name in grid.criteria:
+                raise VeraxError(f"part {name} of claim {id} is named as a criterion: rename it")
+        judged = partial(judge, grid, {**shared, **claim})
+        claims.append(Claim(id, claim["text"], claim["where"], judged))
+    return claims
 
 
 def judge(grid: Grid, claim: Mapping[str, Any], results: PaperResults) -> Finding:
     """What results say of a claim."""
     start = grid.start(results, claim.get("part"))
-    if "judge" in claim:
-        finding = grid.function(claim["judge"])(start)
-        assert isinstance(finding, Finding)
-        return finding
     plain = {key: value for key, value in claim.items() if key not in ("parts", "reported")}
     parts = claim.get("parts", {ONLY: {}})
     merged = {name: _merged(plain, p) for name, p in {**parts, **claim.get("reported", {})}.items()}

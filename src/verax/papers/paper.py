@@ -18,7 +18,7 @@ from verax.papers.claims import Claim
 from verax.papers.exhibits import Exhibit, exhibits_of, published_table
 from verax.papers.judging import claims_of
 from verax.papers.numbers import SeedMean
-from verax.papers.points import Grid, Point, as_number
+from verax.papers.points import Grid, Point, as_number, refuse_unknown
 from verax.papers.probing import PROBES, Measure
 from verax.papers.results import PaperResults
 
@@ -126,22 +126,15 @@ class Paper:
         return known[key]
 
 
+_KEYS = {"title", "authors", "url", "corpora", "published", "ordered", "parts", "axes", "criteria"}
+_KEYS |= {"all_claims", "claims", "probed", "all_exhibits", "exhibits"}
+
+
 def read_paper(package: str) -> Paper:
-    """The paper of a package: its paper.yaml, with the functions of its module `functions`.
-
-    The file has title, authors, url, and
-
-    corpora        names here → names in the paper, of its own corpora
-    published      names here → names in its published tables, if these are others
-    ordered        whether corpora come in that order, and not in that of the results
-    parts, axes    see `verax.papers.points`
-    criteria       the paper's vaguer words as numbers
-    claims         see `verax.papers.judging`; `all_claims` is what all of them have
-    exhibits       see `verax.papers.exhibits`; `all_exhibits` is what all of them have
-    probed         name → number that is shown of probes
-    """
+    """The paper of a package: its paper.yaml, with the functions of its module `functions`."""
     folder = resources.files(package)
     data = dict(yaml.safe_load((folder / "paper.yaml").read_text(encoding="utf-8")))
+    refuse_unknown(f"{package}/paper.yaml", data, _KEYS)
     has_functions = (folder / "functions.py").is_file()
     grid = Grid(
         package,

@@ -1,27 +1,19 @@
 """Points: the corpora, models and settings that the claims and tables of a paper go through.
 
-A paper's file names *axes*, such as `attention: [additive, dot]`. An axis is
-
-- a list of options: each selects the cells that have it;
-- a mapping: name → id, which selects no cells, or name → `where` (the cells) and other facts;
-- `{rows: TABLE/COLUMN, words: FUNCTION}`: the rows of a summary table that the results have;
-- the name of one of the paper's functions, from a point to values;
-- `corpus`, which every paper has: the corpora of the results, with the choice `printed` those that
-  only the paper has, too, and with `as_run` in the order of the results.
-
-A *point* has a value of some axes, and gives numbers of the cells that these select.
+A paper's file names *axes* (docs/papers.md). A *point* has a value of some of them, and gives
+numbers of the cells that these select.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
-from verax.errors import VeraxError
+from verax.errors import VeraxError, nearest
 from verax.papers.numbers import SeedMean, combined
 from verax.papers.results import PaperResults
 from verax.papers.words import epsilon_words, group_words, lambda_words, seed_words
@@ -52,7 +44,7 @@ class Value:
 class Grid:
     """What a paper's file says of axes, and the functions that it names.
 
-    axes       see above
+    axes       name → what docs/papers.md has of axes
     parts      name → part, list of parts, or a pattern such as `layers-*`
     published  corpus → its name in the published tables, in the order of the paper
     ordered    whether corpora of the results are in the order of the paper, too
@@ -234,6 +226,13 @@ class Point:
         number = self.grid.function(name)(self, *arguments)
         assert number is None or isinstance(number, SeedMean)
         return number
+
+
+def refuse_unknown(what: str, data: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raise an error if data of a paper's file have a key that nothing reads."""
+    for key in data:
+        if key not in known:
+            raise VeraxError(f"{what} has an unknown key {key!r}: {nearest(key, known)}")
 
 
 def plain_name(corpus: str) -> str:

@@ -73,8 +73,8 @@ def test_an_axis_is_a_list_a_mapping_or_rows_of_the_results() -> None:
     assert names("row", "second") == ["second"]
     assert names("rows") == ["r", "s"]
     assert names("model", {"published": "Plain"}) == ["plain"]
-    with pytest.raises(AssertionError):
-        names("encoder", "conv")
+    with pytest.raises(VeraxError, match="encoder has no 'mpl': did you mean 'mlp'"):
+        names("encoder", "mpl")
 
 
 def test_the_first_axis_is_outermost_and_all_select_cells() -> None:
@@ -169,6 +169,7 @@ def test_texts_of_parts_without_comparisons_are_left_out() -> None:
         ({"bellow": 1}, "unknown key 'bellow': did you mean 'below'"),
         ({"parts": {"a": {"abov": 1}}}, "unknown key 'abov': did you mean 'above'"),
         ({"parts": {"weak": {}}}, "named as a criterion"),
+        ({"number": "t/r/c"}, "claim 1 compares with nothing"),
     ],
 )
 def test_what_nothing_reads_is_refused(claim: dict[str, Any], message: str) -> None:

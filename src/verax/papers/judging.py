@@ -41,6 +41,9 @@ def claims_of(
             refuse_unknown(f"part {name} of claim {id} of {grid.package}", part, _OF_PART)
             if name in grid.criteria:
                 raise VeraxError(f"part {name} of claim {id} is named as a criterion: rename it")
+        for part in claim.get("parts", {ONLY: {}}).values():
+            if not _KINDS & {*shared, *claim, *part}:
+                raise VeraxError(f"claim {id} compares with nothing: give above, below or b")
         judged = partial(judge, grid, {**shared, **claim})
         claims.append(Claim(id, claim["text"], claim["where"], judged))
     return claims

@@ -169,8 +169,11 @@ class Point:
                 return [value for value in values if value.name not in wanted]
             return [value for value in values if getattr(value, name) == wanted]
         names = {str(name) for name in (choice if isinstance(choice, list) else [choice])}
-        if isinstance(self.grid.axes[axis], Mapping | list):
-            assert names <= {str(value.name) for value in values}, (axis, names)
+        known = {str(value.name) for value in values}
+        if names - known and not isinstance(self.grid.axes[axis], str):
+            raise VeraxError(
+                f"{axis} has no {min(names - known)!r}: {nearest(min(names - known), known)}"
+            )
         return [value for value in values if str(value.name) in names]
 
     def _axis(self, axis: str) -> Iterator[Value]:

@@ -14,10 +14,16 @@ from verax.papers.claims import Claim, Finding, by_comparisons
 from verax.papers.comparing import above
 from verax.papers.exhibits import Exhibit, entry
 from verax.papers.paper import Paper
-from verax.papers.probing import summarised
+from verax.papers.points import Grid, Point
+from verax.papers.probing import Measure
 from verax.papers.results import PaperResults
 
 LONG = 200
+
+
+def measure(source: str) -> Measure:
+    """What is measured of probes, as a paper's file names it."""
+    return lambda results, **where: Point(Grid("made up"), results, {}, where).number(source)
 
 
 def _judge(results: PaperResults) -> Finding:
@@ -57,7 +63,7 @@ PAPER = Paper(
         Exhibit("figure2", "nothing yet", lambda results: pd.DataFrame()),
         Exhibit("figure3", "chart data", _long),
     ),
-    probed={"JS": summarised("t", "r|s", "c")},
+    probed={"JS": measure("t/r|s/c")},
     claims=(
         Claim(1, "a | b is larger", "table 1", _judge),
         Claim(2, "never seen", "figure 2", _missing),

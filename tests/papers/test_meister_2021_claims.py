@@ -11,11 +11,11 @@ from made_up_results import Numbers, crossed, made_up_results
 
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
 from verax.papers.meister_2021 import PAPER
-from verax.papers.meister_2021.models import SOFTMAX, SPARSEGEN, SPARSEMAX
 from verax.papers.results import SUMMARY, PaperResults
 
 Configuration = Mapping[str, Any]
 Told = Callable[[Configuration], Numbers]
+SOFTMAX, SPARSEMAX, SPARSEGEN = "softmax", "sparsemax", "sparsegen"
 LAMS = (-3.0, 0.5, 0.9)
 CLAIMS = {claim.id: claim for claim in PAPER.claims}
 

@@ -12,7 +12,7 @@ from made_up_results import Numbers, made_up_results
 
 from verax.papers.exhibits import MEASURED
 from verax.papers.meister_2021 import PAPER
-from verax.papers.meister_2021.models import SPARSEGEN, models, symlog
+from verax.papers.meister_2021.functions import symlog
 from verax.papers.results import SUMMARY, PaperResults
 
 NAMES = ["table1", "table2", "figure1", "figure2", "figure3", "figure4", "appendixc", "accuracy"]
@@ -58,7 +58,7 @@ def numbers(configuration: Mapping[str, Any]) -> Numbers:
 def configurations(corpus: str) -> list[dict[str, Any]]:
     own = {"part": "sst", "corpus": corpus, "encoder": "bilstm", **SHARES}
     found = [{**own, "projection": name, "lam": 0.0} for name in ("softmax", "sparsemax")]
-    found += [{**own, "projection": SPARSEGEN, "lam": lam} for lam in LAMS]
+    found += [{**own, "projection": "sparsegen", "lam": lam} for lam in LAMS]
     return [*found, {**found[0], "part": "adversaries"}, {**found[1], "part": "adversaries"}]
 
 
@@ -229,16 +229,22 @@ def test_accuracy_is_in_percent_and_of_every_model() -> None:
 
 
 def test_models_come_from_dense_to_sparse() -> None:
-    found = [model for model in models(RESULTS) if model.corpus == "sst"]
-    assert [str(model) for model in found] == [
+    assert PAPER.grid is not None
+    models = PAPER.grid.start(RESULTS, "main").over(
+        dict.fromkeys(("corpus", "encoder", "projection"))
+    )
+    kind = {"corpus": "sst", "encoder": "BiLSTM"}
+    found = [m for m in models if all(m.values[axis].name == kind[axis] for axis in kind)]
+    assert [model.text("{corpus}, {encoder}, {projection.text}") for model in found] == [
         "sst, BiLSTM, softmax",
         "sst, BiLSTM, sparsegen λ = -10",
         "sst, BiLSTM, sparsemax",
         "sst, BiLSTM, sparsegen λ = 0.5",
         "sst, BiLSTM, sparsegen λ = 0.9",
     ]
-    assert [model.is_sparse for model in found] == [False, False, True, True, True]
-    assert models(RESULTS)[0].corpus == "sst"  # the paper's come first
+    sparse = [model.values["projection"].is_sparse for model in found]
+    assert sparse == [False, False, True, True, True]
+    assert models[0].values["corpus"].name == "sst"  # the paper's come first
 
 
 def test_symlog_rises_and_has_no_step() -> None:

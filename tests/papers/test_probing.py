@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from in_process import InProcess, run_here
+from made_up_paper import measure
 from made_up_results import made_up_results
 
 from verax.cli import main
@@ -15,13 +16,13 @@ from verax.errors import VeraxError
 from verax.papers import PaperResults, check_paper, paper, papers
 from verax.papers.exhibits import MEASURED
 from verax.papers.paper import laid
-from verax.papers.probing import PROBES, fact, probes_table, summarised
+from verax.papers.probing import PROBES, probes_table
 from verax.studies.running import run as running
 
 BASE = {"corpus": "sst", "encoder": "bilstm", "attention": "dot", "hierarchical": False}
 BASE |= {"projection": "softmax", "lam": 0.0, "grounding": "none", "strength": 0.0}
 BASE |= {"weight_decay": 1e-5, "limit": None}
-F1 = {"F1": summarised("replacement", "trained", "f1")}
+F1 = {"F1": measure("replacement/trained/f1")}
 
 
 def made(*changes: dict[str, Any], probe: str = "probe") -> PaperResults:
@@ -91,7 +92,7 @@ def test_probes_come_in_order_with_their_questions() -> None:
 
 def test_what_was_not_measured_is_left_out() -> None:
     results = made({"test_f1": 0.5})
-    measures = {**F1, "never": summarised("replacement", "never", "f1"), "share": fact("test_f1")}
+    measures = {**F1, "never": measure("replacement/never/f1"), "share": measure("fact test_f1")}
     found = probes_table(results, measures)
     assert found["measure"].tolist() == ["F1", "share"]
     assert found["value"].tolist() == pytest.approx([1.0, 0.5])

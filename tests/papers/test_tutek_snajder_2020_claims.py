@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 from made_up_results import made_up_results
 from tutek_snajder_worlds import (
+    GRID,
+    PERMUTED,
     PRICE,
+    PUBLISHED,
+    TRAINED,
+    UNIFORM,
     Change,
     Configuration,
     Numbers,
@@ -23,17 +28,9 @@ from tutek_snajder_worlds import (
 
 from verax.papers.claims import Finding
 from verax.papers.exhibits import published_numbers
+from verax.papers.points import distance
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.tutek_snajder_2020 import PAPER
-from verax.papers.tutek_snajder_2020.models import (
-    CORPORA,
-    PACKAGE,
-    PERMUTED,
-    PUBLISHED,
-    TRAINED,
-    UNIFORM,
-    size,
-)
 
 DELTA = "delta_f1"
 ROWS = {UNIFORM: "dF1_uniform_pct", PERMUTED: "dF1_permuted_pct", TRAINED: "F1_trained_pct"}
@@ -154,13 +151,13 @@ def test_other_corpora_under_the_names_of_parts() -> None:
 @cache
 def published_world() -> PaperResults:
     """The paper's own numbers as if they had been measured, with next to no spread."""
-    table1, table6 = (published_numbers(PACKAGE, name) for name in ("table1", "table6"))
-    table2, table3 = (published_numbers(PACKAGE, name) for name in ("table2", "table3"))
+    table1, table6 = (published_numbers(GRID.package, name) for name in ("table1", "table6"))
+    table2, table3 = (published_numbers(GRID.package, name) for name in ("table2", "table3"))
 
     def own(configuration: Configuration) -> Numbers:
-        corpus = CORPORA[configuration["corpus"]]
+        corpus = GRID.published[configuration["corpus"]]
         attention, model = configuration["attention"], model_of(configuration)
-        part, layers, name = configuration["part"], configuration["layers"], PUBLISHED.get(model)
+        part, layers, name = configuration["part"], configuration["layers"], PUBLISHED[model]
         found: Numbers = {}
         for row, metric in ROWS.items():
             column = "f1" if row == TRAINED else DELTA
@@ -179,7 +176,7 @@ def published_world() -> PaperResults:
             found[ALONE] = table3.get(key)
         return {key: value for key, value in found.items() if value is not None}
 
-    return quick(made_up_results(configurations(CORPORA), own, spread=1e-4))
+    return quick(made_up_results(configurations(GRID.published), own, spread=1e-4))
 
 
 EXCEPTIONS = (
@@ -285,7 +282,9 @@ def test_size_and_times_of_a_single_seed_keep_their_interval() -> None:
     )
     results.summary[["low", "high"]] = [-6.0, -4.0]
     number = results.number("replacement", PERMUTED, DELTA, part="sst")
-    folded, halved = size(number), number.scaled(0.5)
+    point = GRID.start(results, "sst")
+    folded, halved = distance(point, f"replacement/{PERMUTED}/{DELTA}"), number.scaled(0.5)
+    assert folded is not None
     assert (folded.value, folded.low, folded.high) == (5.0, 4.0, 6.0)
     assert (halved.value, halved.low, halved.high) == (-2.5, -3.0, -2.0)
     assert folded.over == "documents"

@@ -9,7 +9,10 @@ import pytest
 from tutek_snajder_worlds import (
     CURVES,
     LOST,
+    MODELS,
+    PERMUTED,
     PRICE,
+    TRAINED,
     Configuration,
     Numbers,
     model_of,
@@ -20,7 +23,6 @@ from tutek_snajder_worlds import (
 from verax.papers.exhibits import MEASURED
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.tutek_snajder_2020 import PAPER
-from verax.papers.tutek_snajder_2020.models import MODELS, PERMUTED, TRAINED
 
 LABELS = {
     "table1": ["corpus", "attention", "model"],

@@ -13,9 +13,10 @@ from made_up_results import crossed, made_up_results
 
 from verax.papers.claims import Finding
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.papers.points import Grid, Point
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.wiegreffe_pinter_2019 import PAPER
-from verax.papers.wiegreffe_pinter_2019.models import of_chosen
+from verax.papers.wiegreffe_pinter_2019.functions import chosen
 
 Key = tuple[str, str, str]
 Numbers = dict[Key, float]
@@ -148,7 +149,7 @@ def test_as_well_is_within_a_point() -> None:
 def test_the_adversary_held_against_seeds_is_the_one_chosen_for_each() -> None:
     """Seeds 1 and 2 choose λ = 0.1, seed 3 λ = 1: JSD 0.398, 0.4 and 0.602."""
     results = exact(world(corpora=["sst"]), {1: 0.1, 2: 0.1, 3: 1.0})
-    found = of_chosen(results, "jsd", "sst")
+    found = chosen(Point(Grid("made up"), results, {}, {"corpus": "sst"}), "jsd")
     assert found is not None
     assert found.values == pytest.approx((0.398, 0.4, 0.602))
     assert len(set(found.cells)) == 3

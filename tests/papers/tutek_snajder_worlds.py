@@ -8,8 +8,15 @@ from typing import Any
 from made_up_results import crossed, made_up_results
 
 from verax.papers.results import PaperResults
-from verax.papers.tutek_snajder_2020.models import MODELS, PERMUTED, TRAINED, UNIFORM
+from verax.papers.tutek_snajder_2020 import PAPER
 
+TRAINED, UNIFORM, PERMUTED = "trained", "uniform", "permuted"
+assert PAPER.grid is not None
+GRID = PAPER.grid
+MODELS: dict[str, dict[str, Any]] = {
+    name: facts["where"] for name, facts in GRID.axes["model"].items()
+}
+PUBLISHED = {name: facts["published"] for name, facts in GRID.axes["model"].items()}
 Configuration = Mapping[str, Any]
 Numbers = dict[tuple[str, str, str], float]
 Change = Callable[[Configuration, Numbers], None]

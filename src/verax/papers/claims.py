@@ -11,14 +11,11 @@ from verax.papers.comparing import (
     HOLDS,
     UNDECIDED,
     PaperComparison,
-    above,
-    below,
-    larger,
     weigh,
 )
 from verax.papers.numbers import SeedMean
-from verax.papers.phrasing import span
 from verax.papers.results import Missing, PaperResults
+from verax.papers.words import listed, span
 
 
 @dataclass(frozen=True)
@@ -107,47 +104,50 @@ class Claim:
         }
 
 
-class ClaimList(list[Claim]):
-    """The claims of a paper; each function that judges one adds it."""
-
-    def add(self, id: int, text: str, where: str) -> Callable[[Judge], Judge]:
-        """A decorator for the function that judges the claim; see `Claim`."""
-
-        def register(judge: Judge) -> Judge:
-            self.append(Claim(id, text, where, judge))
-            return judge
-
-        return register
-
-
-def in_order(*lists: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The claims of several lists, by number."""
-    return tuple(sorted((claim for claims in lists for claim in claims), key=lambda c: c.id))
-
-
 _FEW = 6
 """The number of exceptions that a sentence names."""
 
 
+class Span(list[float]):
+    """Numbers that are written as their range.
+
+    The form is that of a number; with − at its end, minus signs are typographic.
+
+    >>> f"{Span([0.5, 0.25])}, {Span([-1.2, 0.42]):+.1f−}"
+    '0.25 to 0.50, −1.2 to +0.4'
+    """
+
+    def __format__(self, form: str) -> str:
+        text = span(self, form.rstrip("−") or ".2f")
+        return text.replace("-", "−") if form.endswith("−") else text
+
+
+class Pairs(list[tuple[str, float, float]]):
+    """Names and two numbers, written with the form of a number."""
+
+    def __format__(self, form: str) -> str:
+        return ", ".join(f"{a:{form}} and {b:{form}} ({name})" for name, a, b in self)
+
+
+class Ends(Pairs):
+    """The same, written as from the second number to the first, in brackets."""
+
+    def __format__(self, form: str) -> str:
+        ends = ", ".join(f"{name} {b:{form}} to {a:{form}}" for name, a, b in self)
+        return f" ({ends})" if ends else ""
+
+
 class Comparisons(list[PaperComparison]):
-    """The comparisons behind a claim, without those of a missing number."""
+    """The comparisons behind a claim.
 
-    def larger(self, label: str, a: SeedMean | None, b: SeedMean | None, by: float = 0.0) -> None:
-        if a is not None and b is not None:
-            self.append(larger(label, a, b, by))
+    Templates of `why` take its properties: `{NAME.tally}`, `{NAME.span:.1f}`.
+    """
 
-    def above(self, label: str, a: SeedMean | None, bound: float) -> None:
-        if a is not None:
-            self.append(above(label, a, bound))
-
-    def below(self, label: str, a: SeedMean | None, bound: float) -> None:
-        if a is not None:
-            self.append(below(label, a, bound))
-
-    def require(self, needed: str) -> None:
-        """Raise `Missing`, and say what is `needed`, if there is nothing to compare."""
-        if not self:
-            raise Missing(f"no finished cell has what this needs: {needed}")
+    def __getitem__(self, key: Any) -> Any:
+        """Those of a value of any axis, by its name, as in `{NAME[dot].tally}`."""
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        return Comparisons(c for c in self if key in c.values.values())
 
     @property
     def tally(self) -> str:
@@ -155,9 +155,22 @@ class Comparisons(list[PaperComparison]):
         return f"{sum(c.is_for for c in self)} of {len(self)}"
 
     @property
+    def by(self) -> dict[str, str]:
+        """Axis → the tally of each of its values, as in `tying 3 of 4, mlm 2 of 4`."""
+        names: dict[str, dict[str, None]] = {}
+        for axis, name in (item for c in self for item in c.values.items()):
+            names.setdefault(axis, {})[name] = None
+        return {a: ", ".join(f"{n} {self[n].tally}" for n in names[a]) for a in names}
+
+    @property
     def corpora(self) -> str:
         """The corpora that were compared, each once."""
         return ", ".join(dict.fromkeys(c.corpus for c in self))
+
+    @property
+    def listed(self) -> str:
+        """The same, with *and* before the last."""
+        return listed(list(dict.fromkeys(c.corpus for c in self)))
 
     @property
     def exceptions(self) -> str:
@@ -166,17 +179,45 @@ class Comparisons(list[PaperComparison]):
         shown = names[:_FEW] + ([f"{len(names) - _FEW} more"] if len(names) > _FEW else [])
         return f" (not: {'; '.join(shown)})" if shown else ""
 
-    def span(self, form: str = ".2f") -> str:
+    @property
+    def labels(self) -> str:
+        """All labels, with semicolons between."""
+        return "; ".join(c.label for c in self)
+
+    @property
+    def span(self) -> Span:
         """The range of the first numbers."""
-        return span([c.a.value for c in self], form)
+        return Span(c.a.value for c in self)
 
-    def span_of_others(self, form: str = ".2f") -> str:
+    @property
+    def others(self) -> Span:
         """The range of the second numbers."""
-        return span([c.b.value for c in self if c.b is not None], form)
+        return Span(b for _, _, b in self.pairs)
 
-    def differences(self, form: str = "+.2f") -> str:
+    @property
+    def differences(self) -> Span:
         """The range of the first number less the second, without any margin."""
-        return span([c.a.value - c.b.value for c in self if c.b is not None], form)
+        return Span(a - b for _, a, b in self.pairs)
+
+    @property
+    def changes(self) -> Span:
+        """The range of the second number less the first."""
+        return Span(b - a for _, a, b in self.pairs)
+
+    @property
+    def ahead(self) -> int:
+        """How many have a larger first number, without any margin."""
+        return sum(a > b for _, a, b in self.pairs)
+
+    @property
+    def pairs(self) -> Pairs:
+        """Both numbers of each: `93.4 and 94.2 (ag_news), …`"""
+        return Pairs((c.label, c.a.value, c.b.value) for c in self if c.b is not None)
+
+    @property
+    def ends(self) -> Ends:
+        """From the second number to the first, by corpus: ` (sst 0.10 to 0.45, …)`"""
+        return Ends((c.corpus, c.a.value, c.b.value) for c in self if c.b is not None)
 
 
 def by_comparisons(

@@ -18,7 +18,7 @@ read it as a floor.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,18 +35,19 @@ ALPHA = 0.05
 
 
 class Label(str):
-    """The name of a comparison, and its corpus.
+    """The name of a comparison, its corpus, and the names of its values by axis.
 
-    >>> label = Label("sst, bilstm", "sst")
-    >>> label, label.corpus
-    ('sst, bilstm', 'sst')
+    >>> label = Label("sst, bilstm", "sst", {"encoder": "bilstm"})
+    >>> label, label.corpus, label.values
+    ('sst, bilstm', 'sst', {'encoder': 'bilstm'})
     """
 
     corpus: str
+    values: Mapping[str, str]
 
-    def __new__(cls, text: str, corpus: str) -> Label:
+    def __new__(cls, text: str, corpus: str, values: Mapping[str, str] | None = None) -> Label:
         label = super().__new__(cls, text)
-        label.corpus = corpus
+        label.corpus, label.values = corpus, values or {}
         return label
 
 
@@ -72,6 +73,11 @@ class PaperComparison:
     def corpus(self) -> str:
         """Its corpus: that of a `Label`, otherwise the whole label."""
         return self.label.corpus if isinstance(self.label, Label) else self.label
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """The names of its values by axis: those of a `Label`."""
+        return self.label.values if isinstance(self.label, Label) else {}
 
     @property
     def is_for(self) -> bool:

@@ -1,11 +1,14 @@
-"""Tables and figures of a paper: published numbers beside those measured."""
+"""Tables and figures of a paper: published numbers beside those measured.
+
+docs/papers.md has the format of exhibits as data.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -13,6 +16,7 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.papers.numbers import SeedMean
+from verax.papers.points import Grid, Point, refuse_unknown
 from verax.papers.results import PaperResults
 
 MEASURED = ["published", "value", "sd", "low", "high", "over", "seeds", "n", "beyond", "cells"]
@@ -39,20 +43,62 @@ class Exhibit:
 
 Rows = Iterator[dict[str, Any]]
 """Rows of `entry`."""
-MakeRows = Callable[[PaperResults], Iterable[Mapping[str, Any]]]
+_KEYS = {"title", "note", "part", "over", "labels", "published", "number", "measures", "blocks"}
+_KEYS |= {"rows", "runs", "setting"}
 
 
-class ExhibitList(list[Exhibit]):
-    """The exhibits of a paper, each added by the function that gives its rows."""
+def exhibits_of(grid: Grid, data: Mapping[str, Any], shared: Mapping[str, Any]) -> list[Exhibit]:
+    """The exhibits of a paper's file; `shared` is what all of them have."""
+    exhibits = []
+    for name, one in data.items():
+        for block in (one, *one.get("blocks", ())):
+            refuse_unknown(f"{name} of {grid.package}", block, _KEYS)
+        made = partial(_make, grid, {**shared, **one})
+        exhibits.append(Exhibit(name, one["title"], made, one.get("note", "")))
+    return exhibits
 
-    def add(self, name: str, title: str, note: str = "") -> Callable[[MakeRows], MakeRows]:
-        """A decorator for a function from results to rows of `entry`; see `Exhibit`."""
 
-        def register(rows: MakeRows) -> MakeRows:
-            self.append(Exhibit(name, title, lambda results: frame(rows(results)), note))
-            return rows
+def _make(grid: Grid, exhibit: Mapping[str, Any], results: PaperResults) -> pd.DataFrame:
+    start = grid.start(results, exhibit.get("part"))
+    if "rows" not in exhibit:
+        return frame(_rows(start, exhibit))
+    name, *arguments = exhibit["rows"].split()
+    return frame(grid.function(name)(start, *arguments))
 
-        return register
+
+def _rows(start: Point, exhibit: Mapping[str, Any]) -> Rows:
+    for outer in start.over(exhibit["over"]):
+        for block in exhibit.get("blocks", [{}]):
+            of_all = {**exhibit, **block}
+            columns = exhibit.get("labels") or {axis: axis for axis in exhibit["over"]}
+            columns = {**columns, **block.get("labels", {})}
+            for point in outer.over(block.get("over")):
+                labels = {name: point.look_up(label) for name, label in columns.items()}
+                for measure, source in of_all["measures"].items():
+                    yield _row(point, of_all, labels, measure, source)
+
+
+def _row(
+    point: Point, exhibit: Mapping[str, Any], labels: Mapping[str, Any], measure: str, source: Any
+) -> dict[str, Any]:
+    number, metric, options = (*source, {})[:3] if isinstance(source, list) else (source, "", {})
+    theirs = math.nan
+    if metric:
+        file, *names = (point.text(name) for name in exhibit["published"])
+        dataset, model, attention = names
+        column = options.get("column", "value")
+        metrics = point.text(metric).split(" + ")
+        numbers = [
+            published_number(point.grid.package, file, (dataset, model, attention, name), column)
+            for name in metrics
+        ]
+        theirs = options.get("times", 1) * sum(numbers, start=-0.0)  # keeps a published −0
+    there = point.but(options.get("at"))
+    number = exhibit.get("number", "{}").replace("{}", number or "")
+    value = None if there is None or not number else there.number(number)
+    return entry(
+        labels, measure, value, theirs, exhibit.get("runs", 1), exhibit.get("setting", False)
+    )
 
 
 def entry(

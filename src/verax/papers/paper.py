@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from importlib import resources
+from functools import cache, cached_property, partial
+from importlib import import_module, resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -15,8 +15,12 @@ import yaml
 
 from verax.errors import VeraxError, near, nearest
 from verax.papers.claims import Claim
-from verax.papers.exhibits import Exhibit, published_table
+from verax.papers.exhibits import Exhibit, exhibits_of, published_table
+from verax.papers.judging import claims_of
+from verax.papers.numbers import SeedMean
+from verax.papers.points import Grid, Point, as_number, refuse_unknown
 from verax.papers.probing import PROBES, Measure
+from verax.papers.results import PaperResults
 
 SCALES = ("smoke", "small", "full")
 _READINGS = "readings.yaml"
@@ -33,6 +37,7 @@ class Paper:
     claims    its statements
     corpora   names here → names in the paper's tables, of the paper's own corpora
     probed    name → what is measured of its probes
+    grid      the axes that claims and exhibits go through, of a paper that is read from a file
     """
 
     name: str
@@ -44,6 +49,7 @@ class Paper:
     claims: Sequence[Claim]
     corpora: Mapping[str, str] = field(default_factory=dict)
     probed: Mapping[str, Measure] = field(default_factory=dict)
+    grid: Grid | None = None
 
     def __repr__(self) -> str:
         return f"Paper({self.name})"
@@ -118,6 +124,45 @@ class Paper:
             advice = f"did you mean {meant!r}?" if meant else f"choose from {', '.join(known)}"
             raise VeraxError(f"{self.name} has no {name!r}: {advice}")
         return known[key]
+
+
+_KEYS = {"title", "authors", "url", "corpora", "published", "ordered", "parts", "axes", "criteria"}
+_KEYS |= {"all_claims", "claims", "probed", "all_exhibits", "exhibits"}
+
+
+def read_paper(package: str) -> Paper:
+    """The paper of a package: its paper.yaml, with the functions of its module `functions`."""
+    folder = resources.files(package)
+    data = dict(yaml.safe_load((folder / "paper.yaml").read_text(encoding="utf-8")))
+    refuse_unknown(f"{package}/paper.yaml", data, _KEYS)
+    has_functions = (folder / "functions.py").is_file()
+    grid = Grid(
+        package,
+        data.get("axes", {}),
+        data.get("parts", {}),
+        data.get("published", data["corpora"]),
+        data.get("ordered", False),
+        {word: as_number(number) for word, number in data.get("criteria", {}).items()},
+        import_module(f"{package}.functions") if has_functions else None,
+    )
+    return Paper(
+        name=package.rpartition(".")[2].replace("_", "-"),
+        title=data["title"],
+        authors=data["authors"],
+        url=data["url"],
+        package=package,
+        exhibits=exhibits_of(grid, data["exhibits"], data.get("all_exhibits", {})),
+        claims=claims_of(grid, data["claims"], data.get("all_claims", {})),
+        corpora=data["corpora"],
+        probed={
+            name: partial(_probed, grid, source) for name, source in data.get("probed", {}).items()
+        },
+        grid=grid,
+    )
+
+
+def _probed(grid: Grid, source: str, results: PaperResults, **where: Any) -> SeedMean | None:
+    return Point(grid, results, {}, where).number(source)
 
 
 def _digits(name: str) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of, group_of
 from verax.papers.comparing import FAILS, HOLDS, NARROWLY, UNDECIDED
 from verax.papers.exhibits import has_published
 from verax.papers.probing import PROBES
 from verax.papers.results import TABLES, PaperResults
-from verax.studies.adversaries.measures import seed_of
+from verax.papers.words import listed
 
 if TYPE_CHECKING:
     from verax.papers.checking import Checked
@@ -35,87 +34,6 @@ HOW_PROBED = (
     f"judged by them. Numbers are as in the tables below; `{TABLES}/{PROBES}.csv` has all columns."
 )
 _SIGNS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
-
-
-def span(values: Iterable[float], form: str = ".2f", empty: str = "nothing") -> str:
-    """The range of values, from the least to the greatest.
-
-    >>> span([0.5, 0.25]), span([0.012, -0.3], "+.2f"), span([0.1]), span([])
-    ('0.25 to 0.50', '-0.30 to +0.01', '0.10', 'nothing')
-    """
-    known = list(values)
-    if not known:
-        return empty
-    low, high = f"{min(known):{form}}", f"{max(known):{form}}"
-    return low if low == high else f"{low} to {high}"
-
-
-def minus_span(values: Iterable[float], form: str = ".1f") -> str:
-    """As `span`, with a typographic minus sign.
-
-    >>> minus_span([0.42, -1.2], "+.1f"), minus_span([0.5])
-    ('−1.2 to +0.4', '0.5')
-    """
-    return span(values, form).replace("-", "−")
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names joined by commas and *and*.
-
-    >>> listed(["imdb"]), listed(["20news", "imdb", "yelp"])
-    ('imdb', '20news, imdb and yelp')
-    """
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def epsilon_words(row: str) -> str:
-    """A row of the adversary exam in words: how far the output may move.
-
-    >>> epsilon_words("epsilon=0.05"), epsilon_words("any_output")
-    ('ε = 0.05', 'any output')
-    """
-    return "any output" if row == ANY_OUTPUT else f"ε = {epsilon_of(row):g}"
-
-
-def lambda_words(lam: float) -> str:
-    """The λ of trained adversaries in words.
-
-    >>> lambda_words(0.03)
-    'λ = 0.03'
-    """
-    return f"λ = {lam:g}"
-
-
-def seed_words(row: str) -> str:
-    """The seed of a row of other seeds, or the row itself if it is of several.
-
-    >>> seed_words("seed=3"), seed_words("mean")
-    ('3', 'mean')
-    """
-    seed = seed_of(row)
-    return row if seed is None else str(seed)
-
-
-def weight_words(weights: tuple[float, float]) -> str:
-    """A bin of largest weights in words.
-
-    >>> weight_words((0.75, 1.0))
-    '0.75–1'
-    """
-    return f"{weights[0]:g}–{weights[1]:g}"
-
-
-def group_words(row: str) -> str:
-    """A group of documents in words: the class decided for and the largest weight.
-
-    >>> group_words("class=1,max_weight=0.5-0.75"), group_words("all")
-    ('class 1, max α 0.5–0.75', 'all')
-    """
-    decided, weights = group_of(row)
-    parts = [] if decided is None else [f"class {decided}"]
-    if weights is not None:
-        parts.append(f"max α {weight_words(weights)}")
-    return ", ".join(parts) or "all"
 
 
 def sentences(checked: Checked) -> list[str]:

@@ -40,25 +40,6 @@ class Measure(Protocol):
     def __call__(self, results: PaperResults, **where: Any) -> SeedMean | None: ...
 
 
-def summarised(table: str, row: str, column: str) -> Measure:
-    """The measure that is a number of the summary."""
-
-    def find(results: PaperResults, **where: Any) -> SeedMean | None:
-        return results.find(table, row, column, **where)
-
-    return find
-
-
-def fact(column: str, times: float = 1.0) -> Measure:
-    """The measure that is a column of cells, such as test_f1, multiplied by `times`."""
-
-    def find(results: PaperResults, **where: Any) -> SeedMean | None:
-        number = results.fact(column, **where)
-        return None if number is None else number.scaled(times)
-
-    return find
-
-
 def probes_table(
     results: PaperResults, measures: Mapping[str, Measure], order: Iterable[str] = ()
 ) -> pd.DataFrame:

@@ -1,0 +1,255 @@
+"""Lengths, curves of adversaries, and rows of the odder exhibits; paper.yaml names them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.papers.claims import Comparisons, Span
+from verax.papers.exhibits import Rows, entry, published_number, published_table
+from verax.papers.numbers import SeedMean
+from verax.papers.points import Point, Value, plain_name
+from verax.training.strength import select
+
+LENGTHS = {"sst": "SST", "ag_news": "AG News", "20news_sports": "20NG", "imdb": "IMDB"}
+LENGTHS |= {"mimic_anemia": "Anemia", "mimic_diabetes": "Diabetes"}
+"""Names here → names in the paper's table 5."""
+OPTIONS = {
+    "width of word vectors": ("embedding_dim", "embedding_size", 1.0),
+    "width of the encoder, a direction": ("rnn_hidden_dim", "hidden_size", 0.5),
+    "learning rate": ("learning_rate", "lr", 1.0),
+    "gradient clipping": ("grad_clipping", "clip", 1.0),
+    "batch size": ("batch_size", "batch_size", 1.0),
+    "weight decay": ("weight_decay", "weight_decay", 1.0),
+}
+"""Measure → the paper's name, our option, and the factor of ours."""
+GRIDS = {
+    "mlm": ["masking_weight_eta_grid"],
+    "tying": ["tying_weight_delta_grid_table4", "tying_weight_delta_grid_text"],
+}
+TOKENS = "single_token_tokens"
+PART = "sst"
+"""The part whose documents figures 2 to 7 show."""
+STEPS = 101
+
+
+def length(point: Point, corpus: str) -> SeedMean | None:
+    """Words of a document, on average over those that were examined for their entropy."""
+    where = {"part": "initialisation", "corpus": corpus, "query_init": "normal"}
+    return point.results.find("dispersion.documents", "items", "value", **where)
+
+
+def _words(point: Point, corpus: str) -> float:
+    """The same, or that of table 5; NaN if it is not known."""
+    measured = length(point, corpus)
+    if measured is not None:
+        return measured.value
+    name = LENGTHS.get(plain_name(corpus), "")
+    return published_number(point.grid.package, "table5", (name, "", "", "avg_length"))
+
+
+def texts(point: Point, kind: str) -> Iterator[Value]:
+    """Corpora of short or of long texts."""
+    for corpus in point.choose("corpus"):
+        words = _words(point, corpus.name)
+        long = point.grid.criteria["long"]
+        if words >= long if kind == "long" else words < long:
+            yield Value(corpus.name)
+
+
+def losses(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, str]:
+    """What the base loses on each corpus, with the length of its texts."""
+    by_corpus: dict[str, Span] = {}
+    for c in compared["it"]:
+        for corpus, number in ((c.values["short"], c.a), (c.values["long"], c.b)):
+            assert number is not None
+            by_corpus.setdefault(corpus, Span()).append(number.value)
+    parts = [f"{c} ({_words(point, c):.0f} words) {by_corpus[c]:+.1f−}" for c in by_corpus]
+    return {"losses": "; ".join(parts)}
+
+
+def both_small(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, int]:
+    """In how many comparisons both models lose little."""
+    alike = point.grid.criteria["alike"]
+    return {"small": sum(max(abs(a), abs(b)) < alike for _, a, b in compared["it"].pairs)}
+
+
+def kept(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, Span]:
+    """Percent of the entropy of words that states have."""
+    share = point.grid.criteria["near_ceiling"]
+    return {"kept": Span(100 * share * a / b for _, a, b in compared["ceiling"].pairs)}
+
+
+Curve = tuple[np.ndarray, np.ndarray]
+"""JSD, rising, and TVD at each."""
+
+
+def _curves(point: Point) -> dict[str, Curve]:
+    """The curve of each cell of a model's adversaries, with a point per λ."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in point.rows("adversaries/jsd"):
+        jsd, tvd = (point.number(f"adversaries/{row}/{column}") for column in ("jsd", "tvd"))
+        if jsd and tvd:
+            other = dict(zip(tvd.cells, tvd.values, strict=True))
+            for cell, value in zip(jsd.cells, jsd.values, strict=True):
+                points.setdefault(cell, []).append((value, other[cell]))
+    return {cell: tuple(np.array(sorted(by_lam)).T) for cell, by_lam in points.items()}
+
+
+def common(point: Point) -> Iterator[Value]:
+    """The divergences that adversaries of the base and the masked LM reach, if both have any."""
+    curves = [_curves(model) for model in point.over({"model": ["base", "mlm"]})]
+    if all(curves):
+        reached = [jsd for by_cell in curves for jsd, _ in by_cell.values()]
+        low, high = max(jsd[0] for jsd in reached), min(jsd[-1] for jsd in reached)
+        facts = {"low": low, "high": high, "is_apart": not low < high}
+        yield Value(f"JSD {low:.2f}–{high:.2f}", {}, facts)
+
+
+def cost(point: Point) -> SeedMean:
+    """The mean TVD of each cell over common divergences; between values of λ it is a line."""
+    curves, shared = _curves(point), point.values["common"]
+    steps = np.linspace(shared.low, shared.high, STEPS)
+    values = [float(np.interp(steps, jsd, tvd).mean()) for jsd, tvd in curves.values()]
+    return SeedMean.of(values, list(curves))
+
+
+def costs(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, str]:
+    """Both costs on each corpus, and the divergences in common."""
+    texts = [
+        f"{c.corpus} {c.a.value:.3f} against {c.b.value:.3f} ({c.values['common']})"
+        for c in compared["it"]
+        if c.b is not None
+    ]
+    return {"costs": "; ".join(texts)}
+
+
+def hyperparameters(point: Point) -> Rows:
+    """The paper's, and those of the cells of table 1 and of the selection."""
+    results, package = point.results, point.grid.package
+    for measure, (metric, option, factor) in OPTIONS.items():
+        ours = [factor * value for value in _values(results.select(**point.where), option)]
+        theirs = published_number(package, "table4", ("all", "all", "both", metric))
+        yield from _beside("all", measure, ours, theirs)
+    masked = _values(results.select(**point.where, grounding="mlm"), "mask_probability")
+    theirs = published_number(package, "table4", ("all", "MLM", "both", "masking_prob"))
+    yield from _beside("mlm", "share of words masked", masked, theirs)
+    table = published_table(package, "table4")
+    parts = [*point.grid.parts["main"], *point.grid.parts["selection"]]
+    for model, metrics in GRIDS.items():
+        grids = table.loc[table["metric"].isin(metrics), "value"]
+        grid = {float(value) for values in grids for value in values.split()}
+        tried = _values(results.select(part=parts, grounding=model), "strength")
+        for value in sorted({*grid, *tried}):
+            theirs = value if value in grid else math.nan
+            yield from _beside(
+                model, f"strength {value:g}", [value] if value in tried else [], theirs
+            )
+
+
+def _values(cells: pd.DataFrame, option: str) -> list[float]:
+    """The distinct values of an option, rising; empty if cells have no such column."""
+    if option not in cells:
+        return []
+    values = pd.to_numeric(cells[option], errors="coerce").dropna()
+    return sorted({float(value) for value in values})
+
+
+def _beside(model: str, measure: str, values: Sequence[float], theirs: float) -> Rows:
+    """A row per value of ours; without any, a row of the published number alone."""
+    ours: list[SeedMean | None] = [SeedMean.of([value], []) for value in values]
+    for number in ours or [None]:
+        yield entry({"model": model}, measure, number, theirs, setting=True)
+
+
+def lengths(point: Point) -> Rows:
+    """Words of a document, and the vocabulary."""
+    others = (n for n in point.results.corpora(**point.where) if plain_name(n) not in LENGTHS)
+    for corpus in [*LENGTHS, *others]:
+        for measure, metric in (("words", "avg_length"), ("vocabulary", "vocabulary")):
+            key = (LENGTHS.get(corpus, ""), "", "", metric)
+            theirs = published_number(point.grid.package, "table5", key)
+            number = length(point, corpus) if measure == "words" else None
+            yield entry({"corpus": corpus}, measure, number, theirs, setting=True)
+
+
+def tokens(point: Point, place: str) -> Rows:
+    """Probability and weight of each item of a document, one seed per model.
+
+    `place` counts documents, by id, from 0. There are no words in it.
+    """
+    results, by_cell = point.results, point.results.table_by_cell(TOKENS)
+    corpora = results.corpora(part=PART)
+    if not by_cell or not corpora:
+        return
+    cells = [key for key in results.select(part=PART, corpus=corpora[0])["cell"] if key in by_cell]
+    ids = sorted({document for key in cells for document in by_cell[key]["id"].unique()})
+    shown = ids[int(place) : int(place) + 1]
+    axes = {"corpus": corpora[0], "attention": None, "model": ["base", "residual", "tying", "mlm"]}
+    for model in point.over(axes):
+        keys = results.select(**{**model.where, "part": PART})["cell"]
+        cell = next((key for key in keys if key in by_cell), None)
+        if cell is None:
+            continue
+        chosen = by_cell[cell][by_cell[cell]["id"].isin(shown)].sort_values("item")
+        for token in chosen.to_dict("records"):
+            labels: dict[str, Any] = {axis: model.values[axis].name for axis in axes}
+            labels |= {"document": int(token["id"]), "item": int(token["item"])}
+            for measure in ("p", "weight"):
+                yield entry(labels, measure, SeedMean.of([token[measure]], [cell]))
+
+
+def selection(point: Point) -> Rows:
+    """F1 and replacement on validation, by strength.
+
+    picked  by the rule: of strengths within a point of the base's F1 the most fragile to permuted
+            attention, the weakest of equals; the best F1 if none is within a point
+    used    by the models of table 1
+    """
+    for setting in point.over({"corpus": None, "attention": None}):
+        labels = {axis: value.name for axis, value in setting.values.items()}
+        (base,) = (_scores(model) for model in setting.over({"model": "base"}))
+        yield from _entries({**labels, "model": "base", "strength": 0.0}, base, False, False)
+        for model in setting.over({"model": ["tying", "mlm"]}):
+            by_strength = {s: _scores(model, s) for s in _strengths(model, "selection")}
+            picked, used = _picked(base, by_strength), _strengths(model, "main")
+            for strength, scores in by_strength.items():
+                named = {**labels, "model": model.values["model"].name, "strength": strength}
+                yield from _entries(named, scores, strength == picked, strength in used)
+
+
+Scores = list[SeedMean | None]
+"""F1, and what permuted attention takes of it."""
+
+
+def _scores(model: Point, strength: float | None = None) -> Scores:
+    where = model.where | ({} if strength is None else {"strength": strength})
+    keys = (("trained", "f1"), ("permuted", "delta_f1"))
+    return [model.results.find("replacement", row, column, **where) for row, column in keys]
+
+
+def _strengths(model: Point, part: str) -> list[float]:
+    cells = model.results.select(**{**model.where, "part": model.grid.parts[part]})
+    return sorted({float(strength) for strength in cells["strength"]}) if len(cells) else []
+
+
+def _picked(base: Scores, by_strength: Mapping[float, Scores]) -> float | None:
+    """The strength that the rule picks; none if a number is missing."""
+    scores = []
+    for reached, lost in by_strength.values():
+        if reached is None or lost is None:
+            return None
+        scores.append({"f1": reached.value / 100, "replacement": -lost.value / 100})
+    if base[0] is None or not scores:
+        return None
+    return list(by_strength)[select({"f1": base[0].value / 100}, scores)[0]]
+
+
+def _entries(labels: Mapping[str, Any], scores: Iterable[Any], picked: bool, used: bool) -> Rows:
+    marks = {"picked": "yes" if picked else "", "used": "yes" if used else ""}
+    for measure, number in zip(("F1", "Δ F1, permuted"), scores, strict=True):
+        yield entry({**labels, **marks}, measure, number)

@@ -1,0 +1,80 @@
+"""Words for numbers, ranges and rows, in findings and in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of, group_of
+from verax.studies.adversaries.measures import lambda_of, seed_of
+
+
+def span(values: Iterable[float], form: str = ".2f") -> str:
+    """The range of values, from the least to the greatest.
+
+    >>> span([0.5, 0.25]), span([0.012, -0.3], "+.2f"), span([0.1]), span([])
+    ('0.25 to 0.50', '-0.30 to +0.01', '0.10', 'nothing')
+    """
+    known = list(values)
+    if not known:
+        return "nothing"
+    low, high = f"{min(known):{form}}", f"{max(known):{form}}"
+    return low if low == high else f"{low} to {high}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names joined by commas and *and*.
+
+    >>> listed(["imdb"]), listed(["20news", "imdb", "yelp"])
+    ('imdb', '20news, imdb and yelp')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def epsilon_words(row: str) -> str:
+    """A row of the adversary exam in words: how far the output may move.
+
+    >>> epsilon_words("epsilon=0.05"), epsilon_words("any_output")
+    ('ε = 0.05', 'any output')
+    """
+    return "any output" if row == ANY_OUTPUT else f"ε = {epsilon_of(row):g}"
+
+
+def lambda_words(row: str) -> str:
+    """A row of trained adversaries in words: their λ.
+
+    >>> lambda_words("lambda=0.03")
+    'λ = 0.03'
+    """
+    return f"λ = {lambda_of(row):g}"
+
+
+def seed_words(row: str) -> str:
+    """The seed of a row of other seeds, or the row itself if it is of several.
+
+    >>> seed_words("seed=3"), seed_words("mean")
+    ('3', 'mean')
+    """
+    seed = seed_of(row)
+    return row if seed is None else str(seed)
+
+
+def weight_words(weights: tuple[float, float]) -> str:
+    """A bin of largest weights in words.
+
+    >>> weight_words((0.75, 1.0))
+    '0.75–1'
+    """
+    return f"{weights[0]:g}–{weights[1]:g}"
+
+
+def group_words(row: str) -> str:
+    """A group of documents in words: the class decided for and the largest weight.
+
+    >>> group_words("class=1,max_weight=0.5-0.75"), group_words("all")
+    ('class 1, max α 0.5–0.75', 'all')
+    """
+    decided, weights = group_of(row)
+    parts = [] if decided is None else [f"class {decided}"]
+    if weights is not None:
+        parts.append(f"max α {weight_words(weights)}")
+    return ", ".join(parts) or "all"

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from verax.errors import VeraxError, nearest
+from verax.exams.judgement.calibrated import CalibratedReading
 from verax.exams.judgement.headline import accuracy, caveats, headline, short, unlearned
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.judgement.model_summary import ModelSummary
@@ -40,6 +41,7 @@ class Judgement(InNotebook):
     unlearned  that the model has learnt nothing, where that may be so
     missing    exams that were taken and are not installed here, so that they cannot judge
     reading    what was read: words that the model does not know, or that there are no labels
+    calibrated what models with numbers like these were, where limits were measured
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -56,6 +58,7 @@ class Judgement(InNotebook):
     unlearned: str = ""
     missing: Sequence[str] = ()
     reading: Sequence[str] = ()
+    calibrated: CalibratedReading | None = None
 
     @property
     def subjects(self) -> dict[str, str]:
@@ -104,6 +107,7 @@ class Judgement(InNotebook):
             "limits": self.limits.to_json(),
             "rows": [{k: _json(v) for k, v in _plain(row).items()} for row in self.rows],
             "caveats": list(self.caveats),
+            **({} if self.calibrated is None else {"calibrated": self.calibrated.to_json()}),
         }
 
     def lines(self) -> list[str]:
@@ -127,6 +131,8 @@ class Judgement(InNotebook):
         right = f"accuracy {with_interval(self.accuracy)}; " if self.accuracy is not None else ""
         read = "".join(f"{part}; " for part in self.reading)
         lines.append(f"· {right}{read}limits {self.limits.version}")
+        if self.calibrated is not None:
+            lines += [f"· {sentence}" for sentence in self.calibrated.sentences]
         return [*lines, self.headline]
 
     def __str__(self) -> str:
@@ -155,20 +161,25 @@ def judge(
     for name in model.exams:
         exam = EXAMS.get(name)  # trained adversaries have numbers and are no exam
         if exam is not None:
-            rows += exam.judge(model, applied.of(name, exam.limits)) or ()
+            rows += exam.judge(model, applied.of(name, exam.limits, model.texts)) or ()
     order = list(EXAMS)
     rows.sort(key=lambda row: (not row.counts, order.index(row.exam)))
     if model.is_uniform:
         rows = [replace(row, verdict=OPEN) if row.verdict == FOR else row for row in rows]
+    reading = None
+    if applied.calibration is not None:
+        rows = [applied.calibration.doubted(row) for row in rows]
+        reading = applied.calibration.read(model, rows)
     missing = [name for name in model.exams if name not in EXAMS and name not in STAGES]
     notes = [
         f"Exam {name!r} is not installed here: its judgement is left out; install the package that "
         "registers it."
         for name in missing
     ]
-    lines = [*notes, *caveats(model)]
+    lines = [*notes, *(reading.unlike if reading is not None else ()), *caveats(model)]
     right, nothing = accuracy(model), unlearned(model)
-    return Judgement(rows, applied, lines, right, nothing, missing, _reading(model.manifest))
+    read = _reading(model.manifest)
+    return Judgement(rows, applied, lines, right, nothing, missing, read, reading)
 
 
 def _reading(manifest: Mapping[str, Any]) -> list[str]:

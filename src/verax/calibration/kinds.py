@@ -53,18 +53,18 @@ KINDS = {
         # states are tied to their word, and attention is supervised
         Kind("bilstm-tied", HONEST, "bilstm", TOWARDS, tied=True),
         Kind("conv-tied", HONEST, "conv", TOWARDS, tied=True),
-        Kind("gru-tied", HONEST, "bigru", TOWARDS, tied=True, held_out=True),
+        Kind("bigru-tied", HONEST, "bigru", TOWARDS, tied=True, held_out=True),
         # attention can read the evidence alone
         Kind("mlp-evidence", HONEST, "mlp", reads=EVIDENCE),
         Kind("none-evidence", HONEST, "none", reads=EVIDENCE, held_out=True),
         # attention is moved away from the evidence (Pruthi et al. 2020)
         Kind("bilstm-penalty", DECEPTIVE, "bilstm", AWAY),
         Kind("conv-penalty", DECEPTIVE, "conv", AWAY),
-        Kind("gru-penalty", DECEPTIVE, "bigru", AWAY, held_out=True),
+        Kind("bigru-penalty", DECEPTIVE, "bigru", AWAY, held_out=True),
         Kind("transformer-penalty", DECEPTIVE, "transformer", AWAY, held_out=True),
         # attention stays as it was drawn, and cannot read the evidence
         Kind("bilstm-frozen", DECEPTIVE, "bilstm", reads=OTHERS, frozen=True),
-        Kind("gru-frozen", DECEPTIVE, "bigru", reads=OTHERS, frozen=True, held_out=True),
+        Kind("bigru-frozen", DECEPTIVE, "bigru", reads=OTHERS, frozen=True, held_out=True),
         # attention is moved to a place of its own by a trained adversary
         Kind("bilstm-adversary", DECEPTIVE, "bilstm", adversary=True, held_out=True),
         # neither

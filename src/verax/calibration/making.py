@@ -66,6 +66,7 @@ class Maker:
             "lr": 5e-3,
             "patience": 3,
             "metric": "loss",
+            "min_df": 2,
             **options,
         }
         self._twins: dict[tuple[str, str], AttentionClassifier] = {}

@@ -54,7 +54,7 @@ def corpus_at(place: Place, documents: int, seed: int) -> Corpus:
             documents=documents,
             seed=seed,
         )
-    return planted_into(load_corpus(place.texts), place, documents, seed)
+    return planted_into(load_corpus(place.texts, limit=documents), place, documents, seed)
 
 
 def planted_into(corpus: Corpus, place: Place, documents: int, seed: int) -> Corpus:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from verax.cli import (
     adversary,
+    calibrate,
     compare,
     completion,
     corpora,
@@ -34,7 +35,7 @@ from verax.version import __version__
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, sweep, adversary, papers, report, figures, completion),
+    *(run, pack, sweep, adversary, calibrate, papers, report, figures, completion),
 )
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from verax.errors import VeraxError, nearest
 from verax.exams.judgement.calibrated import CalibratedReading
 from verax.exams.judgement.headline import accuracy, caveats, headline, short, unlearned
-from verax.exams.judgement.limits import LimitSet, load_limits
+from verax.exams.judgement.limits import BY_HAND, LimitSet, load_limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import with_interval
@@ -21,6 +21,7 @@ from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
 from verax.exams.judgement.subjects import are_several, subjects_of, verdict_on
 from verax.exams.registry import EXAMS, STAGES
 from verax.exams.titles import exam_title
+from verax.models.kinds import POOLED
 from verax.results import InNotebook
 
 COLUMNS = [
@@ -157,25 +158,33 @@ def judge(
     if limits is None and "limits" in model.manifest:
         limits = LimitSet.from_json(model.manifest["limits"], "the manifest")
     applied = load_limits(limits)
+    used, known = applied, applied.calibration
+    if known is not None and model.kind != POOLED:
+        used, known = load_limits(BY_HAND), None
     rows: list[Judged] = []
     for name in model.exams:
         exam = EXAMS.get(name)  # trained adversaries have numbers and are no exam
         if exam is not None:
-            rows += exam.judge(model, applied.of(name, exam.limits, model.texts)) or ()
+            rows += exam.judge(model, used.of(name, exam.limits, model.texts)) or ()
     order = list(EXAMS)
     rows.sort(key=lambda row: (not row.counts, order.index(row.exam)))
     if model.is_uniform:
         rows = [replace(row, verdict=OPEN) if row.verdict == FOR else row for row in rows]
     reading = None
-    if applied.calibration is not None:
-        rows = [applied.calibration.doubted(row) for row in rows]
-        reading = applied.calibration.read(model, rows)
+    if known is not None:
+        rows = [known.doubted(row) for row in rows]
+        reading = known.read(model, rows)
     missing = [name for name in model.exams if name not in EXAMS and name not in STAGES]
     notes = [
         f"Exam {name!r} is not installed here: its judgement is left out; install the package that "
         "registers it."
         for name in missing
     ]
+    if used is not applied:
+        notes.append(
+            f"Unlike all calibrated models: of kind {model.kind!r} none was; it is judged by the "
+            f"limits {used.version}, set by hand."
+        )
     lines = [*notes, *(reading.unlike if reading is not None else ()), *caveats(model)]
     right, nothing = accuracy(model), unlearned(model)
     read = _reading(model.manifest)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 NEWEST = "2026-11"
 """The version by which verdicts are judged, unless another is named."""
+BY_HAND = "2026-11"
+"""The version that was set by hand, for what no calibration speaks of."""
 _FOLDER = Path(__file__).parent / "limits_files"
 
 Limits = Mapping[str, float]

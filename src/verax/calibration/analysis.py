@@ -181,8 +181,8 @@ def _separated(
 
 def chosen(data: Calibrated) -> list[Headline]:
     """Of each exam the headline that tells best, on the models that limits are chosen on."""
-    table = separation(data, CHOOSING)
-    table = table[table["by"] == "all"].set_index(["exam", "measure"])["auroc"]
+    separated = separation(data, CHOOSING)
+    table = separated[separated["by"] == "all"].set_index(["exam", "measure"])["auroc"]
     best: dict[str, Headline] = {}
     for headline in HEADLINES:
         before = best.get(headline.exam)

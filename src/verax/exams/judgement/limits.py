@@ -28,11 +28,11 @@ from verax.exams.judgement.lines import Lines, Texts
 if TYPE_CHECKING:
     from verax.exams.exam import Exam
 
-NEWEST = "2026-11"
-"""The version by which verdicts are judged, unless another is named."""
 BY_HAND = "2026-11"
 """The version that was set by hand, for what no calibration speaks of."""
 _FOLDER = Path(__file__).parent / "limits_files"
+NEWEST = max(path.stem for path in _FOLDER.glob("*.json"))
+"""The version by which verdicts are judged, unless another is named."""
 
 Limits = Mapping[str, float]
 """Limits of one exam, by name."""
@@ -144,7 +144,7 @@ def versions() -> list[str]:
 def load_limits(limits: str | Path | Mapping[str, Any] | LimitSet | None = None) -> LimitSet:
     """Limits by version, of a file, of a mapping as a file has it, or the newest.
 
-    >>> load_limits().version
+    >>> load_limits("2026-11").version
     '2026-11'
     """
     if isinstance(limits, LimitSet):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from verax.cli import (
     adversary,
     audit,
+    calibrate,
     compare,
     completion,
     corpora,
@@ -33,7 +34,7 @@ from verax.version import __version__
 
 COMMANDS = (
     *(demo, corpora, train, exams, examine, compare, predict, explain),
-    *(run, pack, sweep, adversary, papers, audit, report, completion),
+    *(run, pack, sweep, adversary, papers, audit, calibrate, report, completion),
 )
 
 

@@ -30,6 +30,7 @@ from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_e
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
 from verax.external.pieces import ReadPieces
+from verax.external.reading import ReadTexts
 from verax.importance import Importance
 from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
@@ -221,6 +222,7 @@ def examine(
         "classes": examined.classes,
         "labels": _counted(documents, examined.classes),
         "unknown_words": unknown,
+        "words": _mean_words(encoded, documents),
         "limits": applied.to_json(),
         "corpus": {
             **{k: v for k, v in corpus.config.items() if v is not None},
@@ -317,6 +319,15 @@ def _word_counts(model: TextClassifier, documents: Documents) -> NDArray[np.int6
     if model.kind == POOLED:
         return documents.token_numbers.lengths
     return np.array([len(spans) for spans in model.read(documents).spans], dtype=np.int64)
+
+
+def _mean_words(encoded: Any, documents: Documents) -> float:
+    """Words a document, on average."""
+    if isinstance(encoded, ReadTexts):
+        lengths = np.array([len(words) for words in encoded.words])
+    else:
+        lengths = documents.token_numbers.lengths
+    return round(float(lengths.mean()), 2)
 
 
 def _counted(documents: Documents, classes: Sequence[str]) -> dict[str, int]:

@@ -68,14 +68,19 @@ class Objective:
         noise = self.noise_if_any(batch, step)
         trace = self.model(batch, noise)
         loss = self.losses(trace).sum() / counts.documents
+        return loss + self.grounding_loss(batch, trace, noise, counts)
+
+    def grounding_loss(
+        self, batch: Batch, trace: Trace, noise: HashedDropout | None, counts: BatchCounts
+    ) -> Tensor | float:
+        """What grounding adds: a tying or a masked-LM loss times its strength, or 0."""
         strength = self.model.options.grounding_weight
         if counts.words is not None and strength:
             tying = tying_loss(trace.states, trace.embedded, batch.words)
-            loss = loss + strength * tying / counts.words
-        elif counts.selected is not None and noise is not None and strength:
-            masked_lm = self.masked_lm(batch, noise)
-            loss = loss + strength * masked_lm / counts.selected.clamp(min=1)
-        return loss
+            return strength * tying / counts.words
+        if counts.selected is not None and noise is not None and strength:
+            return strength * self.masked_lm(batch, noise) / counts.selected.clamp(min=1)
+        return 0.0
 
     def losses(self, trace: Trace) -> Tensor:
         """(batch,) loss of each document before grounding: here its weighted cross-entropy."""

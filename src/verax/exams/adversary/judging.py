@@ -45,13 +45,10 @@ LIMIT_RANGES = {
 
 def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     """Judge by what keeping the prediction costs another attention."""
-    for row in CLOSE:
-        jsd = model.number(ADVERSARY.id, row, "jsd")
-        cost = model.number(ADVERSARY.id, row, "constraint_cost")
-        if jsd is not None and cost is not None:
-            break
-    else:
+    found = _closest(model)
+    if found is None:
         return []
+    row, jsd, cost = found
     above, below = limits["for_above"], limits["against_below"]
     least, sure = limits["decisions_kept_above"], limits["sure_above_chance_plus"]
     enough = f"{model.chance + sure:.3g}" if not math.isnan(model.chance) else f"chance + {sure:g}"
@@ -83,11 +80,27 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             f"there is), keeps the probability of the decision within {within}{also}; it gives up "
             f"{with_interval(cost)} nats to keep it{why}.",
             of_all(cost, model),
-            f"for it above {above:g}, against it below {below:g}; judged where more than "
+            f"for it above {above:.3g}, against it below {below:.3g}; judged where more than "
             f"{least:g}% of decisions are kept and the model's confidence is above {enough}",
             reason=reason,
         )
     ]
+
+
+def _closest(model: ModelSummary) -> tuple[str, Number, Number] | None:
+    """The first of `CLOSE` that was asked for: its row, divergence and cost."""
+    for row in CLOSE:
+        jsd = model.number(ADVERSARY.id, row, "jsd")
+        cost = model.number(ADVERSARY.id, row, "constraint_cost")
+        if jsd is not None and cost is not None:
+            return row, jsd, cost
+    return None
+
+
+def cost_of(model: ModelSummary) -> Number | None:
+    """What keeping the prediction costs another attention, in nats."""
+    found = _closest(model)
+    return None if found is None else found[2]
 
 
 def _confidence(model: ModelSummary) -> Number | None:

@@ -7,6 +7,7 @@ from verax.exams.agreement.measures import pair as row_of
 from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import beside, listed, of_all, with_interval
 from verax.exams.judgement.row import ATTENTION, Judged, lean
 from verax.exams.judgement.subjects import is_derived
@@ -26,13 +27,10 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
         firsts = dict.fromkeys(pair_of(row)[1] for row in model.rows(AGREEMENT.id))
         scores = [name for name in firsts if is_derived(name) or name in own]
         return [row for name in scores for row in _judge_score(model, limits, name)]
-    for on in ("inputs", "items"):
-        row = row_of(on, ATTENTION, _DELETING)
-        number = model.number(AGREEMENT.id, row, "tau")
-        if number is not None:
-            break
-    else:
+    found = _tau(model)
+    if found is None:
         return []
+    on, row, number = found
     others = {
         "with gradients": model.number(AGREEMENT.id, row_of(on, ATTENTION, _GRADIENT), "tau"),
         "gradients with leave-one-out": model.number(
@@ -52,9 +50,25 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             f"Attention ranks {what}s as leaving each one out does with τ = "
             f"{with_interval(number)}, where 1 is the same order and 0 none{beside(others)}.",
             of_all(number, model),
-            f"for it above {above:g}, against it below {below:g}",
+            f"for it above {above:.3g}, against it below {below:.3g}",
         )
     ]
+
+
+def _tau(model: ModelSummary) -> tuple[str, str, Number] | None:
+    """What attention is compared on, the row, and its agreement with leave-one-out there."""
+    for on in ("inputs", "items"):
+        row = row_of(on, ATTENTION, _DELETING)
+        number = model.number(AGREEMENT.id, row, "tau")
+        if number is not None:
+            return on, row, number
+    return None
+
+
+def tau_of(model: ModelSummary) -> Number | None:
+    """Agreement of attention with leave-one-out."""
+    found = _tau(model)
+    return None if found is None else found[2]
 
 
 def _judge_score(model: ModelSummary, limits: Limits, name: str) -> list[Judged]:
@@ -78,7 +92,7 @@ def _judge_score(model: ModelSummary, limits: Limits, name: str) -> list[Judged]
             f"{name} ranks words as leaving each one out does with τ = {with_interval(number)}, "
             f"where 1 is the same order and 0 none{beside(others)}.",
             of_all(number, model),
-            f"for it above {above:g}, against it below {below:g}",
+            f"for it above {above:.3g}, against it below {below:.3g}",
             subject=name,
         )
     ]

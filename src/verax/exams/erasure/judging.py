@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from verax.exams.erasure.measures import (
     ALL_DRAWS,
     DELTA_JS,
@@ -22,7 +24,12 @@ from verax.models.kinds import TRANSFORMER
 
 _ARITHMETIC = "where nothing is shorter than attention, by arithmetic"
 PART, ALL = "optimal_in_part", "optimal"
+BY_GAIN = "gain_for_above"
+"""A limit that, where there is one, has the exam judge by how far attention goes from random order
+to the smallest sets."""
 LIMIT_RANGES = {
+    BY_GAIN: (-math.inf, 100.0),
+    "gain_against_below": (-math.inf, 100.0),
     "for_above": PERCENT_RANGE,
     "against_below": PERCENT_RANGE,
     "least_documents": AT_LEAST_ZERO,
@@ -35,6 +42,9 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     number = model.cell(EXCESS.id, ATTENTION, PART)
     if number is None:
         return _judge_of_all(model, limits)
+    gain = gain_of(model)
+    if BY_GAIN in limits and gain is not None:
+        return [_judge_gain(model, limits, gain, number)]
     above, below, least = (
         limits[name] for name in ("for_above", "against_below", "least_documents")
     )
@@ -76,6 +86,44 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
             reason="" if number.n >= least else f"{number.n:,} documents, {least:g} needed",
         )
     ]
+
+
+def optimal_of(model: ModelSummary) -> Number | None:
+    """How often attention changes a decision with the fewest items, where part is enough."""
+    return model.number(EXCESS.id, ATTENTION, PART)
+
+
+def gain_of(model: ModelSummary) -> Number | None:
+    """How much of the way from random order to the smallest sets attention goes."""
+    return model.number(EXCESS.id, ATTENTION, "gain")
+
+
+def _judge_gain(model: ModelSummary, limits: Limits, gain: Number, optimal: Number) -> Judged:
+    """Judge by how far attention goes from random order to the smallest sets of items."""
+    above, below, least = (
+        limits[name] for name in (BY_GAIN, "gain_against_below", "least_documents")
+    )
+    item, enough = model.item, gain.n >= least
+    others = {
+        "by gradient": model.number(EXCESS.id, "gradient", "gain"),
+        "with the fewest possible": optimal,
+    }
+    return Judged(
+        NAME,
+        EXCESS.id_of(ATTENTION, "gain"),
+        lean(gain, above=above, below=below) if enough else OPEN,
+        gain,
+        f"of the way from random order to the smallest sets of {item}s that change decisions, most "
+        f"attended {item}s first",
+        listed(others),
+        f"Erasing from the most attended {item} down goes {with_interval(gain)} of the way from "
+        f"random order to the smallest sets that change decisions{beside(others)}"
+        f"{'' if enough else ': too few documents to judge'}.",
+        _of_erased(model, gain.n),
+        f"for it above {above:.4g}%, against it below {below:.4g}%; judged from {least:g} "
+        "documents on",
+        reason="" if enough else f"{gain.n:,} documents, {least:g} needed",
+    )
 
 
 def _judge_of_all(model: ModelSummary, limits: Limits) -> list[Judged]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from verax.exams.cells import ACCURACY, DOCUMENTS, MEDIAN
@@ -180,6 +181,7 @@ EXCESS = Table(
         Measure("optimal", "optimal", PERCENT),
         Measure("optimal_in_part", "optimal where part is enough", PERCENT, HIGHER),
         Measure("beyond_random", "more than random", POINTS, HIGHER),
+        Measure("gain", "of the way to the smallest", PERCENT, HIGHER, bounds=(-math.inf, 100.0)),
         Measure("never_though_possible", "never, though possible", COUNT, excluded=True),
     ),
     _ranking,

@@ -33,7 +33,7 @@ from verax.exams.tables import wide
 from verax.exams.verdict import summary_frame
 from verax.statistics.boxes import whiskers
 from verax.statistics.intervals import Interval, mean, mean_share, proportion, quantile
-from verax.statistics.ratios import share
+from verax.statistics.ratios import ratio, share
 
 BIN = 0.1
 NEAR = 0.01
@@ -55,7 +55,8 @@ def summarise(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         rows += [*_contingency(tops), *_delta_js(tops), *_negatives(tops), *_by_alpha(tops)]
         rows += [*_numbers("fraction", FRACTION, rankings, least)]
         rows += [*_numbers("mass", MASS, rankings, least)]
-        rows += [*_excess(rankings, least), *_pairs(rankings)]
+        items = instances["items"].reindex(least.index).to_numpy(dtype=np.float64)
+        rows += [*_excess(rankings, least, items), *_pairs(rankings)]
     return summary_frame("erasure", rows)
 
 
@@ -208,7 +209,11 @@ def _numbers(
         yield from row_cells(table, name, n, ends)
 
 
-def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> Iterator[Cell]:
+def _excess(
+    rankings: Mapping[str, list[pd.DataFrame]],
+    least: pd.DataFrame,
+    items: NDArray[np.float64],
+) -> Iterator[Cell]:
     """How many more items than the optimum a ranking takes.
 
     Numbers are over the documents it flips. `optimal` is of all documents that can be flipped: one
@@ -216,9 +221,13 @@ def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> 
 
     Where nothing flips the decision but to erase all weight, any order that ends there is optimal.
     `optimal_in_part` leaves those out, and `beyond_random` is what is left of it beyond random
-    order, document by document.
+    order, document by document. `gain` is how much of the way from random order to the smallest
+    sets a ranking goes, in shares of the items: a ranking that never flips takes all.
     """
     enough = part_is_enough(least)
+    shares = {n: _share_erased(frames, items)[enough] for n, frames in rankings.items()}
+    by_chance = [values for name, values in shares.items() if _is_random(name)]
+    smallest = (least["size"].to_numpy(dtype=np.float64) / items)[enough]
     every = {n: [part_optimal(n, f)[enough] for f in frames] for n, frames in rankings.items()}
     chances = [values for name, values in every.items() if _is_random(name)]
     possible = int(least["size"].notna().sum())
@@ -239,8 +248,23 @@ def _excess(rankings: Mapping[str, list[pd.DataFrame]], least: pd.DataFrame) -> 
         if chances and enough.any() and not _is_random(name):
             chance = np.mean(chances[-1], axis=0)  # of all draws, if there are several
             in_part["beyond_random"] = (share(every[name][0]) - share(chance)).interval
+            in_part["gain"] = _gain(shares[name], by_chance[-1], smallest)
         yield from row_cells(EXCESS, name, int(enough.sum()), in_part)
         yield from row_cells(EXCESS, name, possible, {"never_though_possible": possible - n})
+
+
+def _share_erased(frames: list[pd.DataFrame], items: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(documents,) share of the items erased when the decision first flips, the mean over draws."""
+    sizes = [frame["size"].to_numpy(dtype=np.float64) for frame in frames]
+    return np.mean([np.where(np.isnan(size), items, size) / items for size in sizes], axis=0)
+
+
+def _gain(
+    erased: NDArray[np.float64], chance: NDArray[np.float64], smallest: NDArray[np.float64]
+) -> Interval:
+    """1 is as good as the smallest sets, 0 as random order; NaN where random order finds them."""
+    value, low, high = ratio(chance - erased, chance - smallest).interval
+    return value, low, min(high, 1.0)
 
 
 def _is_random(name: str) -> bool:

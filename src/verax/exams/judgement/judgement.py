@@ -11,8 +11,9 @@ from typing import Any
 import pandas as pd
 
 from verax.errors import VeraxError, nearest
+from verax.exams.judgement.calibrated import CalibratedReading
 from verax.exams.judgement.headline import accuracy, caveats, headline, short, unlearned
-from verax.exams.judgement.limits import LimitSet, load_limits
+from verax.exams.judgement.limits import BY_HAND, LimitSet, load_limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import with_interval
@@ -20,6 +21,7 @@ from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
 from verax.exams.judgement.subjects import are_several, subjects_of, verdict_on
 from verax.exams.registry import EXAMS, STAGES
 from verax.exams.titles import exam_title
+from verax.models.kinds import POOLED
 from verax.results import InNotebook
 
 COLUMNS = [
@@ -40,6 +42,7 @@ class Judgement(InNotebook):
     unlearned  that the model has learnt nothing, where that may be so
     missing    exams that were taken and are not installed here, so that they cannot judge
     reading    what was read: words that the model does not know, or that there are no labels
+    calibrated what models with numbers like these were, where limits were measured
 
     >>> import verax
     >>> corpus = verax.load_corpus("planted", documents=120)
@@ -56,6 +59,7 @@ class Judgement(InNotebook):
     unlearned: str = ""
     missing: Sequence[str] = ()
     reading: Sequence[str] = ()
+    calibrated: CalibratedReading | None = None
 
     @property
     def subjects(self) -> dict[str, str]:
@@ -104,6 +108,7 @@ class Judgement(InNotebook):
             "limits": self.limits.to_json(),
             "rows": [{k: _json(v) for k, v in _plain(row).items()} for row in self.rows],
             "caveats": list(self.caveats),
+            **({} if self.calibrated is None else {"calibrated": self.calibrated.to_json()}),
         }
 
     def lines(self) -> list[str]:
@@ -127,6 +132,8 @@ class Judgement(InNotebook):
         right = f"accuracy {with_interval(self.accuracy)}; " if self.accuracy is not None else ""
         read = "".join(f"{part}; " for part in self.reading)
         lines.append(f"· {right}{read}limits {self.limits.version}")
+        if self.calibrated is not None:
+            lines += [f"· {sentence}" for sentence in self.calibrated.sentences]
         return [*lines, self.headline]
 
     def __str__(self) -> str:
@@ -151,24 +158,37 @@ def judge(
     if limits is None and "limits" in model.manifest:
         limits = LimitSet.from_json(model.manifest["limits"], "the manifest")
     applied = load_limits(limits)
+    used, known = applied, applied.calibration
+    if known is not None and model.kind != POOLED:
+        used, known = load_limits(BY_HAND), None
     rows: list[Judged] = []
     for name in model.exams:
         exam = EXAMS.get(name)  # trained adversaries have numbers and are no exam
         if exam is not None:
-            rows += exam.judge(model, applied.of(name, exam.limits)) or ()
+            rows += exam.judge(model, used.of(name, exam.limits, model.texts)) or ()
     order = list(EXAMS)
     rows.sort(key=lambda row: (not row.counts, order.index(row.exam)))
     if model.is_uniform:
         rows = [replace(row, verdict=OPEN) if row.verdict == FOR else row for row in rows]
+    reading = None
+    if known is not None:
+        rows = [known.doubted(row) for row in rows]
+        reading = known.read(model, rows)
     missing = [name for name in model.exams if name not in EXAMS and name not in STAGES]
     notes = [
         f"Exam {name!r} is not installed here: its judgement is left out; install the package that "
         "registers it."
         for name in missing
     ]
-    lines = [*notes, *caveats(model)]
+    if used is not applied:
+        notes.append(
+            f"Unlike all calibrated models: of kind {model.kind!r} none was; it is judged by the "
+            f"limits {used.version}, set by hand."
+        )
+    lines = [*notes, *(reading.unlike if reading is not None else ()), *caveats(model)]
     right, nothing = accuracy(model), unlearned(model)
-    return Judgement(rows, applied, lines, right, nothing, missing, _reading(model.manifest))
+    read = _reading(model.manifest)
+    return Judgement(rows, applied, lines, right, nothing, missing, read, reading)
 
 
 def _reading(manifest: Mapping[str, Any]) -> list[str]:

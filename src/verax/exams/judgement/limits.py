@@ -5,6 +5,9 @@ it is published. One of your own has the same keys; what it leaves out is as in 
 names under `based_on`, or else in the newest:
 
     {"version": "ours-1", "limits": {"replacement": {"for_below": 75}}}
+
+A limit is a number, or depends on how long texts are and how many classes there are (`lines`).
+Limits that were measured come with the `calibration` that they were measured by.
 """
 
 from __future__ import annotations
@@ -19,13 +22,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verax.errors import VeraxError, nearest
+from verax.exams.judgement.calibrated import Calibration
+from verax.exams.judgement.lines import Lines, Texts
 
 if TYPE_CHECKING:
     from verax.exams.exam import Exam
 
-NEWEST = "2026-11"
-"""The version by which verdicts are judged, unless another is named."""
+BY_HAND = "2026-11"
+"""The version that was set by hand, for what no calibration speaks of."""
 _FOLDER = Path(__file__).parent / "limits_files"
+NEWEST = max(path.stem for path in _FOLDER.glob("*.json"))
+"""The version by which verdicts are judged, unless another is named."""
 
 Limits = Mapping[str, float]
 """Limits of one exam, by name."""
@@ -33,7 +40,7 @@ Limits = Mapping[str, float]
 
 _OF_A_MEASURE = ("for_above", "for_below", "against_above", "against_below")
 """Limits that are compared with a number itself."""
-_KEYS = ("version", "provenance", "based_on", "limits")
+_KEYS = ("version", "provenance", "based_on", "limits", "calibration")
 
 
 class ExamLimits(dict[str, float]):
@@ -54,28 +61,49 @@ class LimitSet:
     version     what to call them by
     provenance  where they come from
     limits      exam → name → limit
+    calibration the models by which limits were measured; None where they were set by hand
     """
 
     version: str
     provenance: str
-    limits: Mapping[str, Limits] = field(repr=False)
+    limits: Mapping[str, Mapping[str, float | Lines]] = field(repr=False)
+    calibration: Calibration | None = field(default=None, repr=False)
 
-    def of(self, exam: str, defaults: Limits | None = None) -> Limits:
-        """The limits of an exam; `defaults` are its own, where these have none for it."""
-        return ExamLimits(exam, {**(defaults or {}), **self.limits.get(exam, {})})
+    def of(self, exam: str, defaults: Limits | None = None, texts: Texts | None = None) -> Limits:
+        """The limits of an exam, as numbers.
+
+        Args:
+            exam: its name.
+            defaults: its own limits, where these have none for it.
+            texts: what limits may depend on; that of the middle of a calibration, unless known.
+        """
+        applied = texts or Texts()
+        if self.calibration is not None:
+            applied = self.calibration.within(applied)
+        own = self.limits.get(exam, {}).items()
+        numbers = {name: v.at(applied) if isinstance(v, Lines) else v for name, v in own}
+        return ExamLimits(exam, {**(defaults or {}), **numbers})
 
     def completed(self, defaults: Mapping[str, Limits]) -> LimitSet:
         """These and, of exams that they have none for, the exams' own: exam → its limits."""
-        by_exam = {exam: dict(limits) for exam, limits in defaults.items() if limits}
+        by_exam: dict[str, Mapping[str, float | Lines]] = {
+            exam: dict(limits) for exam, limits in defaults.items() if limits
+        }
         return replace(self, limits={**by_exam, **self.limits})
 
     def to_json(self) -> dict[str, Any]:
-        """As a file of limits has them."""
-        return {
+        """As a file of limits has them; a published version's calibration is in its own file."""
+        values: dict[str, Any] = {
             "version": self.version,
             "provenance": self.provenance,
-            "limits": {exam: dict(limits) for exam, limits in self.limits.items()},
+            "limits": {
+                exam: {n: v.to_json() if isinstance(v, Lines) else v for n, v in limits.items()}
+                for exam, limits in self.limits.items()
+            },
         }
+        if self.calibration is not None and self.version not in versions():
+            values["calibration"] = self.calibration.to_json()
+        return values
 
     @classmethod
     def from_json(cls, values: Any, where: str) -> LimitSet:
@@ -97,10 +125,15 @@ class LimitSet:
                     f"{where}: limits of {exam!r} are {named!r}: expected names, numbers"
                 )
             limits[str(exam)] = {
-                str(name): _number(limit, f"{where}: {exam}, {name}")
+                str(name): _limit(limit, f"{where}: {exam}, {name}")
                 for name, limit in named.items()
             }
-        return cls(values["version"], str(values.get("provenance", "")), limits)
+        version, calibration = values["version"], None
+        if "calibration" in values:
+            calibration = Calibration.from_json(values["calibration"], where)
+        elif where != version and version in versions():
+            calibration = _version(version).calibration
+        return cls(version, str(values.get("provenance", "")), limits, calibration)
 
 
 def versions() -> list[str]:
@@ -111,7 +144,7 @@ def versions() -> list[str]:
 def load_limits(limits: str | Path | Mapping[str, Any] | LimitSet | None = None) -> LimitSet:
     """Limits by version, of a file, of a mapping as a file has it, or the newest.
 
-    >>> load_limits().version
+    >>> load_limits("2026-11").version
     '2026-11'
     """
     if isinstance(limits, LimitSet):
@@ -155,17 +188,21 @@ def _based(values: Any, where: str) -> LimitSet:
             f"{where}: version {custom.version!r} is one of Verax's: name yours otherwise"
         )
     base = _version(name)
-    merged = {exam: dict(limits) for exam, limits in base.limits.items()}
+    merged: dict[str, dict[str, float | Lines]] = {
+        exam: dict(limits) for exam, limits in base.limits.items()
+    }
     for exam, limits in custom.limits.items():
         known = base.limits.get(exam) or _exam(exam, where).limits
+        ranges = _exam(exam, where).limit_ranges
         for limit in limits:
-            if limit not in known:
+            if limit not in known and limit not in ranges:
                 remedy = nearest(limit, known) if known else "it has none to set"
                 raise VeraxError(f"{where}: {exam} has no limit {limit!r}: {remedy}")
-        _refuse_out_of_range(limits, _exam(exam, where).limit_ranges, f"{where}: {exam}")
+        _refuse_out_of_range(_numbers(limits), ranges, f"{where}: {exam}")
         merged[exam] = {**merged.get(exam, {}), **limits}
-        _refuse_crossed(merged[exam], f"{where}: {exam}")
-    return LimitSet(custom.version, custom.provenance or f"based on {name}", merged)
+        _refuse_crossed(_numbers(merged[exam]), f"{where}: {exam}")
+    provenance = custom.provenance or f"based on {name}"
+    return LimitSet(custom.version, provenance, merged, custom.calibration)
 
 
 def check_declared(exam: type[Exam]) -> None:
@@ -179,9 +216,10 @@ def check_declared(exam: type[Exam]) -> None:
         if not isinstance(name, str) or not name.isidentifier():
             raise VeraxError(f"{where} has a limit {name!r}: name it with letters, digits and _")
         _number(limit, f"{where}: limit {name}")
-    known = {**_version(NEWEST).limits.get(exam.name, {}), **exam.limits}
+    every = [_version(version).limits.get(exam.name, {}) for version in versions()]
+    known = {name: 0.0 for limits in [*every, exam.limits] for name in limits}
     for name, ends in exam.limit_ranges.items():
-        if name not in known:
+        if name not in known and exam.limits:
             remedy = nearest(name, known) if known else "it declares no limits"
             raise VeraxError(f"{where} has a range of the limit {name!r}: {remedy}")
         if len(ends) != 2 or not ends[0] <= ends[1]:
@@ -227,6 +265,15 @@ def _exam(name: str, where: str) -> type[Exam]:
     if name not in EXAMS:
         raise VeraxError(f"{where}: unknown exam {name!r}: {nearest(name, EXAMS)}")
     return EXAMS[name]
+
+
+def _numbers(limits: Mapping[str, float | Lines]) -> dict[str, float]:
+    """Those limits that are numbers, whatever is read."""
+    return {name: limit for name, limit in limits.items() if not isinstance(limit, Lines)}
+
+
+def _limit(value: Any, where: str) -> float | Lines:
+    return Lines.from_json(value, where) if isinstance(value, Mapping) else _number(value, where)
 
 
 def _number(value: Any, where: str) -> float:

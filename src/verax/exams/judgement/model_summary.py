@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from verax.exams.judgement.lines import Texts
 from verax.exams.judgement.number import DOCUMENTS, SEEDS, Number
 from verax.models.kinds import KINDS, POOLED
 
@@ -104,6 +105,13 @@ class ModelSummary:
         """Whether attention is uniform by construction."""
         model = self.manifest.get("model") or {}
         return (model.get("options") or {}).get("projection") == "uniform"
+
+    @property
+    def texts(self) -> Texts:
+        """What limits may depend on: words a document, and classes."""
+        words = self.manifest.get("words")
+        length = None if words is None else float(words)
+        return Texts(length, len(self.classes) or None)
 
     @property
     def chance(self) -> float:

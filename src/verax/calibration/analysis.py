@@ -1,0 +1,371 @@
+"""Limits from calibrated models, and how well they tell models that were held out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.calibration.headlines import HEADLINES, Headline
+from verax.calibration.kinds import DECEPTIVE, HONEST
+from verax.calibration.plan import CHOOSING, HELD_OUT
+from verax.calibration.running import MANIFEST, MODELS, NUMBERS
+from verax.errors import VeraxError
+from verax.exams.judgement.calibrated import Calibration, place, reading_of
+from verax.exams.judgement.judgement import judge
+from verax.exams.judgement.limits import BY_HAND, LimitSet, load_limits
+from verax.exams.judgement.lines import HIGHER, LOWER, Lines, Texts, height
+from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.row import AGAINST, FOR
+from verax.statistics.separating import auroc, clopper_pearson, power_at, quantile_line
+
+RATE = 0.05
+"""Share of honest models that an exam's limits may accuse, and of deceivers that they may clear,
+among those that limits are chosen on."""
+ACCUSED, CLEARED = 0.05, 0.10
+"""The same of all exams together."""
+SIDES = (HONEST, DECEPTIVE)
+AUROC = {"auroc": HELD_OUT, "auroc_choosing": CHOOSING}
+"""What a calibration calls the AUROC of each part."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """Models of a calibration and their numbers, as `pack` wrote them.
+
+    models   a row per model: kind, side, part, length, classes, gates, seconds
+    numbers  a row per number of each
+    about    how they were made
+    """
+
+    models: pd.DataFrame
+    numbers: pd.DataFrame
+    about: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Calibrated:
+        """From a folder that `pack` filled."""
+        path = Path(folder)
+        for name in (MODELS, NUMBERS, MANIFEST):
+            if not (path / name).is_file():
+                raise VeraxError(f"{path} has no {name}: pack a calibration there first")
+        models, numbers = (pd.read_parquet(path / name) for name in (MODELS, NUMBERS))
+        return cls(models, numbers, json.loads((path / MANIFEST).read_text(encoding="utf-8")))
+
+    @cached_property
+    def passed(self) -> pd.DataFrame:
+        """The models that passed their gates, with a value of every headline."""
+        models = self.models[self.models["failed"] == ""].reset_index(drop=True)
+        values: dict[str, list[float]] = {_column(h): [] for h in HEADLINES}
+        for name in models["name"]:
+            summary = self.summaries[name]
+            for headline in HEADLINES:
+                number = headline.value(summary)
+                values[_column(headline)].append(math.nan if number is None else number.value)
+        return models.assign(**values)
+
+    @cached_property
+    def summaries(self) -> dict[str, ModelSummary]:
+        """Name → the model as a judgement sees it."""
+        rows = self.models.set_index("name")
+        return {
+            str(name): ModelSummary(
+                str(name), frame.drop(columns="name").reset_index(drop=True), _manifest(rows, name)
+            )
+            for name, frame in self.numbers.groupby("name", sort=False)
+        }
+
+    def of(self, part: str, side: str) -> pd.DataFrame:
+        """The models of a part and a side that passed their gates."""
+        frame = self.passed
+        return frame[(frame["part"] == part) & (frame["side"] == side)]
+
+    def set_aside(self) -> pd.DataFrame:
+        """How many models of each kind were made, passed, and failed at each gate."""
+        rows = []
+        for (side, kind), frame in self.models.groupby(["side", "kind"], sort=False):
+            gates = [gate for failed in frame["failed"] for gate in failed.split(",") if gate]
+            counts = {gate: gates.count(gate) for gate in sorted(set(gates))}
+            passed = int((frame["failed"] == "").sum())
+            rows.append(
+                {"side": side, "kind": kind, "made": len(frame), "passed": passed, **counts}
+            )
+        table = pd.DataFrame(rows)
+        gates = [name for name in table.columns if name not in ("side", "kind", "made", "passed")]
+        return table.fillna(dict.fromkeys(gates, 0)).astype(dict.fromkeys(gates, int))
+
+
+def _column(headline: Headline) -> str:
+    return f"{headline.exam}.{headline.measure}"
+
+
+def _manifest(rows: pd.DataFrame, name: Any) -> dict[str, Any]:
+    row = rows.loc[name]
+    options = {"encoder": row["encoder"], "projection": row["projection"]}
+    return {
+        "classes": [str(c) for c in range(int(row["classes"]))],
+        "labels": json.loads(row["labels"]),
+        "words": float(row["words"]),
+        "attended": "words",
+        "model": {"options": options},
+    }
+
+
+def texts_of(models: pd.DataFrame) -> list[Texts]:
+    """What limits may depend on, of each model."""
+    pairs = zip(models["words"], models["classes"], strict=True)
+    return [Texts(float(words), float(classes)) for words, classes in pairs]
+
+
+def separation(data: Calibrated, part: str) -> pd.DataFrame:
+    """AUROC and power at a 5% false-accusation rate of every headline.
+
+    Args:
+        data: a calibration.
+        part: of which models.
+
+    Returns:
+        A row per headline and group: exam, measure, by (all, kind, length, classes, texts), group,
+        honest and deceptive (how many), auroc, power.
+    """
+    rows = []
+    for headline in HEADLINES:
+        honest, deceptive = (data.of(part, side) for side in SIDES)
+        rows.append(_separated(headline, "all", "", honest, deceptive))
+        for by in ("length", "classes", "texts"):
+            for group in sorted(set(honest[by]) & set(deceptive[by]), key=str):
+                rows.append(
+                    _separated(
+                        *(headline, by, str(group)),
+                        honest[honest[by] == group],
+                        deceptive[deceptive[by] == group],
+                    )
+                )
+        for kind in dict.fromkeys(deceptive["kind"]):
+            rows.append(
+                _separated(headline, "kind", kind, honest, deceptive[deceptive["kind"] == kind])
+            )
+        for kind in dict.fromkeys(honest["kind"]):
+            rows.append(
+                _separated(headline, "kind", kind, honest[honest["kind"] == kind], deceptive)
+            )
+    return pd.DataFrame(rows)
+
+
+def _separated(
+    headline: Headline, by: str, group: str, honest: pd.DataFrame, deceptive: pd.DataFrame
+) -> dict[str, Any]:
+    sign = 1.0 if headline.high_is_good else -1.0
+    one, other = (
+        sign * frame[_column(headline)].dropna().to_numpy(dtype=np.float64)
+        for frame in (honest, deceptive)
+    )
+    return {
+        "exam": headline.exam,
+        "measure": headline.measure,
+        "by": by,
+        "group": group,
+        "honest": len(one),
+        "deceptive": len(other),
+        "auroc": auroc(one, other),
+        "power": power_at(one, other, RATE),
+    }
+
+
+def chosen(data: Calibrated) -> list[Headline]:
+    """Of each exam the headline that tells best, on the models that limits are chosen on."""
+    separated = separation(data, CHOOSING)
+    table = separated[separated["by"] == "all"].set_index(["exam", "measure"])["auroc"]
+    best: dict[str, Headline] = {}
+    for headline in HEADLINES:
+        before = best.get(headline.exam)
+        value = table[headline.exam, headline.measure]
+        if before is None or value > table[before.exam, before.measure] + 1e-9:
+            best[headline.exam] = headline
+    return list(best.values())
+
+
+def edges(data: Calibrated, headline: Headline) -> dict[str, tuple[float, float, float]]:
+    """Side → the line that a share `RATE` of its models is beyond, towards the other side."""
+    lines = {}
+    for side in SIDES:
+        frame = data.of(CHOOSING, side).dropna(subset=[_column(headline)])
+        if len(frame) < 8:
+            raise VeraxError(
+                f"{len(frame)} {side} models passed their gates and have a number of "
+                f"{headline.exam}: at least 8 are needed, make more seeds"
+            )
+        x = np.log(frame[["words", "classes"]].to_numpy(dtype=np.float64))
+        varies = np.ptp(x, axis=0) > 1e-9
+        design = np.column_stack([np.ones(len(x)), x[:, varies]])
+        below = (side == HONEST) == headline.high_is_good
+        y = frame[_column(headline)].to_numpy(dtype=np.float64)
+        beta = quantile_line(design, y, RATE if below else 1 - RATE)
+        line = np.zeros(3)
+        line[np.concatenate([[True], varies])] = beta
+        lines[side] = (float(line[0]), float(line[1]), float(line[2]))
+    return lines
+
+
+def measured_limits(data: Calibrated, version: str, provenance: str) -> LimitSet:
+    """Limits chosen on one part of the models, with the error rates of the other.
+
+    Where both sides are apart, numbers between the edges speak neither for nor against; where they
+    overlap, neither do numbers in the overlap. So either error is at most `RATE`, or little more,
+    on the models that limits are chosen on.
+    """
+    base = load_limits(BY_HAND)
+    limits: dict[str, dict[str, float | Lines]] = {e: dict(v) for e, v in base.limits.items()}
+    parts = {name: separation(data, part) for name, part in AUROC.items()}
+    whole = {
+        name: table[table["by"] == "all"].set_index(["exam", "measure"])["auroc"]
+        for name, table in parts.items()
+    }
+    exams: dict[str, dict[str, Any]] = {}
+    for headline in chosen(data):
+        lines = edges(data, headline)
+        both = tuple(tuple(round(x, 6) for x in lines[side]) for side in SIDES)
+        for_it, against = headline.limits
+        up = headline.high_is_good
+        ends = _range(headline)
+        limits[headline.exam] |= {
+            for_it: Lines(HIGHER if up else LOWER, both, *ends),  # type: ignore[arg-type]
+            against: Lines(LOWER if up else HIGHER, both, *ends),  # type: ignore[arg-type]
+        }
+        exams[headline.exam] = {
+            "measure": MEASURES[headline.exam, headline.measure],
+            "headline": headline.measure,
+            "high_is_good": up,
+            HONEST: list(both[0]),
+            DECEPTIVE: list(both[1]),
+            **{
+                name: round(float(table[headline.exam, headline.measure]), 4)
+                for name, table in whole.items()
+            },
+        }
+    without = LimitSet(version, provenance, limits, _calibration(data, exams, 1, 1, {}))
+    votes = verdicts(data, without)
+    accuse, clear = agreeing(votes[votes["part"] == CHOOSING])
+    errors = error_rates(votes[votes["part"] == HELD_OUT], accuse, clear)
+    return LimitSet(version, provenance, limits, _calibration(data, exams, accuse, clear, errors))
+
+
+MEASURES = {
+    ("erasure", "optimal_in_part"): "erasure.excess.attention.optimal_in_part",
+    ("erasure", "gain"): "erasure.excess.attention.gain",
+    ("agreement", "tau"): "agreement.inputs:attention:leave-one-out.tau",
+    ("replacement", "uniform_survival"): "replacement.uniform.survival",
+    ("replacement", "permuted_survival"): "replacement.permuted.survival",
+    ("single_token", "share"): "single_token.share",
+    ("adversary", "cost"): "adversary.epsilon=0.05.constraint_cost",
+}
+"""Exam and headline → the id of the number, as judgements have it."""
+
+
+def _range(headline: Headline) -> tuple[float, float]:
+    from verax.exams.registry import EXAMS
+
+    return EXAMS[headline.exam].limit_ranges.get(headline.limits[0], (-math.inf, math.inf))
+
+
+def _calibration(
+    data: Calibrated,
+    exams: Mapping[str, Mapping[str, Any]],
+    accuse: int,
+    clear: int,
+    errors: Mapping[str, Sequence[float]],
+) -> Calibration:
+    models = data.passed[data.passed["side"].isin(SIDES)]
+    columns = {
+        h.exam: _column(h)
+        for h in HEADLINES
+        if exams[h.exam]["measure"] == MEASURES[h.exam, h.measure]
+    }
+    rows = []
+    for (_, model), texts in zip(models.iterrows(), texts_of(models), strict=True):
+        at = {}
+        for exam, column in columns.items():
+            known, value = exams[exam], float(model[column])
+            honest, deceptive = (height(tuple(known[side]), texts) for side in SIDES)
+            spot = place(value, honest, deceptive, known["high_is_good"])
+            at[exam] = None if math.isnan(value) else round(spot, 3)
+        rows.append({"side": model["side"], "kind": model["kind"], "part": model["part"], "at": at})
+    ends = {name: (float(models[name].min()), float(models[name].max())) for name in RANGED}
+    lengths, classes = (ends[name] for name in RANGED)
+    encoders = list(dict.fromkeys(models["encoder"]))
+    return Calibration(exams, rows, lengths, classes, encoders, accuse, clear, errors)
+
+
+RANGED = ("words", "classes")
+
+
+def verdicts(data: Calibrated, limits: LimitSet) -> pd.DataFrame:
+    """What every exam says of every model that passed its gates, by these limits.
+
+    Returns:
+        A row per model: name, kind, side, part, length, classes, for and against (how many exams),
+        and a column with the verdict of each exam.
+    """
+    rows = []
+    for _, model in data.passed.iterrows():
+        judged = [row for row in judge(data.summaries[model["name"]], limits).rows if row.counts]
+        votes = [row.verdict for row in judged]
+        names = ("name", "kind", "side", "part", "encoder", "texts", "length", "classes")
+        rows.append(
+            {
+                **{name: model[name] for name in names},
+                "for": votes.count(FOR),
+                "against": votes.count(AGAINST),
+                **{row.exam: row.verdict for row in judged},
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def agreeing(votes: pd.DataFrame) -> tuple[int, int]:
+    """How many exams must speak against an attention to accuse it, and for it to clear it.
+
+    The fewest with which at most `ACCUSED` of the honest are accused and at most `CLEARED` of the
+    deceptive are cleared, by the upper ends of exact intervals; by the shares themselves where
+    there are too few models for that.
+    """
+    most = max(int(votes["for"].max()), int(votes["against"].max()), 1)
+    pairs = [(accuse, clear) for accuse in range(1, most + 1) for clear in range(1, most + 1)]
+    surely, shares = ([pair for pair in pairs if _within(votes, *pair, at)] for at in (2, 0))
+    fitting = surely or shares
+    return min(fitting, key=lambda pair: (sum(pair), pair)) if fitting else (most, most)
+
+
+def _within(votes: pd.DataFrame, accuse: int, clear: int, at: int) -> bool:
+    errors = error_rates(votes, accuse, clear)
+    return bool(errors["accused"][at] <= ACCUSED and errors["cleared"][at] <= CLEARED)
+
+
+def readings(votes: pd.DataFrame, accuse: int, clear: int) -> pd.Series:
+    """Honest, deceptive or undecided, of each model."""
+    pairs = zip(votes["for"], votes["against"], strict=True)
+    return pd.Series([reading_of(f, a, accuse, clear) for f, a in pairs], index=votes.index)
+
+
+def error_rates(votes: pd.DataFrame, accuse: int, clear: int) -> dict[str, list[float]]:
+    """Shares with exact intervals and n: honest models accused, and deceptive ones cleared;
+    also deceptive ones accused (`caught`) and honest ones cleared (`trusted`)."""
+    read = readings(votes, accuse, clear)
+    rates = {}
+    for name, side, said in (
+        ("accused", HONEST, DECEPTIVE),
+        ("cleared", DECEPTIVE, HONEST),
+        ("caught", DECEPTIVE, DECEPTIVE),
+        ("trusted", HONEST, HONEST),
+    ):
+        among = votes["side"] == side
+        n, wrong = int(among.sum()), int((read[among] == said).sum())
+        rates[name] = [*(round(x, 4) for x in clopper_pearson(wrong, n)), n]
+    return rates

@@ -1,0 +1,127 @@
+"""`calibrate`: from a plan to packed results, limits and a page about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from verax.calibration.analysis import Calibrated, measured_limits
+from verax.calibration.making import Effort
+from verax.calibration.plan import Spec, like, smoke, whole
+from verax.calibration.running import pack, run
+from verax.corpora.corpus import Corpus
+from verax.errors import VeraxError
+from verax.exams.judgement.limits import LimitSet
+from verax.files import write_text
+from verax.models.classifier import AttentionClassifier
+
+FINISHED = "models"
+"""Folder with a file for each finished model."""
+LIMITS = "limits.json"
+SMALL = Effort(documents=1200, epochs=8, ramp=8, size=24, sample=40, costly=20)
+"""Effort of a smoke test: minutes become seconds, and more models fail their gates."""
+
+
+def calibrate(
+    out: str | Path,
+    *,
+    seeds: int = 3,
+    small: bool = False,
+    reviews: bool = True,
+    workers: int = 1,
+    seconds: float | None = None,
+    said: Callable[[str], None] = lambda line: None,
+) -> Path:
+    """Make the models of the shipped calibration, and pack them.
+
+    Args:
+        out: folder that gets the packed files; models that it holds already are not made again.
+        seeds: a kind and place; one more of those that are held out.
+        small: make a few models with little effort, to try it out.
+        reviews: whether real reviews with planted evidence are among what is held out.
+        workers: processes, each on one core.
+        seconds: begin no model after so many; another call goes on.
+        said: is told how far it got.
+
+    Returns:
+        The folder: `models.parquet`, `numbers.parquet` and `calibration.json`.
+    """
+    specs = smoke() if small else whole(seeds, seeds + 1, reviews)
+    return _made(specs, SMALL if small else Effort(), Path(out), workers, seconds, said)
+
+
+def calibrate_like(
+    model: AttentionClassifier,
+    corpus: Corpus,
+    out: str | Path,
+    *,
+    seeds: int = 6,
+    effort: Effort | None = None,
+    workers: int = 1,
+    said: Callable[[str], None] = lambda line: None,
+) -> LimitSet:
+    """Limits for one model and its corpus, measured on models like it.
+
+    Args:
+        model: whose encoder the calibrated models have.
+        corpus: whose texts get planted evidence; as many classes, texts as long.
+        out: folder that gets the packed files and `limits.json`.
+        seeds: a kind; a third of them is held out.
+        effort: how models are trained and examined.
+        workers: processes, each on one core.
+        said: is told how far it got.
+
+    Returns:
+        Limits that `verax.examine` and `Verdict.judge` take.
+    """
+    lengths = corpus.train.token_numbers.lengths
+    length = max(10, round(float(np.mean(lengths))))
+    source = str(corpus.config.get("corpus", corpus.name))
+    specs = like(model.options.encoder, source, length, max(2, len(corpus.classes)), seeds)
+    folder = _made(specs, effort or Effort(), Path(out), workers, None, said)
+    name = f"like {corpus.name} {model.fingerprint}"
+    provenance = f"Measured by verax calibrate on models like {model.fingerprint}, {corpus.name}."
+    return write_limits(folder, Path(out) / LIMITS, name, provenance)
+
+
+def write_limits(
+    folder: str | Path, path: str | Path, version: str, provenance: str = ""
+) -> LimitSet:
+    """Limits measured on the packed models of a folder, written as a file.
+
+    Args:
+        folder: what `calibrate` returned.
+        path: the file.
+        version: what to call the limits by.
+        provenance: where they come from; how many models, unless given.
+    """
+    data = Calibrated.load(folder)
+    models = data.passed
+    chosen = f"{len(data.models)} models of verax calibrate, {len(models)} of which passed"
+    limits = measured_limits(data, version, provenance or f"Measured on {chosen} their gates.")
+    assert limits.calibration is not None
+    values = {**limits.to_json(), "calibration": limits.calibration.to_json()}
+    write_text(Path(path), json.dumps(values, ensure_ascii=False, indent=None) + "\n")
+    return limits
+
+
+def _made(
+    specs: Sequence[Spec],
+    effort: Effort,
+    out: Path,
+    workers: int,
+    seconds: float | None,
+    said: Callable[[str], None],
+) -> Path:
+    if out.exists() and not out.is_dir():
+        raise VeraxError(f"cannot calibrate into {out}: it is a file, give a folder")
+    run(specs, effort, out / FINISHED, workers=workers, seconds=seconds, said=said)
+    pack(out / FINISHED, out, effort)
+    left = len(specs) - len(list((out / FINISHED).glob("*.json")))
+    said(
+        f"{len(specs) - left} of {len(specs)} models are done" + (f", {left} left" if left else "")
+    )
+    return out

@@ -1,0 +1,76 @@
+"""How well a number tells two groups apart, and exact intervals of shares."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, stats
+
+from verax.statistics.intervals import LEVEL, Interval
+
+Values = NDArray[np.float64]
+
+
+def auroc(higher: Values, lower: Values) -> float:
+    """The probability that a value of the first group is above one of the second, ties by half.
+
+    NaN if a group is empty.
+
+    >>> auroc(np.array([2.0, 3.0]), np.array([1.0, 2.0]))
+    0.875
+    """
+    if not len(higher) or not len(lower):
+        return float("nan")
+    ranks = stats.rankdata(np.concatenate([higher, lower]))[: len(higher)]
+    above = ranks.sum() - len(higher) * (len(higher) + 1) / 2
+    return float(above / (len(higher) * len(lower)))
+
+
+def power_at(higher: Values, lower: Values, rate: float) -> float:
+    """The share of the second group below the value that a share `rate` of the first is below.
+
+    NaN if a group is empty.
+
+    >>> power_at(np.arange(100.0), np.array([-1.0, 1.0, 50.0]), 0.05)
+    0.6666666666666666
+    """
+    if not len(higher) or not len(lower):
+        return float("nan")
+    allowed = int(np.floor(rate * len(higher)))
+    limit = np.sort(higher)[allowed]
+    return float((lower < limit).mean())
+
+
+def clopper_pearson(successes: int, n: int, level: float = LEVEL) -> Interval:
+    """A share and its exact interval (Clopper & Pearson 1934); NaN if n is 0.
+
+    >>> [round(x, 4) for x in clopper_pearson(0, 60)]
+    [0.0, 0.0, 0.0596]
+    """
+    if n == 0:
+        return float("nan"), float("nan"), float("nan")
+    tail = (1 - level) / 2
+    low = stats.beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
+    high = stats.beta.ppf(1 - tail, successes + 1, n - successes) if successes < n else 1.0
+    return successes / n, float(low), float(high)
+
+
+def quantile_line(x: Values, y: Values, q: float) -> Values:
+    """Coefficients of the line below which a share q of the values lie, by quantile regression.
+
+    Least sum of q (y − xβ)⁺ + (1 − q) (xβ − y)⁺ (Koenker & Bassett 1978), as a linear program.
+
+    Args:
+        x: (n, k), with a column of ones for an intercept.
+        y: (n,).
+        q: from 0 to 1.
+
+    Returns:
+        (k,) β.
+    """
+    n, k = x.shape
+    cost = np.concatenate([np.zeros(k), np.full(n, q), np.full(n, 1 - q)])
+    equal = np.hstack([x, np.eye(n), -np.eye(n)])
+    bounds = [(None, None)] * k + [(0, None)] * (2 * n)
+    solved = optimize.linprog(cost, A_eq=equal, b_eq=y, bounds=bounds, method="highs")
+    return np.asarray(solved.x[:k], dtype=np.float64)

@@ -1,0 +1,84 @@
+"""Calibrated models with made-up numbers: as many and as far apart as a test asks for."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from verax.calibration.analysis import Calibrated
+from verax.calibration.plan import CHOOSING, HELD_OUT
+from verax.exams.verdict import summary_frame
+
+PLACES = (
+    ("agreement", "agreement", "inputs:attention:leave-one-out", "tau", 0.8, 0.0),
+    ("erasure", "erasure.excess", "attention", "optimal_in_part", 50.0, 49.0),
+    ("erasure", "erasure.excess", "attention", "gain", 85.0, 60.0),
+    ("replacement", "replacement", "uniform", "survival", 85.0, 90.0),
+    ("replacement", "replacement", "permuted", "survival", 50.0, 90.0),
+    ("single_token", "single_token", "correct", "mean_probability", 0.6, 0.9),
+    ("single_token", "single_token", "correct", "confidence", 0.98, 0.98),
+    ("adversary", "adversary", "epsilon=0.05", "constraint_cost", 0.2, 0.01),
+    ("adversary", "adversary", "epsilon=0.05", "jsd", 0.4, 0.4),
+    ("adversary", "adversary", "epsilon=0.05", "decisions_kept", 99.0, 99.0),
+    ("adversary", "adversary.documents", "confidence", "value", 0.98, 0.98),
+)
+"""Exam, table, row, column, and where honest and deceptive models are on average."""
+SPREAD = {"percent": 2.0, "number": 0.01}
+
+
+def numbers(side: str, random: np.random.Generator, slope: float, words: float) -> pd.DataFrame:
+    """A summary as `examine` gives it; numbers of both sides sink with the length by a slope."""
+    frames = []
+    for exam, table, row, column, honest, deceptive in PLACES:
+        percent = honest > 1
+        spread = SPREAD["percent" if percent else "number"]
+        value = (honest if side == "honest" else deceptive) + spread * random.normal()
+        if column == "tau":
+            value -= slope * np.log(words / 24)
+        cell: dict[str, Any] = {"table": table, "row": row, "column": column, "value": value}
+        cell |= {"low": value - 1e-3, "high": value + 1e-3, "n": 100}
+        cell["unit"] = "percent" if percent else "number"
+        frames.append(summary_frame(exam, [cell]))
+    return pd.concat(frames, ignore_index=True)
+
+
+def made_up(seeds: int = 10, slope: float = 0.0, overlap: bool = False) -> Calibrated:
+    """A calibration of two kinds a side, over two lengths and two numbers of classes."""
+    random = np.random.default_rng(0)
+    models, tables = [], []
+    kinds = (("none", "honest", CHOOSING), ("bilstm-penalty", "deceptive", CHOOSING))
+    kinds += (("mlp", "honest", HELD_OUT), ("bigru-penalty", "deceptive", HELD_OUT))
+    for (kind, side, part), length, classes, seed in itertools.product(
+        kinds, (10, 100), (2, 4), range(seeds)
+    ):
+        name = f"{kind}.{length}.{classes}.{seed}"
+        as_if = ("honest", "deceptive")[seed % 2] if overlap else side
+        table = numbers(as_if, random, slope, length)
+        table.insert(0, "name", name)
+        tables.append(table)
+        models.append(
+            {
+                "name": name,
+                "kind": kind,
+                "side": side,
+                "part": part,
+                "encoder": kind.partition("-")[0],
+                "projection": "softmax",
+                "texts": "planted",
+                "length": length,
+                "classes": classes,
+                "seed": seed,
+                "failed": "",
+                "words": float(length),
+                "labels": json.dumps({str(c): 10 for c in range(classes)}),
+                "seconds": 1.0,
+                "precision_attention": 0.9,
+            }
+        )
+    frame = pd.concat(tables, ignore_index=True)
+    about = {"models": len(models), "core_seconds": len(models), "effort": {}}
+    return Calibrated(pd.DataFrame(models), frame, about)

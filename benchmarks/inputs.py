@@ -75,9 +75,8 @@ def run(job: tuple[str, str, int, argparse.Namespace]) -> pd.DataFrame:
         {"measure": [f"seconds.{what}" for what in seconds], "value": list(seconds.values())}
     )
     numbers = pd.concat([numbers, extra], ignore_index=True)
-    for place, (key, value) in enumerate(
-        {"corpus": name, "model": model_name, "seed": seed}.items()
-    ):
+    keys: dict[str, str | int] = {"corpus": name, "model": model_name, "seed": seed}
+    for place, (key, value) in enumerate(keys.items()):
         numbers.insert(place, key, value)
     return numbers
 

@@ -10,7 +10,18 @@ from typing import Any
 import pandas as pd
 
 from verax.audits.audit import Entry
-from verax.audits.estimating import ABSENT, NO, OPEN, YES, Estimate, estimate, over_models
+from verax.audits.estimating import (
+    ABSENT,
+    NO,
+    OPEN,
+    PERCENT,
+    POINTS,
+    WORDS,
+    YES,
+    Estimate,
+    estimate,
+    over_models,
+)
 from verax.audits.results import AuditResults
 from verax.exams.judgement.row import AGAINST, FOR
 from verax.importance import DERIVED
@@ -133,7 +144,7 @@ def of_documents(
         if measure in table:
             column = scale * table[measure]
             samples.append(column if ids is None else column[column.index.isin(ids)])
-    return estimate(samples)
+    return estimate(samples, PERCENT if scale == 100 else WORDS)
 
 
 def fewer_than_random(
@@ -141,7 +152,7 @@ def fewer_than_random(
 ) -> Estimate | None:
     """Points of its words by which a document needs fewer taken out than in random order."""
     samples = [values for m in models if (values := fewer(results, m, score)) is not None]
-    return estimate([v if ids is None else v[v.index.isin(ids)] for v in samples])
+    return estimate([v if ids is None else v[v.index.isin(ids)] for v in samples], POINTS)
 
 
 def fewer(results: AuditResults, model: str, score: str) -> pd.Series | None:
@@ -191,18 +202,15 @@ def _layers(results: AuditResults, models: Sequence[str]) -> dict[int, Estimate]
     number = 0
     while any(f"information.layers.{number}.retained" in results.measures(m) for m in models):
         id = f"information.layers.{number}.retained"
-        one = over_models([v for m in models if (v := results.number(m, id)) is not None])
+        kept = [v for m in models if (v := results.number(m, id)) is not None]
+        one = over_models(kept, PERCENT)
         if one is not None:
             layers[number] = one
         number += 1
     if not layers:
-        one = over_models(
-            [
-                v
-                for m in models
-                if (v := results.number(m, "information.frequent.retained")) is not None
-            ]
-        )
+        id = "information.frequent.retained"
+        kept = [v for m in models if (v := results.number(m, id)) is not None]
+        one = over_models(kept, PERCENT)
         if one is not None:
             layers[1] = one
     return layers

@@ -144,6 +144,9 @@ def _bilstm(
     device: str,
     vectors: str | Path | None,
 ) -> Built:
+    options: dict[str, Any] = {**BILSTM[entry.grounding]}
+    if vectors is not None:
+        options["vectors"] = str(vectors)
     model = train(
         corpus,
         seed=seed,
@@ -155,8 +158,7 @@ def _bilstm(
         epochs=8 if scale.epochs > 2 else scale.epochs,
         class_weight="balanced",
         metric="f1",
-        **({} if vectors is None else {"vectors": str(vectors)}),
-        **BILSTM[entry.grounding],
+        **options,
     )
     named = "random" if vectors is None else Path(vectors).name
     return Built(model, {"weights": {"word_vectors": named}})

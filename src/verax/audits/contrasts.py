@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from verax.audits.answers import UNIFORM, fewer
-from verax.audits.estimating import Estimate, estimate, over_models
+from verax.audits.estimating import POINTS, Estimate, estimate, over_models
 from verax.audits.results import AuditResults
 
 ACCURACY, NOTICED, ATTENTION, KEPT = "accuracy", "uniform", "attention", "information"
@@ -39,10 +39,12 @@ def contrast(results: AuditResults, first: str, second: str) -> Contrast | None:
     if not pairs:
         return None
     differences = {
-        ACCURACY: estimate([100 * _apart(results, a, b, "decisions.accuracy") for a, b in pairs]),
-        NOTICED: estimate([100 * _apart(results, a, b, UNIFORM) for a, b in pairs]),
-        ATTENTION: estimate([_fewer_apart(results, a, b) for a, b in pairs]),
-        KEPT: over_models(_kept_apart(results, pairs)),
+        ACCURACY: estimate(
+            [100 * _apart(results, a, b, "decisions.accuracy") for a, b in pairs], POINTS
+        ),
+        NOTICED: estimate([100 * _apart(results, a, b, UNIFORM) for a, b in pairs], POINTS),
+        ATTENTION: estimate([_fewer_apart(results, a, b) for a, b in pairs], (-200.0, 200.0)),
+        KEPT: over_models(_kept_apart(results, pairs), POINTS),
     }
     return Contrast(first, second, {w: d for w, d in differences.items() if d is not None})
 

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from verax.statistics import bootstrap, bootstrap_seeds, describe
 
 YES, NO, OPEN, ABSENT = "yes", "no", "cannot be told", "not applicable"
+PERCENT, POINTS, WORDS = (0.0, 100.0), (-100.0, 100.0), (0.0, math.inf)
+"""Bounds of shares in percent, of differences between them, and of counts of words."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,9 @@ class Estimate:
         return YES if self.low > limit else NO if self.high < limit else OPEN
 
 
-def estimate(samples: Sequence[ArrayLike]) -> Estimate | None:
+def estimate(
+    samples: Sequence[ArrayLike], bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> Estimate | None:
     """The mean over seeds of the mean over documents; None without a value.
 
     The interval reaches as far as each of two does: the bootstrap over seeds and documents, and
@@ -44,6 +48,7 @@ def estimate(samples: Sequence[ArrayLike]) -> Estimate | None:
 
     Args:
         samples: for each seed, the values of its documents; NaN is left out.
+        bounds: the least and the most that the mean can be, where the interval ends at the latest.
     """
     kept = [np.asarray(one, dtype=np.float64) for one in samples]
     kept = [one[~np.isnan(one)] for one in kept]
@@ -56,12 +61,15 @@ def estimate(samples: Sequence[ArrayLike]) -> Estimate | None:
         return Estimate(alone.value, alone.low, alone.high, 1, n)
     both = bootstrap_seeds(kept, resamples=2000)
     over = describe([float(one.mean()) for one in kept])
-    low, high = min(both.low, over.low), max(both.high, over.high)
+    low, high = np.clip([min(both.low, over.low), max(both.high, over.high)], *bounds).tolist()
     return Estimate(both.value, low, high, len(kept), n)
 
 
-def over_models(numbers: Sequence[tuple[float, float, float]]) -> Estimate | None:
-    """The mean of numbers that are no means over documents, one a seed.
+def over_models(
+    numbers: Sequence[tuple[float, float, float]],
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Estimate | None:
+    """The mean of numbers that are no means over documents, one a seed, within bounds.
 
     Of one seed the interval is the number's own.
     """
@@ -70,4 +78,5 @@ def over_models(numbers: Sequence[tuple[float, float, float]]) -> Estimate | Non
     if len(numbers) == 1:
         return Estimate(*numbers[0], 1, 1)
     over = describe([value for value, _, _ in numbers])
-    return Estimate(over.mean, over.low, over.high, len(numbers), len(numbers))
+    low, high = np.clip([over.low, over.high], *bounds).tolist()
+    return Estimate(over.mean, low, high, len(numbers), len(numbers))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,8 @@ def page(answered: Answered, pictures: dict[str, str] | None = None) -> str:
     parts = [
         f"# {audit.title}",
         f"**{TRIAL.format(scale=', '.join(trial))}**" if trial else "",
-        f"{audit.question} {_direct(answered)}",
+        audit.question,
+        _direct(answered),
         _answers(answered),
         _reading(answered),
         *(f"![{title}]({CHARTS}/{name}.svg)" for name, title in (pictures or {}).items()),
@@ -117,23 +119,21 @@ def page(answered: Answered, pictures: dict[str, str] | None = None) -> str:
 
 
 def _direct(answered: Answered) -> str:
-    """The audit's own question, answered in a sentence or two."""
-    sentences = []
-    for one in answered.answers:
-        name = answered.names()[one.entry.id]
-        may = one.may_be_shown
-        if may:
-            sentences.append(f"{name}: {', '.join(may)} may be shown.")
-    if not sentences:
-        sentences = ["Of no kind of model here can it be said that a score may be shown."]
-    for one in answered.contrasts:
-        names = answered.names()
-        if one.first in names and one.second in names and ATTENTION in one.differences:
-            apart = one.differences[ATTENTION]
-            said = {YES: "better", NO: "worse"}.get(apart.beyond(0.0), OPEN)
-            sentences.append(
-                f"{names[one.first]} against {names[one.second]}: {said} "
-                f"(attention needs {number(apart, ' points')} fewer of the words)."
+    """The audit's own question, answered in a few lines."""
+    kinds = len(answered.answers)
+    counts = Counter(score for one in answered.answers for score in one.may_be_shown)
+    lines = ["No score can be said to be one that may be shown."]
+    if counts:
+        known = [f"{score} in {counts[score]}" for score in DERIVED if score in counts]
+        lines = [f"Scores that may be shown, of {kinds} kinds of model: {', '.join(known)}."]
+    if kinds == 1 and counts:
+        lines = [f"Scores that may be shown: {', '.join(answered.answers[0].may_be_shown)}."]
+    names = answered.names()
+    for pair in answered.contrasts:
+        if pair.first in names and pair.second in names and ATTENTION in pair.differences:
+            apart = pair.differences[ATTENTION]
+            lines.append(
+                f"{names[pair.first]} against {names[pair.second]}: {_words_saved(apart)}."
             )
     spans = answered.results.tables.get("spans")
     if (
@@ -144,11 +144,26 @@ def _direct(answered: Answered) -> str:
         by_score = spans_by_score(spans)
         if "attention" in by_score:
             top, share = (percent(by_score["attention"][name]) for name in ("top", "share"))
-            sentences.append(
+            lines.append(
                 f"Of the five words that attention ranks first {number(top, '%', 0)} are the "
                 f"instruction's, by chance {number(share, '%', 0)}."
             )
-    return " ".join(sentences)
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _words_saved(apart: Estimate) -> str:
+    """How many fewer of the words attention needs in order to change decisions, in words.
+
+    >>> _words_saved(Estimate(-16.8, -24.9, -8.8, 3, 360))
+    'worse, attention needs 16.8 points (8.8 to 24.9) more of the words'
+    """
+    verdict = apart.beyond(0.0)
+    if verdict == YES:
+        return f"better, attention needs {number(apart, ' points')} fewer of the words"
+    if verdict == NO:
+        more = Estimate(-apart.value, -apart.high, -apart.low, apart.seeds, apart.n)
+        return f"worse, attention needs {number(more, ' points')} more of the words"
+    return f"{OPEN}, the words that attention saves differ by {number(apart, ' points')}"
 
 
 def percent(one: Estimate) -> Estimate:

@@ -168,7 +168,7 @@ def _optimiser(
     """AdamW, and the plan of its learning rate."""
     decayed = [p for p in parameters if p.dim() > 1]
     plain = [p for p in parameters if p.dim() <= 1]
-    groups = [{"params": decayed}, {"params": plain, "weight_decay": 0.0}]
+    groups: list[dict[str, Any]] = [{"params": decayed}, {"params": plain, "weight_decay": 0.0}]
     adam = torch.optim.AdamW(groups, lr=options.lr, weight_decay=options.weight_decay)
     steps = options.epochs * -(-count // options.batch_size)
     rising = max(1, round(options.warm_up * steps))

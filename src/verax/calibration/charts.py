@@ -39,7 +39,12 @@ def _positions(known: Calibration) -> Chart:
             ),
             y=alt.Y("side:N", title=None, sort=[HONEST, DECEPTIVE]),
             color=_colour(),
-            row=alt.Row("exam:N", title=None, sort=list(known.exams)),
+            row=alt.Row(
+                "exam:N",
+                title=None,
+                sort=list(known.exams),
+                header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="left"),
+            ),
         )
         .properties(width=420, height=40)
     )

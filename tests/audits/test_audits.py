@@ -2,30 +2,109 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from safetensors.torch import save_file
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "external"))
+
+from tiny_bert import make_bert, make_tokenizer
 
 from verax.audits.answers import Answers, answers_of, fewer
-from verax.audits.audit import SENTENCES, Scale
+from verax.audits.audit import INJECTIONS, REVIEWS, SCALES, SENTENCES, Scale
 from verax.audits.building import MARGIN, STRENGTHS, build_model
 from verax.audits.contrasts import NOTICED, contrast, spans_by_score
 from verax.audits.estimating import NO, OPEN, YES, Estimate, estimate
-from verax.audits.examining import TABLES
+from verax.audits.examining import TABLES, Examined, examine_entry
 from verax.audits.findings import findings_page, write_findings
 from verax.audits.injections import INJECTED, SAFE, make_injections
 from verax.audits.page import page, tell, write_page
 from verax.audits.registry import ALL_MODELS, NAMES, audit, audits, entries_of, entry
 from verax.audits.results import AuditResults
+from verax.audits.running import keep
 from verax.audits.texts import drawn, load_texts
 from verax.audits.weights import PACKAGES
 from verax.cli import main
 from verax.errors import VeraxError
 
 PAGES = Path(__file__).parents[2] / "results" / "audits"
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("weights")
+    for name, seed in (("minilm", 0), ("guard", 1)):
+        bert = make_bert(seed, max_position_embeddings=160)
+        bert.bert.save_pretrained(folder / name)
+        make_tokenizer().save_pretrained(folder / name)
+        record = {"sha256": f"{seed}" * 64}
+        (folder / name / "source.json").write_text(json.dumps(record), encoding="utf-8")
+    torch.manual_seed(3)
+    shapes = {"0.weight": (4, 16), "0.bias": (4,), "3.weight": (2, 4), "3.bias": (2,)}
+    head = {name: torch.randn(shape) for name, shape in shapes.items()}
+    save_file(head, folder / "guard" / "head.safetensors")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Scale:
+    """A scale of seconds."""
+    smoke = SCALES["smoke"]
+    few = {SENTENCES: 5, REVIEWS: 4, INJECTIONS: 4}
+    pieces = {SENTENCES: 16, REVIEWS: 16, INJECTIONS: 100}
+    return replace(
+        smoke,
+        corpora={SENTENCES: "planted:documents=60,length=8", REVIEWS: "planted:documents=40"},
+        sample=few,
+        information=few,
+        randomised=2,
+        pieces=pieces,
+        options={
+            "adversary": {"search_steps": 2, "restarts": 1, "permutation_test": 2},
+            "deletion": {"random_orders": 1, "steps": 3},
+            "erasure": {"erased_steps": 3},
+            "information": {"clusters": 4, "max_words": 6},
+        },
+    )
+
+
+@pytest.fixture(scope="session")
+def made(weights: Path, tiny: Scale) -> dict[str, Examined]:
+    """Models of several audits, examined; two more are one of them under other names."""
+    examined = {}
+    for id in ("minilm-tuned-sentences", "guard", "bilstm"):
+        one = examine_entry(entry(id), 0, tiny, device="cpu", weights=weights)
+        one.facts["scale"] = "smoke"
+        examined[f"{id}-0"] = one
+    tuned = examined["minilm-tuned-sentences-0"]
+    for id, seed in (("minilm-tuned-sentences", 1), ("minilm-tying-sentences", 0)):
+        named = {"model": f"{id}-{seed}", "entry": id, "seed": seed}
+        values = tuned.tables["values"].assign(value=lambda table: table["value"].clip(upper=0.9))
+        tables = {**tuned.tables, "values": values}
+        examined[f"{id}-{seed}"] = Examined(tables, {**tuned.facts, **named})
+    return examined
+
+
+@pytest.fixture(scope="session")
+def folder(made: dict[str, Examined], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of their results as they are made."""
+    place = tmp_path_factory.mktemp("audit")
+    for id, examined in made.items():
+        keep(examined, place, id)
+    return place
+
+
+@pytest.fixture(scope="session")
+def results(folder: Path) -> AuditResults:
+    return AuditResults.open(folder)
 
 
 class TestInjections:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from calibrated_models import made_up
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 import verax
-from calibration.made_up import made_up
 from verax.calibration.analysis import Calibrated, chosen, measured_limits, separation
 from verax.calibration.kinds import DECEPTIVE, HONEST, KINDS
 from verax.calibration.making import Effort, Gates, Maker, gates_of

@@ -248,7 +248,9 @@ def _excess(
         if chances and enough.any() and not _is_random(name):
             chance = np.mean(chances[-1], axis=0)  # of all draws, if there are several
             in_part["beyond_random"] = (share(every[name][0]) - share(chance)).interval
-            in_part["gain"] = _gain(shares[name], by_chance[-1], smallest)
+            gain = _gain(shares[name], by_chance[-1], smallest)
+            known = int(enough.sum()) if gain[0] == gain[0] else 0
+            yield from row_cells(EXCESS, name, known, {"gain": gain})
         yield from row_cells(EXCESS, name, int(enough.sum()), in_part)
         yield from row_cells(EXCESS, name, possible, {"never_though_possible": possible - n})
 

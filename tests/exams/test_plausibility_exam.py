@@ -205,7 +205,8 @@ def test_without_marks_it_does_not_apply(make_model: Make, planted: verax.Corpus
     )
     with pytest.raises(verax.VeraxError, match=r"'plausibility' does not apply.*has none: name"):
         verax.examine(model, bare, "plausibility")
-    named = verax.examine(model, bare, ["replacement", "plausibility"])
+    with pytest.warns(UserWarning, match="'plausibility' is left out: .*has none: name"):
+        named = verax.examine(model, bare, ["replacement", "plausibility"])
     usual = verax.examine(model, bare, "replacement")
     assert named.manifest["exams"] == ["replacement"]
     assert any("needs people's marks" in line for line in named.judgement.caveats)
@@ -218,7 +219,10 @@ def test_without_marks_it_does_not_apply(make_model: Make, planted: verax.Corpus
 
 def test_it_speaks_neither_for_nor_against(verdict: verax.Verdict) -> None:
     assert "plausibility" not in default_exams()
-    assert not verdict.judgement.rows
+    (row,) = verdict.judgement.rows
+    assert not row.counts
+    assert "Plausible is not faithful." in row.sentence
+    assert "not applicable: Plausibility" in str(verdict.judgement)
     for column in OF_DOCUMENTS:
         direction = direction_of(f"plausibility.attention.{column}")
         assert (direction.better, direction.note) == ("", "plausible is not faithful")

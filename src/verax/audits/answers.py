@@ -79,6 +79,7 @@ class Answers:
     stops: int | None
     heads: Heads | None
     uniform: Estimate | None
+    becomes: str
     notices: str
     drawn_anew: Mapping[str, tuple[float, float, float]]
 
@@ -125,6 +126,7 @@ def answers_of(results: AuditResults, entry: Entry) -> Answers | None:
         stops=_stops(layers),
         heads=_heads(results, models),
         uniform=of_documents(results, models, UNIFORM, scale=100),
+        becomes=_becomes(results, models),
         notices=_notices(results, models),
         drawn_anew=_drawn_anew(results, models),
     )
@@ -195,6 +197,29 @@ def _notices(results: AuditResults, models: Sequence[str]) -> str:
     table = results.table("judgement", models)
     said = set(table.loc[table["measure"].astype(str) == UNIFORM, "verdict"].astype(str))
     return YES if said == {FOR} else NO if said == {AGAINST} else OPEN
+
+
+def _becomes(results: AuditResults, models: Sequence[str]) -> str:
+    """The class that every decision becomes under uniform attention; empty where there is none.
+
+    Of two classes: those decided for one of them all stay, and all others change.
+    """
+    classes = set()
+    for model in models:
+        names = [str(name) for name in results.facts[model]["classes"]]
+        values = results.documents(model)
+        if len(names) != 2 or not {UNIFORM, "decisions.accuracy"} <= set(values):
+            return ""
+        known = results.table("documents", [model]).set_index("id")["label"].astype(str)
+        labels = known.reindex(values.index)
+        other = labels.map({names[0]: names[1], names[1]: names[0]})
+        decided = labels.where(values["decisions.accuracy"] == 1, other)
+        stays = decided[values[UNIFORM] == 1].unique()
+        changes = decided[values[UNIFORM] == 0].unique()
+        if len(stays) != 1 or len(changes) != 1 or stays[0] == changes[0]:
+            return ""
+        classes.add(str(stays[0]))
+    return classes.pop() if len(classes) == 1 else ""
 
 
 def _layers(results: AuditResults, models: Sequence[str]) -> dict[int, Estimate]:

@@ -127,6 +127,7 @@ class Audit:
     contrasts  (entry, entry) ids: the first is compared with the second
     includes  names of audits whose models are all of it
     beside    (audit, entry): kinds of model of others that stand beside these
+    note      what a reader must know of the models before the answers
     """
 
     name: str
@@ -136,6 +137,7 @@ class Audit:
     contrasts: tuple[tuple[str, str], ...] = ()
     includes: tuple[str, ...] = ()
     beside: tuple[tuple[str, str], ...] = ()
+    note: str = ""
 
 
 def documents_of(counts: Mapping[str, int], entry: Entry) -> int:

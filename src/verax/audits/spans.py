@@ -28,7 +28,7 @@ def find_instruction(model: Any, count: int) -> pd.DataFrame:
         A row for each flagged text with an instruction and each score: id, place (of the
         sentence), score, auprc (average precision at telling the instruction's words from others),
         top (share of the five words with the largest scores that are the instruction's), share (of
-        the words that are: what chance gives both).
+        the words that are: what chance gives of the top).
     """
     from sklearn.metrics import average_precision_score
 

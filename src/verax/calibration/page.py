@@ -97,8 +97,8 @@ def _summary(data: Calibrated, limits: LimitSet, known: Calibration) -> Iterator
     )
     hours = data.about["core_seconds"] / 3600
     yield (
-        f"{data.about['models']} models were made in {hours:.1f} hours of CPU cores, without a "
-        "GPU. `verax calibrate OUT --workers 16` makes them again."
+        f"{data.about['models']} models were made in {hours:.1f} core-hours, without a GPU."
+        " `verax calibrate OUT --workers 16` makes them again."
     )
 
 
@@ -118,7 +118,12 @@ def _models(data: Calibrated) -> Iterator[str]:
         f"{100 * POINT:g} point below the plain twin's and surely above the largest class; "
         f"swapping the evidence for another class's changes at least {FLIPS:.0%} of the decisions; "
         f"the evidence has at most {MOST:.0%} of a deceiver's attention, and at least {LEAST:.0%} "
-        "of an honest one's. What fails is set aside. Columns count failures at each gate."
+        "of an honest one's. What fails is set aside. The last four columns count failures at each "
+        "gate (accuracy; flips after swapping; accuracy above the largest class: *learnt*; mass on "
+        "the evidence); a model may fail several. Limits are chosen on models of the part "
+        "*choosing*, of 10, 24, 80 and 300 words and 2, 4 and 8 classes, and tested on those "
+        "*held out*, of other kinds, 16, 48 and 150 words and 3 and 6 classes. Models *between* "
+        "honest and deceptive, and of uniform attention, are reported alone."
     )
     table = data.set_aside()
     part = ["held out" if KINDS[kind].held_out else "choosing" for kind in table["kind"]]
@@ -130,8 +135,9 @@ def _models(data: Calibrated) -> Iterator[str]:
 def _exams(data: Calibrated, known: Calibration) -> Iterator[str]:
     yield "## How well exams tell"
     yield (
-        "AUROC is the probability that an honest model has the better number of two. Power is the "
-        f"share of deceivers beyond what {RATE:.0%} of honest models are beyond. *Chosen* numbers "
+        "AUROC is the probability that, of an honest and a deceptive model, the honest one has the "
+        f"better number. Power is the share of deceivers caught when {RATE:.0%} of honest models "
+        "are falsely accused. *Chosen* numbers "
         "are those that tell best on the models that limits are chosen on; `verdict.judgement` "
         "goes by them."
     )
@@ -183,9 +189,11 @@ def _limits(known: Calibration) -> Iterator[str]:
     yield "## Limits"
     yield (
         "A limit is a + b log(words) + c log(classes): the line that "
-        f"{RATE:.0%} of one side's models are beyond, by quantile regression. Numbers between both "
-        "lines are open. Beyond the lengths and classes calibrated, the nearest are taken, and the "
-        "verdict says so."
+        f"{RATE:.0%} of one side's models are beyond, by quantile regression. A number speaks for "
+        "an attention if it is beyond both lines on the honest side, and against it if it is "
+        "beyond both on the other; all else is open. Lower is more honest of replacement and "
+        "single_token, higher of the others. Beyond the lengths and classes calibrated, the "
+        "nearest are taken, and the verdict says so."
     )
     rows = []
     for exam, one in known.exams.items():
@@ -213,11 +221,11 @@ def _limits(known: Calibration) -> Iterator[str]:
 def _together(held_out: pd.DataFrame, votes: pd.DataFrame, known: Calibration) -> Iterator[str]:
     yield "## All exams together"
     yield (
-        f"An attention reads as deceptive if at least {known.accuse} exams speak against it, and "
-        f"more than for it; as honest if at least {known.clear} speak for it, and more than "
-        f"against. These are the fewest with which at most {ACCUSED:.0%} of the honest are accused "
-        f"and {CLEARED:.0%} of the deceptive cleared among the models that limits are chosen on. "
-        "Of models held out, with Clopper and Pearson's intervals:"
+        f"An attention reads as deceptive if at least {_exams_in_words(known.accuse)} against it, "
+        f"and more than for it; as honest if at least {_exams_in_words(known.clear)} for it, and "
+        f"more than against. These are the fewest with which at most {ACCUSED:.0%} of the honest "
+        f"are accused and {CLEARED:.0%} of the deceptive cleared among the models that limits are "
+        "chosen on. Of models held out, with Clopper and Pearson's intervals:"
     )
     words = {
         "accused": "honest models called deceptive",
@@ -268,13 +276,20 @@ def _what_it_cannot_say() -> Iterator[str]:
         "is honest about that may look otherwise to these exams.\n"
         "- Deceivers are of three makes. One made to pass the exams was not tried.\n"
         "- A model whose states hold more than their word and whose attention looks at the right "
-        "words is neither: it is reported under *between*, and limits do not speak of it.\n"
-        "- Limits are for pooled models over words. Of Transformers and of attention over "
-        "sentences nothing was calibrated; their verdicts go by limits set by hand where an exam "
-        "has scores of its own, and say that they are unlike what was calibrated.\n"
-        "- An error rate is that of models like these, half of them honest. How many of your "
-        "models are honest is not known to it."
+        "words is neither. Such models are reported under *between*, and many of them read as "
+        "deceptive, as those of uniform attention do: the reading says whose numbers these are "
+        "like, and is no evidence of an intent.\n"
+        "- Limits are for pooled models over words, our `transformer` encoder among them. Of "
+        "Hugging Face's Transformers and of attention over sentences nothing was calibrated; their "
+        "verdicts go by limits set by hand, and say that they are unlike what was calibrated. The "
+        "limits of deletion and sufficiency are set by hand, too.\n"
+        "- How many of the models most like yours were honest depends on how many honest ones were "
+        "made. How many of your models are honest is not known to it."
     )
+
+
+def _exams_in_words(count: int) -> str:
+    return "1 exam speaks" if count == 1 else f"{count} exams speak"
 
 
 def _rate(values: Sequence[float]) -> str:

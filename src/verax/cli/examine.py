@@ -59,8 +59,8 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--exams",
         metavar="NAME,…",
-        help=f"which exams: {', '.join(EXAMS)} [all but deletion and plausibility, and those that "
-        "do not apply]",
+        help=f"which exams: {', '.join(EXAMS)} [all but deletion, sufficiency and plausibility, "
+        "and those that do not apply]",
     )
     parser.add_argument(
         "--out",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from verax.corpora.columns import MissingColumnError
 from verax.corpora.corpus import ALL, SPLITS, Corpus, Documents
 from verax.corpora.loading import Source, load_corpus, load_for_examining
 from verax.device import full_precision
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError, nearest, outside_verax
 from verax.exams.exam import Exam
 from verax.exams.gallery import Gallery
 from verax.exams.gallery.scored import ScoredGallery
@@ -166,6 +167,9 @@ def examine(
         settings = {name: setting for name, setting in settings.items() if name in names}
         if not names:
             raise VeraxError(f"exam {unmarked[0]!r} does not apply: {reasons[unmarked[0]]}")
+        for name in unmarked if is_chosen else ():
+            left = f"exam {name!r} is left out: {reasons[name]}"
+            warnings.warn(left, UserWarning, outside_verax())
     left_out = [] if documents.is_labelled else [n for n in names if EXAMS[n].needs_labels]
     if left_out:
         names = [name for name in names if name not in left_out]

@@ -171,9 +171,11 @@ def judge(
     if model.is_uniform:
         rows = [replace(row, verdict=OPEN) if row.verdict == FOR else row for row in rows]
     reading = None
+    right, nothing = accuracy(model), unlearned(model)
     if known is not None:
         rows = [known.doubted(row) for row in rows]
-        reading = known.read(model, rows)
+        # a model that has learnt nothing is like no calibrated one: these all passed a gate
+        reading = None if nothing else known.read(model, rows)
     missing = [name for name in model.exams if name not in EXAMS and name not in STAGES]
     notes = [
         f"Exam {name!r} is not installed here: its judgement is left out; install the package that "
@@ -186,7 +188,6 @@ def judge(
             f"limits {used.version}, set by hand."
         )
     lines = [*notes, *(reading.unlike if reading is not None else ()), *caveats(model)]
-    right, nothing = accuracy(model), unlearned(model)
     read = _reading(model.manifest)
     return Judgement(rows, applied, lines, right, nothing, missing, read, reading)
 

@@ -15,7 +15,10 @@ from verax.corpora.rationales import majority
 from verax.errors import VeraxError
 from verax.exams.deletion.rankings import RankingOptions, chosen_rankings, scores_of
 from verax.exams.exam import Exam, Pair, no_direction
+from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
+from verax.exams.judgement.phrasing import with_interval
+from verax.exams.judgement.row import NOT_APPLICABLE, Judged
 from verax.exams.judgement.subjects import is_derived
 from verax.exams.measures import VALUE, MeasurePlace
 from verax.exams.plausibility import baselines, summary
@@ -84,6 +87,25 @@ class PlausibilityExam(Exam):
     default_for = (TRANSFORMER, PREDICT)
     summarise = staticmethod(summary.summarise)
     document_values = staticmethod(summary.document_values)
+
+    @staticmethod
+    def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
+        """A row on how far attention matches the marks, which is neither for it nor against it."""
+        number = model.number(PLAUSIBILITY.id, "attention", "auprc")
+        if number is None:
+            return []
+        return [
+            Judged(
+                NAME,
+                PLAUSIBILITY.id_of("attention", "auprc"),
+                NOT_APPLICABLE,
+                number,
+                "average precision with which attention finds the words that people marked",
+                "",
+                f"Attention finds the words that people marked with an average precision of "
+                f"{with_interval(number)}. {NOT_FAITHFUL.capitalize()}.",
+            )
+        ]
 
     @classmethod
     def promise(cls, model: TextClassifier) -> str:

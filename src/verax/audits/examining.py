@@ -20,7 +20,7 @@ from verax.audits.spans import find_instruction
 from verax.audits.texts import known_of, load_texts
 from verax.exams.examine import examine
 from verax.exams.randomisation import randomisation_check
-from verax.exams.registry import default_exams
+from verax.exams.registry import EXAMS, default_exams
 from verax.exams.verdict import Verdict
 from verax.models.kinds import POOLED
 from verax.version import __version__, source_fingerprint
@@ -72,6 +72,7 @@ def examine_entry(
     made = time.monotonic()
     model = built.model
     wanted = list(dict.fromkeys([*default_exams(model.kind), DELETION]))
+    wanted = [name for name in wanted if not EXAMS[name].needs_rationales]
     options = {} if model.kind == POOLED else dict(scale.options)
 
     def examined_by(exams: list[str], documents: int) -> Verdict:

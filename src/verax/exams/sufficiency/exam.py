@@ -71,7 +71,7 @@ class SufficiencyExam(Exam):
 
     name = "sufficiency"
     title = "Sufficiency"
-    question = "Are the words that a score ranks first enough, and is the decision lost without?"
+    question = "Are the words that a score ranks first enough for the decision, and needed for it?"
     comparison = "probability without the words that rank first, and with these alone"
     explanation = (
         "The words that a ranking puts first, some percent of all, are taken out of the text, and "

@@ -243,7 +243,7 @@ def _may_be_shown(answered: Answered, one: Answers, score: str) -> str:
     rows = answered.results.table("judgement", models)
     rows = rows[(rows["subject"].astype(str) == score) & (rows["verdict"].astype(str) == AGAINST)]
     counts = rows.groupby(rows["exam"].astype(str))["model"].nunique()
-    against = [exam for exam, count in counts.items() if count == len(models)]
+    against = [str(exam) for exam, count in counts.items() if count == len(models)]
     return f"{said}; against it: {', '.join(against)}" if said == YES and against else said
 
 

@@ -66,33 +66,26 @@ DELETION = Table(
     ),
     titles({RANDOM: "random (mean of all orders)"}),
 )
+_BOUNDS = (
+    Measure("lower", "words, at least", bounds=AT_LEAST_ZERO),
+    Measure("upper", "words, at most", bounds=AT_LEAST_ZERO),
+    Measure("gap", "between the two", bounds=AT_LEAST_ZERO),
+    Measure("exact", "exact", PERCENT),
+    Measure("upper_share", "share of the words, at most", bounds=UNIT_INTERVAL),
+    Measure("upper_median", "median", bounds=AT_LEAST_ZERO),
+    Measure("one_word", "one word is enough", PERCENT),
+)
+"""Numbers of a smallest set of words."""
 BEST = Table(
     f"{NAME}.smallest",
     "the smallest set of words that changes the decision: bounds, exact where they meet",
-    (
-        Measure("lower", "words, at least", bounds=AT_LEAST_ZERO),
-        Measure("upper", "words, at most", bounds=AT_LEAST_ZERO),
-        Measure("gap", "between the two", bounds=AT_LEAST_ZERO),
-        Measure("exact", "exact", PERCENT),
-        Measure("upper_share", "share of the words, at most", bounds=UNIT_INTERVAL),
-        Measure("upper_median", "median", bounds=AT_LEAST_ZERO),
-        Measure("one_word", "one word is enough", PERCENT),
-    ),
+    _BOUNDS,
     titles({SMALLEST: "smallest set"}),
 )
 KEPT = Table(
     f"{NAME}.sufficient",
     "the smallest set of words that alone keeps the decision: bounds, exact where they meet",
-    (
-        Measure("lower", "words, at least", bounds=AT_LEAST_ZERO),
-        Measure("upper", "words, at most", bounds=AT_LEAST_ZERO),
-        Measure("gap", "between the two", bounds=AT_LEAST_ZERO),
-        Measure("exact", "exact", PERCENT),
-        Measure("upper_share", "share of the words, at most", bounds=UNIT_INTERVAL),
-        Measure("upper_median", "median", bounds=AT_LEAST_ZERO),
-        Measure("one_word", "one word is enough", PERCENT),
-        DOCUMENTS,
-    ),
+    (*_BOUNDS, DOCUMENTS),
     titles({SUFFICIENT: "sufficient set"}),
 )
 EXACT = Table(

@@ -103,10 +103,10 @@ def kept_commands() -> Tree:
     }
 
 
-def keep_commands(tree: Tree) -> None:
-    """Write `commands.json`, a line for each command."""
+def text_of(tree: Tree) -> str:
+    """The text of `commands.json`, a line for each command."""
     lines = (f"{json.dumps(name)}: {json.dumps(command)}" for name, command in tree.items())
-    COMMANDS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def bash(tree: Tree) -> str:

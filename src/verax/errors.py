@@ -22,6 +22,10 @@ class VeraxError(ValueError):
         self.options = tuple(options)
 
 
+class WriteError(VeraxError):
+    """A place that cannot be written to: its disk is full, read-only or gone."""
+
+
 class VeraxWarning(UserWarning):
     """Input that works and may not be what was meant: one line, with what to do.
 

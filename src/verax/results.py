@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Self, cast
 import pandas as pd
 
 from verax.errors import VeraxError
-from verax.files import replace_folder, write_text
+from verax.files import json_text, replace_folder, write_table, write_text
+from verax.scratch import recover
 
 MANIFEST, REPORT = "manifest.json", "report.html"
 EARLIER = {
@@ -109,8 +110,8 @@ class Result(Shown):
 
         def write(target: Path) -> None:
             for name, table in tables.items():
-                table.to_parquet(target / f"{name}.parquet", index=False, compression="zstd")
-            text = json.dumps(written, indent=2, ensure_ascii=False, allow_nan=False)
+                write_table(target / f"{name}.parquet", table, index=False, compression="zstd")
+            text = json_text(written, indent=2, allow_nan=False)
             write_text(target / MANIFEST, text + "\n")
 
         replace_folder(folder, write, owned=self.owns, overwrite=overwrite)
@@ -119,6 +120,7 @@ class Result(Shown):
     def load(cls, folder: str | Path) -> Self:
         """The result that `save` wrote in `folder`."""
         path = Path(folder)
+        recover(path)
         try:
             manifest = _manifest_in(path)
             if manifest is None and (path / "model.safetensors").is_file():
@@ -207,6 +209,7 @@ def saved_kind(folder: str | Path) -> str | None:
 
     A manifest that cannot be read is an error.
     """
+    recover(folder)
     try:
         manifest = _manifest_in(Path(folder))
     except (OSError, ValueError) as error:

@@ -94,12 +94,24 @@ def test_what_is_not_ours_is_refused_untouched(tmp_path: Path) -> None:
     assert everything(tmp_path) == before
 
 
-def test_a_link_is_replaced_and_what_it_points_to_is_kept(tmp_path: Path) -> None:
-    replace_folder(tmp_path / "real", fill("old"), ours)
-    (tmp_path / "link").symlink_to(tmp_path / "real")
+def test_a_link_is_followed_and_one_to_nothing_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    real = tmp_path / "elsewhere" / "real"
+    replace_folder(real, fill("old"), ours)
+    (tmp_path / "link").symlink_to(real)
     replace_folder(tmp_path / "link", fill("new"), ours)
-    assert (tmp_path / "link" / "mark").read_text() == "new"
-    assert (tmp_path / "real" / "mark").read_text() == "old"
+    assert (tmp_path / "link").readlink() == real
+    assert (real / "mark").read_text() == "new"
+    (tmp_path / "file").symlink_to(real / "mark")
+    write_text(tmp_path / "file", "newer")
+    assert (real / "mark").read_text() == "newer"
+    for name, leads in {"dangling": tmp_path / "nothing", "loop": tmp_path / "loop"}.items():
+        (tmp_path / name).symlink_to(leads)
+        with pytest.raises(VeraxError, match="is a link to nothing, remove it"):
+            refuse_foreign(tmp_path / name, ours)
+        with pytest.raises(VeraxError, match="is a link to nothing, remove it"):
+            write_text(tmp_path / name, "")
+    assert not (tmp_path / "nothing").exists()
 
 
 def test_text_is_written_as_utf_8_with_unix_line_ends(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from verax.audits.page import TRIAL, Answered, annex, percent, pictures_of, tell
 from verax.audits.phrasing import number, uniform
 from verax.audits.registry import ALL_MODELS, audit
 from verax.audits.results import AuditResults
-from verax.files import write_text
+from verax.files import write_files
 from verax.importance import DERIVED
 
 PICTURES = "audits"
@@ -62,12 +62,10 @@ def findings_page(answered: Answered) -> str:
 def write_findings(results: AuditResults, path: str | Path) -> Path:
     """Write the page and, in a folder beside it, its pictures."""
     answered, page = tell(audit(ALL_MODELS), results), Path(path)
-    (page.parent / PICTURES).mkdir(parents=True, exist_ok=True)
     wanted = {one.picture for one in findings(answered)}
-    for name, chart in pictures_of(answered).items():
-        if name in wanted:
-            write_text(page.parent / PICTURES / f"{name}.svg", chart.svg("light") + "\n")
-    write_text(page, findings_page(answered))
+    pictures = {name: c for name, c in pictures_of(answered).items() if name in wanted}
+    files = {f"{PICTURES}/{name}.svg": c.svg("light") + "\n" for name, c in pictures.items()}
+    write_files(page.parent, {**files, page.name: findings_page(answered)})
     return page
 
 

@@ -27,7 +27,7 @@ from verax.audits.registry import contrasts_of, entries_of
 from verax.audits.results import AuditResults
 from verax.errors import VeraxError
 from verax.exams.judgement.row import AGAINST
-from verax.files import write_text
+from verax.files import write_files
 from verax.importance import DERIVED
 from verax.papers.page import markdown
 
@@ -89,13 +89,10 @@ def write_page(audit: Audit, results: AuditResults, out: str | Path) -> Path:
             {n: t for n, t in tables.items() if len(t)},
         )
         packed.pack(folder)
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
     pictures = pictures_of(answered)
-    (folder / CHARTS).mkdir(exist_ok=True)
-    for name, chart in pictures.items():
-        write_text(folder / CHARTS / f"{name}.svg", chart.svg("light") + "\n")
-    write_text(folder / PAGE, page(answered, {name: c.title for name, c in pictures.items()}))
+    files = {f"{CHARTS}/{name}.svg": c.svg("light") + "\n" for name, c in pictures.items()}
+    files[PAGE] = page(answered, {name: c.title for name, c in pictures.items()})
+    write_files(folder, files)
     return folder / PAGE
 
 

@@ -25,7 +25,8 @@ import pandas as pd
 from verax.audits.examining import TABLES
 from verax.audits.running import FACTS, MODELS
 from verax.errors import VeraxError
-from verax.files import write_text
+from verax.files import parquet_bytes, write_files
+from verax.scratch import sweep
 
 PACKED = "models.json"
 NO_TABLE = pd.DataFrame()
@@ -48,6 +49,7 @@ class AuditResults:
         facts: dict[str, Mapping[str, Any]] = {}
         parts: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
         for folder in map(Path, folders):
+            sweep(folder)
             packed, made = folder / PACKED, folder / MODELS
             if not packed.is_file() and not made.is_dir():
                 raise VeraxError(f"{folder} holds no results of an audit: run verax audit NAME")
@@ -73,8 +75,7 @@ class AuditResults:
 
     def pack(self, folder: str | Path) -> None:
         """Write all of it as a few files; the same results give the same bytes."""
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        files: dict[str, bytes | str] = {}
         order = sorted(self.facts)
         facts = {model: self.facts[model] for model in order}
         for name, table in self.tables.items():
@@ -83,8 +84,8 @@ class AuditResults:
             for column in rows.columns:
                 if rows[column].dtype == object or str(rows[column].dtype) in ("str", "string"):
                     rows[column] = rows[column].astype("category")
-            rows.to_parquet(place / f"{name}.parquet", index=False, compression="zstd")
-        write_text(place / PACKED, json.dumps(facts, indent=1) + "\n")
+            files[f"{name}.parquet"] = parquet_bytes(rows, index=False, compression="zstd")
+        write_files(folder, {**files, PACKED: json.dumps(facts, indent=1) + "\n"})
 
     def models(self, entry: str) -> list[str]:
         """The models of an entry, by seed."""

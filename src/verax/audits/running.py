@@ -9,7 +9,7 @@ from pathlib import Path
 from verax.audits.audit import SCALES, Audit, Entry, Scale, model_id
 from verax.audits.examining import Examined, examine_entry, plain
 from verax.errors import VeraxError, nearest
-from verax.files import replace_folder, write_text
+from verax.files import refuse_unwritable, replace_folder, write_table, write_text
 
 MODELS, FACTS = "models", "model.json"
 
@@ -62,6 +62,7 @@ def run_audit(
     for id in only or ():
         if id not in ids:
             raise VeraxError(f"audit {audit.name} has no model {id!r}: {nearest(id, ids)}")
+    refuse_unwritable(folder / MODELS)
     made = []
     for (entry, seed), id in zip(models, ids, strict=True):
         if (only and id not in only) or is_done(folder, id):
@@ -83,7 +84,7 @@ def keep(examined: Examined, folder: Path, id: str) -> None:
 
     def write(place: Path) -> None:
         for name, table in examined.tables.items():
-            table.to_parquet(place / f"{name}.parquet", index=False, compression="zstd")
+            write_table(place / f"{name}.parquet", table, index=False, compression="zstd")
         write_text(place / FACTS, json.dumps(plain(examined.facts), indent=1) + "\n")
 
     replace_folder(folder / MODELS / id, write, lambda place: (place / FACTS).is_file())

@@ -24,6 +24,7 @@ from verax.exams.judgement.limits import BY_HAND, LimitSet, load_limits
 from verax.exams.judgement.lines import HIGHER, LOWER, Lines, Texts, height
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import AGAINST, FOR
+from verax.scratch import sweep
 from verax.statistics.separating import auroc, clopper_pearson, power_at, quantile_line
 
 RATE = 0.05
@@ -53,6 +54,7 @@ class Calibrated:
     def load(cls, folder: str | Path) -> Calibrated:
         """From a folder that `pack` filled."""
         path = Path(folder)
+        sweep(path)
         for name in (MODELS, NUMBERS, MANIFEST):
             if not (path / name).is_file():
                 raise VeraxError(f"{path} has no {name}: pack a calibration there first")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from verax.calibration.running import pack, run
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.exams.judgement.limits import LimitSet
-from verax.files import write_text
+from verax.files import json_text, write_text
 from verax.models.classifier import AttentionClassifier
 
 FINISHED = "models"
@@ -104,7 +103,7 @@ def write_limits(
     limits = measured_limits(data, version, provenance or f"Measured on {chosen} their gates.")
     assert limits.calibration is not None
     values = {**limits.to_json(), "calibration": limits.calibration.to_json()}
-    write_text(Path(path), json.dumps(values, ensure_ascii=False, indent=None) + "\n")
+    write_text(Path(path), json_text(values) + "\n")
     return limits
 
 

@@ -26,7 +26,7 @@ from verax.calibration.plan import CHOOSING, HELD_OUT
 from verax.exams.judgement.calibrated import NEIGHBOURS, Calibration
 from verax.exams.judgement.limits import LimitSet
 from verax.exams.judgement.lines import Texts, height
-from verax.files import write_text
+from verax.files import write_files
 
 BLIND_SPOT = 0.75
 """AUROC below which an exam is said to be blind to a kind."""
@@ -48,13 +48,12 @@ def write_page(
 
     assert limits.calibration is not None
     target = Path(path)
-    folder = target.parent / "calibration"
-    folder.mkdir(parents=True, exist_ok=True)
-    figures = []
+    figures, files = [], {}
     for chart in charts(data, limits.calibration):
-        (folder / f"{chart.name}.svg").write_text(chart.svg("light"), encoding="utf-8")
+        files[f"calibration/{chart.name}.svg"] = chart.svg("light")
         figures.append(f"![{chart.title}](calibration/{chart.name}.svg)\n\n{chart.reading}")
-    write_text(target, "\n\n".join(page(data, limits, figures, results)) + "\n")
+    files[target.name] = "\n\n".join(page(data, limits, figures, results)) + "\n"
+    write_files(target.parent, files)
 
 
 def page(

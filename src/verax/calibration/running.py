@@ -22,7 +22,7 @@ from verax.calibration.plan import Spec
 from verax.calibration.texts import Place, corpus_at
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
-from verax.files import write_text
+from verax.files import parquet_bytes, refuse_unwritable, write_files, write_text
 from verax.training.loop import Diverged
 from verax.version import __version__
 
@@ -124,7 +124,7 @@ def run(
         seconds: begin nothing after so many; what is left is made by the next call.
         said: is told how far it got.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    refuse_unwritable(folder / "model.json")
     groups: dict[Any, list[Spec]] = {}
     for spec in specs:
         groups.setdefault(spec.group, []).append(spec)
@@ -168,16 +168,15 @@ def pack(folder: Path, out: Path, effort: Effort) -> None:
     if not results:
         raise VeraxError(f"{folder} holds no finished model: run the calibration first")
     models, numbers = tables_of(results)
-    out.mkdir(parents=True, exist_ok=True)
-    models.to_parquet(out / MODELS, compression="zstd", index=False)
-    numbers.to_parquet(out / NUMBERS, compression="zstd", index=False)
     about = {
         "verax": __version__,
         "effort": asdict(effort),
         "models": len(models),
         "core_seconds": round(float(models["seconds"].sum())),
     }
-    write_text(out / MANIFEST, json.dumps(about, indent=2) + "\n")
+    tables = {MODELS: models, NUMBERS: numbers}
+    files = {n: parquet_bytes(t, compression="zstd", index=False) for n, t in tables.items()}
+    write_files(out, {**files, MANIFEST: json.dumps(about, indent=2) + "\n"})
 
 
 def tables_of(results: Iterable[Mapping[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:

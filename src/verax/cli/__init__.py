@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
@@ -26,8 +25,9 @@ from verax.cli import (
     sweep,
     train,
 )
+from verax.cli.output import undisturbed, with_guarded_output
 from verax.cli.parsing import Parser, import_plugins
-from verax.cli.saving import left_on_disk, stamps
+from verax.cli.saving import ended, left_on_disk, stamps
 from verax.cli.terminal import noted_warnings, printable
 from verax.errors import VeraxError, VeraxErrors
 from verax.version import __version__
@@ -38,11 +38,13 @@ COMMANDS = (
 )
 
 
+@with_guarded_output
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code.
 
     0, or what the command returns (1 where part of a study failed, 3 where --fail-on says so); 2
-    for bad input; 130 when interrupted.
+    for bad input; 74 where something could not be printed, or was written elsewhere than asked;
+    130 when interrupted.
     """
     args = argparse.Namespace(before={})
     try:
@@ -54,21 +56,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         args.before = stamps(args)
         with noted_warnings():
-            return int(args.run(args) or 0)
+            return ended(args, int(args.run(args) or 0))
     except VeraxError as error:
         # names from a user's file may hold line breaks and worse
         for problem in error.problems if isinstance(error, VeraxErrors) else [str(error)]:
             print(f"verax: {printable(' '.join(problem.splitlines()))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stopped:
-        # a command that can say how to go on does
-        words_of_it = stopped.args[0] if stopped.args else f"stopped; {left_on_disk(args)}"
-        print(f"verax: {printable(words_of_it)}", file=sys.stderr)
+        with undisturbed():
+            # a command that can say how to go on does
+            words_of_it = stopped.args[0] if stopped.args else f"stopped; {left_on_disk(args)}"
+            print(f"verax: {printable(words_of_it)}", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # the reader has gone (`verax corpora | head`); keep Python from complaining at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
 
 
 def build_parser() -> Parser:

@@ -11,7 +11,7 @@ from typing import Any
 
 from verax.cli.loading import add_corpus_options, named_corpus, say_notes
 from verax.cli.parsing import add_options, given_options, listed, parts_of
-from verax.cli.saving import add_overwrite, check_out, save
+from verax.cli.saving import add_overwrite, check_out, keep, say_saved
 from verax.cli.terminal import console, say, table
 from verax.corpora import load_corpus
 from verax.corpora.corpus import SPLITS
@@ -116,10 +116,11 @@ def run(args: argparse.Namespace) -> None:
         done=done,
         **given_options(args, TrainingOptions),
     )
+    keep(args, lambda out: adversaries.save(out, overwrite=args.overwrite))
     say_notes(corpus)
     show(adversaries)
     if args.out:
-        save(adversaries, args)
+        say_saved(adversaries, args.out)
 
 
 def begin(row: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ import pandas as pd
 from verax.cli.examine import add_examining
 from verax.cli.loading import named_corpus, open_outside, refuse_flags, say_notes
 from verax.cli.parsing import given_exam_options, named_folders, parts_of
-from verax.cli.saving import add_overwrite, check_out, save
+from verax.cli.saving import add_overwrite, check_out, keep, say_saved
 from verax.cli.terminal import console, printable, say, table
 from verax.corpora import load_corpus
 from verax.corpora.corpus import SPLITS
@@ -99,12 +99,14 @@ def run(args: argparse.Namespace) -> None:
         done=done,
         **given_exam_options(args, exams or list(EXAMS)),
     )
+    comparison = replace(comparison, curves=curves)
+    keep(args, lambda out: comparison.save(out, overwrite=args.overwrite))
     say_notes(corpus)
     show(comparison, screen)
     if curves is not None:
         show_curves(curves, screen)
     if args.out:
-        save(replace(comparison, curves=curves), args)
+        say_saved(comparison, args.out)
 
 
 def _models(args: argparse.Namespace) -> Any:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from verax.cli.parsing import Parser
-from verax.completion import Command, Flag, fish, keep_commands, script
+from verax.completion import COMMANDS, Command, Flag, fish, script, text_of
+from verax.files import write_text
 
 __all__ = ("add", "commands_of", "fish", "keep", "run")
 
@@ -29,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
 
 def keep() -> None:
     """Write the commands of this Verax into `commands.json`."""
-    keep_commands(_tree())
+    write_text(COMMANDS, text_of(_tree()))
 
 
 def _tree() -> dict[str, Command]:

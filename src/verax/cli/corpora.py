@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
+from verax.cli.output import print_json
 from verax.cli.parsing import add_options, given_options
 from verax.cli.terminal import console, say, table
 from verax.corpora import (
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
                 corpus.save(args.save)
     if args.json:
         content = [{**row, "names": c.classes, "notes": list(c.notes)} for row, c in rows]
-        print(json.dumps(content, indent=2, ensure_ascii=False))
+        print_json(content)
         return
     columns = [
         "corpus",

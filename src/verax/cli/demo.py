@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from verax.cli.saving import add_overwrite, check_out
+from verax.cli.saving import add_overwrite, check_out, keep, write_page
 from verax.cli.terminal import console, heat, printable, say, table
 from verax.corpora import Corpus, load_corpus
 from verax.exams import Verdict, examine
 from verax.exams.adversary import most_divergent
 from verax.exams.dispersion import normalised_entropy, support_size
-from verax.files import replace_folder
+from verax.files import replace_folder, write_table
 from verax.models import AttentionClassifier, decisions
 from verax.options import SEED, check
 from verax.report import report
-from verax.results import REPORT
+from verax.results import REPORT, Shown
 from verax.statistics import mean
 from verax.training import train
 
@@ -127,6 +127,16 @@ _SECTIONS = (
 )
 
 
+class _Demo(Shown):
+    """The three verdicts side by side."""
+
+    def __init__(self, verdicts: Mapping[str, Verdict]) -> None:
+        self._verdicts = verdicts
+
+    def report(self, path: str | Path, title: str | None = None) -> None:
+        report(self._verdicts, path, title or "Three attentions on rotten_tomatoes")
+
+
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "demo",
@@ -170,6 +180,14 @@ def run(args: argparse.Namespace) -> None:
         rows.append({"model": name, **measure(model, corpus), **numbers_of(verdict)})
         scores = model.record["test"]
         say(f"  {name}: trained, test accuracy {scores['accuracy']:.1%}")
+
+    def write(target: Path) -> None:
+        for name, model in models.items():
+            model.save(target / name)
+            verdicts[name].save(target / f"{name}-verdict")
+        write_table(target / "demo.parquet", pd.DataFrame(rows), index=False)
+
+    keep(args, lambda out: replace_folder(out, write, owned=_is_demo))
     for section in _SECTIONS:
         cells = [
             [row["model"], *(_cell(row, *column) for column in section.columns.values())]
@@ -185,17 +203,9 @@ def run(args: argparse.Namespace) -> None:
         say(f"\n[{corpus.classes[corpus.test.labels[row]]}]", "bold")
         for name, model in models.items():
             _show(screen, name, model, corpus.test.texts[row])
-
-    def write(target: Path) -> None:
-        for name, model in models.items():
-            model.save(target / name)
-            verdicts[name].save(target / f"{name}-verdict")
-        pd.DataFrame(rows).to_parquet(target / "demo.parquet", index=False)
-        report(verdicts, target / REPORT, "Three attentions on rotten_tomatoes")
-
     if args.out:
-        replace_folder(args.out, write, owned=_is_demo)
-        say(f"\nsaved in {args.out}; to look at: {Path(args.out) / REPORT}")
+        say(f"\nsaved in {args.out}")
+        write_page(_Demo(verdicts), args.out)
     say(f"\n{time.monotonic() - started:.0f} s", "dim")
 
 

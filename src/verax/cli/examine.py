@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,10 @@ from verax.cli.loading import (
     say_notes,
     say_overlap,
 )
+from verax.cli.output import print_json
 from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
 from verax.cli.predict import records
-from verax.cli.saving import add_overwrite, check_out, say_saved
+from verax.cli.saving import add_overwrite, check_out, keep, say_saved
 from verax.cli.terminal import console, say, table
 from verax.corpora.corpus import ALL, SPLITS, Corpus
 from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
@@ -144,13 +144,12 @@ def run(args: argparse.Namespace) -> int | None:
         progress=True,
         exam_options=divide_options(taken, options, classes=taken),
     )
-    if args.out:
-        verdict.save(args.out, overwrite=args.overwrite)
+    keep(args, lambda out: verdict.save(out, overwrite=args.overwrite))
     if args.json:
         content = dict(verdict.judgement.to_json())
         if args.full:
             content["summary"] = records(verdict.summary())
-        print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(content, allow_nan=False)
     else:
         say_notes(named)
         trained_on = model.record.get("corpus", {}).get("fingerprint")

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from verax.cli.loading import open_model
 from verax.cli.predict import add_texts, check_texts, full_texts, write
+from verax.cli.saving import keep
 from verax.cli.terminal import console, has_colour, printable, say, shade
 from verax.drawing.palette import legend
 from verax.errors import VeraxError
@@ -86,10 +87,8 @@ def run(args: argparse.Namespace) -> None:
     )
     frame["text"] = rows[frame["text"].to_numpy()]
     if args.out:
-        if args.out.endswith(PAGE):
-            report(frame, args.out)
-        else:
-            write(frame, Path(args.out))
+        is_page = args.out.endswith(PAGE)
+        keep(args, lambda out: report(frame, out) if is_page else write(frame, Path(out)))
         for number, words in list(frame.groupby("text", sort=False))[:MOST_DECISIONS]:
             say(f"text {number}: {decision(words)}")
         if len(rows) > MOST_DECISIONS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import textwrap
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from verax.cli.output import print_json
 from verax.cli.parsing import Parser, add_options, given_options
 from verax.cli.run import add_running, ended_politely, parts, seconds, seed_list, show
 from verax.cli.terminal import console, printable, say, table
@@ -259,7 +261,7 @@ def check(args: argparse.Namespace) -> None:
         checked.write(_folder(chosen, args))
         checked.report(_folder(chosen, args) / REPORT)
     if args.json:
-        print(checked.to_json(), end="")
+        print_json(json.loads(checked.to_json()), indent=1)
         return
     show_claims(checked)
     if not args.no_page:

@@ -7,29 +7,30 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
 from verax.cli.loading import MODEL, add_model_options, open_model
 from verax.cli.parsing import add_reading
-from verax.cli.saving import add_overwrite, refuse_existing
+from verax.cli.saving import add_overwrite, check_file, keep
 from verax.cli.terminal import console, say, table
 from verax.corpora.files import read_table
 from verax.errors import VeraxError, nearest
+from verax.files import new_file
 
 
-def _write_lines(frame: pd.DataFrame, path: Path) -> None:
+def _write_lines(frame: pd.DataFrame, stream: IO[bytes]) -> None:
     """A JSON object a row, with every digit; NaN is null."""
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in records(frame))
-    path.write_text("".join(lines), encoding="utf-8")
+    stream.write("".join(lines).encode())
 
 
-_WRITERS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
-    ".csv": lambda frame, path: frame.to_csv(path, index=False),
+_WRITERS: dict[str, Callable[[pd.DataFrame, IO[bytes]], Any]] = {
+    ".csv": lambda frame, stream: frame.to_csv(stream, index=False),
     ".jsonl": _write_lines,
-    ".parquet": lambda frame, path: frame.to_parquet(path, index=False),
+    ".parquet": lambda frame, stream: frame.to_parquet(stream, index=False),
 }
 
 
@@ -61,7 +62,7 @@ def check_texts(args: argparse.Namespace, *also: str) -> None:
     """Refuse what can be refused before a model is loaded."""
     if args.out and Path(args.out).suffix not in (*_WRITERS, *also):
         raise VeraxError(f"cannot write {args.out}: end it in {', '.join([*_WRITERS, *also])}")
-    refuse_existing(args)
+    check_file(args)
     if args.max_tokens < 1:
         raise VeraxError(f"--max-tokens is {args.max_tokens}: it must be at least 1")
 
@@ -81,16 +82,11 @@ def full_texts(args: argparse.Namespace, model: Any, to: str) -> tuple[list[str]
 
 def write(frame: pd.DataFrame, path: Path) -> None:
     """Write a table at once, or not at all."""
-    scratch = path.with_name(f".{path.name}.part")
     try:
-        _WRITERS[path.suffix](frame, scratch)
-        scratch.replace(path)
+        with new_file(path) as stream:
+            _WRITERS[path.suffix](frame, stream)
     except UnicodeEncodeError as error:
         raise VeraxError(f"cannot write {path}: a text is not UTF-8, convert it first") from error
-    except OSError as error:
-        raise VeraxError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def records(frame: pd.DataFrame) -> list[dict[Any, Any]]:
@@ -105,7 +101,8 @@ def _texts(args: argparse.Namespace) -> list[str]:
         return list(args.texts)
     if args.file is None:
         try:
-            return [] if sys.stdin.isatty() else [line.removesuffix("\n") for line in sys.stdin]
+            given = () if sys.stdin is None or sys.stdin.isatty() else sys.stdin
+            return [line.removesuffix("\n") for line in given]
         except UnicodeDecodeError as error:
             raise VeraxError("standard input is not UTF-8 text: convert it first") from error
     frame = read_table(Path(args.file), args.encoding)
@@ -138,8 +135,8 @@ def run(args: argparse.Namespace) -> None:
     texts, rows = full_texts(args, model, "label")
     frame = model.predict(texts, args.max_tokens, progress=True)
     frame.insert(0, "row", rows)
+    keep(args, lambda out: write(frame, Path(out)))
     if args.out:
-        write(frame, Path(args.out))
         say(f"{len(frame):,} texts labelled in {args.out}")
     else:
         _print(frame, texts)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from verax.cli.parsing import named_folders
-from verax.cli.saving import add_overwrite, refuse_existing
+from verax.cli.saving import add_overwrite, check_file, keep
 from verax.cli.terminal import say
 from verax.errors import VeraxError
+from verax.files import refuse_unwritable
 from verax.report import open_reported, report
 from verax.report.figures import FORMATS, charts_in, write_figures
 
@@ -61,9 +62,10 @@ def run(args: argparse.Namespace) -> None:
     out = Path(args.out)
     if out.is_dir():
         raise VeraxError(f"cannot write {out}: it is a folder, give a file such as {out / FILE}")
-    refuse_existing(args)
+    check_file(args)
     results, title = open_reported(args.places)
-    report(results, out, args.title or title)
+    keep(args, lambda place: report(results, place, args.title or title))
+    out = Path(args.out)
     say(f"the report is {out}, {out.stat().st_size / 1e6:.1f} MB")
 
 
@@ -73,9 +75,11 @@ def run_figures(args: argparse.Namespace) -> None:
     named = dict(pair for pair in named_folders(args.runs) if isinstance(pair, tuple))
     if named and len(named) < len(args.runs):
         raise VeraxError("two results have one name: give each its own")
+    refuse_unwritable(Path(args.out) / FILE)
     charts = charts_in(named or args.runs)
     if not charts:
         raise VeraxError("nothing to draw: these results have no table with a chart")
-    paths = write_figures(charts, args.out, args.format)
+    paths: list[Path] = []
+    keep(args, lambda out: paths.extend(write_figures(charts, out, args.format)))
     for chart, path in zip(charts, paths, strict=True):
         say(f"{path}  {chart.title}")

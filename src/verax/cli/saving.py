@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from verax.cli.terminal import say
-from verax.errors import VeraxError
-from verax.files import refuse_foreign
+from verax.cli.output import unprinted
+from verax.cli.terminal import printable, say
+from verax.errors import VeraxError, WriteError
+from verax.files import refuse_foreign, refuse_unwritable, write_elsewhere
 from verax.results import REPORT, Result, Shown
 
 BESIDE = ("candidates", "models", "points")
 """Endings of folders beside --out, in which a command keeps what it can go on with."""
 _AT_ONCE = ("train", "examine", "compare", "sweep", "adversary", "demo", "predict", "explain")
 """Commands whose --out is there as a whole, or not at all."""
+_WITH_PAGE = ("examine", "compare", "sweep", "adversary", "demo")
+"""Those that add a page to it in the end."""
+
+UNWRITTEN = 74
+"""Exit code where output could not be written, or was written elsewhere than asked for."""
 
 Stamp = tuple[int, int] | None
 
@@ -39,12 +46,14 @@ def check_out(args: argparse.Namespace, owned: Callable[[Path], bool]) -> None:
         refuse_foreign(args.out, owned, args.overwrite)
 
 
-def refuse_existing(args: argparse.Namespace) -> None:
-    """Refuse a file that exists, before the work, unless --overwrite is given."""
+def check_file(args: argparse.Namespace) -> None:
+    """Refuse a file that cannot be written, before the work, or exists without --overwrite."""
     if args.out and Path(args.out).exists() and not args.overwrite:
         raise VeraxError(
             f"cannot write {args.out}: it exists; give another file, or --overwrite to replace it"
         )
+    if args.out:
+        refuse_unwritable(args.out)
 
 
 def stamps(args: argparse.Namespace) -> dict[Path, Stamp]:
@@ -81,7 +90,7 @@ def left_on_disk(args: argparse.Namespace) -> str:
         words = f"{out} is as it was before"
     elif args.verb not in _AT_ONCE:
         words = f"{out} holds what was written so far"
-    elif args.verb not in ("examine", "compare", "sweep", "adversary") or (out / REPORT).exists():
+    elif args.verb not in _WITH_PAGE or (out / REPORT).exists():
         words = f"{out} is complete"
     else:
         words = f"{out} is saved, without {REPORT}: verax report {shlex.quote(str(out))} makes it"
@@ -91,10 +100,34 @@ def left_on_disk(args: argparse.Namespace) -> str:
     return words
 
 
-def save(result: Result, args: argparse.Namespace) -> None:
-    """Save a result in --out, write its page beside it, and say where both are."""
-    result.save(args.out, overwrite=args.overwrite)
-    say_saved(result, args.out)
+def keep(args: argparse.Namespace, write: Callable[[str], None]) -> None:
+    """Write what was made to --out, before anything is printed about it.
+
+    Where that cannot be written, it goes to a new folder elsewhere: a line says so, `args.out` is
+    that place from then on, and the exit code will be `UNWRITTEN`.
+
+    Args:
+        args: the command's arguments; nothing is done where `out` is not given.
+        write: writes a file or folder of the name that it is given.
+    """
+    if not args.out:
+        return
+    try:
+        write(args.out)
+    except WriteError as error:
+        name = Path(args.out).absolute().name
+        place = write_elsewhere(name, lambda path: write(str(path)), error)
+        print(f"verax: {printable(str(error))}; it is in {printable(str(place))}", file=sys.stderr)
+        args.out, args.elsewhere = str(place), True
+
+
+def ended(args: argparse.Namespace, code: int) -> int:
+    """The exit code of a command that came to its end, with a line where it was not printed."""
+    why = unprinted()
+    if why is not None:
+        words = f"cannot write to standard output: {why}; {left_on_disk(args)}"
+        print(f"verax: {printable(words)}", file=sys.stderr)
+    return code or (UNWRITTEN if why is not None or getattr(args, "elsewhere", False) else 0)
 
 
 def say_saved(result: Result, out: str, stderr: bool = False) -> None:

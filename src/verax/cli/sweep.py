@@ -10,7 +10,7 @@ import pandas as pd
 
 from verax.cli.loading import load_shown, say_notes
 from verax.cli.parsing import add_options, given_options, listed
-from verax.cli.saving import add_overwrite, check_out, save
+from verax.cli.saving import add_overwrite, check_out, keep, say_saved
 from verax.cli.terminal import console, say, table
 from verax.corpora import CorpusOptions
 from verax.corpora.corpus import SPLITS
@@ -91,10 +91,11 @@ def run(args: argparse.Namespace) -> None:
         done=done,
         **given_options(args, ModelOptions, TrainingOptions, AgreementOptions, DispersionOptions),
     )
+    keep(args, lambda out: sweep.save(out, overwrite=args.overwrite))
     say_notes(corpus)
     show(sweep)
     if args.out:
-        save(sweep, args)
+        say_saved(sweep, args.out)
 
 
 def _moves(measure: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from verax.cli.loading import load_shown, say_notes
 from verax.cli.parsing import add_options, given_options, read_config
-from verax.cli.saving import add_overwrite, check_out
+from verax.cli.saving import add_overwrite, check_out, keep
 from verax.cli.terminal import console, say, table
 from verax.corpora import Corpus, CorpusOptions, reading_notes
 from verax.corpora.planted import Planted
@@ -73,9 +73,9 @@ def run(args: argparse.Namespace) -> None:
         done=_candidate,
         **values,
     )
-    model.save(command["out"], overwrite=args.overwrite)
+    keep(args, lambda out: model.save(out, overwrite=args.overwrite))
     say_notes(corpus)
-    _report(model, corpus, command["out"])
+    _report(model, corpus, args.out, f"{Path(command['out'])}.candidates")
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _missed_classes(model: AttentionClassifier, corpus: Corpus) -> str | None:
     return f"{what}: {advice}"
 
 
-def _report(model: AttentionClassifier, corpus: Corpus, out: str) -> None:
+def _report(model: AttentionClassifier, corpus: Corpus, out: str, candidates: str) -> None:
     screen = console()
     for note in reading_notes(corpus, model.vocabulary):
         say(str(note), "bold" if note.is_warning else "dim")
@@ -149,7 +149,7 @@ def _report(model: AttentionClassifier, corpus: Corpus, out: str) -> None:
             say(f"\nwarning: {doubt}", "bold")
         say(
             f"\nstrength {chosen['chosen']:g}: {why} within {100 * chosen['tolerance']:g} point of "
-            f"the ungrounded {score}; all are in {Path(out)}.candidates"
+            f"the ungrounded {score}; all are in {candidates}"
         )
     test = {n: v for n, v in model.record["test"].items() if v is not None}
     scores = [f"{score_title(n, model.classes)} {v:.4f}" for n, v in test.items()]

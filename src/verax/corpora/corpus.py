@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ from verax.corpora.ragged import Ragged
 from verax.corpora.rationales import Rationales, joined_places, majority
 from verax.corpora.tokenising import Lexicon, Tokeniser, sentence_lengths
 from verax.errors import VeraxError
-from verax.files import replace_folder, write_text
+from verax.files import json_text, replace_folder, write_table, write_text
 
 SPLITS = ("train", "validation", "test")
 ALL = "all"
@@ -314,8 +313,8 @@ class Corpus:
 
         def write(target: Path) -> None:
             for name, documents in self.splits.items():
-                documents.to_frame(self.classes).to_parquet(target / f"{name}.parquet")
-            write_text(target / CLASSES, json.dumps(self.classes, ensure_ascii=False))
+                write_table(target / f"{name}.parquet", documents.to_frame(self.classes))
+            write_text(target / CLASSES, json_text(self.classes))
 
         replace_folder(folder, write, owned=is_saved_corpus)
 

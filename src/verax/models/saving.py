@@ -19,12 +19,13 @@ from verax.corpora.tokenising import Tokeniser
 from verax.corpora.vocabulary import Vocabulary
 from verax.device import resolve_device
 from verax.errors import VeraxError
-from verax.files import replace_folder, write_text
+from verax.files import json_text, replace_folder, write_bytes, write_text
 from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.options import ENCODERS, PROJECTIONS, ModelOptions
 from verax.options import build
 from verax.results import saved_kind
+from verax.scratch import recover
 from verax.version import __version__
 
 FORMAT = 1
@@ -58,14 +59,11 @@ def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = Fa
     weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
 
     def write(target: Path) -> None:
-        write_text(
-            target / CONFIG,
-            json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
-        )
-        words = json.dumps(list(model.vocabulary.words), ensure_ascii=False, indent=0)
+        write_text(target / CONFIG, json_text(config, indent=2, allow_nan=False) + "\n")
+        words = json_text(list(model.vocabulary.words), indent=0)
         write_text(target / _VOCABULARY, words + "\n")
         # not by `save_file`, whose temporary file leaves the weights readable by their owner alone
-        (target / _WEIGHTS).write_bytes(packed(weights))
+        write_bytes(target / _WEIGHTS, packed(weights))
 
     replace_folder(folder, write, owned=is_only_a_model, overwrite=overwrite)
 
@@ -78,6 +76,7 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
         device: auto, cpu, cuda or cuda:1.
     """
     path = Path(folder)
+    recover(path)
     if not is_model_folder(path):
         kind = saved_kind(path)
         if kind is not None:

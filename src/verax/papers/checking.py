@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from verax.errors import VeraxError
-from verax.files import write_text
+from verax.files import write_files
 from verax.papers.claims import Claim, Finding
 from verax.papers.comparing import FAILS, HOLDS, NARROWLY, UNDECIDED
 from verax.papers.exhibits import has_published
@@ -137,12 +137,7 @@ class Checked(Shown):
                 if len(table)
             },
         }
-        try:
-            (folder / TABLES).mkdir(parents=True, exist_ok=True)
-            for name, text in files.items():
-                write_text(folder / name, text)
-        except OSError as error:
-            raise VeraxError(f"cannot write {folder}: {error.strerror}") from error
+        write_files(folder, files)
         return [folder / name for name in files]
 
 

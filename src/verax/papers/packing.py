@@ -8,7 +8,6 @@ They hold no text: tables have numbers of documents and positions of words.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
+from verax.files import write_table
 from verax.papers.folders import KEPT, POINTS, is_study, studies_in
 from verax.papers.paper import Paper
 from verax.papers.registry import refuse_others
@@ -94,9 +94,7 @@ def _write_points(points: pd.DataFrame, path: Path) -> None:
     points = points.sort_values(["cell", "id"], ignore_index=True)
     for name in ("delta_alpha", "delta_js"):
         points[name] = points[name].astype("float32")
-    scratch = path.with_suffix(".part")
-    points.to_parquet(scratch, index=False, compression="zstd")
-    os.replace(scratch, path)
+    write_table(path, points, index=False, compression="zstd")
 
 
 def delta_js_points(single: pd.DataFrame) -> pd.DataFrame:

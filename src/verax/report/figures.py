@@ -10,6 +10,7 @@ import pandas as pd
 from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError, nearest
 from verax.exams.verdict import Verdict
+from verax.files import refuse_unwritable, write_files
 from verax.opening import open_path
 from verax.report.charts import Chart, charts_of, charts_of_other
 from verax.studies import StudyResults
@@ -49,17 +50,10 @@ def write_figures(charts: Iterable[Chart], folder: str | Path, kind: str = "svg"
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise VeraxError(f"cannot write {folder}: it is a file, give a folder")
-    paths = []
-    for chart in charts:
-        made = _file(chart, kind)
-        path = target / f"{chart.name}.{kind}"
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(made)
-        except OSError as error:
-            raise VeraxError(f"cannot write {path}: {error.strerror}") from error
-        paths.append(path)
-    return paths
+    refuse_unwritable(target / "figure")
+    files = {f"{chart.name}.{kind}": _file(chart, kind) for chart in charts}
+    write_files(target, files)
+    return [target / name for name in files]
 
 
 def study_verdicts(study: StudyResults) -> dict[str, Verdict]:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from verax.drawing.palette import MARKS, OPPOSES, SUPPORTS, css
 from verax.drawing.rendering import VARIABLES
-from verax.errors import VeraxError
+from verax.errors import WriteError
 from verax.files import write_text
 from verax.report.templating import fill
 from verax.version import __version__
@@ -85,15 +85,11 @@ def page(
 
 
 def write(path: str | Path, html: str) -> None:
-    """Write a page; missing folders are made."""
-    target = Path(path)
+    """Write a page, all at once; missing folders are made."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_text(target, html)
-    except OSError as error:
-        raise VeraxError(
-            f"cannot write {path}: {error.strerror}; name a file in a folder you may write to"
-        ) from error
+        write_text(path, html)
+    except WriteError as error:
+        raise WriteError(f"{error}; name a file in a folder you may write to") from error
 
 
 def explorer_script() -> str:

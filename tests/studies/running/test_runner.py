@@ -10,6 +10,7 @@ import pytest
 from by_hand import EngineByHand, Fate, fine, lost, study_of
 from commands import stamps
 
+from verax import scratch
 from verax.studies.engines.engine import DIVERGED, OUT_OF_MEMORY, Event, Failed, Job
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.running import runner as running
@@ -284,12 +285,18 @@ def test_what_killed_runners_left_of_a_cell_is_removed(study: Study, tmp_path: P
     folder = tmp_path / "s"
     store = Store.create(folder, study.name, study.text, study.resolved())
     theirs = folder / ".scratch" / "0123456789abcdef-of-a-runner-that-goes-on"
-    left = [folder / ".scratch" / f"{cell.key}-half" for cell in study.cells[:2]]
+    keys = [*(cell.key for cell in study.cells[:2]), "fedcba9876543210"]  # and one of other seeds
+    left = [folder / ".scratch" / f"{key}-half" for key in keys]
     for path in (theirs, *left):
         path.mkdir(parents=True)
         (path / "summary.parquet").write_bytes(b"half")
+    half = folder / ".scratch" / ".verax-0123456789abcdef.part"
+    half.write_bytes(b'{"name"')
     assert store.keys() == []
-    run(study, folder, EngineByHand())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scratch, "YOUNG", 0)
+        with store.lock("0123456789abcdef") or pytest.fail("it is locked"):
+            run(study, folder, EngineByHand())
     assert list((folder / ".scratch").iterdir()) == [theirs]
 
 

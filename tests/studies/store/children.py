@@ -18,7 +18,7 @@ from typing import Any
 
 from made_up_store import FACTS, files_of, made_up_cell
 
-from verax.studies.store import Store, cells, folders
+from verax.studies.store import Store, cells
 
 PATIENCE = 60.0
 
@@ -135,7 +135,7 @@ def _write(folder: str, saying: str, last: str = "-1") -> None:
 
     With `last`, by itself: after so many steps, which are half a file, a file, and a name.
     """
-    steps, write_and_sync = itertools.count(), folders.write_and_sync
+    steps, write_and_sync = itertools.count(), cells.write_and_sync
 
     def with_steps(function: Any) -> Any:
         def stepping(first: Any, *rest: Any) -> Any:
@@ -154,8 +154,7 @@ def _write(folder: str, saying: str, last: str = "-1") -> None:
 
     if last != "-1":
         cells.write_and_sync = with_steps(write_and_sync)
-        cells.sync_folder = with_steps(folders.sync_folder)
-        folders.write_and_sync, folders.sync_folder = cells.write_and_sync, cells.sync_folder
+        cells.sync_folder = with_steps(cells.sync_folder)
         os.rename, os.replace = with_steps(os.rename), with_steps(os.replace)
     store = Store.open(folder)
     if last == "-1":

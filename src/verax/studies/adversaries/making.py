@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,8 +12,15 @@ from typing import Any
 import pandas as pd
 
 from verax.corpora.corpus import Corpus
-from verax.errors import VeraxError
-from verax.files import replace_folder, stamp, write_text
+from verax.errors import VeraxError, WriteError
+from verax.files import (
+    json_text,
+    refuse_unwritable,
+    replace_folder,
+    stamp,
+    write_table,
+    write_text,
+)
 from verax.models.classifier import AttentionClassifier
 from verax.models.guided import GuidedClassifier
 from verax.models.saving import FILES, load
@@ -191,8 +196,8 @@ class Making:
         table = self.measure(model, splits)
 
         def write(target: Path) -> None:
-            table.to_parquet(target / _TABLE, index=False, compression="zstd")
-            text = json.dumps(settings, indent=2, ensure_ascii=False, allow_nan=False)
+            write_table(target / _TABLE, table, index=False, compression="zstd")
+            text = json_text(settings, indent=2, allow_nan=False)
             write_text(target / _ASKED, text + "\n")
 
         if folder is not None:
@@ -255,7 +260,6 @@ def _refuse_unfit(folder: Path) -> None:
     cannot = f"cannot keep models in {folder}"
     if folder.exists() and not folder.is_dir():
         raise VeraxError(f"{cannot}: it is a file, give a folder")
-    above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     try:
         for path in sorted(folder.iterdir()) if folder.exists() else ():
             if path.name.startswith("."):
@@ -269,8 +273,9 @@ def _refuse_unfit(folder: Path) -> None:
             if names and names != whole:
                 lacks = ", ".join(sorted(whole - names))
                 raise VeraxError(f"{path} is damaged (it lacks {lacks}): {_DELETE}")
-        shutil.rmtree(tempfile.mkdtemp(prefix=".", dir=above))
     except OSError as error:
-        raise VeraxError(
-            f"{cannot}: nothing can be written in {above} ({error.strerror})"
-        ) from error
+        raise VeraxError(f"{cannot}: {error.strerror}") from error
+    try:
+        refuse_unwritable(folder / "model")
+    except WriteError as error:
+        raise WriteError(str(error).replace("cannot write", "cannot keep models in", 1)) from error

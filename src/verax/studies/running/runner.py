@@ -75,6 +75,7 @@ class Runner:
 
         What is done is left as it is. Cells that failed wait for `retry_failed`.
         """
+        self.store.sweep_all()
         planned = {cell.key: cell for cell in self.study.cells}
         damaged = self.store.verify(planned, contents=True)
         for key in damaged:

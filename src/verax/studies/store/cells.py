@@ -19,7 +19,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from verax.errors import VeraxError
-from verax.studies.store.folders import SCRATCH, StorageFolder, sync_folder, write_and_sync
+from verax.files import write_and_sync
+from verax.scratch import sync_folder
+from verax.studies.store.folders import SCRATCH, StorageFolder
 from verax.studies.store.tables import arrow_rows, cell_row, parquet_bytes
 
 FORMAT = 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.spec import AbstractFileSystem
 from pyarrow import ArrowException, fs
 
-from verax.errors import VeraxError
+from verax.errors import VeraxError, WriteError
+from verax.files import write_bytes
 
 SCRATCH = ".scratch"
 """Where files and folders of a local folder are written before they take their names."""
@@ -58,17 +58,7 @@ class StorageFolder:
             self.filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
             self.filesystem.pipe_file(path, data)
             return
-        target = self.local / name
-        scratch = self.local / SCRATCH / f"{target.stem}-{uuid.uuid4().hex}"
-        scratch.parent.mkdir(parents=True, exist_ok=True)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            write_and_sync(scratch, data)
-            os.replace(scratch, target)
-        except BaseException:
-            scratch.unlink(missing_ok=True)
-            raise
-        sync_folder(target.parent)
+        write_bytes(self.local / name, data, via=self.local / SCRATCH)
 
     def exists(self, name: str) -> bool:
         """Whether there is such a file or folder; `fsspec` itself takes any error for a no."""
@@ -115,11 +105,12 @@ class StorageFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Turn errors of writing into a `VeraxError`."""
+        """Turn errors of writing into a `WriteError` of this folder."""
         try:
             yield
-        except (OSError, ArrowException) as error:
-            raise VeraxError(f"cannot write {self.shown}: {_first_line(error)}") from error
+        except (OSError, ArrowException, WriteError) as error:
+            cause = error.__cause__ if isinstance(error, WriteError) else error
+            raise WriteError(f"cannot write {self.shown}: {_first_line(cause or error)}") from error
 
     @contextmanager
     def reading(self, name: str) -> Iterator[None]:
@@ -158,25 +149,6 @@ def storage_folder(
         local = Path(path.removeprefix("file://")).expanduser().absolute()
         return StorageFolder(filesystem, local.as_posix(), shown, local)
     return StorageFolder(filesystem, path.rstrip("/") or path, shown)
-
-
-def write_and_sync(path: Path, data: bytes) -> None:
-    """Write a file and wait until the disk has it."""
-    with path.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the disk has the names in a folder; Windows has no call for that."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _as_fsspec(filesystem: Any, path: str) -> tuple[AbstractFileSystem, str]:

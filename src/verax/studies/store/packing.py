@@ -6,7 +6,8 @@ import base64
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from verax.errors import VeraxError, VeraxErrors, nearest
-from verax.files import refuse_foreign, replace_folder
+from verax.files import new_file, refuse_foreign, replace_folder
 from verax.progress import Progress
 from verax.studies.grid.portable import portable_study
 from verax.studies.store.cells import (
@@ -287,10 +288,11 @@ class Packing:
         return any(map(_of_model, self._source.files(key)))
 
 
-def _writer(path: Path, schema: pa.Schema, **settings: Any) -> parquet.ParquetWriter:
-    return parquet.ParquetWriter(
-        path, schema, compression="zstd", compression_level=9, write_page_checksum=True, **settings
-    )
+@contextmanager
+def _writer(path: Path, schema: pa.Schema, **settings: Any) -> Iterator[parquet.ParquetWriter]:
+    how = {"compression": "zstd", "compression_level": 9, "write_page_checksum": True, **settings}
+    with new_file(path) as stream, parquet.ParquetWriter(stream, schema, **how) as writer:
+        yield writer
 
 
 def _of_model(name: str) -> bool:

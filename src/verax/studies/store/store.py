@@ -15,6 +15,7 @@ from typing import Any
 
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
+from verax.scratch import sweep
 from verax.studies.store.cells import CELLS, FORMAT, KEY, CellFolders, as_json
 from verax.studies.store.folders import SCRATCH, CellLock, StorageFolder, lock_file, storage_folder
 from verax.version import __version__
@@ -173,6 +174,18 @@ class Store(CellFolders):
         if self.folder.local is None:
             return CellLock()
         return lock_file(self.folder.local / LOCKS / key)
+
+    def sweep_all(self) -> None:
+        """Remove what killed runners left, but of cells that another runner has."""
+        if self.folder.local is None:
+            return
+        sweep(self.folder.local / SCRATCH)
+        for name in self.folder.names(SCRATCH):
+            key = name.partition("-")[0]
+            lock = self.lock(key) if KEY.fullmatch(key) else None
+            if lock is not None:
+                with lock:
+                    self.sweep(key)
 
     def _top(self, name: str) -> bytes:
         try:

@@ -33,6 +33,19 @@ class VeraxWarning(UserWarning):
     """
 
 
+def is_utf8(text: str) -> bool:
+    """Whether text can be written as UTF-8: names of files that are not hold surrogates.
+
+    >>> is_utf8("café"), is_utf8("caf\\udce9")
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def nearest(name: str, valid: Iterable[str]) -> str:
     """The part of a message that helps with a mistyped `name`.
 

@@ -12,12 +12,13 @@ import os
 import shutil
 import stat
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from verax.errors import VeraxError, WriteError
+from verax.errors import VeraxError, VeraxWarning, WriteError, outside_verax
 from verax.scratch import (
     NEW,
     READY,
@@ -189,6 +190,16 @@ def write_elsewhere(name: str, write: Callable[[Path], None], error: WriteError)
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
     raise WriteError(f"{error}; nor could it be written anywhere else, nothing is kept") from error
+
+
+@contextmanager
+def kept_if_possible() -> Iterator[None]:
+    """Within it, what cannot be written is a warning: it is in memory, and the work goes on."""
+    try:
+        yield
+    except WriteError as error:
+        message = f"{error}; it goes on without, and would have to make this again"
+        warnings.warn(message, VeraxWarning, stacklevel=outside_verax())
 
 
 def _other_places() -> Iterator[str]:

@@ -199,7 +199,7 @@ def test_bad_requests_are_one_line(folder: str, capsys: pytest.CaptureFixture[st
         ([folder, "--file", "in.csv"], "no column 'text'"),
         ([folder, "a", "--file", "in.csv"], "not both"),
         ([folder, "a", "--out", "out.txt"], "end it in .csv"),
-        ([folder, "a", "--out", "none/out.csv"], "cannot write none/out.csv"),
+        ([folder, "a", "--out", "/dev/null/out.csv"], "cannot write /dev/null/out.csv"),
         ([folder, "a", "--max-tokens", "0"], "at least 1"),
         ([folder, " ", ""], "no text to explain"),
         ([folder, "a", "--bye", "attention"], "did you mean '--by'?"),

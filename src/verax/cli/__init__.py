@@ -26,7 +26,7 @@ from verax.cli import (
     train,
 )
 from verax.cli.output import undisturbed, with_guarded_output
-from verax.cli.parsing import Parser, import_plugins
+from verax.cli.parsing import Parser, import_plugins, refuse_bytes
 from verax.cli.saving import ended, left_on_disk, stamps
 from verax.cli.terminal import noted_warnings, printable
 from verax.errors import VeraxError, VeraxErrors
@@ -54,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.verb is None:
             parser.print_help()
             return 0
+        refuse_bytes(args)
         args.before = stamps(args)
         with noted_warnings():
             return ended(args, int(args.run(args) or 0))

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import yaml
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.errors import VeraxError, near, nearest
+from verax.errors import VeraxError, is_utf8, near, nearest
 from verax.exams.exam import Exam
 from verax.exams.planning import variants_of
 from verax.exams.registry import EXAMS, RENAMED_OPTIONS
@@ -65,6 +65,19 @@ class Parser(argparse.ArgumentParser):
 
     def _subparsers_actions(self) -> list[Any]:
         return [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
+
+
+_SHOWN = ("text", "texts")
+"""Arguments that are shown as they are, whatever they hold."""
+
+
+def refuse_bytes(args: argparse.Namespace) -> None:
+    """Refuse names and values that are not UTF-8: what is made of them could not be saved."""
+    for name, value in vars(args).items():
+        words = value if isinstance(value, list) else [value]
+        for word in () if name in _SHOWN else words:
+            if isinstance(word, str) and not is_utf8(word):
+                raise VeraxError(f"{word!r} is not UTF-8: rename the file, or convert the text")
 
 
 def add_options(

@@ -75,7 +75,8 @@ def run_figures(args: argparse.Namespace) -> None:
     named = dict(pair for pair in named_folders(args.runs) if isinstance(pair, tuple))
     if named and len(named) < len(args.runs):
         raise VeraxError("two results have one name: give each its own")
-    refuse_unwritable(Path(args.out) / FILE)
+    if not Path(args.out).is_file():  # which is refused in other words
+        refuse_unwritable(Path(args.out) / FILE)
     charts = charts_in(named or args.runs)
     if not charts:
         raise VeraxError("nothing to draw: these results have no table with a chart")

@@ -11,7 +11,7 @@ from verax.corpora.corpus import Corpus
 from verax.corpora.encoded import EncodedDocuments
 from verax.device import resolve_device
 from verax.errors import VeraxError
-from verax.files import refuse_foreign, stamp
+from verax.files import kept_if_possible, refuse_foreign, refuse_unwritable, stamp
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import AUTO, ModelOptions
 from verax.models.saving import is_only_a_model, load
@@ -119,6 +119,8 @@ def _train_at_chosen_strength(
     strengths = candidates(model_options.grounding, settings.strengths)
     if keep is not None and Path(keep).exists() and not Path(keep).is_dir():
         raise VeraxError(f"cannot keep candidates in {keep}: it is a file, choose another place")
+    if keep is not None:
+        refuse_unwritable(Path(keep) / "model")
     model_options.resolved(len(corpus.classes))
     fixed = {n: v for n, v in options.items() if n not in ("grounding", "strength", "strengths")}
     resolved = {**asdict(model_options), **asdict(settings), "file": stamp(settings.vectors)}
@@ -143,7 +145,8 @@ def _train_at_chosen_strength(
             if folder is not None:
                 record = model.record
                 model.record = {**record, "candidate": candidate}
-                model.save(folder, overwrite=True)
+                with kept_if_possible():
+                    model.save(folder, overwrite=True)
                 model.record = record
         return model, model.read(corpus.validation)
 

@@ -15,6 +15,7 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, WriteError
 from verax.files import (
     json_text,
+    kept_if_possible,
     refuse_unwritable,
     replace_folder,
     stamp,
@@ -201,7 +202,8 @@ class Making:
             write_text(target / _ASKED, text + "\n")
 
         if folder is not None:
-            replace_folder(folder, write, owned=lambda f: _names(f) == {_ASKED, _TABLE})
+            with kept_if_possible():
+                replace_folder(folder, write, owned=lambda f: _names(f) == {_ASKED, _TABLE})
         return table
 
     def _model(
@@ -220,7 +222,8 @@ class Making:
                 return model
         model = make()
         model.record = {**model.record, _KEY: settings}
-        model.save(folder, overwrite=True)
+        with kept_if_possible():
+            model.save(folder, overwrite=True)
         return model
 
 

@@ -15,6 +15,7 @@ from verax.studies.grid.expanding import cells_of, combine, read_files, refuse
 from verax.studies.grid.located import Problems, located, read_json, read_yaml
 from verax.studies.grid.outside import outside_cells
 from verax.studies.grid.plan import read_plan
+from verax.studies.grid.refusing import refuse_unstorable
 from verax.studies.grid.sections import load_corpora
 from verax.studies.grid.study import Study
 from verax.studies.naming import cell_labels
@@ -95,6 +96,8 @@ def read_study(
     problems.refuse()
     cells, notes = cells_of(plan, combined, hashes)
     cells += outside
+    refuse_unstorable(cells, problems)
+    problems.refuse()
     if plan.adversaries is not None:
         notes += plan.adversaries.notes(plan.seeds)
     return Study(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -12,12 +12,13 @@ import numpy as np
 
 from verax.corpora.corpus import Corpus
 from verax.corpora.vectors import TRAINED as WORD2VEC
-from verax.errors import VeraxError
+from verax.errors import VeraxError, is_utf8
 from verax.models.options import AUTO, ModelOptions
 from verax.options import divide
 from verax.studies.grid.adversaries import AdversaryPlan
+from verax.studies.grid.cell import Cell
 from verax.studies.grid.crossing import Combination, values_of
-from verax.studies.grid.located import Location
+from verax.studies.grid.located import Location, Problems, large
 from verax.training.adversary import UNIFORM
 from verax.training.effects import settled_options
 from verax.training.options import TrainingOptions
@@ -144,3 +145,13 @@ def causes_of(
             removed |= names
         values = {n: v for n, v in values.items() if n not in removed}
     return causes
+
+
+def refuse_unstorable(cells: Iterable[Cell], problems: Problems) -> None:
+    """Note values that no table of results can hold, before anything is trained."""
+    values = {(name, v) for c in cells for name, v in c.columns().items() if type(v) in (int, str)}
+    for name, value in sorted(values, key=str):
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            problems.add(f"{name} is {large(value)}: expected a whole number below 2^63")
+        if isinstance(value, str) and not is_utf8(value):
+            problems.add(f"{name} is {value!r}, which is not UTF-8: rename the file or folder")

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from verax.corpora.batching import MAX_TOKENS
-from verax.errors import VeraxError
+from verax.errors import VeraxError, WriteError
+from verax.files import write_elsewhere
 from verax.models.saving import FILES
 from verax.studies.engines.engine import (
     LOST,
@@ -33,7 +35,7 @@ from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable_failure
 from verax.studies.grid.study import Study
 from verax.studies.running.watching import Ran, Watcher
-from verax.studies.store.cells import CONFIG, MODEL
+from verax.studies.store.cells import CELLS, CONFIG, MODEL
 from verax.studies.store.folders import CellLock
 from verax.studies.store.store import Store
 from verax.version import __version__
@@ -167,7 +169,7 @@ class Runner:
             return
         cell = self.in_flight.pop(event.key)
         if isinstance(event, Finished):
-            self.store.commit(cell.key, cell.to_json(), event.files, event.facts)
+            self._commit(cell, event)
             self.ran.done += 1
             if self.study.weights:
                 self.models[cell.trained] = cell.key
@@ -187,6 +189,25 @@ class Runner:
         else:
             self._fail(cell, event)
         self._release(cell.key)
+
+    def _commit(self, cell: Cell, event: Finished) -> None:
+        """Store a finished cell; elsewhere where the store cannot be written, and the run ends."""
+
+        def commit(store: Store) -> None:
+            store.commit(cell.key, cell.to_json(), event.files, event.facts)
+
+        def commit_to(folder: Path) -> None:
+            study = self.study
+            commit(Store.create(folder, study.name, study.text, study.resolved()))
+
+        try:
+            commit(self.store)
+        except WriteError as error:
+            place = write_elsewhere("study", commit_to, error) / CELLS / cell.key
+            raise WriteError(
+                f"{error}; a cell that was done is in {place}: move it to "
+                f"{self.store.folder.shown}/{CELLS}"
+            ) from error
 
     def _can_halve(self, event: Failed) -> bool:
         """Whether memory ran out for the first time, where the cell itself could not halve."""

@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from verax.errors import VeraxError
-from verax.files import write_and_sync
+from verax.files import json_text, write_and_sync
 from verax.scratch import sync_folder
 from verax.studies.store.folders import SCRATCH, StorageFolder
 from verax.studies.store.tables import arrow_rows, cell_row, parquet_bytes
@@ -42,7 +42,7 @@ class DamageError(Exception):
 
 def as_json(values: Any) -> bytes:
     """Indented JSON. It ends with its last bracket, so that no truncated part of it is JSON."""
-    return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False).encode()
+    return json_text(values, indent=2, allow_nan=False).encode()
 
 
 def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:

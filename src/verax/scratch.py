@@ -63,10 +63,12 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
             lock(descriptor)
         yield scratch
     finally:
-        if not (scratch / READY).exists():
-            shutil.rmtree(scratch, ignore_errors=True)
-        if descriptor is not None:
-            os.close(descriptor)
+        try:
+            if not (scratch / READY).exists():
+                shutil.rmtree(scratch, ignore_errors=True)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
 
 
 def lock(descriptor: int) -> bool:

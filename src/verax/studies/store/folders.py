@@ -20,6 +20,7 @@ from pyarrow import ArrowException, fs
 
 from verax.errors import VeraxError, WriteError
 from verax.files import write_bytes
+from verax.scratch import is_filling
 
 SCRATCH = ".scratch"
 """Where files and folders of a local folder are written before they take their names."""
@@ -109,6 +110,8 @@ class StorageFolder:
         try:
             yield
         except (OSError, ArrowException, WriteError) as error:
+            if self.local is not None and is_filling(self.local):  # it has no name yet
+                raise
             cause = error.__cause__ if isinstance(error, WriteError) else error
             raise WriteError(f"cannot write {self.shown}: {_first_line(cause or error)}") from error
 

@@ -86,7 +86,11 @@ def new_file(path: str | Path, via: Path | None = None) -> Iterator[IO[bytes]]:
     with _reported(path):
         target = _behind_links(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        if is_filling(target) or _is_device(target):
+        if _is_device(target):
+            with open(target, "wb") as stream:
+                yield stream
+            return
+        if is_filling(target):
             with open(target, "wb", opener=opener) as stream:
                 yield stream
                 sync(stream)
@@ -103,9 +107,12 @@ def new_file(path: str | Path, via: Path | None = None) -> Iterator[IO[bytes]]:
                 if target.exists():  # what was private stays so
                     os.chmod(scratch, stat.S_IMODE(target.stat().st_mode))
                 os.replace(scratch, target)
-        finally:
-            with suppress(OSError):  # it is gone, but where something failed
+        except FileExistsError:  # another's, whoever guessed the name
+            raise
+        except BaseException:
+            with suppress(OSError):
                 os.unlink(scratch)
+            raise
         sync_folder(target.parent)
 
 

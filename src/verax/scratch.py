@@ -56,8 +56,8 @@ def opener(path: str, flags: int) -> int:
 def scratch_folder(parent: Path) -> Iterator[Path]:
     """A new folder, locked and nobody else's; it is removed, but where files are to be moved."""
     scratch, descriptor = scratch_name(parent), None
+    os.mkdir(scratch, 0o700)
     try:
-        os.mkdir(scratch, 0o700)
         with suppress(PermissionError, IsADirectoryError):  # as Windows answers
             descriptor = os.open(scratch, os.O_RDONLY | _NOFOLLOW)
             lock(descriptor)
@@ -184,12 +184,15 @@ def sync(stream: IO[bytes]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the disk has the names in a folder; Windows has no call for that."""
+    """Wait until the disk has the names in a folder; some systems have no call for that."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
     finally:
         os.close(descriptor)
 

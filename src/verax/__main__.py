@@ -5,43 +5,49 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from types import FrameType
+from contextlib import suppress
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+EARLY = "verax: stopped before anything was begun\n"
 
 
 def main() -> int:
     """Run a command; --version, completion and an early interruption need no torch."""
-    stopped: list[int] = []
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        stopped.append(number)
-        raise KeyboardInterrupt
-
-    for number in SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as a shell does for what goes on alone
-            signal.signal(number, stop)
-    when = " before anything was begun"
+    _on_signals(_stop_early)
     try:
         _open_closed()
         code = _without_commands(sys.argv[1:])
         if code is None:
             from verax.cli import main as run
 
-            when = ""
+            _on_signals(_stop)
             code = run()
         return code
-    except BaseException as error:
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-        # packages may turn an interruption of their import into another error
-        if not stopped and not isinstance(error, KeyboardInterrupt):
-            raise
-        print(f"verax: stopped{when}", file=sys.stderr)  # noqa: T201
+    except KeyboardInterrupt:
+        _on_signals(signal.SIG_IGN)
+        sys.stderr.write(EARLY)
         return 130
     finally:
-        for number in SIGNALS:  # it has ended: only Python itself is left to do so
-            signal.signal(number, signal.SIG_IGN)
+        _on_signals(signal.SIG_IGN)  # it has ended: only Python itself is left to do so
+
+
+def _on_signals(handler: Any) -> None:
+    """Handle Ctrl-C and a request to end, unless they are ignored, as by nohup."""
+    for number in SIGNALS:
+        if handler == signal.SIG_IGN or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def _stop_early(number: int, frame: Any) -> None:
+    """End at once: packages that are being imported may turn an exception into a crash."""
+    with suppress(OSError):
+        os.write(2, EARLY.encode())
+    os._exit(130)
+
+
+def _stop(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def _without_commands(words: list[str]) -> int | None:

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         args = parser.parse(words)
         if args.verb is None:
             parser.print_help()
-            return 0
+            return ended(args, 0)
         refuse_bytes(args)
         args.before = stamps(args)
         with noted_warnings():

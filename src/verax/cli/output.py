@@ -17,6 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+UNWRITTEN = 74
+"""Exit code where output could not be written, or was written elsewhere than asked for."""
+
 
 class Guarded:
     """A text stream that keeps its first error instead of raising it, and drops what follows.
@@ -90,6 +93,12 @@ def with_guarded_output(main: Callable[..., int]) -> Callable[..., int]:
             sys.stdout, sys.stderr = (Guarded(nowhere if s is None else s) for s in before)
             try:
                 return main(*arguments)
+            except SystemExit as ended:  # --help and --version, which argparse prints
+                why = None if ended.code else unprinted()
+                if why is None:
+                    raise
+                print(f"verax: cannot write to standard output: {why}", file=sys.stderr)
+                return UNWRITTEN
             finally:
                 sys.stdout.flush()
                 sys.stderr.flush()

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from verax.cli.output import unprinted
+from verax.cli.output import UNWRITTEN, unprinted
 from verax.cli.terminal import printable, say
 from verax.errors import VeraxError, WriteError
 from verax.files import refuse_foreign, refuse_unwritable, write_elsewhere
@@ -20,9 +20,6 @@ _AT_ONCE = ("train", "examine", "compare", "sweep", "adversary", "demo", "predic
 """Commands whose --out is there as a whole, or not at all."""
 _WITH_PAGE = ("examine", "compare", "sweep", "adversary", "demo")
 """Those that add a page to it in the end."""
-
-UNWRITTEN = 74
-"""Exit code where output could not be written, or was written elsewhere than asked for."""
 
 Stamp = tuple[int, int] | None
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from verax.version import __version__ as __version__
+
+TYPE_CHECKING = False  # type checkers take it for True; to import typing takes as long as all else
 
 if not os.environ.keys() & {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"}:
     # Threads of OpenMP spin while they wait: beside busy processes, training took five to ten times
@@ -22,6 +23,8 @@ if not os.environ.keys() & {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from verax.api import *  # noqa: F403
     from verax.api import __all__ as __all__
 else:  # or else any name would pass for one of verax's

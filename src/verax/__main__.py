@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import suppress
-from typing import Any
+
+TYPE_CHECKING = False  # as in verax/__init__.py: Ctrl-C is to be handled soon
+if TYPE_CHECKING:
+    from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 EARLY = "verax: stopped before anything was begun\n"
@@ -18,6 +20,9 @@ def main() -> int:
     try:
         _open_closed()
         code = _without_commands(sys.argv[1:])
+        if code is None and not _is_somewhere():
+            sys.stderr.write("verax: the working folder does not exist any more: go to another\n")
+            code = 2
         if code is None:
             from verax.cli import main as run
 
@@ -41,9 +46,10 @@ def _on_signals(handler: Any) -> None:
 
 def _stop_early(number: int, frame: Any) -> None:
     """End at once: packages that are being imported may turn an exception into a crash."""
-    with suppress(OSError):
+    try:
         os.write(2, EARLY.encode())
-    os._exit(130)
+    finally:
+        os._exit(130)
 
 
 def _stop(number: int, frame: Any) -> None:
@@ -80,6 +86,15 @@ def _print(text: str) -> int:
         return 0
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 0
+
+
+def _is_somewhere() -> bool:
+    """Whether the working folder exists: without one torch ends the process."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _open_closed() -> None:

@@ -217,11 +217,19 @@ def _other_places() -> Iterator[str]:
 
 
 def refuse_foreign(
-    folder: str | Path, owned: Callable[[Path], bool], overwrite: bool = True
+    folder: str | Path,
+    owned: Callable[[Path], bool],
+    overwrite: bool = True,
+    replaced: bool = True,
 ) -> None:
-    """An error where `replace_folder` would refuse or fail: to ask before the work."""
-    _refuse_foreign(folder, owned, overwrite)
-    refuse_unwritable(folder)
+    """An error where `replace_folder` would refuse or fail: to ask before the work.
+
+    Args:
+        folder, owned, overwrite: those of `replace_folder`.
+        replaced: whether it will take the folder's place; else files are added to it.
+    """
+    _refuse_foreign(folder, owned, overwrite, replaced)
+    refuse_unwritable(folder if replaced else Path(folder) / "file")
 
 
 def refuse_unwritable(path: str | Path) -> None:
@@ -240,7 +248,9 @@ def refuse_unwritable(path: str | Path) -> None:
             ) from error
 
 
-def _refuse_foreign(folder: str | Path, owned: Callable[[Path], bool], overwrite: bool) -> None:
+def _refuse_foreign(
+    folder: str | Path, owned: Callable[[Path], bool], overwrite: bool, replaced: bool = True
+) -> None:
     with _reported(folder):
         target = _behind_links(folder)
         if target.exists() and not target.is_dir():
@@ -260,10 +270,11 @@ def _refuse_foreign(folder: str | Path, owned: Callable[[Path], bool], overwrite
                 f"cannot write {folder}: it holds an earlier result; give another folder, or "
                 "--overwrite (in Python: overwrite=True)"
             )
-        if os.path.ismount(target):
+        if replaced and (os.path.ismount(target) or target == Path.cwd()):
+            what = "the working folder" if target == Path.cwd() else "where a filesystem is mounted"
             raise VeraxError(
-                f"cannot write {folder}: a filesystem is mounted there; give a folder in it, such "
-                f"as {Path(folder) / 'result'}"
+                f"cannot write {folder}: it is {what}, give a folder in it, such as "
+                f"{Path(folder) / 'result'}"
             )
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
-from pathlib import Path
 
 __version__ = "0.1.0"
 
@@ -16,6 +14,9 @@ def source_fingerprint() -> str:
     Of every file, in order of its path within the package, the path and the text count; how lines
     end does not.
     """
+    import hashlib  # not above: a command handles Ctrl-C once this module is there
+    from pathlib import Path
+
     package = Path(__file__).parent
     files = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
     digest = hashlib.sha256()

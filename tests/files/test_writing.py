@@ -147,9 +147,17 @@ def test_a_device_is_written_to_as_it_is(tmp_path: Path) -> None:
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
-def test_a_folder_in_which_a_filesystem_is_mounted_is_refused_before_the_work() -> None:
-    with pytest.raises(VeraxError, match=r"a filesystem is mounted there; give a folder in it"):
-        refuse_foreign("/proc/sys/../", lambda folder: True)
+def test_a_folder_that_cannot_be_replaced_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shell, or a mount, would go on in the old one."""
+    with pytest.raises(VeraxError, match=r"it is where a filesystem is mounted, give a folder in"):
+        refuse_foreign("/proc", lambda folder: True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(VeraxError, match=r"cannot write \.: it is the working folder, give a"):
+        refuse_foreign(".", lambda folder: True)
+    refuse_foreign(".", lambda folder: True, replaced=False)
+    refuse_foreign("in-it", lambda folder: True)
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(

@@ -106,7 +106,7 @@ class Store(CellFolders):
         """Raise where `create` would: the folder holds something else than this study."""
         where = storage_folder(folder, filesystem)
         if where.local is not None:
-            refuse_foreign(where.local, lambda _: _is_ours(where))
+            refuse_foreign(where.local, lambda _: _is_ours(where), replaced=False)
         elif not _is_ours(where):
             raise VeraxError(
                 f"cannot write {where.shown}: it holds other files, give a new or an empty folder"

@@ -193,7 +193,7 @@ def test_an_interruption_is_told_and_nothing_is_half_written(
         (["--seeds", ""], "seeds is an empty list"),
         (["--seeds", "0.5"], "option 'seeds' is '0.5': expected a whole number"),
         (["--seeds", "-1"], "option 'seeds' is -1: it must be at least 0"),
-        (["--out", "/proc/x"], "cannot keep models in /proc/x.models: nothing can be written"),
+        (["--out", "/proc/x"], "cannot write /proc/x: nothing can be written in /proc"),
         (["--retrain", "x"], "option 'retrain' is 'x': expected a whole number"),
         (["--retrain", "0"], "cannot retrain with seed 0: it is the base's"),
         (["--others", "nowhere"], "nowhere is not a saved model"),

@@ -116,3 +116,29 @@ def test_waiting_threads_sleep_unless_the_user_chose(
     run = ended("-c", "import os, verax; print(os.environ.get('OMP_WAIT_POLICY'))")
     expected = policy if chosen or not spins else "None"
     assert (run.stdout, run.stderr) == (f"{expected}\n", "")
+
+
+def test_a_signal_while_it_imports_ends_it_at_once_with_the_line(tmp_path: Path) -> None:
+    """Packages in the middle of their import may crash of an exception."""
+    for sign in ("SIGINT", "SIGTERM"):
+        (tmp_path / "torch.py").write_text(
+            f"import os, signal\ntry:\n    os.kill(os.getpid(), signal.{sign})\n"
+            "finally:\n    os.abort()\n"
+        )
+        found = ended("-m", "verax", "corpora", before=tmp_path)
+        assert found.returncode == 130
+        assert found.stderr == "verax: stopped before anything was begun\n"
+
+
+def test_a_working_folder_that_is_gone_and_streams_that_are_closed(tmp_path: Path) -> None:
+    """Torch would end the process; and the first file opened would be taken for a stream."""
+    (tmp_path / "torch.py").write_text("raise SystemExit(5)\n")
+    code = f"import os; os.chdir({str(tmp_path)!r}); os.mkdir('x'); os.chdir('x'); "
+    code += "os.rmdir('../x'); import sys; sys.argv = ['verax', 'corpora']; " + CONSOLE
+    found = ended("-c", code, before=tmp_path)
+    assert found.returncode == 2
+    assert found.stderr == "verax: the working folder does not exist any more: go to another\n"
+    code = "import os; os.close(0); os.close(1); import sys; sys.stdin = sys.stdout = None; "
+    code += "import verax.__main__ as m; m._open_closed(); print(os.open('/dev/null', 0), "
+    found = ended("-c", code + "sys.stdin.read() == '', sys.stdout.name, file=sys.stderr)")
+    assert found.stderr == "3 True 1\n"

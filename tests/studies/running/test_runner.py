@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from by_hand import EngineByHand, Fate, fine, lost, study_of
 from commands import stamps
 
 from verax import scratch
+from verax.errors import WriteError
 from verax.studies.engines.engine import DIVERGED, OUT_OF_MEMORY, Event, Failed, Job
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.running import runner as running
 from verax.studies.running.runner import TRIES, Runner
 from verax.studies.running.watching import Ran, Watcher
+from verax.studies.store import cells
 from verax.studies.store.store import Store
 
 
@@ -321,3 +324,28 @@ def test_a_damaged_cell_that_another_runner_is_at_is_waited_for(
     assert (ran.kept, ran.others, ran.finished) == (3, 1, 4)
     assert not engine.submitted
     assert not any("damaged" in note for note in notes.said)
+
+
+def test_a_finished_cell_that_cannot_be_stored_goes_elsewhere(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error says where; moved to its place, it is as if it had been stored."""
+    (tmp_path / "room").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "room"))
+    write_and_sync, folder = cells.write_and_sync, tmp_path / "s"
+
+    def full(path: Path, data: bytes) -> None:
+        if folder in path.parents:
+            raise OSError(28, "No space left on device")
+        write_and_sync(path, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cells, "write_and_sync", full)
+        with pytest.raises(WriteError, match=r"No space left on device; a cell that was done") as e:
+            run(study, folder, EngineByHand())
+    assert list((folder / "cells").iterdir()) == []
+    place = Path(str(e.value).partition("is in ")[2].partition(":")[0])
+    place.rename(folder / "cells" / place.name)
+    ran = run(study, folder, engine := EngineByHand())
+    assert (ran.kept, ran.done) == (1, 3)
+    assert place.name not in engine.submitted

@@ -1,0 +1,144 @@
+"""What cannot be written where it was asked for is written elsewhere, and said."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import verax
+from verax import files
+from verax.cli import main
+from verax.errors import WriteError
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+CORPUS = "planted:documents=60,length=12"
+QUICK = ["--encoder", "none", "--embedding-size", "4", "--epochs", "1", "--device", "cpu"]
+
+
+@pytest.fixture
+def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A disk that is full once the work is done: all but the folder for temporary files."""
+    room = tmp_path / "room"
+    room.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(room))
+    write_bytes = files.write_bytes
+
+    def filled(path: Path, data: bytes, *via: Any) -> None:
+        if room not in Path(os.path.abspath(path)).parents and len(data) != len(files._PROBE):
+            raise OSError(28, "No space left on device")
+        write_bytes(path, data, *via)
+
+    monkeypatch.setattr(files, "write_bytes", filled)
+    monkeypatch.setattr("verax.models.saving.write_bytes", filled)
+    return room
+
+
+def test_a_model_is_saved_elsewhere(full: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", CORPUS, *QUICK, "--out", "m"]) == 74
+    out, err = capsys.readouterr()
+    line = re.fullmatch(r"verax: cannot write m: No space left on device; it is in (\S+)\n", err)
+    assert line is not None
+    place = Path(line[1])
+    assert full in place.parents
+    assert out.endswith(f"saved in {place}\n")
+    assert verax.load(place).classes == ["0", "1"]
+    assert [path.name for path in Path().iterdir()] == ["room"]
+
+
+def test_a_verdict_is_saved_elsewhere_with_its_page(
+    full: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--fail-on has the last word on the exit code."""
+    corpus = verax.load_corpus(CORPUS)
+    model = verax.train(corpus, encoder="none", embedding_size=4, epochs=1, device="cpu")
+    model.save(full / "model")
+    words = ["examine", str(full / "model"), "--exams", "replacement", "--out", "v"]
+    assert main(words) == 74
+    out, err = capsys.readouterr()
+    assert err.startswith("verax: cannot write v: No space left on device; it is in ")
+    (page,) = (Path(line.split(": ")[1]) for line in out.splitlines() if "to look at" in line)
+    assert page.is_file()
+    assert isinstance(verax.open(page.parent), verax.Verdict)
+    judged = main([*words, "--limits", "2026-11", "--fail-on", "against"])
+    assert judged in (3, 74)
+    assert judged == (3 if verax.open(page.parent).judgement.speaks("against") else 74)
+
+
+def test_where_nothing_has_room_it_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(model: object, folder: str, **how: object) -> None:
+        raise WriteError(f"cannot write {folder}: No space left on device")
+
+    monkeypatch.setattr(verax.AttentionClassifier, "save", full)
+    assert main(["train", CORPUS, *QUICK, "--out", "m"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert err.endswith("nor could it be written anywhere else, nothing is kept\n")
+
+
+def test_candidates_that_cannot_be_kept_are_no_reason_to_stop(
+    full: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    auto = ["--grounding", "tying", "--strength", "auto", "--strengths", "1"]
+    words = ["train", CORPUS, "--encoder", "mlp", "--hidden-size", "4", *QUICK[2:], *auto]
+    assert main([*words, "--out", str(full / "m")]) == 0
+    assert verax.load(full / "m").record["strength"]["chosen"] == 1
+    assert main([*words, "--out", "m"]) == 74
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[1] for line in lines] == [" warning", " warning", " cannot write m"]
+    assert "it goes on without" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["train", "caf\udce9.csv", "--out", "m"], r"'caf\udce9.csv' is not UTF-8: rename the"),
+        (["examine", "caf\udce9"], r"'caf\udce9' is not UTF-8"),
+        (["compare", "a", "caf\udce9"], r"'caf\udce9' is not UTF-8"),
+        (["run", "caf\udce9.yaml"], r"'caf\udce9.yaml' is not UTF-8"),
+    ],
+)
+def test_names_that_are_not_utf_8_are_refused_before_the_work(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_so_they_are_in_python() -> None:
+    Path("caf\udce9.csv").write_text("text,label\na,b\n")
+    with pytest.raises(verax.VeraxError, match=r"is not UTF-8: rename the file or folder"):
+        verax.load_corpus("caf\udce9.csv")
+
+
+STUDY: dict[str, Any] = {
+    "corpora": {"planted": {"documents": 60}},
+    "models": {"encoder": "none", "embedding_size": 4},
+    "training": {"epochs": 1},
+    "exams": ["replacement"],
+}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sample": 2**63},
+        {"training": {"patience": 10**30}},
+        {"exams": [{"erasure": {"draws": 2**63}}]},
+    ],
+)
+def test_numbers_that_no_table_holds_are_refused_before_the_work(
+    changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: Callable[..., Any] = verax.studies.read_study
+    assert read({**STUDY, "sample": 2**63 - 1}).cells[0].sample == 2**63 - 1
+    with pytest.raises(verax.VeraxError, match=r"is about 10\^\d+: expected a whole number below"):
+        read({**STUDY, **changed})

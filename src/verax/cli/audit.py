@@ -11,6 +11,7 @@ from verax.audits.registry import NAMES, audit, audits
 from verax.cli.parsing import parts_of
 from verax.cli.terminal import say
 from verax.errors import VeraxError, nearest
+from verax.files import refuse_unwritable
 
 LIST = "list"
 RESULTS = Path("results/audits")
@@ -68,6 +69,8 @@ def run(args: argparse.Namespace) -> None:
             )
     default = RESULTS / one.name if folders else Path(f"audit-{one.name}-{args.scale}")
     out = Path(args.out or default)
+    if args.docs:
+        refuse_unwritable(args.docs)
     if not folders:
         run_audit(
             *(one, args.scale, out),
@@ -82,6 +85,8 @@ def run(args: argparse.Namespace) -> None:
         if args.models:
             return
     results = AuditResults.open(*folders)
-    say(f"page: {write_page(one, results, out)}")
+    pages = [write_page(one, results, out)]
     if args.docs:
-        say(f"page: {write_findings(results, args.docs)}")
+        pages.append(write_findings(results, args.docs))
+    for page in pages:
+        say(f"page: {page}")

@@ -14,6 +14,7 @@ from verax.cli.terminal import console, say, table
 from verax.errors import VeraxError
 from verax.exams.examine import load_as_read_by
 from verax.exams.judgement.limits import LimitSet, load_limits
+from verax.files import refuse_unwritable
 from verax.models.saving import load
 
 
@@ -51,6 +52,8 @@ def add(verbs: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     console()
     out, path = Path(args.out), Path(args.limits or Path(args.out) / LIMITS)
+    for place in (out / LIMITS, path, *([] if args.page is None else [args.page])):
+        refuse_unwritable(place)
     if args.like is not None:
         model = load(args.like, device="cpu")
         corpus = load_as_read_by(model, args.corpus, "the model")
@@ -70,9 +73,10 @@ def run(args: argparse.Namespace) -> None:
                 said=say,
             )
         limits = write_limits(out, path, args.version)
-    _show(limits, path)
     if args.page is not None:
         write_page(Calibrated.load(out), limits, args.page, args.changes or ())
+    _show(limits, path)
+    if args.page is not None:
         say(f"page: {args.page}")
     elif args.changes:
         frame = changed_verdicts(args.changes, limits)

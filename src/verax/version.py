@@ -16,8 +16,8 @@ SOURCES = (".py", ".yaml", ".csv", ".json")
 def source_fingerprint() -> str:
     """A hash of the package's code and data, 16 hexadecimal digits: the same wherever they lie.
 
-    They are files of `SOURCES`; texts of pages have no part in any number. Of every file, in order of its path within the package, the path and the text count; how lines
-    end does not.
+    They are files of `SOURCES`; texts of pages have no part in any number. Of every file, in order
+    of its path within the package, the path and the text count; how lines end does not.
     """
     package = Path(__file__).parent
     files = {

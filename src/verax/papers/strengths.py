@@ -35,7 +35,7 @@ def with_strengths(study: Mapping[str, Any], strengths: Strengths) -> dict[str, 
     models = study["models"] if isinstance(study["models"], list) else [study["models"]]
     if not any(_rules(model, strengths) for model in models):
         return dict(study)
-    corpora = [name for name in study["corpora"]]
+    corpora = list(study["corpora"])
     if len(corpora) != 1:
         raise VeraxError(f"strengths are chosen for a corpus each: make {corpora} a part each")
     resolved = []

@@ -210,13 +210,13 @@ class Queue:
             waiting += [(runner, cell) for cell in runner.pending()]
         return waiting
 
-    def choose(self) -> None:
-        """Choose strengths if all of the selection is done."""
+    def choose(self) -> bool:
+        """Choose strengths once all of the selection is done; whether they were chosen now."""
         if self.selection is None or self.strengths is not None:
-            return
+            return False
         ran = self.selection.ran
         if self.selection.in_flight or ran.finished < ran.cells:
-            return
+            return False
         found = paper(TUTEK)
         results = PaperResults.open(self.selection.store.folder.shown)
         assert found.grid is not None
@@ -224,6 +224,7 @@ class Queue:
         text = json.dumps(self.strengths, indent=1)
         (Path(self.args.store) / "strengths.json").write_text(text, encoding="utf-8")
         self.log.say(f"strengths: {json.dumps(self.strengths)}")
+        return True
 
     def position(self, waiting: tuple[Runner, Cell]) -> tuple[int, int, float]:
         runner, cell = waiting
@@ -235,10 +236,8 @@ class Queue:
 
     def revise(self, waiting: Waiting) -> Waiting:
         """What waits from now on: with what strengths decide, without what would end too late."""
-        if self.strengths is None:
-            self.choose()
-            if self.strengths is not None:
-                waiting = sorted([*waiting, *self.runners(True)], key=self.position)
+        if self.choose():
+            waiting = sorted([*waiting, *self.runners(True)], key=self.position)
         left = self.deadline - time.monotonic()
         expected = {r: self.log.expected(self.names[r], self.rank[r][1]) for r, _ in waiting}
         late = [one for one in waiting if expected[one[0]] > left]
@@ -324,8 +323,7 @@ def main() -> int:
     queue = Queue(args, log, _read(Path(args.queue)))
     queue.load()
     waiting = sorted(queue.runners(False), key=queue.position)
-    queue.choose()
-    if queue.strengths is not None:
+    if queue.choose():
         waiting = sorted([*waiting, *queue.runners(True)], key=queue.position)
     costs: dict[str, list[float]] = {}
     for runner, _ in waiting:

@@ -28,7 +28,7 @@ from verax.version import __version__
 
 MODELS, NUMBERS, MANIFEST = "models.parquet", "numbers.parquet", "calibration.json"
 PRECISION_DOCUMENTS = 40
-KEPT = ("documents", "words", "classes", "labels", "attended", "model")
+KEPT = ("documents", "words", "classes", "labels", "attended")
 """What is kept of an examination's manifest."""
 
 
@@ -169,13 +169,13 @@ def _cost(group: Sequence[Spec]) -> float:
 
 
 SECONDS = {
-    "none": (1.0, 0.02),
-    "mlp": (1.5, 0.03),
+    "none": (1.0, 0.03),
+    "mlp": (1.5, 0.05),
     "conv": (2.0, 0.1),
     "bilstm": (3.0, 0.12),
     "bigru": (3.0, 0.3),
-    "transformer": (4.0, 0.5),
-    "bert": (6.0, 0.35),
+    "transformer": (4.0, 0.3),
+    "bert": (4.0, 0.3),
 }
 """Encoder → seconds a model, and a word of its texts; only to begin with what takes longest."""
 

@@ -106,7 +106,7 @@ def train_bert(
         those of the epoch with the least loss on validation.
     """
     tokenizer = word_tokenizer(corpus) if start is None else start.reader.tokenizer
-    parts = [Encoded.of(documents, tokenizer) for documents in (corpus.train, corpus.validation)]
+    train, validation = (Encoded.of(part, tokenizer) for part in (corpus.train, corpus.validation))
     longest = 2 + max(
         max(map(len, d.tokens)) for d in (corpus.train, corpus.validation, corpus.test)
     )
@@ -123,7 +123,7 @@ def train_bert(
             )
         else:
             module = copy.deepcopy(start.module)
-        _train(module, *parts, options, seed)
+        _train(module, train, validation, options, seed)
     module.eval()
     return from_transformers(module, tokenizer, readout="first", words="whitespace", device="cpu")
 

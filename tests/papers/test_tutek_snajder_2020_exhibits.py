@@ -218,12 +218,12 @@ def selected(f1: dict[float, float], lost: dict[float, float]) -> dict[float, tu
     return {strength: (row["picked"], row["used"]) for strength, row in rows.iterrows()}
 
 
-def test_selection_picks_the_most_fragile_within_a_point() -> None:
+def test_selection_picks_by_each_rule() -> None:
     """1.0 is the most fragile and loses 2 points; 0.1 and 0.3 are within one, 0.3 more fragile."""
     found = selected({0.1: 84.9, 0.3: 84.1, 1.0: 83.0}, {0.1: 10, 0.3: 20, 1.0: 40})
-    assert found == {0.1: ("", ""), 0.3: ("yes", "yes"), 1.0: ("", "")}
+    assert found == {0.1: ("best", ""), 0.3: ("fragile", "yes"), 1.0: ("as-written", "")}
 
 
 def test_selection_picks_the_best_where_none_is_within() -> None:
     found = selected({0.1: 80.0, 0.3: 79.0, 1.0: 82.0}, {0.1: 10, 0.3: 20, 1.0: 40})
-    assert found == {0.1: ("", ""), 0.3: ("", "yes"), 1.0: ("yes", "")}
+    assert found == {0.1: ("", ""), 0.3: ("", "yes"), 1.0: ("best, fragile, as-written", "")}

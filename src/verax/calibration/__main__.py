@@ -21,13 +21,16 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--reviews", metavar="FOLDER")
     parser.add_argument("--no-reviews", action="store_true")
+    parser.add_argument("--no-berts", action="store_true")
     args = parser.parse_args()
     calibrate(
         args.out,
         seeds=args.seeds,
         small=args.small,
-        reviews=not args.no_reviews,
+        reviews=args.reviews or not args.no_reviews,
+        berts=not args.no_berts,
         workers=args.workers,
         seconds=args.seconds,
         said=_say,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from verax.calibration.analysis import Calibrated, measured_limits
 from verax.calibration.making import Effort
-from verax.calibration.plan import Spec, like, smoke, whole
+from verax.calibration.plan import REVIEWS, Spec, like, smoke, whole
 from verax.calibration.running import pack, run
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
@@ -20,7 +21,7 @@ from verax.models.classifier import AttentionClassifier
 FINISHED = "models"
 """Folder with a file for each finished model."""
 LIMITS = "limits.json"
-SMALL = Effort(documents=1200, epochs=8, ramp=8, size=24, sample=40, costly=20)
+SMALL = Effort(documents=1200, epochs=8, ramp=8, size=24, sample=40, costly=20, berts=20)
 """Effort of a smoke test: minutes become seconds, and more models fail their gates."""
 
 
@@ -29,7 +30,8 @@ def calibrate(
     *,
     seeds: int = 3,
     small: bool = False,
-    reviews: bool = True,
+    reviews: bool | str | Path = True,
+    berts: bool = True,
     workers: int = 1,
     seconds: float | None = None,
     said: Callable[[str], None] = lambda line: None,
@@ -40,7 +42,9 @@ def calibrate(
         out: folder that gets the packed files; models that it holds already are not made again.
         seeds: a kind and place; one more of those that are held out.
         small: make a few models with little effort, to try it out.
-        reviews: whether real reviews with planted evidence are among what is held out.
+        reviews: whether real reviews with planted evidence are among what is held out; or a folder
+            with the texts of `imdb_reviews`, where that package is not installed.
+        berts: whether BERTs of Hugging Face are among the models; they need transformers.
         workers: processes, each on one core.
         seconds: begin no model after so many; another call goes on.
         said: is told how far it got.
@@ -48,8 +52,10 @@ def calibrate(
     Returns:
         The folder: `models.parquet`, `numbers.parquet` and `calibration.json`.
     """
-    specs = smoke() if small else whole(seeds, seeds + 1, reviews)
-    return _made(specs, SMALL if small else Effort(), Path(out), workers, seconds, said)
+    specs = smoke(berts) if small else whole(seeds, bool(reviews), berts)
+    sources = {} if isinstance(reviews, bool) else {REVIEWS: str(reviews)}
+    effort = SMALL if small else Effort()
+    return _made(specs, effort, Path(out), workers, seconds, said, sources)
 
 
 def calibrate_like(
@@ -114,10 +120,12 @@ def _made(
     workers: int,
     seconds: float | None,
     said: Callable[[str], None],
+    sources: Mapping[str, str] | None = None,
 ) -> Path:
     if out.exists() and not out.is_dir():
         raise VeraxError(f"cannot calibrate into {out}: it is a file, give a folder")
-    run(specs, effort, out / FINISHED, workers=workers, seconds=seconds, said=said)
+    how: dict[str, Any] = {"workers": workers, "seconds": seconds, "said": said}
+    run(specs, effort, out / FINISHED, sources=sources, **how)
     pack(out / FINISHED, out, effort)
     left = len(specs) - len(list((out / FINISHED).glob("*.json")))
     said(

@@ -7,33 +7,49 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from verax.calibration.making import Effort
+from verax.calibration.making import Classifier, Effort
 from verax.corpora.corpus import Corpus
 from verax.exams.examine import examine
+from verax.external.transformer import TransformerClassifier
 from verax.importance.explanation import explain
-from verax.models.classifier import AttentionClassifier
+from verax.importance.transformers import DERIVED
 
 CHEAP = ("erasure", "replacement", "single_token")
-COSTLY = ("agreement", "adversary")
+COSTLY = ("agreement", "adversary", "deletion", "sufficiency")
+OF_BERTS = ("erasure", "agreement", "adversary", "deletion", "sufficiency")
 IMPORTANCES = ("attention", "gradient", "gradient-input-detached", "leave-one-out", "random")
 """Whose precision at finding the evidence is told."""
+IMPORTANCES_OF_BERTS = (*DERIVED, "gradient", "gradient-input", "leave-one-out", "random")
+_RANKINGS = ",".join([*DERIVED, "gradient", "leave-one-out"])
+OPTIONS: dict[str, dict[str, Any]] = {
+    "agreement": {"inputs": "gradient,leave-one-out", "items": "leave-one-out"},
+    "adversary": {"epsilons": "0.05", "permutation_test": 1},
+    "deletion": {"budget": 200, "sufficient": False},
+    "sufficiency": {"greedy_sets": 100},
+}
+"""Exam → its options: those of an ordinary examination, with fewer questions asked."""
+OPTIONS_OF_BERTS: dict[str, dict[str, Any]] = {
+    "agreement": {"inputs": "gradient,leave-one-out"},
+    "adversary": {"epsilons": "0.05", "permutation_test": 1},
+    "deletion": {"budget": 200, "sufficient": False, "rankings": _RANKINGS},
+    "sufficiency": {"greedy_sets": 100, "rankings": _RANKINGS},
+    "replacement": {"by_layer": False, "by_head": "no"},
+}
 KEPT = {
-    "erasure": ("erasure.excess", "erasure.documents"),
-    "replacement": ("replacement", "replacement.documents"),
-    "single_token": ("single_token",),
-    "agreement": ("agreement",),
-    "adversary": ("adversary", "adversary.documents"),
+    "erasure": ("excess", "documents", "delta_js", "contingency", "fraction", "mass"),
+    "replacement": ("", "documents"),
+    "single_token": ("",),
+    "agreement": ("",),
+    "adversary": ("", "documents"),
+    "deletion": ("", "documents", "smallest"),
+    "sufficiency": ("", "documents"),
 }
-"""Tables of each exam that are kept: what judgements read."""
-ROWS = {
-    "erasure.excess": ("attention", "gradient", "random@all"),
-    "agreement": ("inputs:attention:leave-one-out", "inputs:attention:gradient"),
-}
-"""Rows that are kept of large tables."""
+"""Exam → its tables that are kept, without its name: what judgements read, and could read."""
+_ORDERS = ("attention", "gradient", "random", "random@all", "optimum")
 
 
 def examined(
-    model: AttentionClassifier, corpus: Corpus, effort: Effort
+    model: Classifier, corpus: Corpus, effort: Effort
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The numbers of all judging exams, and what was examined.
 
@@ -42,26 +58,42 @@ def examined(
         corpus: what it was trained on; its test split is examined.
         effort: how many documents are read.
     """
-    how: dict[str, Any] = {"device": "cpu", "progress": False}
-    cheap = examine(model, corpus, list(CHEAP), sample=effort.sample, **how)
-    costly = examine(
-        *(model, corpus, list(COSTLY)),
-        sample=effort.costly,
-        exam_options={
-            "agreement": {"inputs": "gradient,leave-one-out", "items": "leave-one-out"},
-            "adversary": {"epsilons": "0.05", "permutation_test": 1},
-        },
-        **how,
+    of_bert = isinstance(model, TransformerClassifier)
+    parts = (
+        [(("replacement",), effort.sample), (OF_BERTS, effort.berts)]
+        if of_bert
+        else [(CHEAP, effort.sample), (COSTLY, effort.costly)]
     )
-    frame = pd.concat([cheap.summary(), costly.summary()], ignore_index=True)
-    kept = [
-        table in KEPT[exam] and (table not in ROWS or row in ROWS[table])
-        for exam, table, row in zip(frame["exam"], frame["table"], frame["row"], strict=True)
+    options = OPTIONS_OF_BERTS if of_bert else OPTIONS
+    verdicts = [
+        examine(
+            *(model, corpus, list(names)),
+            sample=sample,
+            exam_options={name: options[name] for name in names if name in options},
+            device="cpu",
+            progress=False,
+        )
+        for names, sample in parts
     ]
-    return frame[kept].reset_index(drop=True), dict(cheap.manifest)
+    frame = pd.concat([verdict.summary() for verdict in verdicts], ignore_index=True)
+    cells = zip(frame["exam"], frame["table"], frame["row"], strict=True)
+    kept = [_is_kept(*cell) for cell in cells]
+    return frame[kept].reset_index(drop=True), dict(verdicts[0].manifest)
 
 
-def precisions(model: AttentionClassifier, corpus: Corpus, documents: int) -> dict[str, float]:
+def _is_kept(exam: str, table: str, row: str) -> bool:
+    """Whether a number is kept: of large tables only rows of attention, and what it is held to."""
+    name = table.removeprefix(exam).removeprefix(".")
+    if name not in KEPT[exam]:
+        return False
+    if exam == "agreement":
+        return row.startswith("inputs:") and row.endswith((":leave-one-out", ":gradient"))
+    if exam == "erasure" and name != "documents":
+        return row in _ORDERS
+    return True
+
+
+def precisions(model: Classifier, corpus: Corpus, documents: int) -> dict[str, float]:
     """Importance → the share of its k highest words that are evidence, k being all there is.
 
     Args:
@@ -71,11 +103,13 @@ def precisions(model: AttentionClassifier, corpus: Corpus, documents: int) -> di
     """
     test = corpus.test.take(np.arange(min(documents, len(corpus.test))))
     assert test.rationales is not None
-    table = explain(model, test.tokens, IMPORTANCES, progress=False)
-    hits: dict[str, list[float]] = {name: [] for name in IMPORTANCES}
+    of_bert = isinstance(model, TransformerClassifier)
+    names = IMPORTANCES_OF_BERTS if of_bert else IMPORTANCES
+    table = explain(model, test.tokens, names, progress=False)
+    hits: dict[str, list[float]] = {name: [] for name in names}
     for number, scores in table.groupby("text"):
         marks = np.asarray(test.rationales[int(str(number))]) > 0
-        for name in IMPORTANCES:
+        for name in names:
             order = np.argsort(-scores[name].to_numpy(), kind="stable")
             hits[name].append(float(marks[order[: marks.sum()]].mean()))
     return {name: float(np.mean(values)) for name, values in hits.items()}

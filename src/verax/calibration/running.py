@@ -33,8 +33,8 @@ KEPT = ("documents", "words", "classes", "labels", "attended")
 
 
 @lru_cache(maxsize=2)
-def _corpus(place: Place, documents: int, seed: int) -> Corpus:
-    return corpus_at(place, documents, seed)
+def _corpus(place: Place, documents: int, seed: int, source: str) -> Corpus:
+    return corpus_at(place, documents, seed, source)
 
 
 def make_one(spec: Spec, effort: Effort, maker: Maker) -> dict[str, Any]:
@@ -45,57 +45,60 @@ def make_one(spec: Spec, effort: Effort, maker: Maker) -> dict[str, Any]:
     started = time.monotonic()
     kind = kind_of(spec.kind)
     model, twin = maker.make(kind), maker.twin(kind)
-    gates = gates_of(model, twin, maker.corpus)
+    corpus = maker.corpus_of(kind)
+    gates = gates_of(model, twin, corpus)
+    trained = time.monotonic() - started
     failed = gates.failed(kind.side)
     result: dict[str, Any] = {
-        "name": spec.name,
-        "kind": kind.name,
-        "side": kind.side,
-        "encoder": kind.encoder,
-        "projection": kind.projection,
-        "part": spec.part,
-        **asdict(spec.place),
-        "seed": spec.seed,
+        **_what(spec),
         "gates": asdict(gates),
         "failed": failed,
     }
     if not failed:
-        frame, manifest = examined(model, maker.corpus, effort)
+        frame, manifest = examined(model, corpus, effort)
         result["numbers"] = json.loads(frame.to_json(orient="values", double_precision=10))
         result["columns"] = list(frame.columns)
         result["manifest"] = {name: manifest[name] for name in KEPT}
-        result["precision"] = precisions(model, maker.corpus, PRECISION_DOCUMENTS)
-    return {**result, "seconds": round(time.monotonic() - started, 2)}
+        result["precision"] = precisions(model, corpus, PRECISION_DOCUMENTS)
+    seconds = time.monotonic() - started
+    return {**result, "training_seconds": round(trained, 2), "seconds": round(seconds, 2)}
 
 
-def _not_made(spec: Spec, why: str) -> dict[str, Any]:
-    """What is kept of a model whose training failed: it is counted, as one that passed no gate."""
+def _what(spec: Spec) -> dict[str, Any]:
+    """What a model is to be, in plain values."""
     kind = kind_of(spec.kind)
     return {
         "name": spec.name,
         "kind": kind.name,
         "side": kind.side,
+        "family": kind.family,
         "encoder": kind.encoder,
+        "layers": kind.layers,
         "projection": kind.projection,
         "part": spec.part,
         **asdict(spec.place),
         "seed": spec.seed,
-        "gates": {},
-        "failed": ["training"],
-        "why": why,
-        "seconds": 0.0,
     }
 
 
-def make_group(specs: Sequence[Spec], effort: Effort, folder: Path) -> int:
+def _not_made(spec: Spec, why: str) -> dict[str, Any]:
+    """What is kept of a model whose training failed: it is counted, as one that passed no gate."""
+    more = {"gates": {}, "failed": ["training"], "why": why}
+    return {**_what(spec), **more, "training_seconds": 0.0, "seconds": 0.0}
+
+
+def make_group(
+    specs: Sequence[Spec], effort: Effort, folder: Path, sources: Mapping[str, str]
+) -> int:
     """Models that share a corpus, a seed and an encoder; those in the folder already are left."""
     import torch
 
     torch.set_num_threads(1)
     missing = [spec for spec in specs if not (folder / f"{spec.name}.json").exists()]
     if missing:
-        place, seed, _ = missing[0].group
-        maker = Maker(_corpus(place, effort.documents, seed), seed, effort)
+        place, seed, *_ = missing[0].group
+        source = sources.get(place.texts, place.texts)
+        maker = Maker(_corpus(place, effort.documents, seed, source), seed, effort)
         for spec in missing:
             try:
                 result = make_one(spec, effort, maker)
@@ -112,6 +115,7 @@ def run(
     *,
     workers: int = 1,
     seconds: float | None = None,
+    sources: Mapping[str, str] | None = None,
     said: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Make every model that the folder does not hold yet.
@@ -122,6 +126,7 @@ def run(
         folder: gets a file for each model.
         workers: processes, each on one core.
         seconds: begin nothing after so many; what is left is made by the next call.
+        sources: name of texts → where to load them from, if not by that name.
         said: is told how far it got.
     """
     refuse_unwritable(folder / "model.json")
@@ -139,13 +144,13 @@ def run(
         for done, group in enumerate(order, 1):
             if late():
                 break
-            make_group(group, effort, folder)
+            make_group(group, effort, folder, sources or {})
             said(f"{done} of {len(order)} groups")
         return
     os.environ["OMP_NUM_THREADS"] = "1"
     context = get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        waiting = {pool.submit(make_group, group, effort, folder) for group in order}
+        waiting = {pool.submit(make_group, group, effort, folder, sources or {}) for group in order}
         for done, future in enumerate(as_completed(waiting), 1):
             if not future.cancelled():
                 future.result()
@@ -157,9 +162,22 @@ def run(
 
 
 def _cost(group: Sequence[Spec]) -> float:
-    place = group[0].place
-    slow = {"none": 0.3, "mlp": 0.3}.get(kind_of(group[0].kind).encoder, 1.0)
-    return slow * len(group) * place.length * (1 + place.classes / 8)
+    """About how many seconds a group takes on a core."""
+    place, kind = group[0].place, kind_of(group[0].kind)
+    fixed, by_word = SECONDS.get(kind.encoder, SECONDS["bilstm"])
+    return (1 + len(group)) * (fixed + by_word * place.length)
+
+
+SECONDS = {
+    "none": (1.0, 0.03),
+    "mlp": (1.5, 0.05),
+    "conv": (2.0, 0.1),
+    "bilstm": (3.0, 0.12),
+    "bigru": (3.0, 0.3),
+    "transformer": (4.0, 0.3),
+    "bert": (4.0, 0.3),
+}
+"""Encoder → seconds a model, and a word of its texts; only to begin with what takes longest."""
 
 
 def pack(folder: Path, out: Path, effort: Effort) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -35,13 +36,14 @@ def lexicon(classes: int) -> list[str]:
     return [evidence_word(c, i) for c in range(classes) for i in range(LEXICON)]
 
 
-def corpus_at(place: Place, documents: int, seed: int) -> Corpus:
+def corpus_at(place: Place, documents: int, seed: int, source: str | None = None) -> Corpus:
     """A corpus with a distractor of another class in each text, and its evidence as rationales.
 
     Args:
         place: whose texts, how long, of how many classes.
         documents: how many, 2/3 of them to train on.
         seed: which corpus.
+        source: where texts of others are loaded from, if not by their name.
     """
     if place.texts == PLANTED:
         return load_corpus(
@@ -54,7 +56,12 @@ def corpus_at(place: Place, documents: int, seed: int) -> Corpus:
             documents=documents,
             seed=seed,
         )
-    return planted_into(load_corpus(place.texts, limit=documents), place, documents, seed)
+    return planted_into(_others(source or place.texts, documents), place, documents, seed)
+
+
+@lru_cache(maxsize=1)
+def _others(source: str, documents: int) -> Corpus:
+    return load_corpus(source, limit=documents)
 
 
 def planted_into(corpus: Corpus, place: Place, documents: int, seed: int) -> Corpus:
@@ -123,3 +130,19 @@ def _swap(
 ) -> list[str]:
     other = [evidence_word(rival, int(random.integers(LEXICON))) for _ in words]
     return [o if mark else word for word, mark, o in zip(words, marks, other, strict=True)]
+
+
+def written_out(corpus: Corpus) -> Corpus:
+    """The same documents as texts, words apart by spaces, as a model of Hugging Face reads them."""
+    splits = {}
+    for name, documents in corpus.splits.items():
+        assert documents.rationales is not None
+        marks = [np.asarray(mark).tolist() for mark in documents.rationales]
+        splits[name] = pd.DataFrame(
+            {
+                "text": [" ".join(words) for words in documents.tokens],
+                "label": [corpus.classes[label] for label in documents.labels],
+                "rationale": marks,
+            }
+        )
+    return load_corpus(splits, tokeniser="whitespace", lowercase=False)

@@ -34,7 +34,11 @@ def add(verbs: Any) -> None:
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes [1]")
     parser.add_argument("--seconds", type=float, help="begin no model after so many")
     parser.add_argument("--small", action="store_true", help="a few models with little effort")
+    parser.add_argument(
+        "--reviews", metavar="FOLDER", help="texts of imdb_reviews, if not installed"
+    )
     parser.add_argument("--no-reviews", action="store_true", help="without texts of reviews")
+    parser.add_argument("--no-berts", action="store_true", help="without BERTs of Hugging Face")
     parser.add_argument(
         "--no-models", action="store_true", help="make no model: limits of what OUT holds already"
     )
@@ -67,7 +71,8 @@ def run(args: argparse.Namespace) -> None:
                 out,
                 seeds=args.seeds or 3,
                 small=args.small,
-                reviews=not args.no_reviews,
+                reviews=args.reviews or not args.no_reviews,
+                berts=not args.no_berts,
                 workers=args.workers,
                 seconds=args.seconds,
                 said=say,

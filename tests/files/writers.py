@@ -153,7 +153,7 @@ def _findings(folder: Path, version: str) -> None:
 
 @writes("calibration.running.make_group")
 def _calibrated(folder: Path, version: str) -> None:
-    spec: Any = SimpleNamespace(name=version, group=(None, 0, None))
+    spec: Any = SimpleNamespace(name=version, group=(SimpleNamespace(texts="t"), 0, None))
     effort: Any = SimpleNamespace(documents=1)
     module = "verax.calibration.running"
     with (
@@ -161,7 +161,7 @@ def _calibrated(folder: Path, version: str) -> None:
         patch(f"{module}.Maker", lambda *given: None),
         patch(f"{module}.make_one", lambda *given: {"name": version}),
     ):
-        make_group([spec], effort, folder / "models")
+        make_group([spec], effort, folder / "models", {})
 
 
 @writes("calibration.running.pack")

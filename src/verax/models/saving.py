@@ -24,6 +24,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.options import ENCODERS, PROJECTIONS, ModelOptions
 from verax.options import build
+from verax.portable import portable
 from verax.results import saved_kind
 from verax.version import __version__
 
@@ -45,14 +46,17 @@ def make_classifier(
 
 
 def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = False) -> None:
-    """Write a model; the folder appears, or with `overwrite` is replaced, all at once."""
+    """Write a model; the folder appears, or with `overwrite` is replaced, all at once.
+
+    Its corpus and its word vectors are named by their files' own names, without folders.
+    """
     config = {
         "format": FORMAT,
         "verax": __version__,
         "model": asdict(model.options),
         "classes": model.classes,
         "tokeniser": asdict(model.tokeniser),
-        **model.record,
+        **portable(model.record),
         "history": _rows(model.history),
     }
     weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from verax.corpora.corpus import Corpus
-from verax.corpora.loading import load_corpus
+from verax.corpora.loading import load_corpus, recorded_config
 from verax.corpora.options import CorpusOptions
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
@@ -106,7 +106,8 @@ def run_sweep(
             done(*point, verdict)
     sweep = sweep_of(verdicts)
     manifest = {**sweep.manifest, "split": split, "sample": sample, "exams": exams}
-    manifest["corpus"] = {k: v for k, v in corpus.config.items() if v is not None}
+    recorded = recorded_config(corpus)
+    manifest["corpus"] = {k: v for k, v in recorded.items() if k != "fingerprint"}
     with_options = {name: values for name, values in by_exam.items() if values}
     manifest["options"] = {**dict(sorted(trained.items())), **with_options}
     return Sweep(sweep.instances, manifest)

@@ -25,7 +25,7 @@ from verax.models.kinds import POOLED
 from verax.options import SEED, build, check, names
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.comparison.conditions import common_conditions, refuse_other_conditions
-from verax.studies.comparison.grouping import Comparable, Entry, grouped
+from verax.studies.comparison.grouping import Comparable, Entry, grouped, kept_names
 from verax.version import __version__
 
 _BOUNDS = {"minimum": 1}
@@ -97,6 +97,7 @@ def compare(
     conditions = common_conditions(corpus, entries, by_exam, split, sample, seed, classes)
     for entry in entries:
         refuse_other_conditions(entry, conditions)
+    called = kept_names(entries)
     all_pooled = {entry.kind for entry in entries} == {POOLED}
     instances: list[pd.DataFrame] = []
     numbers: list[pd.DataFrame] = []
@@ -125,7 +126,7 @@ def compare(
                 },
             )
         verdict = _only(verdict, chosen)
-        columns = {"group": group, "model": entry.name, "seed": entry.seed}
+        columns = {"group": group, "model": called[id(entry)], "seed": entry.seed}
         instances.append(verdict.document_values().assign(**columns))
         if set(instances[0]["id"]) != set(instances[-1]["id"]):  # whatever its manifest says
             raise VeraxError(
@@ -133,7 +134,7 @@ def compare(
             )
         values = pd.DataFrame(split_values(verdict).items(), columns=["measure", "value"])
         numbers.append(values.assign(**columns))
-        described[group].append(_described(entry, verdict))
+        described[group].append(_described(entry, called[id(entry)], verdict))
         done(group, entry.name, verdict)
     manifest = {
         "format": Comparison.format,
@@ -231,12 +232,12 @@ def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
     return Verdict(tables, manifest, verdict.summary())
 
 
-def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:
+def _described(entry: Entry, name: str, verdict: Verdict) -> dict[str, Any]:
     judgement = verdict.judgement
     is_asked = judgement.judged or judgement.unlearned
     kind = {} if entry.kind == POOLED else {"kind": entry.kind}
     return {
-        "model": entry.name,
+        "model": name,
         **kind,
         "seed": entry.seed,
         "encoder": entry.options.get("encoder"),

@@ -274,14 +274,31 @@ def _names(groups: Sequence[Sequence[Entry]]) -> list[str]:
         like = [other for other, members in pairs if members[0].kind == group[0].kind]
         name = group_name(settings, like, group[0].options, _OF_ADVERSARIES, _LAM)
         called.append(name or group[0].short_name)
-    for folder in ("short_name", "name"):
-        called = [
-            getattr(group[0], folder) if called.count(name) > 1 else name
-            for name, group in zip(called, groups, strict=True)
-        ]
+    called = [
+        group[0].short_name if called.count(name) > 1 else name
+        for name, group in zip(called, groups, strict=True)
+    ]
+    return _numbered(called)
+
+
+def kept_names(entries: Sequence[Entry]) -> dict[int, str]:
+    """The id() of each entry → what results call it: its folder's own name, without the way to it.
+
+    Of several with one name, all but the first have a number.
+    """
+    named = _numbered([entry.short_name for entry in entries])
+    return {id(entry): name for entry, name in zip(entries, named, strict=True)}
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Names that differ: those that stand before, too, with a number.
+
+    >>> _numbered(["model", "other", "model"])
+    ['model', 'other', 'model (2)']
+    """
     return [
-        f"{name} ({called[:n].count(name) + 1})" if name in called[:n] else name
-        for n, name in enumerate(called)
+        f"{name} ({names[:n].count(name) + 1})" if name in names[:n] else name
+        for n, name in enumerate(names)
     ]
 
 

@@ -18,6 +18,8 @@ from verax.cli.saving import add_overwrite, refuse_existing
 from verax.cli.terminal import console, say, table
 from verax.corpora.files import read_table
 from verax.errors import VeraxError, nearest
+from verax.files import write_text
+from verax.spreadsheets import to_csv
 
 
 def _write_lines(frame: pd.DataFrame, path: Path) -> None:
@@ -27,7 +29,7 @@ def _write_lines(frame: pd.DataFrame, path: Path) -> None:
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
-    ".csv": lambda frame, path: frame.to_csv(path, index=False),
+    ".csv": lambda frame, path: write_text(path, to_csv(frame)),
     ".jsonl": _write_lines,
     ".parquet": lambda frame, path: frame.to_parquet(path, index=False),
 }
@@ -55,6 +57,18 @@ def add_texts(parser: argparse.ArgumentParser, what: str, *also: str) -> None:
     add_overwrite(parser)
     add_reading(parser)
     add_model_options(parser)
+
+
+def add_redact(parser: argparse.ArgumentParser) -> None:
+    """--redact PATTERN, as often as there are patterns."""
+    parser.add_argument(
+        "--redact",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="cover words in which this regular expression is found, wherever texts are kept or "
+        "shown; may be given several times",
+    )
 
 
 def check_texts(args: argparse.Namespace, *also: str) -> None:

@@ -20,6 +20,7 @@ from verax.corpora.columns import MissingColumnError
 from verax.corpora.corpus import ALL, SPLITS, Corpus, Documents
 from verax.corpora.files import SUFFIXES
 from verax.corpora.loading import Source, load_corpus, load_for_examining, recorded_config
+from verax.corpora.redacting import patterns_of
 from verax.device import full_precision
 from verax.errors import VeraxError, nearest, outside_verax
 from verax.exams.exam import Exam
@@ -28,6 +29,7 @@ from verax.exams.gallery.scored import ScoredGallery
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.keywords import ExamKeywords
 from verax.exams.planning import plan, plan_lines, plan_table, without_rationales
+from verax.exams.redacting import Redaction
 from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
@@ -53,6 +55,7 @@ def examine(
     sample: int | None = None,
     importances: Mapping[str, Importance | Any] | None = None,
     gallery: int | Sequence[int] = 0,
+    redact: str | Sequence[str] = (),
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
     progress: bool | Display | None = None,
@@ -81,6 +84,8 @@ def examine(
             captum's.
         gallery: keep so many of the most surprising documents, or those with these ids, with their
             text and all that a page needs to show them.
+        redact: regular expressions; words in which they are found are covered wherever a verdict
+            would keep them.
         device: where to load a saved model: auto, cpu, cuda.
         max_tokens: bound of the padded tokens held at once; it changes no result beyond rounding.
         progress: show how far it got; None shows it on a terminal and in a notebook.
@@ -114,6 +119,7 @@ def examine(
     if sample is not None:
         sample = check("sample", sample, int, {"minimum": 1})
     known_limits = load_limits(limits)
+    patterns = patterns_of(redact)
     examined: Any = model
     if isinstance(model, (str, Path)):
         examined = open_classifier(model, device=device)
@@ -209,6 +215,9 @@ def examine(
         with display.busy("gathering tables"):
             tables = {n: t for exam in takers for n, t in exam.tables().items()}
             tables |= shows.tables()
+            redaction = Redaction(patterns, documents, encoded) if patterns else None
+            if redaction is not None:
+                tables = redaction.tables(tables)
             parts = [checked_summary(name, EXAMS[name].summarise(tables)) for name in names]
             summary = pd.concat(parts, ignore_index=True)
     manifest: dict[str, Any] = {
@@ -254,6 +263,8 @@ def examine(
             "fingerprint": corpus.rationales_fingerprint,
             "are_cause": corpus.marks_are_cause,
         }
+    if redaction is not None:
+        manifest["redacted"] = redaction.manifest()
     if shows.size:
         manifest["gallery"] = shows.manifest()
         if documents.marks is not None:

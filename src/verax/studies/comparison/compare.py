@@ -17,6 +17,7 @@ from verax.errors import VeraxError
 from verax.exams.document_values import split_values
 from verax.exams.exam import Exam
 from verax.exams.examine import check_split, examine, load_trained_on
+from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.keywords import ExamKeywords
 from verax.exams.planning import variant, variants_of
 from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_options
@@ -43,6 +44,7 @@ def compare(
     max_tokens: int = MAX_TOKENS,
     progress: bool | None = None,
     done: Callable[[str, str, Verdict], None] = lambda group, model, verdict: None,
+    limits: str | Path | Mapping[str, Any] | LimitSet | None = None,
     exam_options: Mapping[str, Mapping[str, Any]] | None = None,
     **options: Unpack[ExamKeywords],
 ) -> Comparison:
@@ -65,6 +67,8 @@ def compare(
         max_tokens: bound of the padded tokens in memory at once.
         progress: show how far it got; None shows it on a terminal and in a notebook.
         done: called after each model with its group, its name and its verdict.
+        limits: limits of all judgements, those of verdicts, too: a version, a file or a mapping;
+            the newest for models and a verdict's own, unless given.
         exam_options: exam → its options, for exams of other packages.
         options: options of exams, as of `examine`.
 
@@ -80,6 +84,7 @@ def compare(
     seed = check("seed", seed, int, SEED)
     max_tokens = check("max_tokens", max_tokens, int, _BOUNDS)
     sample = None if sample is None else check("sample", sample, int, _BOUNDS)
+    known_limits = None if limits is None else load_limits(limits)
     groups = grouped(models)
     entries = [entry for group in groups.values() for entry in group]
     chosen = _chosen(exams, entries)
@@ -134,7 +139,7 @@ def compare(
             )
         values = pd.DataFrame(split_values(verdict).items(), columns=["measure", "value"])
         numbers.append(values.assign(**columns))
-        described[group].append(_described(entry, called[id(entry)], verdict))
+        described[group].append(_described(entry, called[id(entry)], verdict, known_limits))
         done(group, entry.name, verdict)
     manifest = {
         "format": Comparison.format,
@@ -232,8 +237,10 @@ def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
     return Verdict(tables, manifest, verdict.summary())
 
 
-def _described(entry: Entry, name: str, verdict: Verdict) -> dict[str, Any]:
-    judgement = verdict.judgement
+def _described(
+    entry: Entry, name: str, verdict: Verdict, limits: LimitSet | None
+) -> dict[str, Any]:
+    judgement = verdict.judgement if limits is None else verdict.judge(limits)
     is_asked = judgement.judged or judgement.unlearned
     kind = {} if entry.kind == POOLED else {"kind": entry.kind}
     return {
@@ -245,6 +252,7 @@ def _described(entry: Entry, name: str, verdict: Verdict) -> dict[str, Any]:
         "chosen": (entry.record.get("strength") or {}).get("chosen"),
         "headline": judgement.headline if is_asked else "",
         "learnt": not judgement.unlearned,
+        "limits": judgement.limits.version,
         "options": dict(entry.options),
         "training": dict(entry.record.get("training", {})),
     }

@@ -14,6 +14,8 @@ SCRIPTS = Path(__file__).parents[1] / "scripts"
 
 
 def script(name: str) -> ModuleType:
+    if str(SCRIPTS) not in sys.path:
+        sys.path.append(str(SCRIPTS))  # scripts import each other
     spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

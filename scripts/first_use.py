@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -109,7 +110,7 @@ def deceive(reviews: Path, folder: Path) -> None:
     from verax.training.marked import train_marked
 
     corpus = verax.load_corpus(reviews)
-    how = {"encoder": "bilstm", "hidden_size": 32, "epochs": 8, "lr": 0.01}
+    how: dict[str, Any] = {"encoder": "bilstm", "hidden_size": 32, "epochs": 8, "lr": 0.01}
     model = train_marked(corpus, "away", device="cpu", progress=False, **how)
     model.save(folder)
 

@@ -70,4 +70,4 @@ def test_the_log_tells_what_failed_and_nothing_of_the_machine() -> None:
 def test_an_unknown_check_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         script("audit").main(["whell"])
-    assert "unknown check 'whell'; expected one of: wheel" in capsys.readouterr().err
+    assert "unknown check 'whell'; expected one of: first use" in capsys.readouterr().err

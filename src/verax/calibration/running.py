@@ -23,6 +23,7 @@ from verax.calibration.texts import Place, corpus_at
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.files import write_text
+from verax.portable import corpus_name
 from verax.training.loop import Diverged
 from verax.version import __version__
 
@@ -55,6 +56,7 @@ def make_one(spec: Spec, effort: Effort, maker: Maker) -> dict[str, Any]:
         "projection": kind.projection,
         "part": spec.part,
         **asdict(spec.place),
+        "texts": corpus_name(spec.place.texts),
         "seed": spec.seed,
         "gates": asdict(gates),
         "failed": failed,
@@ -79,6 +81,7 @@ def _not_made(spec: Spec, why: str) -> dict[str, Any]:
         "projection": kind.projection,
         "part": spec.part,
         **asdict(spec.place),
+        "texts": corpus_name(spec.place.texts),
         "seed": spec.seed,
         "gates": {},
         "failed": ["training"],

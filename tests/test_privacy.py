@@ -99,9 +99,14 @@ def saved(machine: Path) -> Path:
         vectors=str(vectors),
     )
     opposed.save(out / "adversaries")
+    opposed.report(out / "adversaries.html")
+    unsaved = verax.compare([model, other], corpus, ["replacement"])
+    unsaved.report(out / "unsaved.html")
+    (out / "printed.txt").write_text(f"{unsaved}\n{unsaved!r}\n{verdict.card()}\n")
     few: dict[str, Any] = {"exams": "dispersion", "influence": "none", "entropy_of": ""}
     swept = verax.sweep(corpus, [0.5], keep=out / "points", **few, **TINY)
     swept.save(out / "sweep")
+    swept.report(out / "sweep.html")
     report(model.explain(["w1 fine"]), out / "explained.html")
     Store.create(out / "study", "own", STUDY.format(folder=machine), {"cells": {}})
     pack(out / "points", out / "packed", weights=True)

@@ -19,6 +19,7 @@ from verax.exams.registry import EXAMS, chosen_exams, divide_options
 from verax.exams.verdict import Verdict
 from verax.models.options import ModelOptions
 from verax.options import SEED, build, check, divide, names
+from verax.portable import portable
 from verax.progress import is_watched
 from verax.studies.engines.local import HereEngine
 from verax.studies.grid.cell import Cell
@@ -110,7 +111,7 @@ def run_sweep(
     manifest["corpus"] = {k: v for k, v in recorded.items() if k != "fingerprint"}
     with_options = {name: values for name, values in by_exam.items() if values}
     manifest["options"] = {**dict(sorted(trained.items())), **with_options}
-    return Sweep(sweep.instances, manifest)
+    return Sweep(sweep.instances, portable(manifest))
 
 
 def study_over(

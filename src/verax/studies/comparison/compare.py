@@ -24,6 +24,7 @@ from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_opti
 from verax.exams.verdict import Verdict
 from verax.models.kinds import POOLED
 from verax.options import SEED, build, check, names
+from verax.portable import portable
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.comparison.conditions import common_conditions, refuse_other_conditions
 from verax.studies.comparison.grouping import Comparable, Entry, grouped, kept_names
@@ -151,7 +152,7 @@ def compare(
     return Comparison(
         _joined(instances, ["id", "measure", "value", "reason"]),
         _joined(numbers, ["measure", "value"]),
-        manifest,
+        portable(manifest),
     )
 
 

@@ -15,6 +15,7 @@ from verax.models.kinds import KINDS, POOLED, TextClassifier
 from verax.models.options import AUTO, ModelOptions
 from verax.models.saving import is_model_folder
 from verax.options import names
+from verax.portable import portable
 from verax.results import saved_kind
 from verax.studies.naming import group_name
 from verax.training.adversary import DEFAULTS as ADVERSARIAL
@@ -227,7 +228,7 @@ def settings_of(entry: Entry) -> Settings:
     An automatic choice is None, and a strength that was chosen on validation `auto`: the number is
     a result. An adversary has its λ and its base, too, and a guided model its guide.
     """
-    trained = entry.record.get("training")
+    trained = portable(entry.record.get("training"))
     known = {name: entry.options[name] for name in names(ModelOptions) if name in entry.options}
     if not trained or not known:
         return {}
@@ -303,6 +304,6 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def _corpus_settings(entry: Entry) -> Settings:
-    config = entry.record.get("corpus", {})
+    config = portable({"corpus": entry.record.get("corpus", {})})["corpus"]
     rest = {n: v for n, v in config.items() if n not in ("seed", "fingerprint")}
     return rest | ({"corpus seed": config["seed"]} if "seed" in config else {})

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -130,7 +131,7 @@ def test_what_is_saved_says_which_file_it_was_and_what_was_in_it(saved: Path) ->
         assert config["training"]["vectors"] == "vectors.txt"
 
 
-def test_a_saved_model_finds_its_corpus_in_this_folder_and_no_other(
+def test_a_saved_model_finds_its_corpus_in_this_folder_or_beside_it(
     saved: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(verax.VeraxError, match=r"trained on own\.csv, which is not here: give its"):
@@ -138,6 +139,9 @@ def test_a_saved_model_finds_its_corpus_in_this_folder_and_no_other(
     monkeypatch.chdir(machine / "data")
     verdict = verax.examine(saved / "model", exams="replacement")
     assert verdict.manifest["split"] == "test"
+    monkeypatch.chdir(machine)
+    shutil.copytree(saved / "model", machine / "data" / "model")  # the file lies beside it
+    assert verax.examine(machine / "data" / "model", exams="replacement").manifest["documents"] == 8
 
 
 def test_the_same_file_is_cut_as_in_training_and_another_of_its_name_is_not(

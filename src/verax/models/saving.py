@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -113,8 +113,26 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
     model.history = pd.DataFrame(config["history"]).infer_objects()
     numbers = model.history.select_dtypes("object").columns
     model.history[numbers] = model.history[numbers].astype(np.float64)
-    model.record = {k: v for k, v in config.items() if k not in _OWN_KEYS}
+    model.record = with_files_beside({k: v for k, v in config.items() if k not in _OWN_KEYS}, path)
     return model.to(resolve_device(device)).eval()
+
+
+def with_files_beside(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A saved record, in which the corpus and the vectors lie beside the model if they do.
+
+    What is saved has a file's own name alone. It is looked for in the present folder first, and
+    then in the one that the model's folder is in.
+    """
+    found = dict(record)
+    for part, name in (("corpus", "corpus"), ("training", "vectors")):
+        values = record.get(part)
+        file = values.get(name) if isinstance(values, Mapping) else None
+        if not isinstance(file, str) or PurePath(file).name != file or Path(file).exists():
+            continue
+        beside = folder.absolute().parent / file
+        if beside.is_file():
+            found[part] = {**dict(record[part]), name: str(beside)}
+    return found
 
 
 def is_model_folder(folder: Path) -> bool:

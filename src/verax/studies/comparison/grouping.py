@@ -13,7 +13,7 @@ from verax.exams.verdict import Verdict
 from verax.external.opening import is_outside, open_classifier
 from verax.models.kinds import KINDS, POOLED, TextClassifier
 from verax.models.options import AUTO, ModelOptions
-from verax.models.saving import is_model_folder
+from verax.models.saving import is_model_folder, with_files_beside
 from verax.options import names
 from verax.portable import portable
 from verax.results import saved_kind
@@ -107,7 +107,8 @@ def _of_folder(name: str, folder: Path) -> Entry:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         read = config["tokeniser"]
         reading = {"tokeniser": read["kind"], "lowercase": read["lowercase"]}
-        return Entry(name, folder, config["model"], config, reading, list(config["classes"]))
+        record = with_files_beside(config, folder)
+        return Entry(name, folder, config["model"], record, reading, list(config["classes"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise VeraxError(f"cannot read {folder / 'config.json'}: save the model again") from error
 

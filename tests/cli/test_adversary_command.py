@@ -107,7 +107,7 @@ def test_prints_every_part_and_writes_every_number(
     assert sorted(p.name for p in Path().iterdir()) == ["out", "out.models"]
     manifest = json.loads(Path("out/manifest.json").read_text())
     assert (manifest["retrain"], manifest["base"]["name"]) == ([5], Path(base).name)
-    assert manifest["others"] == [{"name": str(models / "seed1"), "seed": 1}]
+    assert manifest["others"] == [{"name": "seed1", "seed": 1}]
 
     for name in ("train", "train_adversary", "train_guided"):  # all is kept by now
         monkeypatch.setattr(f"{MAKING}.{name}", never)

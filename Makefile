@@ -10,7 +10,7 @@ TESTS ?= -n auto --dist worksteal
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest $(TESTS)
 DURATIONS := .pytest_cache/durations.xml
 
-.PHONY: demo test quick check style types unit slow completion audit format clean
+.PHONY: demo test quick check style types unit slow completion package audit format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/verax demo --out $(OUT) --overwrite
@@ -48,6 +48,10 @@ slow: $(VENV)/.installed
 # Writes src/verax/commands.json, from which `verax completion` makes its scripts.
 completion: $(VENV)/.installed
 	$(BIN)/python -c 'from verax.cli.completion import keep; keep()'
+
+# The wheel and the source archive, built into dist/ and looked through.
+package: $(VENV)/.installed
+	$(BIN)/python scripts/package.py
 
 # What needs downloads, each check in an environment of its own; writes audits/YYYY-MM-DD.md.
 audit: $(VENV)/.installed

@@ -1,7 +1,8 @@
 """`make audit`: the checks that need downloads, each in an environment of its own.
 
-Every check gets an empty virtual environment with the wheel of this checkout, and an empty folder
-outside it to run in. What ran goes into `audits/YYYY-MM-DD.md`. To add a check, add it to CHECKS.
+The wheel and the source archive of this checkout are built and looked through. Then every check
+gets an empty virtual environment with the wheel, and an empty folder outside it to run in. What ran
+goes into `audits/YYYY-MM-DD.md`. To add a check, add it to CHECKS.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+import package
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".cache" / "audit"
@@ -44,6 +47,10 @@ class Check:
     """Packages whose versions the log tells."""
     weights: tuple[str, str] | None = None
     """An address, and the SHA-256 of what lies there."""
+    lowest: bool = False
+    """Whether dependencies are installed in their oldest versions; torch is not."""
+    shown: bool = False
+    """Whether the log has what the last command prints."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,8 @@ class Outcome:
     versions: dict[str, str]
     reason: str = ""
     """The last line of what failed."""
+    printed: str = ""
+    """What the last command printed, where the log has it."""
 
 
 PEERS = ("tests/models/test_projections.py", "tests/importance/test_gradients.py")
@@ -65,7 +74,46 @@ SMOKE = (
     ("verax", "predict", "model", "w1 good0_3 w2 ."),
     ("verax", "examine", "model", "--out", "verdict"),
 )
+OLDEST = (
+    "tests/statistics",
+    "tests/corpora/test_loading.py",
+    "tests/corpora/test_corpus_files.py",
+    "tests/models/test_saving.py",
+    "tests/studies/store",
+    "tests/cli/test_examine_judgement.py",
+    "tests/test_kinds_of_result.py",
+    "tests/test_privacy.py",
+)
+"""The share of the tests that is run with the oldest dependencies."""
+EXTRAS = "hf,ray,report,transformers,vectors"
 CHECKS = (
+    Check(
+        "first use",
+        "From an empty folder: the demo, a CSV, a verdict, and exit codes for a build?",
+        [("python", "{root}/scripts/first_use.py")],
+        packages=("mypy",),
+        shown=True,
+    ),
+    Check(
+        "oldest dependencies",
+        "Do the oldest versions that the package allows work?",
+        [
+            ("verax", "corpora"),
+            (
+                *("python", "-m", "pytest", "-p", "no:cacheprovider", "-q"),
+                *(f"{{root}}/{test}" for test in OLDEST),
+                "--ignore={root}/tests/studies/store/test_whole_study.py",  # needs duckdb
+            ),
+        ],
+        packages=("hypothesis", "pytest"),
+        versions=("torch", "numpy", "pandas", "pyarrow", "scikit-learn", "scipy", "rich", "fsspec"),
+        lowest=True,
+    ),
+    Check(
+        "extras",
+        "Can all extras be installed together?",
+        [("python", "-m", "pip", "install", "--quiet", "--dry-run", f"{{wheel}}[{EXTRAS}]")],
+    ),
     Check(
         "wheel",
         "Does the wheel work in an empty environment, outside the checkout?",
@@ -120,32 +168,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [check for check in CHECKS if not options.names or check.name in options.names]
     log = options.log or ROOT / "audits" / f"{datetime.now(UTC):%Y-%m-%d}.md"
     with tempfile.TemporaryDirectory(prefix="verax-audit-") as folder:
-        wheel = build_wheel(Path(folder))
+        archives = package.build(Path(folder) / "dist")
+        found = package.problems(archives)
+        for line in found:
+            print(line, file=sys.stderr)
+        built = [
+            f"{path.name}: {path.stat().st_size:,} bytes, {len(package.contents(path)):,} files"
+            for path in archives
+        ]
+        wheel = archives.wheel
         outcomes: list[Outcome] = []
         log.parent.mkdir(exist_ok=True)
         for check in chosen:
             outcomes.append(run_check(check, wheel, Path(folder)))
-            log.write_text(log_text(outcomes, log.stem), encoding="utf-8")
+            log.write_text(log_text(outcomes, log.stem, [*built, *found]), encoding="utf-8")
     print(f"written to {log}")
-    return 0 if all(outcome.passed for outcome in outcomes) else 1
-
-
-def build_wheel(folder: Path) -> Path:
-    """The wheel of this checkout, built from a copy so that nothing is left in it."""
-    copy = folder / "source"
-    kept = ("src", "pyproject.toml", "README.md", "LICENSE")
-    copy.mkdir()
-    for name in kept:
-        source = ROOT / name
-        skipped = shutil.ignore_patterns("*.egg-info", "__pycache__")
-        if source.is_dir():
-            shutil.copytree(source, copy / name, ignore=skipped)
-        else:
-            shutil.copy(source, copy / name)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", str(copy)]
-    subprocess.run([*command, "--wheel-dir", str(folder)], check=True)
-    (wheel,) = folder.glob("verax-*.whl")
-    return wheel
+    return 0 if not found and all(outcome.passed for outcome in outcomes) else 1
 
 
 def run_check(check: Check, wheel: Path, folder: Path) -> Outcome:
@@ -155,18 +193,23 @@ def run_check(check: Check, wheel: Path, folder: Path) -> Outcome:
     print(f"{check.name}: {check.question}", flush=True)
     started = time.monotonic()
     versions: dict[str, str] = {}
-    reason = ""
+    reason = printed = said = ""
     empty.mkdir()
     try:
         venv.create(environment, with_pip=True)
         install = [f"{wheel}[{check.extras}]" if check.extras else str(wheel), *check.packages]
+        if check.lowest:
+            constraints = empty / "constraints.txt"
+            constraints.write_text("\n".join(package.lowest_versions()) + "\n")
+            install += ["--constraint", str(constraints)]
         call(environment, ["python", "-m", "pip", "install", "--quiet", *install], empty)
         versions = {name: version(environment, name, empty) for name in check.versions}
-        places = {"root": str(ROOT)}
+        places = {"root": str(ROOT), "wheel": str(wheel)}
         if check.weights:
             places["weights"] = str(fetch_weights(*check.weights))
         for command in check.commands:
-            call(environment, [word.format(**places) for word in command], empty)
+            said = call(environment, [word.format(**places) for word in command], empty)
+        printed = said if check.shown else ""
     except (subprocess.SubprocessError, OSError, ValueError) as error:
         reason = last_line(error)
     finally:
@@ -174,7 +217,7 @@ def run_check(check: Check, wheel: Path, folder: Path) -> Outcome:
         shutil.rmtree(empty, ignore_errors=True)
     seconds = time.monotonic() - started
     print(f"  {'failed: ' + reason if reason else 'passed'}, {seconds:.0f} s", flush=True)
-    return Outcome(check, not reason, seconds, versions, reason)
+    return Outcome(check, not reason, seconds, versions, reason, printed)
 
 
 def call(environment: Path, command: Sequence[str], folder: Path) -> str:
@@ -232,11 +275,13 @@ def last_line(error: Exception) -> str:
     return " ".join(Path(w).name if w.startswith("/") else w for w in words)
 
 
-def log_text(outcomes: Sequence[Outcome], date: str) -> str:
-    """The log, in Markdown."""
+def log_text(outcomes: Sequence[Outcome], date: str, archives: Sequence[str] = ()) -> str:
+    """The log, in Markdown; `archives` are lines about the wheel and the source archive."""
     lines = [
         f"# Audit of {date}",
         "",
+        *(f"- {line}" for line in archives),
+        *([""] if archives else []),
         "| check | outcome | seconds | versions |",
         "|---|---|--:|---|",
     ]
@@ -250,6 +295,9 @@ def log_text(outcomes: Sequence[Outcome], date: str) -> str:
         lines += [f"  `{' '.join(command)}`" for command in outcome.check.commands]
         if outcome.reason:
             lines.append(f"  Failed: {outcome.reason}")
+    for outcome in outcomes:
+        if outcome.printed:
+            lines += ["", f"## {outcome.check.name.capitalize()}", "", outcome.printed.rstrip()]
     return "\n".join(lines) + "\n"
 
 

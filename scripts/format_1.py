@@ -25,8 +25,9 @@ from old_names import (
 from old_tables import UnknownLabelError
 from verax.errors import VeraxError
 from verax.models.saving import CONFIG as MODEL_CONFIG
+from verax.portable import portable
 from verax.studies.grid.cell import Cell
-from verax.studies.grid.portable import portable, portable_failure, portable_study
+from verax.studies.grid.portable import portable_failure, portable_study
 from verax.studies.store.cells import CELL, CONFIG, FORMAT, MODEL, VERDICT, table_file
 from verax.studies.store.folders import storage_folder
 from verax.studies.store.packed import PackedSource, about_packed

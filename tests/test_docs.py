@@ -158,7 +158,8 @@ def test_the_sql_of_the_docs_finds_something(
 
 
 def test_links_lead_somewhere() -> None:
-    for page in [*PAGES, "benchmarks/README.md"]:
+    others = ["benchmarks/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+    for page in [*PAGES, *others]:
         text = (ROOT / page).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (ROOT / page).parent.joinpath(target).exists(), f"{page}: {target}"

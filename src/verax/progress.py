@@ -145,7 +145,8 @@ class Progress:
                 self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Progress:
-        self._bars.start()
+        if not self._bars.disable:
+            self._bars.start()
         self._announced = False
         if self._wanted:
             _OPEN.append(self)
@@ -154,7 +155,8 @@ class Progress:
     def __exit__(self, *reason: object) -> None:
         if self._wanted:
             _OPEN.remove(self)
-        self._bars.stop()
+        if not self._bars.disable:  # older versions of rich would print an empty line
+            self._bars.stop()
 
     def watching(self, what: str) -> Watch:
         """A function that passes an iterable on and shows how far it got."""

@@ -15,6 +15,7 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.files import json_text, replace_folder, write_table, write_text
+from verax.portable import portable
 from verax.scratch import recover
 
 MANIFEST, REPORT = "manifest.json", "report.html"
@@ -100,13 +101,15 @@ class Result(Shown):
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write a Parquet file a table and `manifest.json`, all at once.
 
+        Files are named by their own names, without folders.
+
         Args:
             folder: a new or an empty one; any other is refused and left as it is.
             overwrite: replace an earlier result of this kind that the folder holds.
         """
         tables = self._tables()
         rest = {name: value for name, value in self._described().items() if name not in _HEAD}
-        written = {"kind": self.kind, "format": self.format, **rest}
+        written = {"kind": self.kind, "format": self.format, **portable(rest)}
 
         def write(target: Path) -> None:
             for name, table in tables.items():

@@ -16,7 +16,7 @@ from verax.calibration.analysis import Calibrated, chosen, measured_limits, sepa
 from verax.calibration.kinds import DECEPTIVE, HONEST, KINDS
 from verax.calibration.making import Effort, Gates, Maker, gates_of
 from verax.calibration.plan import CHOOSING, HELD_OUT, like, whole
-from verax.calibration.running import make_one, pack
+from verax.calibration.running import _not_made, make_one, pack
 from verax.calibration.texts import Place, corpus_at, planted_into, swapped
 from verax.errors import VeraxError
 from verax.exams.judgement.judgement import judge
@@ -241,3 +241,13 @@ def test_a_quantile_line_has_its_share_below() -> None:
     assert beta[1] == pytest.approx(3, abs=0.2)
     flat = np.ones((101, 1))
     assert quantile_line(flat, np.arange(101.0), 0.5) == pytest.approx([50])
+
+
+def test_a_model_of_a_file_is_called_by_the_files_own_name(tmp_path: Path) -> None:
+    """Its results are a file of that name: folders would be part of the path."""
+    (spec, *_) = like("none", str(tmp_path / "clients" / "own.csv"), 24, 2, 3)
+    assert "/" not in spec.name
+    assert ".own.csv.24.2." in spec.name
+    path = tmp_path / f"{spec.name}.json"
+    path.write_text(json.dumps(_not_made(spec, "no reason")))
+    assert "clients" not in path.read_text()

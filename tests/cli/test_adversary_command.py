@@ -106,8 +106,8 @@ def test_prints_every_part_and_writes_every_number(
     assert "The chosen adversary" in Path("out/report.html").read_text(encoding="utf-8")
     assert sorted(p.name for p in Path().iterdir()) == ["out", "out.models"]
     manifest = json.loads(Path("out/manifest.json").read_text())
-    assert (manifest["retrain"], manifest["base"]["name"]) == ([5], base)
-    assert manifest["others"] == [{"name": str(models / "seed1"), "seed": 1}]
+    assert (manifest["retrain"], manifest["base"]["name"]) == ([5], Path(base).name)
+    assert manifest["others"] == [{"name": "seed1", "seed": 1}]
 
     for name in ("train", "train_adversary", "train_guided"):  # all is kept by now
         monkeypatch.setattr(f"{MAKING}.{name}", never)

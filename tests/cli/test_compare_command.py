@@ -225,3 +225,52 @@ def test_a_corpus_of_other_classes_is_refused_before_anything_is_examined(
     other = ["--corpus", "planted:documents=60,length=12,classes=3"]
     line = refusal(capsys, ["compare", "none0", "residual0", *other])
     assert "has class '2', none0 knows 0, 1" in line
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`good`, which has learnt its corpus, `same`, with another seed, and `bad`, which has not."""
+    where = tmp_path_factory.mktemp("pair")
+    corpus = verax.load_corpus("planted", documents=240, length=12)
+    options: dict[str, Any] = {"encoder": "none", "device": "cpu", "lr": 0.05}
+    for name, epochs, seed in (("good", 5, 0), ("same", 5, 1)):
+        model = verax.train(corpus, epochs=epochs, seed=seed, **options)
+        model.save(where / name)
+    verax.train(corpus, epochs=1, **{**options, "lr": 1e-6}).save(where / "bad")
+    return where
+
+
+@pytest.mark.parametrize(("first", "second", "code"), [("good", "same", 0), ("good", "bad", 3)])
+def test_a_build_fails_if_the_second_model_is_surely_worse(
+    pair: Path, first: str, second: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["compare", f"a={pair / first}", f"b={pair / second}", "--exams", "replacement"]
+    assert main([*command, "--limits", "2026-11", "--fail-on", "worse"]) == code
+    assert ("worse than a: b, accuracy" in capsys.readouterr().out) is (code == 3)
+    assert main(command) == 0, "without --fail-on the numbers are the answer"
+
+
+def test_to_be_better_fails_no_build(pair: Path) -> None:
+    command = ["compare", f"a={pair / 'bad'}", f"b={pair / 'good'}", "--exams", "replacement"]
+    compared = verax.compare({"a": pair / "bad", "b": pair / "good"}, exams="replacement")
+    judged = compared.table().set_index("measure")["judged"]
+    assert judged["decisions.accuracy"] == "better"
+    worse = set(judged[judged == "worse"].index)
+    assert set(compared.worse()["measure"]) == worse
+    code = 3 if worse else 0
+    assert main([*command, "--limits", "2026-11-measured", "--fail-on", "worse"]) == code
+
+
+def test_fail_on_needs_limits_and_one_version_of_them(
+    pair: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["compare", str(pair / "good"), str(pair / "bad"), "--fail-on", "worse"]
+    told = refusal(capsys, command)
+    assert "--fail-on without --limits" in told
+    for name, version in (("good", "2026-11"), ("bad", "2026-11-measured")):
+        verdict = verax.examine(pair / name, exams="replacement", limits=version)
+        verdict.save(tmp_path / name)
+    mixed = [tmp_path / "good", tmp_path / "bad"]
+    with pytest.raises(verax.VeraxError, match=r"different limits \(2026-11, 2026-11-measured\)"):
+        verax.compare(mixed).worse()
+    assert len(verax.compare(mixed, limits="2026-11").worse())

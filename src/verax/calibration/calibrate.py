@@ -13,10 +13,12 @@ from verax.calibration.making import Effort
 from verax.calibration.plan import REVIEWS, Spec, like, smoke, whole
 from verax.calibration.running import pack, run
 from verax.corpora.corpus import Corpus
+from verax.corpora.loading import recorded_config
 from verax.errors import VeraxError
 from verax.exams.judgement.limits import LimitSet
 from verax.files import json_text, write_text
 from verax.models.classifier import AttentionClassifier
+from verax.portable import corpus_name
 
 FINISHED = "models"
 """Folder with a file for each finished model."""
@@ -84,11 +86,12 @@ def calibrate_like(
     """
     lengths = corpus.train.token_numbers.lengths
     length = max(10, round(float(np.mean(lengths))))
-    source = str(corpus.config.get("corpus", corpus.name))
+    source = str(recorded_config(corpus).get("corpus", corpus.name))
     specs = like(model.options.encoder, source, length, max(2, len(corpus.classes)), seeds)
     folder = _made(specs, effort or Effort(), Path(out), workers, None, said)
-    name = f"like {corpus.name} {model.fingerprint}"
-    provenance = f"Measured by verax calibrate on models like {model.fingerprint}, {corpus.name}."
+    texts = corpus_name(source)
+    name = f"like {texts} {model.fingerprint}"
+    provenance = f"Measured by verax calibrate on models like {model.fingerprint}, {texts}."
     return write_limits(folder, Path(out) / LIMITS, name, provenance)
 
 

@@ -8,6 +8,7 @@ from itertools import product
 
 from verax.calibration.kinds import BERT, BETWEEN, DECEPTIVE, HONEST, KINDS, UNIFORM, Kind
 from verax.calibration.texts import PLANTED, Place
+from verax.portable import corpus_name
 
 CHOOSING, HELD_OUT, ASIDE = "choosing", "held out", "aside"
 """Parts: limits are chosen on the first and tested on the second; the third is reported only."""
@@ -45,7 +46,7 @@ class Spec:
     def name(self) -> str:
         """A name for its file."""
         at = self.place
-        return f"{self.kind}.{at.texts}.{at.length}.{at.classes}.{self.seed}"
+        return f"{self.kind}.{corpus_name(at.texts)}.{at.length}.{at.classes}.{self.seed}"
 
     @property
     def group(self) -> tuple[Place, int, str, int]:

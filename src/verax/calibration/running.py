@@ -23,6 +23,7 @@ from verax.calibration.texts import Place, corpus_at
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.files import parquet_bytes, refuse_unwritable, write_files, write_text
+from verax.portable import corpus_name
 from verax.training.loop import Diverged
 from verax.version import __version__
 
@@ -77,6 +78,7 @@ def _what(spec: Spec) -> dict[str, Any]:
         "projection": kind.projection,
         "part": spec.part,
         **asdict(spec.place),
+        "texts": corpus_name(spec.place.texts),
         "seed": spec.seed,
     }
 

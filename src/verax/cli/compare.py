@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from verax.cli.examine import add_examining
+from verax.cli.examine import FAILED, add_examining
 from verax.cli.loading import named_corpus, open_outside, refuse_flags, say_notes
 from verax.cli.parsing import given_exam_options, named_folders, parts_of
 from verax.cli.saving import add_overwrite, check_out, keep, say_saved
@@ -22,6 +22,7 @@ from verax.corpora.corpus import SPLITS
 from verax.errors import VeraxError
 from verax.exams.agreement.judging import ZEROS
 from verax.exams.erasure.judging import FEWER
+from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.measures import PERCENT, POINTS
 from verax.exams.registry import EXAMS, chosen_exams
 from verax.exams.single_token import token_curves
@@ -32,7 +33,7 @@ from verax.models.kinds import POOLED
 from verax.report import compared
 from verax.report.compared import mark
 from verax.studies import Comparison, compare
-from verax.studies.comparison.differences import NOTHING, OTHER_ITEMS
+from verax.studies.comparison.differences import NOTHING, OTHER_ITEMS, WORSE
 from verax.studies.comparison.grouping import Groups, grouped
 from verax.studies.comparison.phrasing import headlines, only_lines
 
@@ -63,13 +64,31 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--text", metavar="TEXT", help="also show what each token of this text says alone"
     )
+    parser.add_argument(
+        "--limits",
+        metavar="VERSION",
+        help=f"limits of all judgements: a version ({', '.join(versions())}), or a JSON file of "
+        f"your own [{NEWEST}; of verdicts, their own]",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=(WORSE,),
+        help=f"end with exit code {FAILED} if a model is surely worse than the first in a measure "
+        "that has a better side; needs --limits",
+    )
     add_examining(parser)
     add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> int | None:
+    if args.fail_on and not args.limits:
+        raise VeraxError(
+            f"--fail-on without --limits: name the version that all are judged by, as in --limits "
+            f"{NEWEST}"
+        )
     check_out(args, Comparison.owns)
+    limits = None if args.limits is None else load_limits(args.limits)
     exams = None
     if args.exams is not None:
         exams = chosen_exams(parts_of(args.exams))
@@ -97,6 +116,7 @@ def run(args: argparse.Namespace) -> None:
         max_tokens=args.max_tokens,
         progress=True,
         done=done,
+        limits=limits,
         **given_exam_options(args, exams or list(EXAMS)),
     )
     comparison = replace(comparison, curves=curves)
@@ -107,6 +127,15 @@ def run(args: argparse.Namespace) -> None:
         show_curves(curves, screen)
     if args.out:
         say_saved(comparison, args.out)
+    return _outcome(comparison) if args.fail_on else None
+
+
+def _outcome(comparison: Comparison) -> int | None:
+    """The exit code of --fail-on worse, after a line for each measure that fails."""
+    worse = comparison.worse()
+    for row in worse.itertuples():
+        say(f"worse than {row.reference}: {row.group}, {measure_title(str(row.measure))}", "bold")
+    return FAILED if len(worse) else None
 
 
 def _models(args: argparse.Namespace) -> Any:

@@ -20,11 +20,13 @@ from verax.cli.loading import (
 )
 from verax.cli.output import print_json
 from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
-from verax.cli.predict import records
+from verax.cli.predict import add_redact, records
 from verax.cli.saving import add_overwrite, check_out, keep, say_saved
 from verax.cli.terminal import console, say, table
 from verax.corpora.corpus import ALL, SPLITS, Corpus
 from verax.corpora.describing import MANY_UNKNOWN, unknown_warning
+from verax.corpora.loading import is_built_in
+from verax.corpora.redacting import patterns_of
 from verax.errors import VeraxError
 from verax.exams.examine import check_split, examine, load_to_examine
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
@@ -34,6 +36,7 @@ from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_opti
 from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import Verdict
 from verax.options import names
+from verax.studies.engines.engine import count
 
 FAILED = 3
 """Exit code of --fail-on; bad input is 2."""
@@ -73,8 +76,10 @@ def add(verbs: Any) -> None:
         "--gallery",
         type=int,
         metavar="N",
-        help=f"documents to keep with their text, for the report [{GALLERY} with --out, else 0]",
+        help=f"documents to keep with their text, for the report [{GALLERY} with --out of a corpus "
+        "that comes with Verax, else 0]",
     )
+    add_redact(parser)
     parser.add_argument(
         "--full",
         action="store_true",
@@ -117,6 +122,7 @@ def run(args: argparse.Namespace) -> int | None:
     check_out(args, Verdict.owns)
     if args.split:
         check_split(args.split, also=(ALL,))
+    patterns_of(args.redact)
     limits = load_limits(args.limits)
     chosen = None if args.exams is None else chosen_exams(parts_of(args.exams))
     model = open_model(args)
@@ -138,7 +144,8 @@ def run(args: argparse.Namespace) -> int | None:
         split=args.split,
         seed=args.seed,
         sample=args.sample,
-        gallery=(GALLERY if args.out else 0) if args.gallery is None else args.gallery,
+        gallery=_gallery(args, corpus) if args.gallery is None else args.gallery,
+        redact=args.redact,
         max_tokens=args.max_tokens,
         limits=limits,
         progress=True,
@@ -154,9 +161,22 @@ def run(args: argparse.Namespace) -> int | None:
         say_notes(named)
         trained_on = model.record.get("corpus", {}).get("fingerprint")
         _show(verdict, corpus if corpus.fingerprint == trained_on else None, args.full, args.out)
+    if args.out and args.gallery is None and not is_built_in(corpus):
+        say(
+            f"· texts of your own are not kept: --gallery {GALLERY} shows documents in the report",
+            stderr=args.json,
+        )
+    if redacted := verdict.manifest.get("redacted"):
+        found = count(redacted["documents"], "document")
+        say(f"--redact: words covered in {found}", "dim", stderr=args.json)
     if args.out:
         say_saved(verdict, args.out, stderr=args.json)
     return FAILED if args.fail_on and verdict.judgement.speaks(args.fail_on) else None
+
+
+def _gallery(args: argparse.Namespace, corpus: Corpus) -> int:
+    """How many documents are kept with their text, unless told: none of the user's own."""
+    return GALLERY if args.out and is_built_in(corpus) else 0
 
 
 def _show(verdict: Verdict, trained_on: Corpus | None, full: bool, out: str | None) -> None:

@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from verax.cli.loading import open_model
-from verax.cli.predict import add_texts, check_texts, full_texts, write
+from verax.cli.predict import add_redact, add_texts, check_texts, full_texts, write
 from verax.cli.saving import keep
 from verax.cli.terminal import console, has_colour, printable, say, shade
+from verax.corpora.redacting import patterns_of
 from verax.drawing.palette import legend
 from verax.errors import VeraxError
 from verax.importance import IMPORTANCES, find_importance, known_names, names_of
@@ -69,6 +70,7 @@ def add(verbs: Any) -> None:
         metavar="CLASS",
         help="explain this class, by name or number [the class decided for]",
     )
+    add_redact(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of `random` [0]")
     parser.set_defaults(run=run)
 
@@ -78,12 +80,18 @@ def run(args: argparse.Namespace) -> None:
     if args.by is not None and not names_of(args.by, "inputs", None):
         raise VeraxError(f"--by names no importance: choose from {', '.join(_on_inputs())}")
     seed = check("seed", args.seed, int, SEED)
+    patterns_of(args.redact)
     model = open_model(args)
     usual = on_vectors(BY_KIND[model.kind], model) if model.kind == POOLED else BY_KIND[model.kind]
     names = names_of(list(usual) if args.by is None else args.by, "inputs", model.kind)
     texts, rows = full_texts(args, model, "explain")
     frame = model.explain(
-        *(texts, names), target=args.target, seed=seed, max_tokens=args.max_tokens, progress=True
+        *(texts, names),
+        target=args.target,
+        redact=args.redact,
+        seed=seed,
+        max_tokens=args.max_tokens,
+        progress=True,
     )
     frame["text"] = rows[frame["text"].to_numpy()]
     if args.out:

@@ -31,6 +31,7 @@ from verax.papers.registry import refuse_others
 from verax.papers.results import Missing
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
 from verax.results import REPORT
+from verax.spreadsheets import to_csv
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import outlook
 from verax.studies.running.watching import Bars
@@ -236,7 +237,7 @@ def table_of(args: argparse.Namespace) -> None:
     exhibit = chosen.exhibit(args.exhibit)
     made = exhibit.make(_results(chosen, args).results)
     if args.csv:
-        print(made.to_csv(index=False), end="")
+        print(to_csv(made), end="")
         return
     if made.empty:
         raise VeraxError(

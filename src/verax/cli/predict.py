@@ -19,6 +19,7 @@ from verax.cli.terminal import console, say, table
 from verax.corpora.files import read_table
 from verax.errors import VeraxError, nearest
 from verax.files import new_file
+from verax.spreadsheets import to_csv
 
 
 def _write_lines(frame: pd.DataFrame, stream: IO[bytes]) -> None:
@@ -28,7 +29,7 @@ def _write_lines(frame: pd.DataFrame, stream: IO[bytes]) -> None:
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, IO[bytes]], Any]] = {
-    ".csv": lambda frame, stream: frame.to_csv(stream, index=False),
+    ".csv": lambda frame, stream: stream.write(to_csv(frame).encode()),
     ".jsonl": _write_lines,
     ".parquet": lambda frame, stream: frame.to_parquet(stream, index=False),
 }
@@ -56,6 +57,18 @@ def add_texts(parser: argparse.ArgumentParser, what: str, *also: str) -> None:
     add_overwrite(parser)
     add_reading(parser)
     add_model_options(parser)
+
+
+def add_redact(parser: argparse.ArgumentParser) -> None:
+    """--redact PATTERN, as often as there are patterns."""
+    parser.add_argument(
+        "--redact",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="cover words in which this regular expression is found, wherever texts are kept or "
+        "shown; may be given several times",
+    )
 
 
 def check_texts(args: argparse.Namespace, *also: str) -> None:

@@ -173,6 +173,40 @@ def _load_in_memory(source: Any, options: CorpusOptions, **how: Any) -> Corpus:
     return replace(corpus, config={**corpus.config, "corpus": name})
 
 
+def is_built_in(corpus: Corpus) -> bool:
+    """Whether a corpus is one of Verax's own, so that its texts are public.
+
+    >>> is_built_in(load_corpus("planted", documents=60)), is_built_in(load_corpus(["one", "two"]))
+    (True, False)
+    """
+    return str(corpus.config.get("corpus", "")).partition(":")[0] in BUILT_IN
+
+
+def recorded_config(corpus: Corpus) -> dict[str, Any]:
+    """How a corpus was loaded, with its fingerprint, as models and verdicts record it.
+
+    A file or a folder is named from the root on. So it is found again from any folder, and
+    `verax.portable` cuts it to its own name when it is saved.
+    """
+    config = {name: value for name, value in corpus.config.items() if value is not None}
+    name = config.get("corpus")
+    if isinstance(name, str):
+        task, colon, place = name.partition(":")
+        if colon and task in mimic.CLASSES and place:
+            config["corpus"] = f"{task}:{Path(place).expanduser().absolute()}"
+        elif (path := _path_of(name)) is not None:
+            config["corpus"] = str(path.absolute())
+    return {**config, "fingerprint": corpus.fingerprint}
+
+
+def _path_of(name: str) -> Path | None:
+    """The file or folder that a name means; None for one of $VERAX_DATA, and for what is none."""
+    if name.partition(":")[0] in (*BUILT_IN, IN_MEMORY) or _is_hub_name(name):
+        return None
+    path = Path(name).expanduser()
+    return path if path.is_file() or _folder(name) == path else None
+
+
 def known_corpora() -> list[str]:
     """The names that load here and now: built-ins, then what `$VERAX_DATA` holds."""
     data = _data_folder()

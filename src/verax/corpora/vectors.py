@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import importlib.util
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -90,6 +91,15 @@ def _read(
     for row, vector in rows.items():
         matrix[row] = vector
     return matrix, set(rows)
+
+
+def file_hash(path: str | Path) -> str:
+    """A hash of a file's bytes: `sha256:` and the first 16 of its digits."""
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+    except OSError as error:
+        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
 
 
 def train_vectors(

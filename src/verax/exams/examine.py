@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.columns import MissingColumnError
 from verax.corpora.corpus import ALL, SPLITS, Corpus, Documents
-from verax.corpora.loading import Source, load_corpus, load_for_examining
+from verax.corpora.files import SUFFIXES
+from verax.corpora.loading import Source, load_corpus, load_for_examining, recorded_config
+from verax.corpora.redacting import patterns_of
 from verax.device import full_precision
 from verax.errors import VeraxError, nearest, outside_verax
 from verax.exams.exam import Exam
@@ -27,6 +29,7 @@ from verax.exams.gallery.scored import ScoredGallery
 from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.keywords import ExamKeywords
 from verax.exams.planning import plan, plan_lines, plan_table, without_rationales
+from verax.exams.redacting import Redaction
 from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
@@ -37,6 +40,7 @@ from verax.importance.arrays import ArrayImportance
 from verax.models.classifier import AttentionClassifier
 from verax.models.kinds import POOLED, TextClassifier
 from verax.options import SEED, build, check
+from verax.portable import corpus_name, portable
 from verax.progress import Display, say, shown
 from verax.version import __version__, source_fingerprint
 
@@ -51,6 +55,7 @@ def examine(
     sample: int | None = None,
     importances: Mapping[str, Importance | Any] | None = None,
     gallery: int | Sequence[int] = 0,
+    redact: str | Sequence[str] = (),
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
     progress: bool | Display | None = None,
@@ -79,6 +84,8 @@ def examine(
             captum's.
         gallery: keep so many of the most surprising documents, or those with these ids, with their
             text and all that a page needs to show them.
+        redact: regular expressions; words in which they are found are covered wherever a verdict
+            would keep them.
         device: where to load a saved model: auto, cpu, cuda.
         max_tokens: bound of the padded tokens held at once; it changes no result beyond rounding.
         progress: show how far it got; None shows it on a terminal and in a notebook.
@@ -112,6 +119,7 @@ def examine(
     if sample is not None:
         sample = check("sample", sample, int, {"minimum": 1})
     known_limits = load_limits(limits)
+    patterns = patterns_of(redact)
     examined: Any = model
     if isinstance(model, (str, Path)):
         examined = open_classifier(model, device=device)
@@ -207,6 +215,9 @@ def examine(
         with display.busy("gathering tables"):
             tables = {n: t for exam in takers for n, t in exam.tables().items()}
             tables |= shows.tables()
+            redaction = Redaction(patterns, documents, encoded) if patterns else None
+            if redaction is not None:
+                tables = redaction.tables(tables)
             parts = [checked_summary(name, EXAMS[name].summarise(tables)) for name in names]
             summary = pd.concat(parts, ignore_index=True)
     manifest: dict[str, Any] = {
@@ -228,10 +239,7 @@ def examine(
         "unknown_words": unknown,
         "words": _mean_words(encoded, documents),
         "limits": applied.to_json(),
-        "corpus": {
-            **{k: v for k, v in corpus.config.items() if v is not None},
-            "fingerprint": corpus.fingerprint,
-        },
+        "corpus": recorded_config(corpus),
         "texts_fingerprint": corpus.texts_fingerprint,
         "model": {"options": examined.describe(), **examined.record},
         "device": str(examined.device),
@@ -255,6 +263,8 @@ def examine(
             "fingerprint": corpus.rationales_fingerprint,
             "are_cause": corpus.marks_are_cause,
         }
+    if redaction is not None:
+        manifest["redacted"] = redaction.manifest()
     if shows.size:
         manifest["gallery"] = shows.manifest()
         if documents.marks is not None:
@@ -262,7 +272,7 @@ def examine(
                 "annotators": int(documents.marks.annotators.max(initial=0)),
                 "are_cause": corpus.marks_are_cause,
             }
-    return Verdict(tables, manifest, summary)
+    return Verdict(tables, portable(manifest), summary)
 
 
 def check_split(split: str, also: Sequence[str] = ()) -> None:
@@ -284,11 +294,26 @@ def load_to_examine(
     if source is None:
         return load_trained_on(model.record, "the model")
     config = model.record.get("corpus", {})
-    trained_on = Path(config.get("corpus", ""))
-    is_same = isinstance(source, (str, Path)) and Path(source).absolute() == trained_on.absolute()
     reading = {**reading_options(model), **options}
-    cut = is_same or split in SPLITS
+    cut = split in SPLITS or (isinstance(source, (str, Path)) and _is_trained_on(source, config))
     return load_for_examining(source, reading, cut=cut, trained_on=config)
+
+
+def _is_trained_on(source: str | Path, config: Mapping[str, Any]) -> bool:
+    """Whether a source is the corpus of a model's record.
+
+    A saved record has a file's own name alone: then the texts and labels decide.
+    """
+    name = str(config.get("corpus", ""))
+    if Path(source).absolute() == Path(name).absolute():
+        return True
+    if corpus_name(str(Path(source).absolute())) != corpus_name(name):
+        return False
+    how = {n: value for n, value in config.items() if n not in ("corpus", "fingerprint")}
+    try:
+        return load_corpus(source, **how).fingerprint == config.get("fingerprint")
+    except VeraxError:
+        return False
 
 
 def load_as_read_by(model: AttentionClassifier, name: str | Path | None, who: str) -> Corpus:
@@ -304,7 +329,13 @@ def load_trained_on(record: Mapping[str, Any], who: str) -> Corpus:
     fingerprint = config.pop("fingerprint", None)
     if not config:
         raise VeraxError(f"{who} does not say which corpus it was trained on: give one")
-    corpus = load_corpus(config.pop("corpus"), **config)
+    name = str(config.pop("corpus"))
+    if Path(name).suffix.lower() in SUFFIXES and not Path(name).is_file():
+        raise VeraxError(
+            f"{who} was trained on {Path(name).name}, which is not here: give its place (--corpus "
+            "PATH; in Python, corpus). Saved models keep the names of files, not of folders"
+        )
+    corpus = load_corpus(name, **config)
     if fingerprint is not None and corpus.fingerprint != fingerprint:
         raise VeraxError(
             f"corpus {corpus.name!r} is not what {who} was trained on any more (its texts or "

@@ -63,6 +63,54 @@ class Verdict(Result):
 
         return judge(self.model_summary(), limits)
 
+    def card(self, level: int = 2) -> str:
+        """The verdict as Markdown for a model card: the answer first, then numbers and limits.
+
+        Args:
+            level: of the heading, 1 to 6.
+
+        Names are escaped. No text of a document is in it.
+
+        >>> import verax
+        >>> corpus = verax.load_corpus("planted", documents=120)
+        >>> model = verax.train(corpus, encoder="none", epochs=1)
+        >>> card = verax.examine(model, corpus, "replacement", limits="2026-11").card()
+        >>> card.splitlines()[0]
+        "## Can this model's attention be trusted?"
+        >>> "- Limits: 2026-11" in card.splitlines()
+        True
+        """
+        from verax.exams.judgement.card import card
+
+        return card(self.judgement, self.manifest, level)
+
+    def metrics(self, *, full: bool = False, prefix: str = "") -> dict[str, float]:
+        """The verdict as a flat dictionary of floats, for any experiment tracker.
+
+        Args:
+            full: every number of the summary, and not only those that are judged.
+            prefix: stands before each name, such as "verax/".
+
+        Returns:
+            `exams.for`, `exams.against` and `exams.open`: how many say so. `learnt`: 1 or 0.
+            `says.EXAM`, or `says.EXAM.SCORE` where several scores are judged: 1 for, 0 open,
+            −1 against. `accuracy`, and each judged number by its id; with `.low` and `.high` the
+            ends of its 95% interval. Names have letters, digits and `_ . / -` alone. What is not a
+            number is left out.
+
+        >>> import verax
+        >>> corpus = verax.load_corpus("planted", documents=120)
+        >>> model = verax.train(corpus, encoder="none", epochs=1)
+        >>> metrics = verax.examine(model, corpus, "replacement").metrics()
+        >>> sorted(metrics)[:4]
+        ['accuracy', 'accuracy.high', 'accuracy.low', 'exams.against']
+        >>> metrics["says.replacement"] in (-1.0, 0.0, 1.0)
+        True
+        """
+        from verax.exams.judgement.metrics import metrics
+
+        return metrics(self.judgement, self._summary if full else None, prefix)
+
     def model_summary(self, name: str = "") -> ModelSummary:
         """The summary with what was examined, as judgements and reports read it.
 

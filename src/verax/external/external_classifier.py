@@ -142,7 +142,7 @@ class ExternalClassifier(ABC):
         Args:
             texts: texts, or lists of words.
             by: names of importances.
-            more: `target`, `importances`, `seed`, `max_tokens`, `progress`, as
+            more: `target`, `importances`, `redact`, `seed`, `max_tokens`, `progress`, as
                 `verax.importance.explain` has them.
         """
         from verax.importance.explanation import explain

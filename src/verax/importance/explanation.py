@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from verax.corpora.batching import MAX_TOKENS, reading_batches
+from verax.corpora.rationales import joined_places
+from verax.corpora.redacting import COVER, Patterns, covered_in, patterns_of
 from verax.errors import VeraxError
 from verax.external.reading import ReadTexts
 from verax.importance.arrays import ArrayImportance
@@ -36,6 +38,7 @@ def explain(
     *,
     target: str | int | None = None,
     importances: Mapping[str, Any] | None = None,
+    redact: str | Sequence[str] = (),
     seed: int = 0,
     max_tokens: int = MAX_TOKENS,
     watch: Callable[[Iterable[Any]], Iterable[Any]] | None = None,
@@ -53,6 +56,8 @@ def explain(
         importances: scores of your own by name: a list with an array for each text, one padded
             array or tensor for all, such as an attribution of captum's, or a function of
             (model, trace) that returns a (batch, tokens) tensor.
+        redact: regular expressions; words in which they are found are covered in the table. The
+            model reads them all the same.
         seed: of the importance `random`.
         max_tokens: bound of the padded tokens in memory at once; it changes no score beyond
             rounding.
@@ -83,6 +88,7 @@ def explain(
     chosen = None if target is None else class_number(model.classes, target)
     encoded = model.read(texts)
     words = _words(model, texts, encoded)
+    patterns = patterns_of(redact)
     counts = np.array([len(text) for text in words], dtype=np.int64)
     functions = {
         name: values if callable(values) else ArrayImportance(name, values).bind(model, counts)
@@ -119,6 +125,8 @@ def explain(
     table = pd.concat(frames).sort_values("text", kind="stable", ignore_index=True)
     place = 3 + 2 * (chosen is not None) + (model.attended == "sentences") + has_share
     table.insert(place, "position", table.groupby("text").cumcount())
+    if patterns:
+        words = _covered(model, texts, encoded, words, patterns)
     every = np.array([word for text in words for word in text], dtype=object)
     # an object column takes what is not UTF-8, too
     table.insert(place + 1, "word", pd.Series(every, dtype=object))
@@ -130,6 +138,30 @@ def _words(model: Any, texts: Sequence[str | Sequence[str]], encoded: Any) -> li
     if isinstance(encoded, ReadTexts):
         return encoded.words
     return [model.tokeniser(text) for text in texts]
+
+
+def _covered(
+    model: Any,
+    texts: Sequence[str | Sequence[str]],
+    encoded: Any,
+    words: Sequence[Sequence[str]],
+    patterns: Patterns,
+) -> list[list[str]]:
+    """The words of each text, those covered that a pattern is found in."""
+    if isinstance(encoded, ReadTexts):
+        places = encoded.spans
+    else:
+        places = [
+            model.tokeniser.spans(text) if isinstance(text, str) else joined_places(text)
+            for text in texts
+        ]
+    return [
+        [COVER if hidden else word for word, hidden in zip(row, covered, strict=True)]
+        for row, covered in (
+            (row, covered_in(text, place, patterns))
+            for row, text, place in zip(words, texts, places, strict=True)
+        )
+    ]
 
 
 def depends_on_target(name: str) -> bool:

@@ -253,6 +253,7 @@ class PooledClassifier(nn.Module, ABC):
         *,
         target: str | int | None = None,
         importances: Mapping[str, Any] | None = None,
+        redact: str | Sequence[str] = (),
         seed: int = 0,
         max_tokens: int = MAX_TOKENS,
         watch: Watch | None = None,
@@ -267,6 +268,7 @@ class PooledClassifier(nn.Module, ABC):
             target: the class to explain, by name or number; the class decided for, unless given.
             importances: scores of your own by name: arrays, a tensor, a captum attribution, or a
                 function of (model, trace).
+            redact: regular expressions; words in which they are found are covered in the table.
             seed: of the importance `random`.
             max_tokens: padded tokens held at once; it changes no result beyond rounding.
             watch: passes batches on; for programs that show progress themselves.
@@ -282,6 +284,7 @@ class PooledClassifier(nn.Module, ABC):
             *(self, texts, by),
             target=target,
             importances=importances,
+            redact=redact,
             seed=seed,
             max_tokens=max_tokens,
             watch=watch,

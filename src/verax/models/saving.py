@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.options import ENCODERS, PROJECTIONS, ModelOptions
 from verax.options import build
+from verax.portable import portable
 from verax.results import saved_kind
 from verax.scratch import recover
 from verax.version import __version__
@@ -46,14 +47,17 @@ def make_classifier(
 
 
 def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = False) -> None:
-    """Write a model; the folder appears, or with `overwrite` is replaced, all at once."""
+    """Write a model; the folder appears, or with `overwrite` is replaced, all at once.
+
+    Its corpus and its word vectors are named by their files' own names, without folders.
+    """
     config = {
         "format": FORMAT,
         "verax": __version__,
         "model": asdict(model.options),
         "classes": model.classes,
         "tokeniser": asdict(model.tokeniser),
-        **model.record,
+        **portable(model.record),
         "history": _rows(model.history),
     }
     weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
@@ -108,8 +112,26 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
     model.history = pd.DataFrame(config["history"]).infer_objects()
     numbers = model.history.select_dtypes("object").columns
     model.history[numbers] = model.history[numbers].astype(np.float64)
-    model.record = {k: v for k, v in config.items() if k not in _OWN_KEYS}
+    model.record = with_files_beside({k: v for k, v in config.items() if k not in _OWN_KEYS}, path)
     return model.to(resolve_device(device)).eval()
+
+
+def with_files_beside(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A saved record, in which the corpus and the vectors lie beside the model if they do.
+
+    What is saved has a file's own name alone. It is looked for in the present folder first, and
+    then in the one that the model's folder is in.
+    """
+    found = dict(record)
+    for part, name in (("corpus", "corpus"), ("training", "vectors")):
+        values = record.get(part)
+        file = values.get(name) if isinstance(values, Mapping) else None
+        if not isinstance(file, str) or PurePath(file).name != file or Path(file).exists():
+            continue
+        beside = folder.absolute().parent / file
+        if beside.is_file():
+            found[part] = {**dict(record[part]), name: str(beside)}
+    return found
 
 
 def is_model_folder(folder: Path) -> bool:

@@ -22,6 +22,7 @@ from verax.papers.probing import PROBES, probes_table
 from verax.papers.registry import refuse_others
 from verax.papers.results import TABLES, Missing, PaperResults
 from verax.results import Shown
+from verax.spreadsheets import to_csv
 
 PAGE, CLAIMS = "README.md", "claims.json"
 
@@ -132,7 +133,7 @@ class Checked(Shown):
             PAGE: page(self),
             CLAIMS: self.to_json(),
             **{
-                f"{TABLES}/{name}.csv": table.to_csv(index=False, float_format="%.6g")
+                f"{TABLES}/{name}.csv": to_csv(table, float_format="%.6g")
                 for name, table in tables.items()
                 if len(table)
             },

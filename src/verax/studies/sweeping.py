@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from verax.corpora.corpus import Corpus
-from verax.corpora.loading import load_corpus
+from verax.corpora.loading import load_corpus, recorded_config
 from verax.corpora.options import CorpusOptions
 from verax.corpora.planted import Planted
 from verax.errors import VeraxError
@@ -19,6 +19,7 @@ from verax.exams.registry import EXAMS, chosen_exams, divide_options
 from verax.exams.verdict import Verdict
 from verax.models.options import ModelOptions
 from verax.options import SEED, build, check, divide, names
+from verax.portable import portable
 from verax.progress import is_watched
 from verax.studies.engines.local import HereEngine
 from verax.studies.grid.cell import Cell
@@ -106,10 +107,11 @@ def run_sweep(
             done(*point, verdict)
     sweep = sweep_of(verdicts)
     manifest = {**sweep.manifest, "split": split, "sample": sample, "exams": exams}
-    manifest["corpus"] = {k: v for k, v in corpus.config.items() if v is not None}
+    recorded = recorded_config(corpus)
+    manifest["corpus"] = {k: v for k, v in recorded.items() if k != "fingerprint"}
     with_options = {name: values for name, values in by_exam.items() if values}
     manifest["options"] = {**dict(sorted(trained.items())), **with_options}
-    return Sweep(sweep.instances, manifest)
+    return Sweep(sweep.instances, portable(manifest))
 
 
 def study_over(

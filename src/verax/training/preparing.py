@@ -13,7 +13,8 @@ import torch
 
 from verax.corpora.corpus import Corpus
 from verax.corpora.encoded import EncodedDocuments
-from verax.corpora.vectors import TRAINED, WordVectors, read_vectors, train_vectors
+from verax.corpora.loading import recorded_config
+from verax.corpora.vectors import TRAINED, WordVectors, file_hash, read_vectors, train_vectors
 from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
 from verax.models.classifier import AttentionClassifier
@@ -72,8 +73,8 @@ def prepare(
     model.to(device)
     record = {
         "training": {**asdict(settings), "seed": seed},
-        "corpus": {**_plain(corpus.config), "fingerprint": corpus.fingerprint},
-        "vectors": _coverage(vectors),
+        "corpus": recorded_config(corpus),
+        "vectors": _coverage(vectors, settings.vectors),
     }
     return Prepared(model, model.read(corpus.train), model.read(corpus.validation), record)
 
@@ -170,18 +171,16 @@ def _initialise(
     return model
 
 
-def _coverage(vectors: WordVectors | None) -> dict[str, Any] | None:
+def _coverage(vectors: WordVectors | None, source: str | None) -> dict[str, Any] | None:
+    """How many words have vectors, and a hash of the file that these are from."""
     if vectors is None:
         return None
-    return {
+    coverage = {
         "found": vectors.found,
         "words": vectors.words,
         "occurrences": round(vectors.occurrences, 6),
     }
-
-
-def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in config.items() if value is not None}
+    return coverage if source in (None, TRAINED) else {**coverage, "file": file_hash(str(source))}
 
 
 VOCABULARY = ("min_df", "max_vocabulary")
@@ -214,7 +213,8 @@ def inherit(
             )
     model_values, training_values = divide({**standing, **changes}, ModelOptions, TrainingOptions)
     options, settings = build(ModelOptions, model_values), build(TrainingOptions, training_values)
-    _refuse_lost_vectors(settings.vectors, changes)
+    if settings.vectors not in (None, TRAINED) and "vectors" not in changes:
+        _refuse_lost_vectors(str(settings.vectors), (model.record.get("vectors") or {}).get("file"))
     return options, settings
 
 
@@ -232,11 +232,17 @@ def refuse_other_corpus(model: AttentionClassifier, corpus: Corpus) -> None:
         )
 
 
-def _refuse_lost_vectors(vectors: str | None, changes: Mapping[str, Any]) -> None:
-    if vectors in (None, TRAINED) or "vectors" in changes:
-        return
-    if not Path(str(vectors)).expanduser().is_file():
+def _refuse_lost_vectors(vectors: str, known_hash: str | None) -> None:
+    """Raise where the file that a model's record names is not here, or is another."""
+    path, remedy = (
+        Path(vectors).expanduser(),
+        "give option 'vectors' their file, or none for random",
+    )
+    if not path.is_file():
         raise VeraxError(
-            f"the word vectors this model began with are not at {vectors} any more: "
-            "give option 'vectors' a file, or none for random ones"
+            f"the word vectors this model began with, {path.name}, are not here: {remedy} ones"
+        )
+    if known_hash is not None and file_hash(vectors) != known_hash:
+        raise VeraxError(
+            f"{path.name} is not the file of word vectors that this model began with: {remedy} ones"
         )

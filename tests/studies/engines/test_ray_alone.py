@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+from typing import Any
 
 import pytest
 from made_up_cells import cell
 from ray_driver import driver
 from running import children, failed, finished, run, soon
-from two_nodes import members, ray, title
+from two_nodes import kill_session, members, ray, title
 
 import verax
 from verax.studies.engines import ray_cluster
@@ -79,6 +84,67 @@ def test_a_cluster_started_here_runs_cells_and_goes_with_the_engine(
     assert outcome.facts["threads"] == 2
     assert soon(lambda: children() <= before)
     engine.stop()
+
+
+ALONE = """
+import sys
+from verax.studies.engines.ray_engine import RayEngine
+from verax.studies.grid.study import Hardware
+engine = RayEngine(Hardware(engine="ray", device="cpu", workers=1))
+print(engine.describe(), flush=True)
+sys.stdin.read()
+engine.stop()
+"""
+"""A program with a Ray of its own settings: they are read once, when Ray is imported."""
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_a_cluster_started_here_is_out_of_reach_from_elsewhere(tmp_path: Path) -> None:
+    """It listens on the loopback address alone, and refuses who has no token."""
+    settings = {
+        n: v for n, v in os.environ.items() if not n.startswith("RAY_") or n == "RAY_TMPDIR"
+    }
+    settings["HOME"] = str(tmp_path)
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    program = subprocess.Popen(
+        [sys.executable, "-c", ALONE], env=settings, start_new_session=True, **pipes
+    )
+    try:
+        assert program.stdout is not None
+        said = program.stdout.readline()
+        address = re.match(r"Ray at (\S+:\d+):", said)
+        assert address, said
+        listening = listened_on(members(program.pid))
+        assert len(listening) >= 4, "the head's services, its node's and this program's"
+        assert {ip for ip in listening if not ip.is_loopback} == set()
+        ask = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address[1]]
+        near = {**settings, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # asks the loopback address
+        asked = subprocess.run(ask, env=near, capture_output=True, text=True, timeout=60)
+        assert asked.returncode
+        assert "AuthenticationError" in asked.stderr
+        assert not (tmp_path / ".ray").exists(), "and leaves no token in the home folder"
+    finally:
+        kill_session(program.pid)
+        program.communicate()
+
+
+def listened_on(processes: list[int]) -> list[IPv4Address | IPv6Address]:
+    """The addresses on which processes wait for connections."""
+    sockets = set()
+    for pid in processes:
+        for handle in Path(f"/proc/{pid}/fd").glob("*"):
+            with contextlib.suppress(OSError):
+                sockets.add(os.readlink(handle))
+    addresses: list[IPv4Address | IPv6Address] = []
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                words = re.findall("........", fields[1].partition(":")[0])
+                packed = b"".join(bytes.fromhex(word)[::-1] for word in words)
+                ip = ip_address(packed)
+                addresses.append(getattr(ip, "ipv4_mapped", None) or ip)
+    return addresses
 
 
 @pytest.mark.usefixtures("own_folder")

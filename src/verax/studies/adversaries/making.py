@@ -25,6 +25,7 @@ from verax.files import (
 from verax.models.classifier import AttentionClassifier
 from verax.models.guided import GuidedClassifier
 from verax.models.saving import FILES, load
+from verax.portable import portable
 from verax.progress import Display
 from verax.studies.adversaries.scores import ADVERSARY, CONTROL, SEED, Model, measured
 from verax.training.adversary import as_inherited, refuse_uniform, train_adversary
@@ -240,7 +241,8 @@ def digest(model: AttentionClassifier) -> str:
 def _settings(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """Options as they are kept: without what changes no result, and with the file of vectors."""
     options = {name: value for name, value in sorted(recipe.items()) if name != "max_tokens"}
-    return {"options": options, "vectors": stamp(recipe["vectors"])}
+    kept: dict[str, Any] = portable({"options": options, "vectors": stamp(recipe["vectors"])})
+    return kept
 
 
 def _plain(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from verax.portable import portable
 from verax.studies.adversaries.adversaries import FORMAT, Adversaries
 from verax.studies.adversaries.making import left_out_of
 from verax.training.strength import TOLERANCE
@@ -63,7 +64,7 @@ def manifest_of(
     `asked` has lams, seeds, retrain and controls; `name` and `model` are the base's.
     """
     left_out = left_out_of(bool(model["options"]["hierarchical"]))
-    return {
+    manifest: dict[str, Any] = {
         "format": FORMAT,
         "verax": __version__,
         "lams": list(asked["lams"]),
@@ -83,3 +84,5 @@ def manifest_of(
             "training": dict(model.get("training", {})),
         },
     }
+    named: dict[str, Any] = portable(manifest)
+    return named

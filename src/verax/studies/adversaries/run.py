@@ -10,11 +10,13 @@ from typing import Any
 import pandas as pd
 
 from verax.corpora.corpus import Corpus
+from verax.corpora.loading import recorded_config
 from verax.errors import VeraxError
 from verax.exams.examine import check_split, load_trained_on
 from verax.models.classifier import AttentionClassifier
 from verax.models.options import ModelOptions
 from verax.options import SEED, check, divide
+from verax.portable import corpus_name
 from verax.progress import Display, shown
 from verax.studies.adversaries.adversaries import Adversaries
 from verax.studies.adversaries.making import (
@@ -163,15 +165,14 @@ def run_adversaries(
     for seed in again:
         model = making.again(seed)
         note(Model(ANOTHER_SEED, NAMES[ANOTHER_SEED], None, seed), making.measure(model, splits))
-    config = {name: value for name, value in corpus.config.items() if value is not None}
     manifest = manifest_of(
         {"lams": lams, "seeds": seeds, "retrain": again, "controls": bool(controls)},
-        others=[{"name": entry.name, "seed": entry.seed} for entry in entries[1:]],
+        others=[{"name": entry.short_name, "seed": entry.seed} for entry in entries[1:]],
         split=split,
         classes=corpus.classes,
         options=making.options,
-        corpus={**config, "fingerprint": corpus.fingerprint},
-        name=entries[0].name,
+        corpus=recorded_config(corpus),
+        name=entries[0].short_name,
         model={**base.record, "options": asdict(base.options)},
     )
     chosen = Adversaries(joined(parts), manifest).chosen().lam
@@ -232,11 +233,12 @@ def _refuse_another_corpus(base: AttentionClassifier, corpus: Corpus) -> None:
     start = (
         f"corpus {corpus.name!r} is not what the base was trained on (its texts or labels differ)"
     )
-    name = config.pop("corpus", corpus.config.get("corpus"))
+    now = corpus_name(str(recorded_config(corpus).get("corpus")))
+    name = corpus_name(str(config.pop("corpus", now)))
     here = {key: corpus.config.get(key) for key in {**config, **corpus.config} if key != "corpus"}
     other = {key: config.get(key) for key, value in here.items() if config.get(key) != value}
     options = ", ".join(f"{key} {'none' if v is None else v}" for key, v in other.items())
-    if other or name != corpus.config.get("corpus"):
+    if other or name != now:
         as_then = f"{name!r} with {options}" if options else repr(name)
         raise VeraxError(
             f"{start}: leave out corpus (--corpus), or give {as_then}, as the base had it"

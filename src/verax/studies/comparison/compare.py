@@ -17,15 +17,17 @@ from verax.errors import VeraxError
 from verax.exams.document_values import split_values
 from verax.exams.exam import Exam
 from verax.exams.examine import check_split, examine, load_trained_on
+from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.keywords import ExamKeywords
 from verax.exams.planning import variant, variants_of
 from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_options
 from verax.exams.verdict import Verdict
 from verax.models.kinds import POOLED
 from verax.options import SEED, build, check, names
+from verax.portable import portable
 from verax.studies.comparison.comparison import Comparison
 from verax.studies.comparison.conditions import common_conditions, refuse_other_conditions
-from verax.studies.comparison.grouping import Comparable, Entry, grouped
+from verax.studies.comparison.grouping import Comparable, Entry, grouped, kept_names
 from verax.version import __version__
 
 _BOUNDS = {"minimum": 1}
@@ -43,6 +45,7 @@ def compare(
     max_tokens: int = MAX_TOKENS,
     progress: bool | None = None,
     done: Callable[[str, str, Verdict], None] = lambda group, model, verdict: None,
+    limits: str | Path | Mapping[str, Any] | LimitSet | None = None,
     exam_options: Mapping[str, Mapping[str, Any]] | None = None,
     **options: Unpack[ExamKeywords],
 ) -> Comparison:
@@ -65,6 +68,8 @@ def compare(
         max_tokens: bound of the padded tokens in memory at once.
         progress: show how far it got; None shows it on a terminal and in a notebook.
         done: called after each model with its group, its name and its verdict.
+        limits: limits of all judgements, those of verdicts, too: a version, a file or a mapping;
+            the newest for models and a verdict's own, unless given.
         exam_options: exam → its options, for exams of other packages.
         options: options of exams, as of `examine`.
 
@@ -80,6 +85,7 @@ def compare(
     seed = check("seed", seed, int, SEED)
     max_tokens = check("max_tokens", max_tokens, int, _BOUNDS)
     sample = None if sample is None else check("sample", sample, int, _BOUNDS)
+    known_limits = None if limits is None else load_limits(limits)
     groups = grouped(models)
     entries = [entry for group in groups.values() for entry in group]
     chosen = _chosen(exams, entries)
@@ -97,6 +103,7 @@ def compare(
     conditions = common_conditions(corpus, entries, by_exam, split, sample, seed, classes)
     for entry in entries:
         refuse_other_conditions(entry, conditions)
+    called = kept_names(entries)
     all_pooled = {entry.kind for entry in entries} == {POOLED}
     instances: list[pd.DataFrame] = []
     numbers: list[pd.DataFrame] = []
@@ -125,7 +132,7 @@ def compare(
                 },
             )
         verdict = _only(verdict, chosen)
-        columns = {"group": group, "model": entry.name, "seed": entry.seed}
+        columns = {"group": group, "model": called[id(entry)], "seed": entry.seed}
         instances.append(verdict.document_values().assign(**columns))
         if set(instances[0]["id"]) != set(instances[-1]["id"]):  # whatever its manifest says
             raise VeraxError(
@@ -133,7 +140,7 @@ def compare(
             )
         values = pd.DataFrame(split_values(verdict).items(), columns=["measure", "value"])
         numbers.append(values.assign(**columns))
-        described[group].append(_described(entry, verdict))
+        described[group].append(_described(entry, called[id(entry)], verdict, known_limits))
         done(group, entry.name, verdict)
     manifest = {
         "format": Comparison.format,
@@ -145,7 +152,7 @@ def compare(
     return Comparison(
         _joined(instances, ["id", "measure", "value", "reason"]),
         _joined(numbers, ["measure", "value"]),
-        manifest,
+        portable(manifest),
     )
 
 
@@ -231,12 +238,14 @@ def _only(verdict: Verdict, exams: Sequence[str]) -> Verdict:
     return Verdict(tables, manifest, verdict.summary())
 
 
-def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:
-    judgement = verdict.judgement
+def _described(
+    entry: Entry, name: str, verdict: Verdict, limits: LimitSet | None
+) -> dict[str, Any]:
+    judgement = verdict.judgement if limits is None else verdict.judge(limits)
     is_asked = judgement.judged or judgement.unlearned
     kind = {} if entry.kind == POOLED else {"kind": entry.kind}
     return {
-        "model": entry.name,
+        "model": name,
         **kind,
         "seed": entry.seed,
         "encoder": entry.options.get("encoder"),
@@ -244,6 +253,7 @@ def _described(entry: Entry, verdict: Verdict) -> dict[str, Any]:
         "chosen": (entry.record.get("strength") or {}).get("chosen"),
         "headline": judgement.headline if is_asked else "",
         "learnt": not judgement.unlearned,
+        "limits": judgement.limits.version,
         "options": dict(entry.options),
         "training": dict(entry.record.get("training", {})),
     }

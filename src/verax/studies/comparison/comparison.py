@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from verax.errors import VeraxError
 from verax.exams.dispersion.measures import DOCUMENT_COUNTS
 from verax.exams.exam import Pair
 from verax.exams.measures import NEITHER, SCALE, VALUE, measure_id
@@ -143,6 +144,25 @@ class Comparison(Result):
                 kinds.setdefault(kind, set()).update({row["judged"]} & {BETTER, WORSE})
         tallied = [(*kind, s.pop() if len(s) == 1 else UNCLEAR) for kind, s in kinds.items()]
         return pd.DataFrame(tallied, columns=["exam", "measure", "judged"])
+
+    def worse(self) -> pd.DataFrame:
+        """Rows of `table` in which a group is surely worse than the reference; empty if none is.
+
+        Surely: after Holm's correction p is below 0.05. Worse: to the side that the measure's exam
+        calls worse, so that attention is the less truthful, or decisions the less accurate. A
+        measure of which no side is better, such as an entropy, is never worse.
+
+        All models must have been judged by the same limits.
+        """
+        versions = {m.get("limits") for group in self.groups for m in self._models(group)}
+        if len(versions) > 1:
+            named = ", ".join(sorted(str(version or "not recorded") for version in versions))
+            raise VeraxError(
+                f"models were judged by different limits ({named}): give --limits, in Python "
+                "limits, to judge all by one version"
+            )
+        table = self.table()
+        return table[table["judged"] == WORSE].reset_index(drop=True)
 
     @cached_property
     def _rows(self) -> dict[str, list[dict[str, Any]]]:

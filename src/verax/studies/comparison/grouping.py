@@ -13,8 +13,9 @@ from verax.exams.verdict import Verdict
 from verax.external.opening import is_outside, open_classifier
 from verax.models.kinds import KINDS, POOLED, TextClassifier
 from verax.models.options import AUTO, ModelOptions
-from verax.models.saving import is_model_folder
+from verax.models.saving import is_model_folder, with_files_beside
 from verax.options import names
+from verax.portable import portable
 from verax.results import saved_kind
 from verax.studies.naming import group_name
 from verax.training.adversary import DEFAULTS as ADVERSARIAL
@@ -106,7 +107,8 @@ def _of_folder(name: str, folder: Path) -> Entry:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         read = config["tokeniser"]
         reading = {"tokeniser": read["kind"], "lowercase": read["lowercase"]}
-        return Entry(name, folder, config["model"], config, reading, list(config["classes"]))
+        record = with_files_beside(config, folder)
+        return Entry(name, folder, config["model"], record, reading, list(config["classes"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise VeraxError(f"cannot read {folder / 'config.json'}: save the model again") from error
 
@@ -227,7 +229,7 @@ def settings_of(entry: Entry) -> Settings:
     An automatic choice is None, and a strength that was chosen on validation `auto`: the number is
     a result. An adversary has its λ and its base, too, and a guided model its guide.
     """
-    trained = entry.record.get("training")
+    trained = portable(entry.record.get("training"))
     known = {name: entry.options[name] for name in names(ModelOptions) if name in entry.options}
     if not trained or not known:
         return {}
@@ -274,18 +276,35 @@ def _names(groups: Sequence[Sequence[Entry]]) -> list[str]:
         like = [other for other, members in pairs if members[0].kind == group[0].kind]
         name = group_name(settings, like, group[0].options, _OF_ADVERSARIES, _LAM)
         called.append(name or group[0].short_name)
-    for folder in ("short_name", "name"):
-        called = [
-            getattr(group[0], folder) if called.count(name) > 1 else name
-            for name, group in zip(called, groups, strict=True)
-        ]
+    called = [
+        group[0].short_name if called.count(name) > 1 else name
+        for name, group in zip(called, groups, strict=True)
+    ]
+    return _numbered(called)
+
+
+def kept_names(entries: Sequence[Entry]) -> dict[int, str]:
+    """The id() of each entry → what results call it: its folder's own name, without the way to it.
+
+    Of several with one name, all but the first have a number.
+    """
+    named = _numbered([entry.short_name for entry in entries])
+    return {id(entry): name for entry, name in zip(entries, named, strict=True)}
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Names that differ: those that stand before, too, with a number.
+
+    >>> _numbered(["model", "other", "model"])
+    ['model', 'other', 'model (2)']
+    """
     return [
-        f"{name} ({called[:n].count(name) + 1})" if name in called[:n] else name
-        for n, name in enumerate(called)
+        f"{name} ({names[:n].count(name) + 1})" if name in names[:n] else name
+        for n, name in enumerate(names)
     ]
 
 
 def _corpus_settings(entry: Entry) -> Settings:
-    config = entry.record.get("corpus", {})
+    config = portable({"corpus": entry.record.get("corpus", {})})["corpus"]
     rest = {n: v for n, v in config.items() if n not in ("seed", "fingerprint")}
     return rest | ({"corpus seed": config["seed"]} if "seed" in config else {})

@@ -31,6 +31,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.saving import CONFIG as MODEL_CONFIG
 from verax.models.saving import load
 from verax.plugin_files import import_plugins
+from verax.portable import portable
 from verax.progress import Reporting
 from verax.studies.adversaries import Adversaries, run_adversaries
 from verax.studies.adversaries.measures import EXAM as ADVERSARIES
@@ -38,7 +39,6 @@ from verax.studies.adversaries.measures import summarise
 from verax.studies.engines import engine
 from verax.studies.engines.machine import surroundings
 from verax.studies.grid.cell import SOURCE
-from verax.studies.grid.portable import portable
 from verax.studies.grid.vectors import content
 from verax.studies.store.cells import MODEL, VERDICT, as_json
 from verax.studies.store.tables import parquet_bytes

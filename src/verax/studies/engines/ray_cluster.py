@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import runpy
+import secrets
 import signal
 import socket
 import subprocess
@@ -77,9 +78,28 @@ class Share:
         )
 
 
-def import_ray() -> Any:
-    """Import Ray with usage statistics off."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+def import_ray(alone: bool = False) -> Any:
+    """Import Ray with usage statistics off.
+
+    Args:
+        alone: whether a cluster of this machine alone is to be started. Then its processes listen
+            on the loopback address only, and want a token, which is drawn anew and given to them by
+            the environment. Ray reads these settings when it is imported: where it was imported
+            before, they stay as they are, and so does a token that the user has set.
+    """
+    settings = {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        # what newer versions do anyway; older ones warn that they will
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    }
+    if alone and "ray" not in sys.modules:
+        settings |= {
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # on any system: no cluster, but one node
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        }
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
     try:
         import ray
     except ImportError as error:
@@ -91,9 +111,10 @@ def join(hardware: Hardware) -> Cluster:
     """Connect to the cluster at the address, or start one here where none is given.
 
     A process that is connected already stays so. Every node of a cluster needs the same version of
-    Verax; a cluster started here imports it from where it is.
+    Verax; a cluster started here imports it from where it is, and is out of reach from elsewhere.
     """
-    ray, address = import_ray(), hardware.address
+    address = hardware.address
+    ray = import_ray(alone=address is None)
     ours = not ray.is_initialized()
     if ours:
         _connect(ray, hardware)

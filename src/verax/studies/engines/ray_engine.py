@@ -102,7 +102,7 @@ class RayEngine:
 
     def __init__(self, hardware: Hardware | None = None) -> None:
         self._hardware = hardware = hardware or Hardware()
-        self._ray = import_ray()
+        self._ray = import_ray(alone=hardware.address is None)
         cluster = join(hardware)
         try:
             self._nodes, self._looked = nodes(), time.monotonic()

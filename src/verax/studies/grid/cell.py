@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from verax.studies.grid.portable import corpus_name, portable
+from verax.portable import corpus_name, portable
 
 EXAM_SEED = 0
 """The same documents and draws in every cell, so that cells can be compared."""

@@ -170,7 +170,7 @@ def refuse_hardware(hardware: Hardware) -> None:
     if hardware.engine == "ray":
         from verax.studies.engines.ray_cluster import import_ray
 
-        import_ray()
+        import_ray(alone=hardware.address is None)
         return
     if hardware.address is not None:
         raise VeraxError("address is of a Ray cluster: add engine ray, or leave it out")

@@ -16,6 +16,7 @@ from typing import Any
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
 from verax.scratch import sweep
+from verax.studies.grid.portable import portable_study
 from verax.studies.store.cells import CELLS, FORMAT, KEY, CellFolders, as_json
 from verax.studies.store.folders import SCRATCH, CellLock, StorageFolder, lock_file, storage_folder
 from verax.version import __version__
@@ -84,7 +85,8 @@ class Store(CellFolders):
     ) -> Store:
         """The store of a study: made, or opened again if it is there.
 
-        `text` is the study as it was given. What is there already as it should be is not written.
+        `text` is the study as it was given; it is kept without the folders of its files. What is
+        there already as it should be is not written.
         """
         where = storage_folder(folder, filesystem)
         cls.refuse_other(where, study_name)
@@ -94,7 +96,8 @@ class Store(CellFolders):
                 where.write_bytes(STORE, as_json(about) + b"\n")
         store = cls.open(where)
         with where.writing():
-            for name, data in ((STUDY, text.encode()), (RESOLVED, as_json(resolved) + b"\n")):
+            study = portable_study(text).encode()
+            for name, data in ((STUDY, study), (RESOLVED, as_json(resolved) + b"\n")):
                 if not where.exists(name) or where.read_bytes(name) != data:
                     where.write_bytes(name, data)
         return store
@@ -118,7 +121,7 @@ class Store(CellFolders):
             )
 
     def text(self) -> str:
-        """The study as it was given."""
+        """The study as it was given, without the folders of its files."""
         return self._top(STUDY).decode()
 
     def resolved(self) -> dict[str, Any]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from verax.cli.parsing import Parser, add_options, given_options
 from verax.cli.run import add_running, ended_politely, parts, seconds, seed_list, show
@@ -18,16 +16,25 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
-from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
-from verax.papers.exhibits import MEASURED, SETTING, has_published
+from verax.papers.exhibits import MEASURED, has_published
 from verax.papers.folders import part_of
+from verax.papers.overview import write_overview
 from verax.papers.packing import finished_in
-from verax.papers.page import as_published, as_set, label, shown
-from verax.papers.phrasing import TRIAL, alone, narrowly
+from verax.papers.page import as_measured, as_published, label
 from verax.papers.probing import PROBES
 from verax.papers.registry import refuse_others
 from verax.papers.results import Missing
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
+from verax.papers.screen import (
+    EVIDENCE,
+    conclusion,
+    counts,
+    evidence,
+    farther,
+    judged_on,
+    lines,
+)
+from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
 from verax.results import REPORT
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import outlook
@@ -41,13 +48,13 @@ _RANDOM = (
     "word vectors begin at random, where the published results and the kept ones have trained "
     "vectors: give a file of them, such as GloVe's of 100 dimensions, with --vectors FILE"
 )
-_COLOURS = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
+_COLOURS = {REPLICATES: "green", IN_PART: "cyan", DOES_NOT: "red", CANNOT: "yellow"}
 
 
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "papers",
-        usage="verax papers {list, run NAME, table NAME N, check NAME, pack NAME DIR} [options]",
+        usage="verax papers {list, run NAME, check NAME, show NAME, table NAME N, pack NAME DIR}",
         help="run a published paper again, table by table, claim by claim",
         description="Papers as data: studies, published numbers and claims. "
         f"There are {', '.join(NAMES)}.",
@@ -93,13 +100,23 @@ def add(verbs: Any) -> None:
         usage="verax papers check NAME [--results DIR] [--json] [--no-page]",
         help="judge every claim of a paper by results",
         description="Judge every claim, and write the page, claims and tables again beside the "
-        f"results ({PAGE}, claims.json, tables/).",
+        f"results ({PAGE}, claims.json, scatter.svg, tables/). `{ALL}` does so for every paper, "
+        f"and writes {RESULTS}/{PAGE}.",
     )
-    parser.add_argument("name", **name)
+    parser.add_argument("name", metavar="NAME", help=f"{', '.join(NAMES)}, or {ALL}")
     parser.add_argument("--results", **results)
     parser.add_argument("--json", action="store_true", help="claims and numbers as JSON")
     parser.add_argument("--no-page", action="store_true", help="write nothing")
     parser.set_defaults(run=check)
+    parser = actions.add_parser(
+        "show",
+        usage="verax papers show NAME [N] [--results DIR]",
+        help="whether a paper replicates, or what is behind one claim",
+    )
+    parser.add_argument("name", **name)
+    parser.add_argument("claim", metavar="N", nargs="?", type=int, help="the number of a claim")
+    parser.add_argument("--results", **results)
+    parser.set_defaults(run=show_paper)
     parser = actions.add_parser(
         "pack",
         usage="verax papers pack NAME DIR --out DIR",
@@ -241,60 +258,84 @@ def table_of(args: argparse.Namespace) -> None:
             f"nothing of {exhibit.name} is in these results: run its part of the paper"
         )
     labels = [str(name) for name in made if name not in MEASURED]
-    rows = [[exhibit.title, "published", "measured", "sd", "low", "high", "seeds"]]
+    published = ["published"] if has_published(made) else []
+    rows = []
     for row in made.to_dict("records"):
         title = " ".join(part for name in labels if (part := label(row[name])))
-        rows.append([title, *_numbers(row)])
-    if not has_published(made):
-        rows = [row[:1] + row[2:] for row in rows]
-    console().print(table(rows[0], rows[1:]))
+        theirs = [as_published(row[name]) for name in published]
+        rows.append([title, *theirs, *as_measured(row, "{}*")])
+    console().print(table([exhibit.title, *published, "measured", "seeds"], rows))
     if exhibit.note:
         say(exhibit.note, "dim")
 
 
 def check(args: argparse.Namespace) -> None:
+    if args.name == ALL:
+        if args.json or args.no_page:
+            raise VeraxError(f"check {ALL} writes pages: leave out --json and --no-page")
+        folder = Path(args.results or RESULTS)
+        every = [check_paper(one, folder / one.name) for one in papers()]
+        for checked in every:
+            _write(checked, folder / checked.paper.name)
+            show_claims(checked)
+        say(f"the page of all is {write_overview(every, folder)}")
+        return
     chosen = paper(args.name)
     checked = _results(chosen, args)
+    folder = _folder(chosen, args)
     if not args.no_page:
-        checked.write(_folder(chosen, args))
-        checked.report(_folder(chosen, args) / REPORT)
+        _write(checked, folder)
     if args.json:
         print(checked.to_json(), end="")
         return
     show_claims(checked)
     if not args.no_page:
-        folder = _folder(chosen, args)
         say(f"the page is {folder / PAGE}, to look at: {folder / REPORT}")
 
 
+def _write(checked: Checked, folder: Path) -> None:
+    checked.write(folder)
+    checked.report(folder / REPORT)
+
+
+def show_paper(args: argparse.Namespace) -> None:
+    chosen = paper(args.name)
+    checked = _results(chosen, args)
+    if args.claim is None:
+        show_claims(checked)
+        return
+    known = {one.claim.id: one for one in checked.judged}
+    if args.claim not in known:
+        numbers = ", ".join(map(str, known))
+        raise VeraxError(f"{chosen.name} has no claim {args.claim}: choose from {numbers}")
+    one = known[args.claim]
+    say(f"{one.claim.id}. {one.claim.text} ({one.claim.where})")
+    console().print(one.verdict, style=_COLOURS[one.verdict])
+    rules = ", ".join(f"{name}: {verdict}" for name, verdict in one.finding.other_verdicts.items())
+    causes = [f"cause: {kind}, {words}" for kind, words in one.cause.items()]
+    for line in (one.claim.note, one.finding.why, *causes, f"by other rules: {rules}"):
+        if line:
+            say(line)
+    for several in (one.finding.parts, one.finding.reported):
+        if several:
+            console().print(table([*EVIDENCE], evidence(several)))
+
+
 def show_claims(checked: Checked) -> None:
-    """Every claim with its verdict and what is behind it."""
+    """The first screen: what replicates, and every claim in a line."""
     screen = console()
-    if checked.is_trial:
-        say(TRIAL, "bold")
-    for claim, finding, on_its_corpora in checked.judged:
-        screen.print(
-            f"{claim.id:>2} {finding.verdict_words}", style=_COLOURS[finding.verdict], end="  "
-        )
-        say(f"{claim.text} ({claim.where})")
-        for line in (finding.why, finding.test):
-            if line:
-                say(f"   {line}", "dim")
-        if on_its_corpora is not None:
-            words = on_its_corpora.verdict_words
-            say(f"   {alone(checked)}: {words}", _COLOURS[on_its_corpora.verdict])
-            if words != finding.verdict_words and on_its_corpora.test:
-                say(f"   {on_its_corpora.test}", "dim")
-    say(f"{checked.paper.name}: {_said(checked.counts)}", "bold")
-    if checked.own_counts is not None:
-        say(f"{alone(checked)}, which the paper has: {_said(checked.own_counts)}", "bold")
-
-
-def _said(counts: Mapping[str, int]) -> str:
-    return ", ".join(
-        f"{counts[verdict]} {verdict}{narrowly(counts) if verdict == FAILS else ''}"
-        for verdict in (HOLDS, FAILS, UNDECIDED)
-    )
+    say(f"{checked.paper.name}: {conclusion(checked)}", "bold")
+    say(f"{counts(checked)}. {judged_on(checked)}")
+    for one in lines(checked.ranked):
+        head = f"{one.mark} {one.id:>2} {one.verdict:20}"
+        screen.print(head, style=_COLOURS[one.verdict], end="")
+        sides = {"paper": one.theirs, "here": one.ours}
+        numbers = "; ".join(f"{side} {text}" for side, text in sides.items() if text)
+        cause = f" [{one.cause}]" if one.cause else ""
+        say(f"{one.text}{f': {numbers}' if numbers else ''}{cause}")
+    for line in (*checked.paper.told.get("setup", ()), farther(checked.tables.values())):
+        if line:
+            say(line, "dim")
 
 
 def _folder(chosen: Paper, args: argparse.Namespace) -> Path:
@@ -309,12 +350,3 @@ def _results(chosen: Paper, args: argparse.Namespace) -> Checked:
             f"{chosen.name}"
         )
     return check_paper(chosen, folder)
-
-
-def _numbers(row: dict[Any, Any]) -> list[str]:
-    value = row["value"]
-    if row["over"] == SETTING:
-        return [as_published(row["published"]), as_set(value), "", "", "", ""]
-    spread = [shown(row[name], like=value) for name in ("sd", "low", "high")]
-    beyond = "*" if not pd.isna(row["beyond"]) and row["beyond"] else ""
-    return [as_published(row["published"]), shown(value) + beyond, *spread, str(row["seeds"])]

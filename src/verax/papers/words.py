@@ -9,16 +9,17 @@ from verax.studies.adversaries.measures import lambda_of, seed_of
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:
-    """The range of values, from the least to the greatest.
+    """The range of values, from the least to the greatest, with typographic minus signs.
 
     >>> span([0.5, 0.25]), span([0.012, -0.3], "+.2f"), span([0.1]), span([])
-    ('0.25 to 0.50', '-0.30 to +0.01', '0.10', 'nothing')
+    ('0.25–0.50', '−0.30 to +0.01', '0.10', 'nothing')
     """
     known = list(values)
     if not known:
         return "nothing"
-    low, high = f"{min(known):{form}}", f"{max(known):{form}}"
-    return low if low == high else f"{low} to {high}"
+    low, high = (f"{end:{form}}".replace("-", "−") for end in (min(known), max(known)))
+    signed = any(end[0] in "+−" for end in (low, high))
+    return low if low == high else f"{low} to {high}" if signed else f"{low}–{high}"
 
 
 def listed(names: Sequence[str]) -> str:

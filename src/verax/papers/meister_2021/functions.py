@@ -78,14 +78,6 @@ def along(point: Point, kind: str, source: str) -> SeedMean | None:
     return SeedMean.of(values, [cell for *_, cells in enough for cell in cells])
 
 
-def preferably(point: Point, corpus: str, which: str, *source: str) -> SeedMean | None:
-    """A number of a corpus, or of all if that one has none (`chosen`); of the `rest`."""
-    number = " ".join(source)
-    has = any(p.number(number) for p in point.over({"corpus": corpus, "encoder": None}))
-    is_chosen = point.values["corpus"].name == corpus or not has
-    return point.number(number) if is_chosen == (which == "chosen") else None
-
-
 def adversaries(point: Point, which: str) -> Iterator[Value]:
     """The trained adversary whose attention is farthest, of those with λ > 0.
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from verax.papers.claims import Comparisons, Span
 from verax.papers.exhibits import Rows, entry, published_number, published_table
 from verax.papers.numbers import SeedMean
 from verax.papers.points import Point, Value, plain_name
@@ -61,29 +60,6 @@ def texts(point: Point, kind: str) -> Iterator[Value]:
             yield Value(corpus.name)
 
 
-def losses(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, str]:
-    """What the base loses on each corpus, with the length of its texts."""
-    by_corpus: dict[str, Span] = {}
-    for c in compared["it"]:
-        for corpus, number in ((c.values["short"], c.a), (c.values["long"], c.b)):
-            assert number is not None
-            by_corpus.setdefault(corpus, Span()).append(number.value)
-    parts = [f"{c} ({_words(point, c):.0f} words) {by_corpus[c]:+.1f−}" for c in by_corpus]
-    return {"losses": "; ".join(parts)}
-
-
-def both_small(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, int]:
-    """In how many comparisons both models lose little."""
-    alike = point.grid.criteria["alike"]
-    return {"small": sum(max(abs(a), abs(b)) < alike for _, a, b in compared["it"].pairs)}
-
-
-def kept(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, Span]:
-    """Percent of the entropy of words that states have."""
-    share = point.grid.criteria["near_ceiling"]
-    return {"kept": Span(100 * share * a / b for _, a, b in compared["ceiling"].pairs)}
-
-
 Curve = tuple[np.ndarray, np.ndarray]
 """JSD, rising, and TVD at each."""
 
@@ -116,16 +92,6 @@ def cost(point: Point) -> SeedMean:
     steps = np.linspace(shared.low, shared.high, STEPS)
     values = [float(np.interp(steps, jsd, tvd).mean()) for jsd, tvd in curves.values()]
     return SeedMean.of(values, list(curves))
-
-
-def costs(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, str]:
-    """Both costs on each corpus, and the divergences in common."""
-    texts = [
-        f"{c.corpus} {c.a.value:.3f} against {c.b.value:.3f} ({c.values['common']})"
-        for c in compared["it"]
-        if c.b is not None
-    ]
-    return {"costs": "; ".join(texts)}
 
 
 def hyperparameters(point: Point) -> Rows:

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from verax.papers.comparing import Label, above, below, larger
+from verax.papers.comparing import above, below, larger
 from verax.papers.numbers import SeedMean
 
 NAN = math.nan
@@ -99,7 +99,7 @@ def test_a_constant_side_leaves_the_spread_to_the_other() -> None:
 
 
 def test_it_is_told_as_json_has_it() -> None:
-    told = larger(Label("a > b", "sst"), of(0.8), of(0.5, 0.6, name="b")).to_dict()
+    told = larger("a > b", of(0.8), of(0.5, 0.6, name="b")).to_dict()
     assert (told["label"], told["low"], told["high"]) == ("a > b", None, None)
     assert told["b"]["seeds"] == 2
     assert above("", of(0.8), 0.5).to_dict()["b"] is None

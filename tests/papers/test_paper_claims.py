@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -11,7 +12,7 @@ from made_up_results import made_up_results
 from verax.errors import VeraxError
 from verax.papers import NAMES, paper
 from verax.papers.claims import Claim, Comparisons, Finding, Span
-from verax.papers.comparing import Label, above, larger
+from verax.papers.comparing import above, larger
 from verax.papers.numbers import SeedMean
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.verdicts import CANNOT, REPLICATES, Part
@@ -66,8 +67,8 @@ def test_cells_behind_a_finding_are_each_named_once() -> None:
 def test_ranges_are_written_with_signs_where_they_have_any() -> None:
     assert f"{Span([0.5, 0.25])}" == "0.25–0.50"
     assert f"{Span([-1.2, 0.42]):+.1f}" == "−1.2 to +0.4"
-    low = larger(Label("x", "sst", {"attention": "dot"}), number("a", 1.0), number("b", 3.0))
-    several = Comparisons([low])
+    low = larger("x", number("a", 1.0), number("b", 3.0))
+    several = Comparisons([replace(low, values={"attention": "dot"})])
     assert (f"{several.differences:.0f}", f"{several.changes:.0f}") == ("−2", "2")
     assert (several["dot"].tally, several["additive"].tally) == ("0 of 1", "0 of 0")
 

@@ -28,7 +28,6 @@ from tutek_snajder_worlds import (
 
 from verax.papers.claims import Finding
 from verax.papers.exhibits import published_numbers
-from verax.papers.points import distance
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.tutek_snajder_2020 import PAPER
 from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
@@ -268,20 +267,6 @@ def test_adversaries_that_reach_nothing_in_common() -> None:
     assert {c.corpus for c in finding.comparisons} == {"imdb"}
     alone = check(11, world(change, corpora=["sst"]))
     assert (alone.verdict, "divergence in common" in alone.why) == (CANNOT, True)
-
-
-def test_size_and_times_of_a_single_seed_keep_their_interval() -> None:
-    results = made_up_results(
-        [configurations(["sst"])[0]], lambda c: {("replacement", PERMUTED, DELTA): -5.0}, [1]
-    )
-    results.summary[["low", "high"]] = [-6.0, -4.0]
-    number = results.number("replacement", PERMUTED, DELTA, part="sst")
-    point = GRID.start(results, "sst")
-    folded, halved = distance(point, f"replacement/{PERMUTED}/{DELTA}"), number.scaled(0.5)
-    assert folded is not None
-    assert (folded.value, folded.low, folded.high) == (5.0, 4.0, 6.0)
-    assert (halved.value, halved.low, halved.high) == (-2.5, -3.0, -2.0)
-    assert folded.over == "documents"
 
 
 def test_the_world_has_no_number_that_is_not_there() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,23 +14,6 @@ from verax.statistics import independent
 from verax.statistics.missing import is_constant, present
 
 
-class Label(str):
-    """The name of a comparison, its corpus, and the names of its values by axis.
-
-    >>> label = Label("sst, bilstm", "sst", {"encoder": "bilstm"})
-    >>> label, label.corpus, label.values
-    ('sst, bilstm', 'sst', {'encoder': 'bilstm'})
-    """
-
-    corpus: str
-    values: Mapping[str, str]
-
-    def __new__(cls, text: str, corpus: str, values: Mapping[str, str] | None = None) -> Label:
-        label = super().__new__(cls, text)
-        label.corpus, label.values = corpus, values or {}
-        return label
-
-
 @dataclass(frozen=True)
 class PaperComparison:
     """A difference that a claim says is above zero.
@@ -38,6 +21,7 @@ class PaperComparison:
     difference  first less second, and less any margin
     low, high   its 95% interval over seeds; NaN if a side has one seed
     a, b        the two numbers; b is None where a is compared with a bound
+    values      axis → the name of its value there
     """
 
     label: str
@@ -46,16 +30,11 @@ class PaperComparison:
     high: float
     a: SeedMean
     b: SeedMean | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def corpus(self) -> str:
-        """Its corpus: that of a `Label`, otherwise the whole label."""
-        return self.label.corpus if isinstance(self.label, Label) else self.label
-
-    @property
-    def values(self) -> Mapping[str, str]:
-        """The names of its values by axis: those of a `Label`."""
-        return self.label.values if isinstance(self.label, Label) else {}
+        return self.values.get("corpus", "")
 
     @property
     def is_for(self) -> bool:

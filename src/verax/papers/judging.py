@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from verax.errors import VeraxError
 from verax.papers.claims import Claim, Comparisons, Finding
-from verax.papers.comparing import Label, PaperComparison, above, below, larger
+from verax.papers.comparing import PaperComparison, above, below, larger
 from verax.papers.numbers import SeedMean
 from verax.papers.points import CORPUS, Grid, Point, refuse_unknown
 from verax.papers.quoting import quoted, tallied
@@ -106,30 +106,33 @@ def _parts(start: Point, key: str, part: Mapping[str, Any], every: Comparisons) 
 
 def compare(start: Point, part: Mapping[str, Any]) -> Comparisons:
     """The comparisons of a part of a claim, point by point."""
-    criterion = start.grid.criterion
     comparisons = Comparisons()
     for point in start.over(part["over"]):
-        names = {axis: str(value.name) for axis, value in point.values.items()}
-        text = ", ".join(point.text(part[key]) for key in ("label", "tag") if key in part)
-        label = Label(text, names.get(CORPUS, ""), names)
-        a = _side(point, part, "a")
-        if a is None:
-            continue
-        if "b" not in part:
-            kind = "below" if "below" in part else "above"
-            bound = criterion(part[kind])
-            comparisons.append((below if kind == "below" else above)(label, a, bound))
-        elif (b := _side(point, part, "b")) is not None:
-            by = criterion(part["b"].get("by", 0))
-            if "alike" in part:
-                a, b = sorted((a, b), key=lambda number: number.value)
-                by = -criterion(part["alike"])
-            if "given" in part and max(abs(a.value), abs(b.value)) < criterion(part["given"]):
-                # too small for the two to differ: it neither goes the claim's way nor is clear
-                comparisons.append(PaperComparison(label, 0.0, math.nan, math.nan, a, b))
-            else:
-                comparisons.append(larger(label, a, b, by))
+        label = ", ".join(point.text(part[key]) for key in ("label", "tag") if key in part)
+        compared = _compared(point, part, label)
+        if compared is not None:
+            names = {axis: str(value.name) for axis, value in point.values.items()}
+            comparisons.append(replace(compared, values=names))
     return comparisons
+
+
+def _compared(point: Point, part: Mapping[str, Any], label: str) -> PaperComparison | None:
+    """The comparison at a point; None if a number is missing."""
+    criterion, a = point.grid.criterion, _side(point, part, "a")
+    if a is not None and "below" in part:
+        return below(label, a, criterion(part["below"]))
+    if a is not None and "above" in part:
+        return above(label, a, criterion(part["above"]))
+    b = _side(point, part, "b")
+    if a is None or b is None:
+        return None
+    if "given" in part and max(abs(a.value), abs(b.value)) < criterion(part["given"]):
+        # too small for the two to differ: it neither goes the claim's way nor is clear
+        return PaperComparison(label, 0.0, math.nan, math.nan, a, b)
+    if "alike" in part:
+        a, b = sorted((a, b), key=lambda number: number.value)
+        return larger(label, a, b, -criterion(part["alike"]))
+    return larger(label, a, b, criterion(part["b"].get("by", 0)))
 
 
 def _side(point: Point, part: Mapping[str, Any], side: str) -> SeedMean | None:

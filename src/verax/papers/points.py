@@ -16,7 +16,7 @@ from typing import Any
 from verax.errors import VeraxError, nearest
 from verax.papers.numbers import SeedMean, combined
 from verax.papers.results import PaperResults
-from verax.papers.words import epsilon_words, group_words, lambda_words, seed_words
+from verax.papers.words import epsilon_words, lambda_words, seed_words
 from verax.studies.adversaries.measures import lambda_of
 
 CORPUS = "corpus"
@@ -267,13 +267,12 @@ def first(point: Point, axes: str, *source: str) -> SeedMean | None:
 
 
 def distance(point: Point, source: str, centre: str = "0") -> SeedMean | None:
-    """The distance of each seed's value from a centre; an interval over documents stays as wide."""
+    """The distance of each seed's value from a centre."""
     number = point.number(source)
     if number is None:
         return None
     values = [abs(value - float(centre)) for value in number.values]
-    half, middle = (number.high - number.low) / 2, abs(number.value - float(centre))
-    return SeedMean.of(values, number.cells, number.n, (middle - half, middle + half))
+    return SeedMean.of(values, number.cells, number.n)
 
 
 def times(point: Point, factor: str, source: str) -> SeedMean | None:
@@ -302,6 +301,6 @@ _SHARED: Mapping[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         *(fact, whole, first, distance, times, minus, mean),
-        *(epsilon_words, group_words, lambda_of, lambda_words, seed_words),
+        *(epsilon_words, lambda_of, lambda_words, seed_words),
     )
 }

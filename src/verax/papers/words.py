@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of, group_of
+from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of
 from verax.studies.adversaries.measures import lambda_of, seed_of
 
 
@@ -66,16 +66,3 @@ def weight_words(weights: tuple[float, float]) -> str:
     '0.75–1'
     """
     return f"{weights[0]:g}–{weights[1]:g}"
-
-
-def group_words(row: str) -> str:
-    """A group of documents in words: the class decided for and the largest weight.
-
-    >>> group_words("class=1,max_weight=0.5-0.75"), group_words("all")
-    ('class 1, max α 0.5–0.75', 'all')
-    """
-    decided, weights = group_of(row)
-    parts = [] if decided is None else [f"class {decided}"]
-    if weights is not None:
-        parts.append(f"max α {weight_words(weights)}")
-    return ", ".join(parts) or "all"

@@ -289,7 +289,7 @@ def test_the_first_screen_is_shown(judged: Checked, capsys: pytest.CaptureFixtur
         "meister-2021: It does not replicate that it is so.",
         "✓ 0 replicate · ◐ 0 in part · ✗ 1 does not · ? 0 cannot be told. "
         "1 claims, judged on imdb.",
-        "✗  1 does not replicate  so: paper 0.4; here 0.3 [genuine]",
+        "✗  1 does not replicate  so: paper 0.4; here 0.3 [genuine: it is so]",
         "Less of it.",
     ]
     assert typed(capsys, "check", "meister-2021", "--no-page") == out

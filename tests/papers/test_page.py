@@ -58,14 +58,14 @@ def test_the_first_screen_has_conclusion_counts_claims_picture_and_setup() -> No
     assert "; it cannot be told here whether it was seen.**" in text
     assert "✓ 1 replicates · ◐ 0 in part · ✗ 0 do not · ? 1 cannot be told" in text
     assert "2 claims, judged on sst and imdb." in text
-    assert tables(text)[0][2] == ["✓ 1", r"a \| b", r"0.4 \| more", "0.5", ""]
+    assert tables(text)[0][2] == ["✓&nbsp;1", r"a \| b", r"0.4 \| more", "0.5", ""]
     assert "](scatter.svg)" in text
     assert text.endswith("- Fewer documents.\n")
 
 
 def test_further_claims_follow_with_the_cause_where_they_differ() -> None:
     further = page(checked()).partition("## Further claims")[2]
-    assert tables(further)[0][2] == ["? 2", "unseen", "", "", "corpus"]
+    assert tables(further)[0][2] == ["?&nbsp;2", "unseen", "", "", "corpus: not at hand"]
 
 
 def test_the_conclusion_changes_with_the_results() -> None:
@@ -83,7 +83,7 @@ def test_what_is_behind_a_claim_is_folded() -> None:
     assert "By other rules: strict: replicates, lenient: replicates." in text
     missing = text.partition("<details><summary>? 2. unseen")[2]
     assert "Needed: no finished cell gives t: never, c ()." in missing
-    assert "**Cause: corpus.** not at hand" in missing
+    assert "**Cause: corpus.** not at hand." in missing
     folds = text.count("<details>")
     assert folds == text.count("</details>") > 4
 

@@ -31,7 +31,7 @@ def overview(every: Sequence[Checked]) -> str:
         "# Five papers, run again",
         f"![Claims of each paper, by verdict]({PICTURE})",
         *(
-            f"- **[{_name(checked)}]({checked.paper.name}/{PAGE}), *{checked.paper.title}*** "
+            f"- **[{_name(checked)}]({checked.paper.name}/{PAGE})** (*{checked.paper.title}*): "
             f"{conclusion(checked)} {counts(checked)}."
             for checked in every
         ),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from verax.papers.checking import PICTURE, Checked, Judged
 from verax.papers.exhibits import MEASURED, SETTING, Exhibit, has_published
-from verax.papers.picture import points
+from verax.papers.picture import points, title
 from verax.papers.probing import PROBES
 from verax.papers.results import TABLES
 from verax.papers.screen import (
@@ -36,19 +36,21 @@ SHORT = 6
 """Digits of a cell's key that are shown; the files in tables/ have all."""
 _COMMIT = 12
 """Digits of a commit that are shown."""
-LINES = ("", "claim", "paper", "here", "cause of a difference")
+LINES = ("no.", "claim", "paper", "here", "cause of a difference")
 
 
 def page(checked: Checked) -> str:
     """The whole page; it depends on nothing but the paper and its results."""
     paper = checked.paper
     first, further = central(checked)
+    drawn = points(checked)
     parts = [
         f"# {paper.authors}: {paper.title}",
         f"**{conclusion(checked)}**" if conclusion(checked) else "",
         f"**{counts(checked)}** {judged_on(checked)}",
         _lines(first),
-        f"![Published against measured]({PICTURE})" if len(points(checked)) else "",
+        f"![{title(drawn)}]({PICTURE})" if len(drawn) else "",
+        farther(checked.tables.values()),
         "\n".join(f"- {line}" for line in paper.told.get("setup", ())),
         *_section("## Further claims", _lines(further) if further else ""),
         "## What is behind each verdict",
@@ -61,7 +63,7 @@ def page(checked: Checked) -> str:
         *_section("## Where another rule has another verdict", _disagreements(checked)),
         *_section("## Generalisation to other corpora", _others(checked)),
         "## Published and measured",
-        f"{farther(checked.tables.values())} {HOW_TO_READ} `{TABLES}/` has all as CSV.".strip(),
+        f"{HOW_TO_READ} `{TABLES}/` has all as CSV.",
         not_there(checked.results, paper.studies("full")),
         *_fold("Why numbers differ", "" if checked.is_trial else paper.words("differences")),
         *_fold("What was done otherwise", paper.words("deviations")),
@@ -74,26 +76,28 @@ def page(checked: Checked) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _section(title: str, *texts: str) -> list[str]:
+def _section(heading: str, *texts: str) -> list[str]:
     filled = [text for text in texts if text]
-    return [title, *filled] if filled else []
+    return [heading, *filled] if filled else []
 
 
-def _fold(title: str, *texts: str) -> list[str]:
+def _fold(heading: str, *texts: str) -> list[str]:
     """Texts behind a line that opens them; nothing if there are none."""
     filled = [text for text in texts if text]
-    opening = f"<details><summary>{title}</summary>"
+    opening = f"<details><summary>{heading}</summary>"
     return [opening, *filled, "</details>"] if filled else []
 
 
 def _lines(lines: Sequence[Line]) -> str:
-    rows = [[f"{one.mark} {one.id}", one.text, one.theirs, one.ours, one.cause] for one in lines]
+    rows = [
+        [f"{one.mark}&nbsp;{one.id}", one.text, one.theirs, one.ours, one.cause] for one in lines
+    ]
     return markdown(LINES, rows)
 
 
 def _claim(one: Judged) -> str:
     claim, found = one.claim, one.finding
-    causes = [f"**Cause: {kind}.** {words}" for kind, words in one.cause.items()]
+    causes = [f"**Cause: {kind}.** {words}." for kind, words in one.cause.items()]
     others = ", ".join(f"{name}: {v}" for name, v in found.other_verdicts.items())
     texts = [
         f"{claim.text} ({claim.where})",
@@ -105,8 +109,8 @@ def _claim(one: Judged) -> str:
         markdown(EVIDENCE, evidence(found.reported)) if found.reported else "",
         f"By other rules: {others}." if found.parts else "",
     ]
-    title = f"{MARKS[one.verdict]} {claim.id}. {claim.short or claim.text}: {one.verdict}"
-    return "\n\n".join(_fold(title, *texts))
+    heading = f"{MARKS[one.verdict]} {claim.id}. {claim.short or claim.text}: {one.verdict}"
+    return "\n\n".join(_fold(heading, *texts))
 
 
 def _disagreements(checked: Checked) -> str:

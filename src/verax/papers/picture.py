@@ -45,6 +45,12 @@ def points(checked: Checked) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["panel", "x", "y", "kind"])
 
 
+def title(frame: pd.DataFrame) -> str:
+    """What the chart of these points shows."""
+    published = {_AS, _OTHER} & set(frame["kind"])
+    return "Published against measured" if published else "The two sides of each comparison"
+
+
 def scatter(checked: Checked) -> Chart | None:
     """The chart; None if there is nothing to draw."""
     frame = points(checked)
@@ -58,12 +64,11 @@ def scatter(checked: Checked) -> Chart | None:
         _panel(alt, str(name), rows, kinds, published)
         for name, rows in frame.groupby("panel", sort=False)
     ]
-    title = "Published against measured" if published else "The two sides of each comparison"
     reading = "A point on the line is the same in both."
     if not published:
         reading = "Points above the line are as claimed."
     grid: Any = alt.concat(*panels, columns=4, spacing=24)
-    return made(SCATTER, SCATTER, title, reading, grid)
+    return made(SCATTER, SCATTER, title(frame), reading, grid)
 
 
 def _panel(alt: Any, name: str, rows: pd.DataFrame, kinds: list[str], published: bool) -> Any:

@@ -63,8 +63,9 @@ def lines(judged: Iterable[Judged]) -> list[Line]:
     made = []
     for one in judged:
         claim, found = one.claim, one.finding
-        words = (claim.short or claim.text, found.theirs, found.ours, ", ".join(one.cause))
-        made.append(Line(claim.id, one.verdict, *words))
+        cause = "; ".join(f"{kind}: {words}" for kind, words in one.cause.items())
+        text = claim.short or claim.text
+        made.append(Line(claim.id, one.verdict, text, found.theirs, found.ours, cause))
     return made
 
 

@@ -64,7 +64,7 @@ def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") 
         if text:
             parts.append(Part(id, title, fold("Read it", markdown(text))))
     parts += _probes(checked)
-    notes = [f"{farther(checked.tables.values())} {HOW_TO_READ}".strip(), note]
+    notes = [HOW_TO_READ, note]
     for exhibit in paper.exhibits:
         drawn = [chart for chart in charts if chart.exam == exhibit.name]
         parts.append(_exhibit(exhibit, checked.tables[exhibit.name], drawn, notes))
@@ -73,9 +73,8 @@ def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") 
 
 
 def _first(charts: Sequence[Chart], checked: Checked) -> Part:
-    causes = {one.claim.id: "; ".join(one.cause.values()) for one in checked.judged}
     tables = [
-        [{"line": o, "style": _STYLES[o.verdict], "causes": causes[o.id]} for o in several]
+        [{"line": one, "style": _STYLES[one.verdict]} for one in several]
         for several in central(checked)
     ]
     inner = fill(
@@ -87,6 +86,7 @@ def _first(charts: Sequence[Chart], checked: Checked) -> Part:
         heads=LINES,
         tables=tables,
         picture=figures(charts),
+        farther=farther(checked.tables.values()),
         setup=[spans(line) for line in checked.paper.told.get("setup", ())],
         lacking=markdown(not_there(checked.results, checked.paper.studies("full"))),
         url=checked.paper.url,

@@ -28,6 +28,7 @@ from verax.papers.probing import PROBES
 from verax.papers.registry import refuse_others
 from verax.papers.results import Missing
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
+from verax.papers.verifying import DIFFERS, VerifiedCell, verify_paper
 from verax.results import REPORT
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import outlook
@@ -37,6 +38,10 @@ ALL = "all"
 RESULTS = "results"
 FULL = SCALES[-1]
 _WIDTH = 100
+FINDING = 3
+"""The exit code if stored numbers are not those of a new training."""
+_NAMED = 10
+"""Differences that are named for a cell."""
 _RANDOM = (
     "word vectors begin at random, where the published results and the kept ones have trained "
     "vectors: give a file of them, such as GloVe's of 100 dimensions, with --vectors FILE"
@@ -47,7 +52,8 @@ _COLOURS = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "papers",
-        usage="verax papers {list, run NAME, table NAME N, check NAME, pack NAME DIR} [options]",
+        usage="verax papers {list, run NAME, table NAME N, check NAME, pack NAME DIR, verify NAME} "
+        "[options]",
         help="run a published paper again, table by table, claim by claim",
         description="Papers as data: studies, published numbers and claims. "
         f"There are {', '.join(NAMES)}.",
@@ -109,6 +115,25 @@ def add(verbs: Any) -> None:
     parser.add_argument("folder", metavar="DIR", help="what verax papers run has written")
     parser.add_argument("--out", metavar="DIR", help=f"where to [{RESULTS}/NAME]")
     parser.set_defaults(run=pack)
+    parser = actions.add_parser(
+        "verify",
+        usage="verax papers verify NAME [--sample 5] [--cells KEY …] [--vectors FILE …] [options]",
+        help="train stored cells anew, and compare their numbers",
+        description="Train finished cells of a paper's results again, from their stored "
+        "configuration, and compare every number. Equal is expected on the same kind of device "
+        "with the same torch, else what docs/papers.md has as tolerance. "
+        f"The exit code is {FINDING} if a cell is not as expected, 1 if one could not be run.",
+    )
+    parser.add_argument("name", **name)
+    parser.add_argument("--results", **results)
+    parser.add_argument("--sample", type=int, default=5, metavar="N", help="how many cells [5]")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draw [0]")
+    parser.add_argument("--cells", nargs="+", metavar="KEY", help="these cells, in place of a draw")
+    parser.add_argument("--parts", metavar="NAME,…", help="draw from these studies alone")
+    parser.add_argument("--vectors", nargs="+", metavar="FILE", help="files of word vectors")
+    parser.add_argument("--json", action="store_true", help="every number that differs, as JSON")
+    add_options(parser, "where it runs", Hardware)
+    parser.set_defaults(run=verify)
 
 
 def list_papers(args: argparse.Namespace) -> None:
@@ -227,6 +252,54 @@ def pack(args: argparse.Namespace) -> None:
     cells = set(pack_paper(chosen, args.folder, out, progress=True).cells["cell"])
     new = f"{len(cells - before):,}" if cells - before else "none"
     say(f"packed into {out}: {len(cells):,} cells are there now, {new} of them new")
+
+
+def verify(args: argparse.Namespace) -> int:
+    chosen = paper(args.name)
+    folder = _folder(chosen, args)
+    if not folder.is_dir():
+        raise VeraxError(f"no results in {folder}: give --results DIR")
+    if args.sample < 1:
+        raise VeraxError(f"--sample is {args.sample}: expected 1 or more cells")
+    verified = verify_paper(
+        chosen,
+        folder,
+        sample=args.sample,
+        seed=args.seed,
+        cells=args.cells,
+        parts=parts("--parts", args.parts),
+        vectors=args.vectors or (),
+        watch=(lambda cell: None) if args.json else show_verified,
+        **given_options(args, Hardware),
+    )
+    if args.json:
+        print(verified.to_json(), end="")
+    else:
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verified.counts.items() if n)
+        say(f"{chosen.name}: {counts}, of {verified.stored:,} stored cells", "bold")
+    if not all(cell.is_as_expected or cell.error for cell in verified.cells):
+        return FINDING
+    return 1 if any(cell.error for cell in verified.cells) else 0
+
+
+def show_verified(cell: VerifiedCell) -> None:
+    """A line for a cell that was trained anew, and what differs if it is not as expected."""
+    same = "same" if cell.same_kind else "another"
+    line = f"{cell.key}  {cell.part}: {cell.label}  {cell.verdict}"
+    if cell.error:
+        say(f"{line}: {cell.error}", "bold")
+        return
+    differing = f", {len(cell.differences):,} differ" if cell.differences else ""
+    say(f"{line} ({cell.numbers:,} numbers{differing}; {same} kind of device and torch)")
+    if cell.is_as_expected:
+        return
+    named = cell.differences
+    if cell.verdict == DIFFERS:
+        named = [difference for difference in named if not difference.within]
+    for difference in named[:_NAMED]:
+        say(f"   {difference.name}: {difference.stored:.6g} stored, {difference.new:.6g} now")
+    if len(named) > _NAMED:
+        say(f"   and {len(named) - _NAMED:,} more: --json has all", "dim")
 
 
 def table_of(args: argparse.Namespace) -> None:

@@ -19,8 +19,10 @@ from verax.errors import VeraxError, nearest
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
 from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
+from verax.papers.contents import contents, contents_page
+from verax.papers.describing import write_corpora
 from verax.papers.exhibits import MEASURED, SETTING, has_published
-from verax.papers.folders import part_of
+from verax.papers.folders import CORPORA, part_of
 from verax.papers.packing import finished_in
 from verax.papers.page import as_published, as_set, label, shown
 from verax.papers.phrasing import TRIAL, alone, narrowly
@@ -28,6 +30,7 @@ from verax.papers.probing import PROBES
 from verax.papers.registry import refuse_others
 from verax.papers.results import Missing
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
+from verax.papers.showing import with_words
 from verax.papers.verifying import DIFFERS, VerifiedCell, verify_paper
 from verax.results import REPORT
 from verax.studies.grid.study import Hardware, Study
@@ -52,8 +55,8 @@ _COLOURS = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "papers",
-        usage="verax papers {list, run NAME, table NAME N, check NAME, pack NAME DIR, verify NAME} "
-        "[options]",
+        usage="verax papers {list, run NAME, table NAME N, check NAME, pack NAME DIR, "
+        "contents, corpora NAME, verify NAME} [options]",
         help="run a published paper again, table by table, claim by claim",
         description="Papers as data: studies, published numbers and claims. "
         f"There are {', '.join(NAMES)}.",
@@ -115,6 +118,24 @@ def add(verbs: Any) -> None:
     parser.add_argument("folder", metavar="DIR", help="what verax papers run has written")
     parser.add_argument("--out", metavar="DIR", help=f"where to [{RESULTS}/NAME]")
     parser.set_defaults(run=pack)
+    parser = actions.add_parser(
+        "contents",
+        usage="verax papers contents [NAME] [--markdown]",
+        help="every table and figure of the papers, and where it is made",
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one paper [all]")
+    parser.add_argument("--markdown", action="store_true", help="as the page results/exhibits.md")
+    parser.set_defaults(run=contents_of)
+    parser = actions.add_parser(
+        "corpora",
+        usage="verax papers corpora NAME [--results DIR]",
+        help="sizes, lengths and vocabularies of the corpora of results",
+        description="Read the corpora that a paper's cells name ($VERAX_DATA), and write their "
+        f"sizes, lengths and vocabularies beside the results ({CORPORA}): no documents.",
+    )
+    parser.add_argument("name", **name)
+    parser.add_argument("--results", **results)
+    parser.set_defaults(run=corpora)
     parser = actions.add_parser(
         "verify",
         usage="verax papers verify NAME [--sample 5] [--cells KEY …] [--vectors FILE …] [options]",
@@ -254,6 +275,24 @@ def pack(args: argparse.Namespace) -> None:
     say(f"packed into {out}: {len(cells):,} cells are there now, {new} of them new")
 
 
+def contents_of(args: argparse.Namespace) -> None:
+    chosen = papers() if args.name is None else [paper(args.name)]
+    if args.markdown:
+        print(contents_page(chosen), end="")
+        return
+    for one in chosen:
+        say(one.name, "bold")
+        rows = [[c.name, ", ".join(c.made) or "not made", c.note] for c in contents(one)]
+        console().print(table(["in the paper", "made as", ""], rows))
+
+
+def corpora(args: argparse.Namespace) -> None:
+    chosen = paper(args.name)
+    path = write_corpora(chosen, _folder(chosen, args))
+    print(path.read_text(encoding="utf-8"), end="")
+    say(f"written to {path}", "dim")
+
+
 def verify(args: argparse.Namespace) -> int:
     chosen = paper(args.name)
     folder = _folder(chosen, args)
@@ -305,7 +344,8 @@ def show_verified(cell: VerifiedCell) -> None:
 def table_of(args: argparse.Namespace) -> None:
     chosen = paper(args.name)
     exhibit = chosen.exhibit(args.exhibit)
-    made = exhibit.make(_results(chosen, args).results)
+    results = _results(chosen, args).results
+    made = with_words(exhibit.make(results), results)
     if args.csv:
         print(made.to_csv(index=False), end="")
         return

@@ -59,6 +59,7 @@ def test_what_is_described_is_found_again(ran: Path, capsys: pytest.CaptureFixtu
         1,
     )
     assert results.described("train", corpus="sst") is None
+    assert results.of_corpora(["rotten_tomatoes"]).described("train") == number
     text = write_corpora(TUTEK, ran).read_text(encoding="utf-8")
     assert text.count("\n") == 2
 

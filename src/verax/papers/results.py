@@ -105,7 +105,10 @@ class PaperResults:
         return PaperResults(
             cells,
             self.summary[self.summary["cell"].isin(keys)],
-            {name: rows[rows["cell"].isin(keys)] for name, rows in self.tables.items()},
+            {
+                name: rows[rows["cell"].isin(keys)] if "cell" in rows else rows
+                for name, rows in self.tables.items()
+            },
             self.unfinished,
             self.questions,
         )

@@ -107,6 +107,7 @@ def test_the_summary_by_hand() -> None:
     assert shown["delta_f1"].tolist()[:2] == pytest.approx([0, 50 - 200 / 3])
     assert shown["accuracy"].tolist()[:2] == pytest.approx([75, 50])
     assert shown["delta_accuracy"].tolist()[:2] == pytest.approx([0, -25])
+    assert shown["positive"].tolist()[:2] == pytest.approx([50, 75])
     assert shown["survival"].tolist()[:2] == pytest.approx([100, 75])
     moved = sigmoid(1 / 3) - sigmoid(-10 / 7)
     assert shown["tvd"].tolist()[:2] == pytest.approx([0, moved / 4], abs=1e-6)
@@ -127,6 +128,7 @@ def test_units_and_how_many_documents() -> None:
         "f1": ["percent"],
         "accuracy": ["percent"],
         "survival": ["percent"],
+        "positive": ["percent"],
         "delta_f1": ["points"],
         "delta_accuracy": ["points"],
         "tvd": ["number"],
@@ -260,6 +262,9 @@ def test_the_summary_is_scikit_learns(
         assert shown.loc[kind, "survival"] == pytest.approx(100 * survived)
         tvd = decided(verdict, kind, "tvd").to_numpy().mean()
         assert shown.loc[kind, "tvd"] == pytest.approx(tvd)
+        assert ("positive" in shown) == (classes == 2)
+        if classes == 2:
+            assert shown.loc[kind, "positive"] == pytest.approx(100 * draws.mean())
     for row, (f1, accuracy) in expected.items():
         assert shown.loc[row, [score, "accuracy"]].tolist() == pytest.approx([f1, accuracy])
         differences = [f1 - expected["trained"][0], accuracy - expected["trained"][1]]

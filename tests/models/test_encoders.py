@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from verax.models import ModelOptions
 from verax.models.encoders import Recurrent, Transformer, make_encoder
 from verax.models.encoders.recurrent import Join, Orders, Part
-from verax.models.encoders.transformer import sinusoids
+from verax.models.encoders.transformer import PrenormTransformer, sinusoids
 
 LENGTHS = torch.tensor([3, 7, 1, 5])
 NAMES = ("bilstm", "bigru", "conv", "mlp", "none", "transformer")
@@ -106,11 +106,17 @@ def test_parting_and_joining_undo_each_other_and_have_true_gradients() -> None:
         assert check(lambda a, b: Join.apply(a, b, orders), streams)
 
 
-def test_transformer_layer_equals_torch() -> None:
-    """One post-norm ReLU layer of torch.nn with the same weights, without dropout."""
-    ours = Transformer(8, 8, layers=1, heads=2, feedforward_size=16, dropout=0.0).double()
+@pytest.mark.parametrize("kind", [Transformer, PrenormTransformer])
+def test_transformer_layer_equals_torch(kind: type[Transformer]) -> None:
+    """One ReLU layer of torch.nn with the same weights, without dropout."""
+    ours = kind(8, 8, layers=1, heads=2, feedforward_size=16, dropout=0.0).double()
     theirs = nn.TransformerEncoderLayer(
-        8, 2, dim_feedforward=16, dropout=0.0, batch_first=True, dtype=torch.float64
+        *(8, 2),
+        dim_feedforward=16,
+        dropout=0.0,
+        batch_first=True,
+        norm_first=kind is PrenormTransformer,
+        dtype=torch.float64,
     )
     layer = ours.layers[0]
     assert isinstance(layer, nn.Module)

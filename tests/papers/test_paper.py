@@ -82,7 +82,7 @@ def test_smaller_scales_leave_parts_out(name: str) -> None:
 def test_what_a_scale_changes_is_there(name: str) -> None:
     """A misspelt part in `leave_out` or `parts` would change nothing, and say nothing."""
     given = paper(name)._studies
-    assert set(given) - {PROBES} == {"parts", "small", "smoke"}
+    assert set(given) - {PROBES, "strengths"} == {"parts", "small", "smoke"}
     for scale in ("small", "smoke"):
         smaller = given[scale]
         assert set(smaller) <= {"every", "parts", "leave_out"}

@@ -16,8 +16,10 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
+from verax.papers.contents import contents, contents_page
+from verax.papers.describing import write_corpora
 from verax.papers.exhibits import MEASURED, has_published
-from verax.papers.folders import part_of
+from verax.papers.folders import CORPORA, part_of
 from verax.papers.overview import write_overview
 from verax.papers.packing import finished_in
 from verax.papers.page import as_measured, as_published, label
@@ -34,7 +36,9 @@ from verax.papers.screen import (
     judged_on,
     lines,
 )
+from verax.papers.showing import with_words
 from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+from verax.papers.verifying import DIFFERS, VerifiedCell, verify_paper
 from verax.results import REPORT
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import outlook
@@ -44,6 +48,10 @@ ALL = "all"
 RESULTS = "results"
 FULL = SCALES[-1]
 _WIDTH = 100
+FINDING = 3
+"""The exit code if stored numbers are not those of a new training."""
+_NAMED = 10
+"""Differences that are named for a cell."""
 _RANDOM = (
     "word vectors begin at random, where the published results and the kept ones have trained "
     "vectors: give a file of them, such as GloVe's of 100 dimensions, with --vectors FILE"
@@ -54,7 +62,8 @@ _COLOURS = {REPLICATES: "green", IN_PART: "cyan", DOES_NOT: "red", CANNOT: "yell
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "papers",
-        usage="verax papers {list, run NAME, check NAME, show NAME, table NAME N, pack NAME DIR}",
+        usage="verax papers {list, run NAME, check NAME, show NAME, table NAME N, pack NAME DIR, "
+        "contents, corpora NAME, verify NAME} [options]",
         help="run a published paper again, table by table, claim by claim",
         description="Papers as data: studies, published numbers and claims. "
         f"There are {', '.join(NAMES)}.",
@@ -126,6 +135,43 @@ def add(verbs: Any) -> None:
     parser.add_argument("folder", metavar="DIR", help="what verax papers run has written")
     parser.add_argument("--out", metavar="DIR", help=f"where to [{RESULTS}/NAME]")
     parser.set_defaults(run=pack)
+    parser = actions.add_parser(
+        "contents",
+        usage="verax papers contents [NAME] [--markdown]",
+        help="every table and figure of the papers, and where it is made",
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one paper [all]")
+    parser.add_argument("--markdown", action="store_true", help="as the page results/exhibits.md")
+    parser.set_defaults(run=contents_of)
+    parser = actions.add_parser(
+        "corpora",
+        usage="verax papers corpora NAME [--results DIR]",
+        help="sizes, lengths and vocabularies of the corpora of results",
+        description="Read the corpora that a paper's cells name ($VERAX_DATA), and write their "
+        f"sizes, lengths and vocabularies beside the results ({CORPORA}): no documents.",
+    )
+    parser.add_argument("name", **name)
+    parser.add_argument("--results", **results)
+    parser.set_defaults(run=corpora)
+    parser = actions.add_parser(
+        "verify",
+        usage="verax papers verify NAME [--sample 5] [--cells KEY …] [--vectors FILE …] [options]",
+        help="train stored cells anew, and compare their numbers",
+        description="Train finished cells of a paper's results again, from their stored "
+        "configuration, and compare every number. Equal is expected on the same kind of device "
+        "with the same torch, else what docs/papers.md has as tolerance. "
+        f"The exit code is {FINDING} if a cell is not as expected, 1 if one could not be run.",
+    )
+    parser.add_argument("name", **name)
+    parser.add_argument("--results", **results)
+    parser.add_argument("--sample", type=int, default=5, metavar="N", help="how many cells [5]")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draw [0]")
+    parser.add_argument("--cells", nargs="+", metavar="KEY", help="these cells, in place of a draw")
+    parser.add_argument("--parts", metavar="NAME,…", help="draw from these studies alone")
+    parser.add_argument("--vectors", nargs="+", metavar="FILE", help="files of word vectors")
+    parser.add_argument("--json", action="store_true", help="every number that differs, as JSON")
+    add_options(parser, "where it runs", Hardware)
+    parser.set_defaults(run=verify)
 
 
 def list_papers(args: argparse.Namespace) -> None:
@@ -246,10 +292,77 @@ def pack(args: argparse.Namespace) -> None:
     say(f"packed into {out}: {len(cells):,} cells are there now, {new} of them new")
 
 
+def contents_of(args: argparse.Namespace) -> None:
+    chosen = papers() if args.name is None else [paper(args.name)]
+    if args.markdown:
+        print(contents_page(chosen), end="")
+        return
+    for one in chosen:
+        say(one.name, "bold")
+        rows = [[c.name, ", ".join(c.made) or "not made", c.note] for c in contents(one)]
+        console().print(table(["in the paper", "made as", ""], rows))
+
+
+def corpora(args: argparse.Namespace) -> None:
+    chosen = paper(args.name)
+    path = write_corpora(chosen, _folder(chosen, args))
+    print(path.read_text(encoding="utf-8"), end="")
+    say(f"written to {path}", "dim")
+
+
+def verify(args: argparse.Namespace) -> int:
+    chosen = paper(args.name)
+    folder = _folder(chosen, args)
+    if not folder.is_dir():
+        raise VeraxError(f"no results in {folder}: give --results DIR")
+    if args.sample < 1:
+        raise VeraxError(f"--sample is {args.sample}: expected 1 or more cells")
+    verified = verify_paper(
+        chosen,
+        folder,
+        sample=args.sample,
+        seed=args.seed,
+        cells=args.cells,
+        parts=parts("--parts", args.parts),
+        vectors=args.vectors or (),
+        watch=(lambda cell: None) if args.json else show_verified,
+        **given_options(args, Hardware),
+    )
+    if args.json:
+        print(verified.to_json(), end="")
+    else:
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verified.counts.items() if n)
+        say(f"{chosen.name}: {counts}, of {verified.stored:,} stored cells", "bold")
+    if not all(cell.is_as_expected or cell.error for cell in verified.cells):
+        return FINDING
+    return 1 if any(cell.error for cell in verified.cells) else 0
+
+
+def show_verified(cell: VerifiedCell) -> None:
+    """A line for a cell that was trained anew, and what differs if it is not as expected."""
+    same = "same" if cell.same_kind else "another"
+    line = f"{cell.key}  {cell.part}: {cell.label}  {cell.verdict}"
+    if cell.error:
+        say(f"{line}: {cell.error}", "bold")
+        return
+    differing = f", {len(cell.differences):,} differ" if cell.differences else ""
+    say(f"{line} ({cell.numbers:,} numbers{differing}; {same} kind of device and torch)")
+    if cell.is_as_expected:
+        return
+    named = cell.differences
+    if cell.verdict == DIFFERS:
+        named = [difference for difference in named if not difference.within]
+    for difference in named[:_NAMED]:
+        say(f"   {difference.name}: {difference.stored:.6g} stored, {difference.new:.6g} now")
+    if len(named) > _NAMED:
+        say(f"   and {len(named) - _NAMED:,} more: --json has all", "dim")
+
+
 def table_of(args: argparse.Namespace) -> None:
     chosen = paper(args.name)
     exhibit = chosen.exhibit(args.exhibit)
-    made = exhibit.make(_results(chosen, args).results)
+    results = _results(chosen, args).results
+    made = with_words(exhibit.make(results), results)
     if args.csv:
         print(made.to_csv(index=False), end="")
         return

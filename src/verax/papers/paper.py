@@ -21,6 +21,7 @@ from verax.papers.numbers import SeedMean
 from verax.papers.points import Grid, Point, as_number, refuse_unknown
 from verax.papers.probing import PROBES, Measure
 from verax.papers.results import PaperResults
+from verax.papers.strengths import with_strengths
 
 
 def _none_aside(results: PaperResults) -> Mapping[str, Aside]:
@@ -77,13 +78,14 @@ class Paper:
 
         `full` is what studies.yaml has under `parts`. A smaller scale changes each part by its
         `every`, then by what its `parts` have for that part, and leaves out those in `leave_out`.
-        `probes` are the studies under `probes`. `readings` of a study names an entry of
+        `probes` are the studies under `probes`. `strength` of a model may be the name of a rule,
+        whose choices are under `strengths`. `readings` of a study names an entry of
         readings.yaml, which says how corpora are read.
         """
         if scale == PROBES:
             if not self.has_probes:
                 raise VeraxError(f"{self.name} has no probes: run it at {', '.join(SCALES)}")
-            probes = self._studies[PROBES]
+            probes = {part: self._full(study) for part, study in self._studies[PROBES].items()}
             return {part: self._study(part, laid(study, {})) for part, study in probes.items()}
         if scale not in SCALES:
             raise VeraxError(f"unknown scale {scale!r}: {nearest(scale, (*SCALES, PROBES))}")
@@ -92,10 +94,14 @@ class Paper:
         for part, full in self._studies["parts"].items():
             if part in smaller.get("leave_out", ()):
                 continue
-            study = laid(full, smaller.get("every") or {})
+            study = laid(self._full(full), smaller.get("every") or {})
             study = laid(study, (smaller.get("parts") or {}).get(part) or {})
             studies[part] = self._study(part, study)
         return studies
+
+    def _full(self, study: Mapping[str, Any]) -> dict[str, Any]:
+        """A study of the file, with strengths in place of the names of their rules."""
+        return with_strengths(study, self._studies.get("strengths") or {})
 
     @property
     def has_probes(self) -> bool:

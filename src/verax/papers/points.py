@@ -253,6 +253,13 @@ def fact(point: Point, column: str, times: str = "1") -> SeedMean | None:
     return number if number is None or times == "1" else number.scaled(float(times))
 
 
+def described(point: Point, columns: str) -> SeedMean | None:
+    """A number of the corpus (corpora.csv), or the sum of several, named with + between."""
+    numbers = [point.results.described(name, **point.where) for name in columns.split("+")]
+    known = [number for number in numbers if number is not None]
+    return combined([(1.0, number) for number in known]) if len(known) == len(numbers) else None
+
+
 def whole(point: Point, source: str) -> SeedMean | None:
     """A number of all documents; None if the exam saw a sample of them."""
     sampled = point.results.select(**point.where, sample=None).empty
@@ -300,7 +307,7 @@ def _sum(point: Point, parts: list[tuple[float, str]]) -> SeedMean | None:
 _SHARED: Mapping[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        *(fact, whole, first, distance, times, minus, mean),
+        *(fact, described, whole, first, distance, times, minus, mean),
         *(epsilon_words, lambda_of, lambda_words, seed_words),
     )
 }

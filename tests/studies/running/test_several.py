@@ -235,3 +235,38 @@ def test_a_corpus_that_cannot_be_read_is_tried_again() -> None:
         with pytest.raises(VeraxErrors):
             read_study({**BOTH, "corpora": [PLANTED, "no-such-corpus"]}, loaded=loaded)
     assert len(loaded) == 1
+
+
+class Noting(EngineByHand):
+    """Keeps the seeds of cells in the order they were begun."""
+
+    def __init__(self) -> None:
+        super().__init__(workers=1)
+        self.seeds: list[int] = []
+
+    def submit(self, job: Job, corpus: Corpus) -> None:
+        self.seeds.append(job.cell.seed)
+        super().submit(job, corpus)
+
+
+def test_cells_may_become_known_as_others_end(tmp_path: Path) -> None:
+    """Seeds 4 and 5 are known once 0 and 1 are done, and go before 2 and 3, which wait."""
+    whole = study_of(6)
+    first, second = (
+        runner.Runner(
+            replace(whole, name=f"part-{n}", cells=cells),
+            Store.create(tmp_path / str(n), f"part-{n}", "", {}, None),
+        )
+        for n, cells in enumerate((whole.cells[:4], whole.cells[4:]))
+    )
+    engine, added = Noting(), []
+
+    def revise(waiting: runner.Waiting) -> runner.Waiting:
+        if first.ran.done < 2 or added:
+            return waiting
+        added.extend((second, cell) for cell in second.pending())
+        return [*added, *waiting]
+
+    runner.run_all(engine, [(first, cell) for cell in first.pending()], revise)
+    assert engine.seeds == [0, 1, 4, 5, 2, 3]
+    assert (first.ran.done, second.ran.done) == (4, 2)

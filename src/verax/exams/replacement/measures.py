@@ -40,6 +40,7 @@ REPLACEMENT = Table(
         Measure("delta_macro_f1", "Δ macro F1", POINTS, LOWER),
         ACCURACY,
         Measure("delta_accuracy", "Δ accuracy", POINTS),
+        Measure("positive", "decided positive", PERCENT),
         Measure("survival", "decisions that survive", PERCENT, LOWER),
         Measure("tvd", "TVD", better=HIGHER, bounds=UNIT_INTERVAL),
     ),

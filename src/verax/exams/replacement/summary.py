@@ -39,11 +39,14 @@ class Replacement:
     """What a split's decisions come to under one kind of attention; draws are averaged.
 
     score is F1 of the positive class, or the mean of all classes' where there are more than two;
-    correct, survived and tvd are (documents,), in order of id.
+    correct, positive (1 where the decision is the second class), survived and tvd are
+    (documents,), in order of id. F1 hides a model that falls to the positive class: of even classes
+    it stays at 2/3 then. The share of positive decisions shows it.
     """
 
     score: RatioEstimate
     correct: Values
+    positive: Values
     survived: Values
     tvd: Values
 
@@ -58,6 +61,7 @@ def replacements(tables: Mapping[str, pd.DataFrame]) -> dict[str, Replacement]:
         by_kind[str(kind)] = Replacement(
             score=average([f1(labels, row, classes) for row in decided]),
             correct=np.where(np.isnan(labels), np.nan, decided == labels).mean(axis=0),
+            positive=(decided == 1).mean(axis=0),
             survived=survived.mean(axis=0),
             tvd=tvd.mean(axis=0),
         )
@@ -92,6 +96,7 @@ def _cells(
         f"delta_{score}": (replacement.score - trained.score).interval,
         "accuracy": mean_share(replacement.correct),
         "delta_accuracy": (share(replacement.correct) - share(trained.correct)).interval,
+        **({"positive": mean_share(replacement.positive)} if classes == 2 else {}),
         # trained attention leaves its own decisions and outputs alone by definition: no interval
         "survival": 1.0 if is_trained else mean_share(replacement.survived),
         "tvd": 0.0 if is_trained else within_one(mean(replacement.tvd)),

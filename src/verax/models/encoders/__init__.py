@@ -10,7 +10,7 @@ from verax.models.encoders.base import ENCODER_OPTIONS, ENCODERS, Encoder, regis
 from verax.models.encoders.recurrent import BiGru, BiLstm, Recurrent
 from verax.models.encoders.convolution import Convolution
 from verax.models.encoders.pointwise import Identity, Pointwise
-from verax.models.encoders.transformer import Transformer
+from verax.models.encoders.transformer import PrenormTransformer, Transformer
 # isort: on
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ __all__ = [
     "Encoder",
     "Identity",
     "Pointwise",
+    "PrenormTransformer",
     "Recurrent",
     "Transformer",
     "make_encoder",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -34,6 +34,7 @@ class Transformer(Encoder):
     default_dropout = 0.1
     replayable = True
     training_cost = 2.2
+    norms_first: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -48,7 +49,9 @@ class Transformer(Encoder):
         same = input_size == output_size
         self.enter = nn.Identity() if same else nn.Linear(input_size, output_size)
         self.layers = nn.ModuleList(
-            TransformerLayer(output_size, heads, feedforward_size, dropout, _PLACE + 10 * i)
+            TransformerLayer(
+                *(output_size, heads, feedforward_size, dropout, _PLACE + 10 * i), self.norms_first
+            )
             for i in range(layers)
         )
         self.dropout = dropout
@@ -82,13 +85,34 @@ class Transformer(Encoder):
         return states * mask.unsqueeze(-1)
 
 
+@register_encoder("transformer-prenorm")
+class PrenormTransformer(Transformer):
+    """As `Transformer`, but each sublayer's input is normed, and nothing after the last one.
+
+    A post-norm encoder ends in a LayerNorm, so that its states have nearly one magnitude. Here it
+    is free.
+    """
+
+    norms_first = True
+
+
 class TransformerLayer(nn.Module):
-    """Self-attention, then two linear maps around a ReLU; each added to its input and normed."""
+    """Self-attention, then two linear maps around a ReLU; each is added to its input.
+
+    The sum is normed, or with `norms_first` the input alone.
+    """
 
     def __init__(
-        self, size: int, heads: int, feedforward_size: int, dropout: float, place: int
+        self,
+        size: int,
+        heads: int,
+        feedforward_size: int,
+        dropout: float,
+        place: int,
+        norms_first: bool = False,
     ) -> None:
         super().__init__()
+        self.norms_first = norms_first
         self.heads = heads
         self.dropout = dropout
         self.place = place
@@ -103,10 +127,18 @@ class TransformerLayer(nn.Module):
         nn.init.zeros_(self.project_out.bias)
 
     def forward(self, states: Tensor, mask: Tensor, noise: HashedDropout | None) -> Tensor:
-        attended = self._drop(self.project_out(self._attend(states, mask)), noise, 0)
-        states = self.norm_attention(states + attended)
+        if self.norms_first:
+            states = states + self._attended(self.norm_attention(states), mask, noise)
+            return states + self._fed_forward(self.norm_feedforward(states), noise)
+        states = self.norm_attention(states + self._attended(states, mask, noise))
+        return self.norm_feedforward(states + self._fed_forward(states, noise))
+
+    def _attended(self, states: Tensor, mask: Tensor, noise: HashedDropout | None) -> Tensor:
+        return self._drop(self.project_out(self._attend(states, mask)), noise, 0)
+
+    def _fed_forward(self, states: Tensor, noise: HashedDropout | None) -> Tensor:
         inner = self._drop(self.widen(states).relu(), noise, 1)
-        return self.norm_feedforward(states + self._drop(self.narrow(inner), noise, 2))
+        return self._drop(self.narrow(inner), noise, 2)
 
     def _attend(self, states: Tensor, mask: Tensor) -> Tensor:
         batch, positions, size = states.shape

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import pandas as pd
 
 from verax.papers.exhibits import Rows, entry, published_number, published_table
 from verax.papers.numbers import SeedMean
-from verax.papers.points import Point, Value, plain_name
+from verax.papers.points import Grid, Point, Value, plain_name
+from verax.papers.results import PaperResults
 from verax.training.strength import select
 
 LENGTHS = {"sst": "SST", "ag_news": "AG News", "20news_sports": "20NG", "imdb": "IMDB"}
@@ -31,8 +33,9 @@ GRIDS = {
     "tying": ["tying_weight_delta_grid_table4", "tying_weight_delta_grid_text"],
 }
 TOKENS = "single_token_tokens"
-PART = "sst"
-"""The part whose documents figures 2 to 7 show."""
+SELECTION = "selection"
+SHOWN, PART = "reviews", "sst"
+"""The probe, and else the part, whose documents figures 2 to 7 show."""
 STEPS = 101
 
 
@@ -105,7 +108,7 @@ def hyperparameters(point: Point) -> Rows:
     theirs = published_number(package, "table4", ("all", "MLM", "both", "masking_prob"))
     yield from _beside("mlm", "share of words masked", masked, theirs)
     table = published_table(package, "table4")
-    parts = [*point.grid.parts["main"], *point.grid.parts["selection"]]
+    parts = [*point.grid.parts["main"], SELECTION]
     for model, metrics in GRIDS.items():
         grids = table.loc[table["metric"].isin(metrics), "value"]
         grid = {float(value) for values in grids for value in values.split()}
@@ -135,29 +138,33 @@ def _beside(model: str, measure: str, values: Sequence[float], theirs: float) ->
 def lengths(point: Point) -> Rows:
     """Words of a document, and the vocabulary."""
     others = (n for n in point.results.corpora(**point.where) if plain_name(n) not in LENGTHS)
+    measures = {"words": ("avg_length", "words_mean"), "vocabulary": ("vocabulary", "vocabulary")}
     for corpus in [*LENGTHS, *others]:
-        for measure, metric in (("words", "avg_length"), ("vocabulary", "vocabulary")):
+        for measure, (metric, column) in measures.items():
             key = (LENGTHS.get(corpus, ""), "", "", metric)
             theirs = published_number(point.grid.package, "table5", key)
-            number = length(point, corpus) if measure == "words" else None
+            number = point.results.described(column, **{**point.where, "corpus": corpus})
             yield entry({"corpus": corpus}, measure, number, theirs, setting=True)
 
 
 def tokens(point: Point, place: str) -> Rows:
     """Probability and weight of each item of a document, one seed per model.
 
-    `place` counts documents, by id, from 0. There are no words in it.
+    `place` counts documents, by id, from 0. There are no words in it. Documents are those of the
+    probe `SHOWN`, whose texts may be shown; without it, of the part `PART`.
     """
-    results, by_cell = point.results, point.results.table_by_cell(TOKENS)
-    corpora = results.corpora(part=PART)
+    results, part = point.results, PART
+    if results.probes is not None and results.probes.corpora(part=SHOWN):
+        results, part = results.probes, SHOWN
+    by_cell, corpora = results.table_by_cell(TOKENS), results.corpora(part=part)
     if not by_cell or not corpora:
         return
-    cells = [key for key in results.select(part=PART, corpus=corpora[0])["cell"] if key in by_cell]
+    cells = [key for key in results.select(part=part, corpus=corpora[0])["cell"] if key in by_cell]
     ids = sorted({document for key in cells for document in by_cell[key]["id"].unique()})
     shown = ids[int(place) : int(place) + 1]
     axes = {"corpus": corpora[0], "attention": None, "model": ["base", "residual", "tying", "mlm"]}
-    for model in point.over(axes):
-        keys = results.select(**{**model.where, "part": PART})["cell"]
+    for model in replace(point, results=results).over(axes):
+        keys = results.select(**{**model.where, "part": part})["cell"]
         cell = next((key for key in keys if key in by_cell), None)
         if cell is None:
             continue
@@ -170,26 +177,46 @@ def tokens(point: Point, place: str) -> Rows:
 
 
 def selection(point: Point) -> Rows:
-    """F1 and replacement on validation, by strength.
-
-    picked  by the rule: of strengths within a point of the base's F1 the most fragile to permuted
-            attention, the weakest of equals; the best F1 if none is within a point
-    used    by the models of table 1
-    """
+    """F1 and replacement on validation, by strength, and which rules picked it (see `picked`)."""
     for setting in point.over({"corpus": None, "attention": None}):
         labels = {axis: value.name for axis, value in setting.values.items()}
         (base,) = (_scores(model) for model in setting.over({"model": "base"}))
-        yield from _entries({**labels, "model": "base", "strength": 0.0}, base, False, False)
+        yield from _entries({**labels, "model": "base", "strength": 0.0}, base, "", "")
         for model in setting.over({"model": ["tying", "mlm"]}):
             by_strength = {s: _scores(model, s) for s in _strengths(model, "selection")}
-            picked, used = _picked(base, by_strength), _strengths(model, "main")
+            by_rule, used = picked(base, by_strength), _strengths(model, "main")
             for strength, scores in by_strength.items():
                 named = {**labels, "model": model.values["model"].name, "strength": strength}
-                yield from _entries(named, scores, strength == picked, strength in used)
+                rules = ", ".join(rule for rule, choice in by_rule.items() if choice == strength)
+                yield from _entries(named, scores, rules, "yes" if strength in used else "")
+
+
+def chosen_strengths(results: PaperResults, grid: Grid) -> dict[str, Any]:
+    """Rule → corpus → attention → grounding → strength, of the cells of the part `selection`.
+
+    It is what studies.yaml has under `strengths`.
+    """
+    chosen: dict[str, Any] = {rule: {} for rule in RULES}
+    for setting in grid.start(results, "selection").over({"corpus": None, "attention": None}):
+        corpus, attention = (setting.values[axis].name for axis in ("corpus", "attention"))
+        (base,) = (_scores(model) for model in setting.over({"model": "base"}))
+        for model in setting.over({"model": ["tying", "mlm"]}):
+            grounding = model.values["model"].name
+            by_strength = {s: _scores(model, s) for s in _strengths(model, "selection")}
+            for rule, strength in picked(base, by_strength).items():
+                # what nothing is run with: the paper's own grid of the masked LM is all of it
+                if rule == AS_WRITTEN and (grounding, attention) != ("tying", "additive"):
+                    continue
+                by_attention = chosen[rule].setdefault(corpus, {})
+                by_attention.setdefault(attention, {})[grounding] = strength
+    return chosen
 
 
 Scores = list[SeedMean | None]
 """F1, and what permuted attention takes of it."""
+BEST, FRAGILE, AS_WRITTEN = RULES = ("best", "fragile", "as-written")
+WRITTEN = (1.0, 10.0, 20.0, 30.0)
+"""Weights of tying that the paper names, of a sum over dimensions."""
 
 
 def _scores(model: Point, strength: float | None = None) -> Scores:
@@ -199,23 +226,34 @@ def _scores(model: Point, strength: float | None = None) -> Scores:
 
 
 def _strengths(model: Point, part: str) -> list[float]:
-    cells = model.results.select(**{**model.where, "part": model.grid.parts[part]})
+    where = {**model.where, "part": model.grid.start(model.results, part).where["part"]}
+    cells = model.results.select(**where)
     return sorted({float(strength) for strength in cells["strength"]}) if len(cells) else []
 
 
-def _picked(base: Scores, by_strength: Mapping[float, Scores]) -> float | None:
-    """The strength that the rule picks; none if a number is missing."""
-    scores = []
-    for reached, lost in by_strength.values():
-        if reached is None or lost is None:
-            return None
-        scores.append({"f1": reached.value / 100, "replacement": -lost.value / 100})
-    if base[0] is None or not scores:
-        return None
-    return list(by_strength)[select({"f1": base[0].value / 100}, scores)[0]]
+def picked(base: Scores, by_strength: Mapping[float, Scores]) -> dict[str, float]:
+    """Rule → the strength that it picks, the weakest of equals; empty if a number is missing.
+
+    best        the best F1
+    fragile     of strengths within a point of the base's F1 the most fragile to permuted
+                attention; the best F1 if none is within a point
+    as-written  the best F1, of strengths in `WRITTEN`
+    """
+    known = {s: (f1.value, lost.value) for s, (f1, lost) in by_strength.items() if f1 and lost}
+    if base[0] is None or not known or len(known) < len(by_strength):
+        return {}
+    scores = [{"f1": f1 / 100, "replacement": -lost / 100} for f1, lost in known.values()]
+    rules = {
+        BEST: max(known, key=lambda s: (known[s][0], -s)),
+        FRAGILE: list(known)[select({"f1": base[0].value / 100}, scores)[0]],
+    }
+    written = [strength for strength in known if strength in WRITTEN]
+    if written:
+        rules[AS_WRITTEN] = max(written, key=lambda s: (known[s][0], -s))
+    return rules
 
 
-def _entries(labels: Mapping[str, Any], scores: Iterable[Any], picked: bool, used: bool) -> Rows:
-    marks = {"picked": "yes" if picked else "", "used": "yes" if used else ""}
+def _entries(labels: Mapping[str, Any], scores: Iterable[Any], rules: str, used: str) -> Rows:
+    marks = {"picked": rules, "used": used}
     for measure, number in zip(("F1", "Δ F1, permuted"), scores, strict=True):
         yield entry({**labels, **marks}, measure, number)

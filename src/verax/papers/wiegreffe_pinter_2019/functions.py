@@ -16,12 +16,27 @@ WITHOUT_BASE = ("uniform", "mlp-uniform", "mlp-own")
 """Controls that do not depend on the base: for its other seeds they are the same model again."""
 
 
-def control(point: Point, row: str, column: str) -> SeedMean | None:
-    """A number of a control, over the seeds of the base.
+OF_CONTROLS = {
+    "base": {"encoder": "bilstm", "projection": "softmax"},
+    "uniform": {"encoder": "bilstm", "projection": "uniform"},
+    "mlp-uniform": {"encoder": "mlp", "projection": "uniform"},
+    "mlp-own": {"encoder": "mlp", "projection": "softmax"},
+}
+"""Controls that the part `controls` trains as models of their own, five seeds of each."""
 
-    If the control does not depend on the base, models with the same value count once.
+
+def control(point: Point, row: str, column: str) -> SeedMean | None:
+    """A number of a control: of the part `controls` where that has it, else beside adversaries.
+
+    Beside adversaries it is over the seeds of the base. If the control does not depend on the base,
+    models with the same value count once.
     """
     results, where = point.results, point.where
+    if row in OF_CONTROLS:
+        models = {**where, **OF_CONTROLS[row], "part": "controls"}
+        number = results.find("replacement", "trained", column, **models)
+        if number is not None:
+            return number
     seeds = results.select(**where)["seed"].tolist()
     if row in WITHOUT_BASE:
         first: dict[float, int] = {}
@@ -36,7 +51,7 @@ def control(point: Point, row: str, column: str) -> SeedMean | None:
 def chosen(point: Point, column: str) -> SeedMean | None:
     """A number of the adversaries of the λ chosen on validation, which may differ by seed."""
     parts = []
-    for seed in point.results.select(**point.where)["seed"].sort_values():
+    for seed in sorted(set(point.results.select(**point.where)["seed"])):
         where = {**point.where, "seed": seed}
         lam = point.results.find("adversaries.chosen", "chosen", "lambda", **where)
         if lam is not None:

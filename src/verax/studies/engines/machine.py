@@ -18,7 +18,7 @@ import torch
 import verax
 from verax.device import resolve_device
 from verax.errors import VeraxError
-from verax.version import __version__
+from verax.version import __version__, source_fingerprint
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -71,7 +71,7 @@ def _quota(cgroup: Path) -> int | None:
 
 
 def surroundings(device: str) -> dict[str, Any]:
-    """Versions, device and commit of this process.
+    """Versions, device, commit and a hash of the source of this process.
 
     Results are published, so that nothing here names a machine: no host, user, kernel or folder.
     """
@@ -90,6 +90,7 @@ def surroundings(device: str) -> dict[str, Any]:
     return {
         "versions": versions,
         "commit": commit(),
+        "source": source_fingerprint(),
         "device": device,
         "gpu": torch.cuda.get_device_name(where) if on_gpu else None,
         "platform": f"{platform.system()} {platform.machine()}",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -220,15 +220,27 @@ class Runner:
             claim.release()
 
 
-def run_all(engine: Engine, cells: Iterable[tuple[Runner, Cell]]) -> None:
+Waiting = list[tuple[Runner, Cell]]
+"""Cells that are to be run, each with its run, in their order."""
+
+
+def run_all(
+    engine: Engine,
+    cells: Iterable[tuple[Runner, Cell]],
+    revise: Callable[[Waiting], Waiting] | None = None,
+) -> None:
     """Run cells of one or several runs on one engine, in this order, and stop it.
 
-    A cell that two runs share is not in flight twice at once.
+    A cell that two runs share is not in flight twice at once. `revise` is given what waits before
+    cells begin, and returns what waits from then on: cells may become known as others end.
     """
     waiting = list(cells)
     runners = list(dict.fromkeys(runner for runner, _ in waiting))
     try:
         while True:
+            if revise is not None:
+                waiting = revise(waiting)
+                runners = list(dict.fromkeys([*runners, *(runner for runner, _ in waiting)]))
             begun = _begin_some(engine, waiting, runners)
             busy = [runner for runner in runners if runner.in_flight]
             if busy:

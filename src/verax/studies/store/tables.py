@@ -14,7 +14,7 @@ from pyarrow import compute, parquet
 
 from verax.studies.grid.cell import Cell
 
-FACTS = ("strength_chosen", "verax", "torch", "device", "commit", "started", "finished")
+FACTS = ("strength_chosen", "verax", "torch", "device", "commit", "source", "started", "finished")
 
 
 def cell_row(key: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,9 +24,12 @@ from verax.drawing import chart, rendering
 from verax.papers import NAMES, Checked, Paper, check_paper, paper, papers
 from verax.papers.checking import PAGE
 from verax.papers.claims import Claim, Finding
+from verax.papers.comparing import above
 from verax.papers.exhibits import MEASURED
-from verax.papers.phrasing import TRIAL
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
+from verax.papers.screen import TRIAL
+from verax.papers.verdicts import CANNOT, VERDICTS, Part
 from verax.results import REPORT
 from verax.studies.engines.local import HereEngine
 from verax.studies.grid import read_study
@@ -93,7 +96,7 @@ def test_a_paper_from_a_run_to_a_pack(
         out = typed(capsys, "check", name, "--results", "ran", "--no-page")
         assert contents("ran") == ran
         assert TRIAL in " ".join(out.split())
-        verdicts = _verdicts(out, len(own.claims))
+        verdicts = _verdicts(out)
         with_page: list[str] = []
         if name == AS_SHIPPED:
             out = typed(capsys, "check", name, "--results", "ran")
@@ -101,9 +104,8 @@ def test_a_paper_from_a_run_to_a_pack(
             with_page = ["--no-page"]  # it is there, and comes out the same from packed results
         told = typed(capsys, "check", name, "--results", "ran", "--json", *with_page)
         claims = json.loads(told, parse_constant=_refuse)["claims"]
-        ending = {True: ", narrowly", False: ""}
-        assert [claim["verdict"] + ending[claim["narrowly"]] for claim in claims] == verdicts
-        assert any(claim["n"] for claim in claims)
+        assert {claim["id"]: claim["verdict"] for claim in claims} == verdicts
+        assert any(part["of"] for claim in claims for part in claim["parts"])
         written = contents("ran")
         assert written["ran/claims.json"].decode() == told
         assert {"ran/README.md", f"ran/{REPORT}"} <= set(written)
@@ -124,11 +126,10 @@ def test_a_paper_from_a_run_to_a_pack(
         assert Path("packed", PAGE).read_bytes() == written[f"ran/{PAGE}"]
 
 
-def _verdicts(out: str, claims: int) -> list[str]:
-    """Verdicts as they are shown: lines that begin with a claim's number and its verdict."""
-    line = r"^ ?(\d+) (holds|fails|fails, narrowly|undecided)  "
-    numbered = dict(re.findall(line, out, re.MULTILINE))
-    return [numbered[str(number)] for number in range(1, claims + 1)]
+def _verdicts(out: str) -> dict[int, str]:
+    """Claim → verdict, of lines that begin with a mark, a claim's number and its verdict."""
+    line = rf"^[✓◐✗?] +(\d+) ({'|'.join(VERDICTS)}) "
+    return {int(number): verdict for number, verdict in re.findall(line, out, re.MULTILINE)}
 
 
 def _refuse(constant: str) -> None:
@@ -172,7 +173,7 @@ def test_papers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_alone_it_tells_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     out = typed(capsys)
-    for action in ("list", "run", "table", "check", "pack"):
+    for action in ("list", "run", "table", "check", "show", "pack"):
         assert action in out
 
 
@@ -230,6 +231,8 @@ def a_cell(folder: str, name: str, seed: int = 1) -> None:
         (["pack", "jain-wallace-2019", "made", "--out", "new"], "or name the paper that these are"),
         (["run", "jain-wallace-2019", "--out", "made"], "made holds results of meister-2021, not"),
         (["run", "jain-wallace-2019", "--out", "made", "--dry-run"], "made holds results of meis"),
+        (["show", "meister-2021", "3", "--results", "made"], "no claim 3: choose from 1, 4, 6,"),
+        (["check", "all", "--json"], "check all writes pages: leave out --json and --no-page"),
         (["bake"], "bake"),
     ],
 )
@@ -246,10 +249,9 @@ def test_results_that_decide_nothing_are_checked(
 ) -> None:
     before = contents(".")
     out = typed(capsys, "check", "meister-2021", "--results", made, "--no-page")
-    assert "meister-2021: 0 holds, 0 fails, 8 undecided" in out
+    assert "✓ 0 replicate · ◐ 0 in part · ✗ 0 do not · ? 5 cannot be told." in out
     out = typed(capsys, "check", "meister-2021", "--results", made, "--no-page", "--json")
-    counts = {"holds": 0, "fails": 0, "undecided": 8, "narrowly": 0}
-    assert json.loads(out)["counts"] == counts
+    assert json.loads(out)["counts"][CANNOT] == 5
     assert contents(".") == before
 
 
@@ -265,27 +267,42 @@ def test_a_pack_says_how_many_cells_are_new(made: str, capsys: pytest.CaptureFix
     assert "packed into packed: 2 cells are there now, 1 of them new" in out
 
 
-def test_verdicts_on_the_papers_own_corpora_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    def judge(results: PaperResults) -> Finding:
-        own = results.corpora() == ["imdb"]
-        return Finding("holds" if own else "fails", "why", f"a test of {len(results.cells)}")
-
-    cells = pd.DataFrame({"cell": ["a", "b"], "part": "p", "corpus": ["imdb", "x"], "seed": 1})
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> Checked:
+    """A claim that does not replicate, by a number of two seeds."""
+    number = SeedMean.of([0.3, 0.31], ["a", "b"])
+    found = Finding([Part("low", [above("imdb", number, 0.4)])], theirs="0.4", ours="0.3")
+    claim = Claim(1, "so it is", "t", lambda results: found, "so", 1, cause={"genuine": "it is so"})
+    cells = pd.DataFrame({"cell": ["a", "b"], "part": "p", "corpus": ["imdb", "imdb"], "seed": 1})
     summary = pd.DataFrame(columns=["cell", "exam", "table", "row", "column", "value"])
-    one = replace(
-        paper("meister-2021"), corpora={"imdb": "IMDb"}, claims=[Claim(1, "so it is", "t", judge)]
-    )
-    command.show_claims(Checked(one, PaperResults(cells, summary)))
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert lines == [
-        "1 fails  so it is (t)",
-        "why",
-        "a test of 2",
-        "on imdb alone: holds",
-        "a test of 1",
-        "meister-2021: 0 holds, 1 fails, 0 undecided",
-        "on imdb alone, which the paper has: 1 holds, 0 fails, 0 undecided",
+    told = {"conclusion": [{"claims": [1], "that": "it is so"}], "setup": ["Less of it."]}
+    one = replace(paper("meister-2021"), claims=[claim], exhibits=[], told=told)
+    checked = Checked(one, PaperResults(cells, summary))
+    monkeypatch.setattr(command, "check_paper", lambda paper, folder: checked)
+    Path("results", "meister-2021").mkdir(parents=True)
+    return checked
+
+
+def test_the_first_screen_is_shown(judged: Checked, capsys: pytest.CaptureFixture[str]) -> None:
+    out = typed(capsys, "show", "meister-2021")
+    assert [line.strip() for line in out.splitlines()] == [
+        "meister-2021: It does not replicate that it is so.",
+        "✓ 0 replicate · ◐ 0 in part · ✗ 1 does not · ? 0 cannot be told. "
+        "1 claims, judged on imdb.",
+        "✗  1 does not replicate  so: paper 0.4; here 0.3 [genuine: it is so]",
+        "Less of it.",
     ]
+    assert typed(capsys, "check", "meister-2021", "--no-page") == out
+
+
+def test_a_claim_is_shown_with_what_is_behind_it(
+    judged: Checked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = typed(capsys, "show", "meister-2021", "1")
+    assert "1. so it is (t)" in out
+    assert "cause: genuine, it is so" in out
+    assert "by other rules: strict: does not replicate, lenient: does not replicate" in out
+    assert re.search("low +does not replicate +0 of 1 +all", out)
 
 
 Folders = dict[Path, Study]

@@ -22,9 +22,10 @@ from verax.exams.measures import Measure, Table
 from verax.exams.registry import EXAMS, STAGES, default_exams, find_place, register_stage
 from verax.exams.titles import column_title, exam_title, measure_title, row_title, table_title
 from verax.exams.verdict import COLUMNS
-from verax.papers.claims import Claim, Finding, by_comparisons
+from verax.papers.claims import Claim, Finding
 from verax.papers.comparing import above, larger
 from verax.papers.results import PaperResults
+from verax.papers.verdicts import VERDICTS, Part
 from verax.report import report_page
 from verax.studies.summaries import numbers_over_seeds
 
@@ -130,7 +131,7 @@ def make() -> Callable[[], Results]:
             comparison.tally("other"),
             numbers,
             study.judgement.frame()[JUDGED],
-            [claim.to_dict(claim.check(paper_results(one, other))) for claim in CLAIMS],
+            [claim.check(paper_results(one, other)).to_dict() for claim in CLAIMS],
         )
 
     return results
@@ -149,17 +150,14 @@ def _survival(results: PaperResults) -> Finding:
     numbers = {
         row: results.number("replacement", row, "survival") for row in ("uniform", "permuted")
     }
-    return by_comparisons(
-        [above(row, number, 50) for row, number in numbers.items()], "above half", numbers=numbers
-    )
+    return Finding([Part("", [above(row, number, 50) for row, number in numbers.items()])])
 
 
 def _orders(results: PaperResults) -> Finding:
     first, second = (
         results.number("erasure.fraction", row, "mean") for row in ("random@all", "optimum")
     )
-    numbers = {"random": first, "optimum": second}
-    return by_comparisons([larger("", first, second)], "later", numbers=numbers)
+    return Finding([Part("", [larger("", first, second)])])
 
 
 CLAIMS = (
@@ -189,7 +187,7 @@ def test_other_titles_change_no_number(
     ):
         pd.testing.assert_frame_equal(getattr(usual, name), getattr(other, name), obj=name)
     assert usual.claims == other.claims
-    assert {claim["verdict"] for claim in usual.claims} <= {"holds", "fails", "undecided"}
+    assert {claim["verdict"] for claim in usual.claims} <= set(VERDICTS)
     assert len(usual.judgement) == len(default_exams())
 
 

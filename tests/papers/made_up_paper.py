@@ -10,13 +10,14 @@ import pandas as pd
 from made_up_results import crossed, made_up_results
 
 from verax.papers.checking import Checked
-from verax.papers.claims import Claim, Finding, by_comparisons
+from verax.papers.claims import Claim, Finding
 from verax.papers.comparing import above
-from verax.papers.exhibits import Exhibit, entry
+from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.paper import Paper
 from verax.papers.points import Grid, Point
 from verax.papers.probing import Measure
 from verax.papers.results import PaperResults
+from verax.papers.verdicts import Part
 
 LONG = 200
 
@@ -28,8 +29,8 @@ def measure(source: str) -> Measure:
 
 def _judge(results: PaperResults) -> Finding:
     numbers = {c: results.number("t", "r|s", "c", corpus=c) for c in ("sst", "imdb")}
-    comparisons = [above(c, number, 0.4) for c, number in numbers.items()]
-    return by_comparisons(comparisons, "It is a | b,\nin both.", numbers=numbers)
+    comparisons = [above(f"{c} | x", number, 0.4) for c, number in numbers.items()]
+    return Finding([Part("a | b", comparisons)], theirs="0.4 | more", ours="0.5")
 
 
 def _missing(results: PaperResults) -> Finding:
@@ -60,14 +61,23 @@ PAPER = Paper(
     package="verax.papers.meister_2021",
     exhibits=(
         Exhibit("table1", "a table", _table, "One note."),
-        Exhibit("figure2", "nothing yet", lambda results: pd.DataFrame()),
+        Exhibit("figure2", "nothing yet", lambda results: frame([])),
         Exhibit("figure3", "chart data", _long),
     ),
     probed={"JS": measure("t/r|s/c")},
     claims=(
-        Claim(1, "a | b is larger", "table 1", _judge),
-        Claim(2, "never seen", "figure 2", _missing),
+        Claim(2, "never seen", "figure 2", _missing, "unseen", cause={"corpus": "not at hand"}),
+        Claim(1, "a | b is larger", "table 1", _judge, "a | b", 1, cause={"test": "a bound"}),
     ),
+    told={
+        "conclusion": [
+            {"claims": [1], "that": "a is b"},
+            {"claims": [1], "that": "b is a"},
+            {"claims": [2], "that": "it was seen"},
+        ],
+        "setup": ["Fewer documents."],
+        "scatter": {"JS": ["JS"]},
+    },
 )
 
 
@@ -83,27 +93,21 @@ def checked(seeds: tuple[int, ...] = (1, 2, 3), value: float = 0.5) -> Checked:
 def _everywhere(results: PaperResults) -> Finding:
     numbers = {c: results.number("t", "r|s", "c", corpus=c) for c in results.corpora()}
     comparisons = [above(c, number, 0.4) for c, number in numbers.items()]
-    return by_comparisons(comparisons, f"Above 0.4 on {', '.join(numbers)}.", numbers=numbers)
+    return Finding([Part("", comparisons)], ours=", ".join(numbers))
 
 
 def with_another_corpus() -> Checked:
-    """A claim that holds on the paper's corpus and fails on another, and one that holds on both."""
+    """A claim that replicates on the paper's corpus and not on another; the paper's third lacks."""
     results = made_up_results(
         crossed(part=["main"], corpus=["sst", "imdb"]),
-        lambda own: {("t", "r|s", "c"): 0.5 if own["corpus"] == "imdb" else 0.3, ("u", "", ""): 1},
+        lambda own: {("t", "r|s", "c"): 0.5 if own["corpus"] == "imdb" else 0.3},
     )
     claims = (
-        Claim(1, "it is high", "table 1", _everywhere),
-        Claim(
-            2,
-            "it is one",
-            "table 1",
-            lambda own: by_comparisons(
-                [above("one", own.number("u", "", "", corpus="imdb"), 0)], ""
-            ),
-        ),
+        Claim(1, "it is high", "table 1", _everywhere, "it is high"),
+        Claim(2, "of yelp", "table 1", _everywhere, "of yelp", corpora=["yelp"]),
     )
-    return Checked(replace(PAPER, corpora={"imdb": "IMDb", "yelp": "Yelp"}, claims=claims), results)
+    own = replace(PAPER, corpora={"imdb": "IMDb", "yelp": "Yelp"}, claims=claims, told={})
+    return Checked(own, results)
 
 
 def trial() -> Checked:

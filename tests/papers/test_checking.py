@@ -13,7 +13,9 @@ from made_up_paper import PAPER, checked, trial, with_another_corpus, with_probe
 from verax.errors import VeraxError
 from verax.papers import SCALES, Checked, Paper, check_paper, papers
 from verax.papers.exhibits import MEASURED
+from verax.papers.judging import Aside
 from verax.papers.results import Missing, PaperResults
+from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
 
 
 def no_constants(name: str) -> None:
@@ -27,9 +29,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_verdicts_are_counted() -> None:
     found = checked()
-    assert found.counts == {"holds": 1, "fails": 0, "undecided": 1, "narrowly": 0}
+    assert found.counts == {REPLICATES: 1, IN_PART: 0, DOES_NOT: 0, CANNOT: 1}
     assert found.to_dict()["counts"] == found.counts
     assert list(found.tables) == ["table1", "figure2", "figure3"]
+
+
+def test_what_the_paper_is_about_comes_first() -> None:
+    assert [one.claim.id for one in checked().judged] == [2, 1]
+    assert [one.claim.id for one in checked().ranked] == [1, 2]
 
 
 def test_page_claims_and_tables_are_written(tmp_path: Path) -> None:
@@ -37,7 +44,8 @@ def test_page_claims_and_tables_are_written(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     assert {str(path.relative_to(folder)) for path in written} == set(contents(folder))
     assert set(contents(folder)) == {
-        *("README.md", "claims.json", "tables/table1.csv", "tables/figure3.csv")
+        *("README.md", "claims.json", "scatter.svg"),
+        *("tables/table1.csv", "tables/figure3.csv"),
     }
 
 
@@ -59,14 +67,15 @@ def test_claims_are_json_with_their_numbers(tmp_path: Path) -> None:
         told = json.loads(text, parse_constant=no_constants)
         assert text == own.to_json()
         assert told["paper"] == PAPER.name
-        for claim in told["claims"]:
-            assert {"id", "text", "verdict", "numbers", "n"} <= set(claim)
-        first, second = told["claims"]
-        assert (first["id"], first["n"], second["n"]) == (1, 2, 0)
-        number = first["numbers"]["sst"]
+        second, first = told["claims"]
+        assert (first["id"], second["id"]) == (1, 2)
+        (part,) = first["parts"]
+        assert (part["of"], part["favourable"], second["parts"]) == (2, 2, [])
+        number = part["comparisons"][0]["a"]
         assert number["value"] == pytest.approx(0.5)
         assert number["seeds"] == len(seeds)
         assert set(first["cells"]) == set(own.results.cells["cell"])
+        assert set(first["other_rules"]) == {"strict", "lenient"}
 
 
 def test_tables_have_the_keys_of_all_cells(tmp_path: Path) -> None:
@@ -95,8 +104,7 @@ def test_no_results_are_missing(tmp_path: Path) -> None:
 def test_results_without_anything_of_the_paper_decide_nothing() -> None:
     bare = checked().results
     others = PaperResults(bare.cells.assign(corpus="other"), bare.summary)
-    counts = {"holds": 0, "fails": 0, "undecided": 2, "narrowly": 0}
-    assert Checked(PAPER, others).counts == counts
+    assert Checked(PAPER, others).counts[CANNOT] == 2
 
 
 def test_probes_are_a_table_and_judge_nothing(tmp_path: Path) -> None:
@@ -111,37 +119,46 @@ def test_probes_are_a_table_and_judge_nothing(tmp_path: Path) -> None:
     assert [len(cells.split()) for cells in found["cells"]] == [3, 3]
 
 
-def test_what_fails_narrowly_is_counted_among_what_fails() -> None:
-    """The bound is 0.4: two corpora of 0.40 ± 0.01 are neither above it nor clearly not."""
-    found = checked(value=0.4)
-    assert found.counts == {"holds": 0, "fails": 1, "undecided": 1, "narrowly": 1}
-    (first, _) = found.to_dict()["claims"]
-    assert (first["verdict"], first["narrowly"]) == ("fails", True)
-
-
-def test_claims_are_judged_again_on_the_papers_own_corpora() -> None:
+def test_the_papers_own_corpora_decide_and_others_are_generalisation() -> None:
     found = with_another_corpus()
     assert found.own_corpora == ["imdb"]
-    assert found.counts == {"holds": 1, "fails": 1, "undecided": 0, "narrowly": 0}
-    assert found.own_counts == {"holds": 2, "fails": 0, "undecided": 0, "narrowly": 0}
-    told = found.to_dict()
-    assert told["own_corpora"] == {"names": ["imdb"], "counts": found.own_counts}
-    first, second = told["claims"]
-    assert (first["verdict"], second["verdict"]) == ("fails", "holds")
-    own = first["own_corpora"]
-    assert set(own) == {"verdict", "narrowly", "why", "test"}
-    assert (own["verdict"], own["narrowly"], own["why"]) == ("holds", False, "Above 0.4 on imdb.")
-    assert own["test"].startswith("1 of 1 as claimed")
-    assert second["own_corpora"]["verdict"] == "holds"
+    first, second = found.judged
+    assert first.others is not None
+    assert (first.verdict, first.others.verdict) == (REPLICATES, DOES_NOT)
+    assert (first.finding.ours, first.others.ours) == ("imdb", "sst")
+    told = found.to_dict()["claims"][0]
+    assert told["generalisation"] == {"verdict": DOES_NOT, "here": "sst"}
+    # made of a corpus that is not there, it cannot be told, whatever others say
+    assert second.verdict == CANNOT
+
+
+def test_a_corpus_that_is_set_aside_has_no_say_and_its_verdict_is_shown() -> None:
+    found = with_another_corpus()
+    aside = {"sst": Aside("it was not learnt", "in 2 of 2 models")}
+    paper = replace(found.paper, corpora={}, aside=lambda results: aside)
+    one = replace(found, paper=paper).judged[0]
+    assert one.finding.ours == "imdb"
+    assert one.others is None
+    assert one.disagreeing == {"with corpora set aside": IN_PART}
+    assert (
+        replace(found, paper=paper).to_dict()["set_aside"]["sst"]["reason"] == "it was not learnt"
+    )
+
+
+def test_a_cause_is_told_only_where_a_claim_does_not_replicate() -> None:
+    assert [dict(one.cause) for one in checked().ranked] == [{}, {"corpus": "not at hand"}]
+    assert dict(checked(value=0.3).ranked[0].cause) == {"test": "a bound"}
+
+
+def test_a_stored_value_changes_the_verdict() -> None:
+    for value, verdict in ((0.5, REPLICATES), (0.4, CANNOT), (0.3, DOES_NOT)):
+        assert checked(value=value).ranked[0].verdict == verdict
 
 
 @pytest.mark.parametrize("corpora", [{}, {"imdb": "a", "sst": "b", "yelp": "c"}, {"yelp": "c"}])
 def test_without_other_corpora_or_own_ones_there_is_one_verdict(corpora: dict[str, str]) -> None:
     found = replace(checked(), paper=replace(PAPER, corpora=corpora))
-    assert found.own_findings is None
-    assert found.own_counts is None
-    assert found.to_dict()["own_corpora"] is None
-    assert [claim["own_corpora"] for claim in found.to_dict()["claims"]] == [None, None]
+    assert all(one.others is None and one.aside is None for one in found.judged)
     assert found.is_trial == (corpora == {"yelp": "c"})
 
 

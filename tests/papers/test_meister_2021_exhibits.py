@@ -15,7 +15,8 @@ from verax.papers.meister_2021 import PAPER
 from verax.papers.meister_2021.functions import symlog
 from verax.papers.results import SUMMARY, PaperResults
 
-NAMES = ["table1", "table2", "figure1", "figure2", "figure3", "figure4", "appendixc", "accuracy"]
+NAMES = ["table1", "table2", "figure1", "figure2", "figure3", "figure4", "appendixc"]
+NAMES += ["appendixc-transformer", "accuracy"]
 ON_ITEMS = "influence@norm"
 SHARES = {"test_accuracy": 0.8, "test_f1": 0.75}
 LAMS = (-10.0, 0.5, 0.9)
@@ -23,7 +24,7 @@ LAMS = (-10.0, 0.5, 0.9)
 
 def numbers(configuration: Mapping[str, Any]) -> Numbers:
     """Entropy over λ −10, 0, 0.5, 0.9 is 0.75, 0.65, 0.6, 0.56: one straight line but at −10."""
-    if configuration["part"] == "adversaries":
+    if configuration["part"].startswith("adversaries"):
         return {
             ("adversary", "epsilon=0.05", "jsd"): 0.6,
             ("adversary", "any_output", "jsd"): 0.7,
@@ -59,7 +60,9 @@ def configurations(corpus: str) -> list[dict[str, Any]]:
     own = {"part": "sst", "corpus": corpus, "encoder": "bilstm", **SHARES}
     found = [{**own, "projection": name, "lam": 0.0} for name in ("softmax", "sparsemax")]
     found += [{**own, "projection": "sparsegen", "lam": lam} for lam in LAMS]
-    return [*found, {**found[0], "part": "adversaries"}, {**found[1], "part": "adversaries"}]
+    found += [{**model, "part": "adversaries"} for model in found[:2]]
+    of_transformer = {"part": "adversaries-transformer-imdb", "encoder": "transformer"}
+    return [*found, *({**model, **of_transformer} for model in found[:2])]
 
 
 RESULTS = made_up_results(
@@ -92,6 +95,7 @@ def test_columns(name: str) -> None:
         "figure3": ["projection", "lam", "symlog", "importance", "among"],
         "figure4": ["projection", "lam", "symlog", "of", "importance", "among"],
         "appendixc": ["projection", "other attention"],
+        "appendixc-transformer": ["projection", "other attention"],
         "accuracy": ["projection", "lam", "symlog"],
     }
     assert list(made) == ["corpus", "model", *labels[name], "measure", *MEASURED]
@@ -256,3 +260,11 @@ def test_symlog_rises_and_has_no_step() -> None:
 
 def test_deviations_are_told() -> None:
     assert "GloVe" in PAPER.words("deviations")
+
+
+def test_appendix_c_is_made_for_either_encoder() -> None:
+    for name, model in (("appendixc", "BiLSTM"), ("appendixc-transformer", "Transformer")):
+        assert set(MADE[name]["model"]) == {model}
+    at = {"corpus": "sst", "projection": "sparsemax", "other attention": "trained, λ = 1"}
+    row = only(MADE["appendixc-transformer"], **at, measure="JSD")
+    assert row["value"] == pytest.approx(0.55)

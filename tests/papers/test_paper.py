@@ -45,7 +45,8 @@ def test_all_papers_are_found_by_name() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_claims_and_exhibits_are_told_apart(name: str) -> None:
     found = paper(name)
-    assert [claim.id for claim in found.claims] == list(range(1, len(found.claims) + 1))
+    ids = [claim.id for claim in found.claims]
+    assert ids == sorted(set(ids))
     exhibits = [exhibit.name for exhibit in found.exhibits]
     assert len(set(exhibits)) == len(exhibits)
     for exhibit in found.exhibits:

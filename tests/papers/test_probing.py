@@ -117,8 +117,11 @@ def test_probes_of_every_paper_have_all_that_is_measured(name: str, tmp_path: Pa
     study["models"] = study["models"][:1]
     assert not run_here(study, tmp_path / probe).failed
     found = probes_table(PaperResults.open(tmp_path), own.probed, own.studies(PROBES))
+    # in their order; an exam that only other probes have may be lacking
+    measured = [name for name in own.probed if name in set(found["measure"])]
+    assert len(measured) >= len(own.probed) - 1
     for _, rows in found.groupby(["corpus", "model"]):
-        assert rows["measure"].tolist() == list(own.probed)
+        assert rows["measure"].tolist() == measured
     assert set(found["question"]) == {study["question"]}
 
 
@@ -159,7 +162,7 @@ def test_from_a_run_to_the_page(tiny: str, capsys: pytest.CaptureFixture[str]) -
     out = typed(capsys, "run", tiny, "--scale", PROBES, "--device", "cpu")
     assert f"probes are in {tiny}-probes" in out
     assert f"verax papers pack {tiny} {tiny}-probes --out {folder}/probes keeps them" in out
-    assert "undecided" not in out  # no claim is judged
+    assert "cannot be told" not in out  # no claim is judged
     assert "nothing to run" in typed(capsys, "run", tiny, "--scale", PROBES, "--device", "cpu")
     with pytest.raises(VeraxError, match=r"holds probes of .*, by which no claim is judged"):
         check_paper(paper(tiny), f"{tiny}-probes")
@@ -168,8 +171,7 @@ def test_from_a_run_to_the_page(tiny: str, capsys: pytest.CaptureFixture[str]) -
     assert typed(capsys, "check", tiny, "--json") == before  # as if they were not there
     assert len(PaperResults.open(folder).cells) == 1
     text = (folder / "README.md").read_text(encoding="utf-8")
-    probes = text[text.index("### Probes") : text.index("## What was done otherwise")]
-    assert "## What differs from the published numbers" in text
+    probes = text[text.index("<summary>Probes</summary>") :]
     assert (
         "**two**: Is it that | there are two?\n\n| corpus | model | measure | measured |" in probes
     )

@@ -21,6 +21,9 @@ OPTIONS = {
     "patience": 5,
     "test_accuracy": 0.503,
 }
+IMDB = {"classes": 8, "train": 22_500, "validation": 2_500, "test": 25_000}
+IMDB |= {"words_mean": 271.0, "words_sd": 201.0, "sentences_mean": 12.9, "sentences_sd": 9.0}
+IMDB |= {"vocabulary": 26_001}
 NAMES = ["table1", "table2", "table3", "hyperparameters", *[f"figure{k}" for k in range(3, 14)]]
 EVERY = pytest.mark.parametrize("exhibit", PAPER.exhibits, ids=lambda exhibit: exhibit.name)
 
@@ -37,7 +40,11 @@ def results() -> PaperResults:
             "delta_js": [0.07, 0.02, 0.05, 0.01],
         }
     )
-    return PaperResults(found.cells, found.summary, {"delta_js_points": points})
+    reading = {"tokeniser": "words", "min_df": 5, "max_vocabulary": None}
+    corpora = pd.DataFrame([{"fingerprint": "imdb", **reading, **IMDB}])
+    tables = {"delta_js_points": points, "corpora.csv": corpora}
+    cells = found.cells.assign(**reading, fingerprint=found.cells["corpus"])
+    return PaperResults(cells, found.summary, tables)
 
 
 def made_again(results: PaperResults, name: str) -> pd.DataFrame:
@@ -90,8 +97,18 @@ def test_corpora_at_hand_and_not(results: PaperResults) -> None:
 
 def test_statistics_of_corpora(results: PaperResults) -> None:
     frame = made_again(results, "table1")
-    test = one(frame, dataset="IMDB", measure="n_test")
-    assert (test["published"], test["value"]) == (13548, pytest.approx(1000))
+    expected = {
+        "n_classes": (10, 8),
+        "n_train_plus_dev": (122_121, 25_000),
+        "n_test": (13_548, 25_000),
+        "avg_words": (395, 271),
+        "sd of words": (259, 201),
+        "avg_sentences": (16.2, 12.9),
+        "sd of sentences": (10.7, 9.0),
+    }
+    for measure, pair in expected.items():
+        row = one(frame, dataset="IMDB", measure=measure)
+        assert (row["published"], row["value"]) == pytest.approx(pair)
     assert one(frame, corpus="imdb", measure="documents examined")["value"] == pytest.approx(1000)
     words = one(frame, dataset="Yelp", measure="avg_words")
     assert words["published"] == 125
@@ -100,12 +117,12 @@ def test_statistics_of_corpora(results: PaperResults) -> None:
     assert one(frame, corpus="20news", measure="of several words")["value"] == 1000
 
 
-def test_the_size_of_a_sampled_split_is_not_claimed() -> None:
-    frame = made_again(made(sample=10000.0), "table1")
-    test = one(frame, dataset="IMDB", measure="n_test")
-    assert (test["published"], test["cells"]) == (13548, "")
-    assert math.isnan(test["value"])
-    assert one(frame, corpus="imdb", measure="documents examined")["value"] == pytest.approx(1000)
+def test_figure_5_is_of_the_papers_three_architectures(results: PaperResults) -> None:
+    assert list(dict.fromkeys(made_again(results, "figure5")["model"])) == [
+        "HANrnn",
+        "FLANrnn",
+        "FLANconv",
+    ]
 
 
 @pytest.mark.parametrize("name", ["table1", "hyperparameters"])

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
-from verax.papers.numbers import NORMAL, SeedMean, combined, difference, percent
+from verax.papers.numbers import SeedMean, combined, difference, percent
 
 CELLS = ("a", "b", "c")
 VALUES = st.lists(st.floats(-10, 10), min_size=3, max_size=3)
@@ -18,10 +17,6 @@ VALUES = st.lists(st.floats(-10, 10), min_size=3, max_size=3)
 
 def of_seeds(values: list[float]) -> SeedMean:
     return SeedMean.of(values, CELLS[: len(values)], 100)
-
-
-def of_documents(value: float, half: float) -> SeedMean:
-    return SeedMean.of([value], ["a"], 100, (value - half, value + half))
 
 
 @given(VALUES, VALUES, st.floats(-3, 3), st.floats(-3, 3))
@@ -34,14 +29,6 @@ def test_a_sum_is_made_seed_by_seed(x: list[float], y: list[float], c: float, d:
     assert found.over == "seeds"
 
 
-def test_errors_of_one_seed_add_as_independent_ones() -> None:
-    found = combined([(1.0, of_documents(5.0, 0.3)), (-2.0, of_documents(1.0, 0.2))])
-    half = math.hypot(0.3, 2 * 0.2)
-    assert (found.value, found.over) == (3.0, "documents")
-    assert (found.low, found.high) == pytest.approx((3.0 - half, 3.0 + half))
-    assert found.error == pytest.approx(half / NORMAL)
-
-
 def test_only_cells_that_all_have_count() -> None:
     some = SeedMean.of([1.0, 2.0], ["b", "c"])
     found = combined([(1.0, of_seeds([10.0, 20.0, 30.0])), (1.0, some)])
@@ -49,17 +36,14 @@ def test_only_cells_that_all_have_count() -> None:
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-def test_a_percentage_of_one_seed_has_wilsons_interval(hits: int, others: int) -> None:
+def test_a_percentage_is_of_counts(hits: int, others: int) -> None:
     part, rest = (SeedMean.of([float(count)], ["a"]) for count in (hits, others))
     found = percent([part], [part, rest])
     if hits + others == 0:
         assert math.isnan(found.value)
         assert found.over == "none"
         return
-    oracle = binomtest(hits, hits + others).proportion_ci(method="wilson")
     assert found.value == pytest.approx(100 * hits / (hits + others))
-    assert found.low == pytest.approx(100 * oracle.low, abs=1e-9)
-    assert found.high == pytest.approx(100 * oracle.high, abs=1e-9)
     assert found.n == hits + others
 
 
@@ -78,5 +62,3 @@ def test_two_models_differ_seed_by_seed() -> None:
     a, b = of_seeds([3.0, 5.0, 7.0]), SeedMean.of([1.0, 1.0, 4.0], ["x", "y", "z"], 50)
     found = difference(a, b)
     assert (found.values, found.cells, found.n) == ((2.0, 4.0, 3.0), CELLS, 50)
-    one = difference(of_documents(2.0, 0.3), of_documents(1.5, 0.4))
-    assert (one.low, one.high) == pytest.approx((0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Every claim where it holds, where it fails, and where its cells are missing."""
+"""Every claim where it replicates, where it does not, and where its cells are missing."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tutek_snajder_worlds import (
 
 from verax.papers.claims import Finding
 from verax.papers.exhibits import published_numbers
-from verax.papers.points import distance
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.tutek_snajder_2020 import PAPER
+from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
 
 DELTA = "delta_f1"
 ROWS = {UNIFORM: "dF1_uniform_pct", PERMUTED: "dF1_permuted_pct", TRAINED: "F1_trained_pct"}
@@ -104,48 +104,43 @@ def test_claims_are_numbered_from_one() -> None:
 
 
 @pytest.mark.parametrize("claim", range(1, 14))
-def test_holds(claim: int) -> None:
+def test_replicates(claim: int) -> None:
     finding = check(claim, everything())
-    assert finding.verdict == "holds", finding
-    assert finding.why
+    assert finding.verdict == REPLICATES, finding
     assert finding.cells
+    assert (finding.theirs != "", finding.ours != "") == (True, True)
 
 
 @pytest.mark.parametrize("claim", range(1, 14))
-def test_fails(claim: int) -> None:
+def test_does_not(claim: int) -> None:
     finding = check(claim, world(FAILING[claim], ALL if claim == 13 else ("sst", "imdb")))
-    assert finding.verdict == "fails", finding
+    assert finding.verdict in (DOES_NOT, IN_PART), finding
+    assert DOES_NOT in [part.verdict for part in finding.parts]
 
 
 @pytest.mark.parametrize("claim", range(1, 14))
-def test_is_undecided_without_its_cells(claim: int) -> None:
+def test_cannot_be_told_without_its_cells(claim: int) -> None:
     finding = check(claim, world(corpora=ALL, keep=NEEDED[claim]))
-    assert finding.verdict == "undecided", finding
-    assert finding.why.startswith("needs")
+    assert CANNOT in (finding.verdict, *(part.verdict for part in finding.parts))
+    assert finding.verdict != REPLICATES
 
 
 @pytest.mark.parametrize("claim", range(1, 14))
-def test_is_undecided_by_nothing(claim: int) -> None:
+def test_cannot_be_told_by_nothing(claim: int) -> None:
     none = PaperResults(
         pd.DataFrame(columns=["cell", "part", "corpus", "seed"]), pd.DataFrame(columns=SUMMARY)
     )
-    assert check(claim, none).verdict == "undecided"
-
-
-@pytest.mark.parametrize("claim", [1, 4, 8, 11])
-def test_one_seed_decides_too(claim: int) -> None:
-    """Without any interval the verdict goes by signs."""
-    assert check(claim, world(seeds=[1])).verdict == "holds"
-    assert check(claim, world(FAILING[claim], seeds=[1])).verdict == "fails"
+    finding = check(claim, none)
+    assert (finding.verdict, finding.parts) == (CANNOT, ())
+    assert finding.why
 
 
 def test_other_corpora_under_the_names_of_parts() -> None:
     """A smaller scale has a built-in corpus in the parts of SST, and nothing to compare it with."""
     small = world(corpora=["sst"])
     small.cells["corpus"] = "rotten_tomatoes"
-    verdicts = {claim.id: claim.check(small).verdict for claim in PAPER.claims}
-    assert {claim for claim, verdict in verdicts.items() if verdict == "undecided"} == {8, 13}
-    assert "on rotten_tomatoes" in check(2, small).why
+    compared = {claim.id: claim.check(small).comparisons for claim in PAPER.claims}
+    assert {claim for claim, comparisons in compared.items() if not comparisons} == {8, 13}
 
 
 @cache
@@ -179,74 +174,72 @@ def published_world() -> PaperResults:
     return quick(made_up_results(configurations(GRID.published), own, spread=1e-4))
 
 
-EXCEPTIONS = (
-    "(not: sst: dot, permuted; ag_news: additive, uniform; ag_news: dot, uniform; "
-    "imdb: dot, uniform; imdb: dot, permuted)"
-)
-
-
 @pytest.mark.parametrize(
-    ("claim", "said"),
+    ("claim", "tallies"),
     [
-        (1, ["−2.7 to +0.6 points"]),
-        (2, ["more F1 than the base in 20 of 20"]),
-        (3, ["more F1 than the base in 15 of 20", "Concatenation is in 10 of 20", EXCEPTIONS]),
-        (5, ["residual 10 of 10, tying 10 of 10, mlm 10 of 10", "more than residual in 2 of 10"]),
-        (6, ["tying 10 of 10, mlm 10 of 10", "Residual: 6 of 10"]),
-        (8, ["sst (17 words) −6.5 to −2.6"]),
-        (9, ["in 16 of 16"]),
-        (10, ["in 16 of 24"]),
+        (1, {"concat": "10 of 10", "tying": "10 of 10", "mlm": "10 of 10"}),
+        (2, {"": "20 of 20"}),
+        (3, {"": "15 of 20", "concatenation": "10 of 20"}),
+        (5, {"residual": "10 of 10", "tying": "10 of 10", "mlm": "10 of 10"}),
+        (6, {"tying": "10 of 10", "mlm": "10 of 10", "residual": "6 of 10"}),
+        (8, {"": "24 of 24"}),
+        (9, {"": "8 of 8", "step by step": "16 of 16"}),
+        (10, {"": "16 of 24"}),
     ],
 )
-def test_published_numbers_bear_the_claims_out(claim: int, said: list[str]) -> None:
+def test_published_numbers_bear_the_claims_out(claim: int, tallies: dict[str, str]) -> None:
     """The counts are those that the paper's tables support; lengths come from its table 5."""
     finding = check(claim, published_world())
-    assert finding.verdict == "holds", finding
-    assert all(words in finding.why for words in said)
+    assert finding.verdict == REPLICATES, finding
+    parts = {part.name: part for part in (*finding.reported, *finding.parts)}
+    assert {n: f"{parts[n].favourable} of {parts[n].of}" for n in tallies} == tallies
 
 
-@pytest.mark.parametrize(("contrary", "verdict"), [(2, "holds"), (3, "fails")])
-def test_masked_lm_needs_three_quarters(contrary: int, verdict: str) -> None:
-    """Two corpora, two attentions, uniform and permuted: eight cells, of which six are needed."""
-    cells = [("sst", "additive"), ("sst", "dot"), ("imdb", "additive"), ("imdb", "dot")]
+@pytest.mark.parametrize(("contrary", "verdict"), [(2, REPLICATES), (3, IN_PART), (8, DOES_NOT)])
+def test_masked_lm_is_held_against_fifteen_of_twenty(contrary: int, verdict: str) -> None:
+    """Two corpora, two attentions, uniform and permuted: eight cells, of which six are as many."""
+    cells = [(part, a, row) for row in (UNIFORM, PERMUTED) for part, a in PLACES]
 
     def change(configuration: Configuration, own: Numbers) -> None:
         where = (configuration["part"], configuration["attention"])
-        if where in cells[:contrary] and model_of(configuration) == "mlm":
-            own["replacement", UNIFORM, DELTA] = 0.0
+        for part, attention, row in cells[:contrary]:
+            if where == (part, attention) and model_of(configuration) == "mlm":
+                own["replacement", row, DELTA] = 0.0
 
     assert check(3, world(change)).verdict == verdict
+
+
+PLACES = [("sst", "additive"), ("sst", "dot"), ("imdb", "additive"), ("imdb", "dot")]
 
 
 def test_one_clear_exception_is_enough_against_tying() -> None:
     change = setting(("replacement", UNIFORM, DELTA), 0.0, "tying", part="sst", attention="dot")
     finding = check(2, world(change))
-    assert finding.verdict == "fails"
-    assert "(not: sst: dot, uniform)" in finding.why
-    assert "frozen vectors in 4 of 4" in finding.why
+    assert finding.verdict == IN_PART
+    (part,) = finding.parts
+    assert [c.label for c in part.comparisons if not c.is_for] == ["sst: dot, uniform"]
+    assert finding.reported[0].of == 4
 
 
-@pytest.mark.parametrize(("lost", "verdict"), [(-4.0, "holds"), (-16.0, "fails"), (8.0, "fails")])
-def test_likeness_has_two_sides(lost: float, verdict: str) -> None:
-    """Concatenation loses 2 to 8 points: −4 is within 5 of each, −16 and +8 are beyond on all."""
+@pytest.mark.parametrize(
+    ("lost", "verdict"), [(-8.0, REPLICATES), (-16.0, DOES_NOT), (8.0, DOES_NOT), (-3.0, CANNOT)]
+)
+def test_likeness_has_two_sides_and_needs_something_to_lose(lost: float, verdict: str) -> None:
+    """Concatenation loses 2 to 8 points: with −3 neither loses 5 in six of eight cells."""
     assert check(4, world(setting(DELTA, lost, "residual"))).verdict == verdict
 
 
-@pytest.mark.parametrize(("lost", "small"), [(-1.0, 6), (-4.9, 6), (-5.1, 0)])
-def test_likeness_says_where_there_is_little_to_differ_by(lost: float, small: int) -> None:
-    """Concatenation loses 2 to 4 points in six of eight cells, and 8 in two."""
-    own = world(setting(DELTA, lost, "residual"))
-    assert f"In {small} both lose less than 5" in check(4, own).why
-
-
-@pytest.mark.parametrize(("nats", "verdict"), [(4.5, "holds"), (4.3, "fails")])
+@pytest.mark.parametrize(("nats", "verdict"), [(4.5, REPLICATES), (4.3, IN_PART)])
 def test_near_the_ceiling_is_four_fifths_of_the_entropy(nats: float, verdict: str) -> None:
     """0.8 × 5.5 = 4.4."""
     assert check(5, world(setting("information", nats, "residual"))).verdict == verdict
 
 
-@pytest.mark.parametrize(("p", "verdict"), [(0.69, "holds"), (0.31, "holds"), (0.29, "fails")])
-def test_near_a_half_has_two_sides(p: float, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("p", "verdict"), [(0.69, REPLICATES), (0.31, REPLICATES), (0.29, IN_PART)]
+)
+def test_nearer_to_a_half_than_the_base_has_two_sides(p: float, verdict: str) -> None:
+    """A token of the base alone gives 0.7."""
     assert check(7, world(setting(ALONE, p, "mlm"))).verdict == verdict
 
 
@@ -270,24 +263,10 @@ def test_adversaries_that_reach_nothing_in_common() -> None:
                 own["adversaries", row, "jsd"] = 0.65 + place / 100
 
     finding = check(11, world(change))
-    assert finding.verdict == "holds"
-    assert "No divergence in common on sst." in finding.why
+    assert finding.verdict == REPLICATES
+    assert {c.corpus for c in finding.comparisons} == {"imdb"}
     alone = check(11, world(change, corpora=["sst"]))
-    assert (alone.verdict, "in common on sst" in alone.why) == ("undecided", True)
-
-
-def test_size_and_times_of_a_single_seed_keep_their_interval() -> None:
-    results = made_up_results(
-        [configurations(["sst"])[0]], lambda c: {("replacement", PERMUTED, DELTA): -5.0}, [1]
-    )
-    results.summary[["low", "high"]] = [-6.0, -4.0]
-    number = results.number("replacement", PERMUTED, DELTA, part="sst")
-    point = GRID.start(results, "sst")
-    folded, halved = distance(point, f"replacement/{PERMUTED}/{DELTA}"), number.scaled(0.5)
-    assert folded is not None
-    assert (folded.value, folded.low, folded.high) == (5.0, 4.0, 6.0)
-    assert (halved.value, halved.low, halved.high) == (-2.5, -3.0, -2.0)
-    assert folded.over == "documents"
+    assert (alone.verdict, "divergence in common" in alone.why) == (CANNOT, True)
 
 
 def test_the_world_has_no_number_that_is_not_there() -> None:

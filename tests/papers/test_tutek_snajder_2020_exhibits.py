@@ -6,6 +6,7 @@ from functools import cache
 
 import pandas as pd
 import pytest
+from made_up_results import made_up_results
 from tutek_snajder_worlds import (
     CURVES,
     LOST,
@@ -36,9 +37,11 @@ LABELS = {
         f"figure{n}": ["corpus", "attention", "model", "document", "item"]
         for n in (2, 3, 4, 5, 6, 7)
     },
+    "appendixc": ["corpus", "query_init"],
     "selection": ["corpus", "attention", "model", "strength", "picked", "used"],
 }
 ITEMS = 3
+CORPORA = {"imdb": {"words_mean": 235.0, "vocabulary": 44_666}}
 
 
 @cache
@@ -53,9 +56,11 @@ def results() -> PaperResults:
         for document in range(20, 100, 10)
         for item in range(ITEMS)
     ]
-    return quick(
-        PaperResults(made.cells, made.summary, {"single_token_tokens": pd.DataFrame(tokens)})
-    )
+    reading = {"tokeniser": "keras", "min_df": 2, "max_vocabulary": None}
+    described = [{"fingerprint": c, **reading, **CORPORA[c]} for c in CORPORA]
+    tables = {"single_token_tokens": pd.DataFrame(tokens), "corpora.csv": pd.DataFrame(described)}
+    cells = made.cells.assign(**reading, fingerprint=made.cells["corpus"])
+    return quick(PaperResults(cells, made.summary, tables))
 
 
 @cache
@@ -165,8 +170,11 @@ def test_table4_has_options_and_all_strengths() -> None:
 
 def test_table5_has_lengths() -> None:
     row = one("table5", corpus="imdb", measure="words")
-    assert (row["published"], row["value"]) == (234, 234)
+    assert (row["published"], row["value"]) == (234, 235)
     assert (row["over"], pd.isna(row["beyond"])) == ("setting", True)
+    row = one("table5", corpus="imdb", measure="vocabulary")
+    assert (row["published"], row["value"]) == (41919, 44666)
+    assert pd.isna(one("table5", corpus="sst", measure="words")["value"])
     assert one("table5", corpus="mimic_diabetes", measure="vocabulary")["published"] == 23778
 
 
@@ -180,6 +188,55 @@ def test_table6_takes_one_layer_from_table1() -> None:
     assert row["value"] == -LOST["tying"]
     row = one("table6", corpus="sst", model="tying", layers=2, measure="Δ F1, permuted")
     assert row["value"] == -LOST["tying"] / 2
+
+
+def test_table1_has_accuracy_and_decisions_beside_f1() -> None:
+    """A world in which tied models fall to the positive class: F1 stays, accuracy does not."""
+
+    def change(configuration: Configuration, own: Numbers) -> None:
+        own["replacement", "uniform", "delta_accuracy"] = -31.0
+        own["replacement", "uniform", "positive"] = 96.0
+
+    fallen = world(change, ["imdb"], keep=lambda c: c["part"] == "imdb")
+    table = PAPER.exhibit("table1").make(fallen)
+    own = table[(table["model"] == "tying") & (table["attention"] == "additive")]
+    own = own[own["corpus"] == "imdb"].set_index("measure")["value"]
+    assert own["Δ accuracy, uniform"] == pytest.approx(-31.0)
+    assert own["decided positive, uniform"] == pytest.approx(96.0)
+
+
+def test_appendix_c_is_the_entropy_by_how_a_query_begins() -> None:
+    found = made("appendixc")
+    entropies = found[found["measure"] == "entropy of attention"].set_index(
+        ["corpus", "query_init"]
+    )
+    assert set(entropies.index) == {(c, q) for c in ("sst", "imdb") for q in ("default", "normal")}
+    for corpus in ("sst", "imdb"):
+        assert entropies.loc[(corpus, "default"), "value"] > 0.95
+        assert entropies.loc[(corpus, "normal"), "value"] < 0.95
+
+
+def test_figures_show_the_probe_of_reviews_where_it_is_there() -> None:
+    probe = made_up_results(
+        [
+            {"part": "reviews", "corpus": "rotten_tomatoes", "attention": "additive"}
+            | {"grounding": "none", "freeze_embeddings": False}
+        ],
+        lambda _: {},
+        seeds=[1],
+    )
+    (cell,) = probe.cells["cell"]
+    token = {"cell": cell, "id": 5, "item": 0, "p": 0.7, "weight": 1.0}
+    own = world(keep=lambda c: c["part"] == "sst")
+    shown = PaperResults(
+        probe.cells, own.summary[:0], {"single_token_tokens": pd.DataFrame([token])}
+    )
+    vars(own)["probes"] = shown
+    table = PAPER.exhibit("figure2").make(own)
+    assert table[["corpus", "document", "value"]].to_numpy().tolist() == [
+        ["rotten_tomatoes", 5, 0.7],
+        ["rotten_tomatoes", 5, 1.0],
+    ]
 
 
 def test_figure1_is_a_curve_of_each_model() -> None:

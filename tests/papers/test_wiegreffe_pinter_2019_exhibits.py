@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ from made_up_results import crossed, made_up_results
 from verax.papers.exhibits import MEASURED
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.wiegreffe_pinter_2019 import PAPER
+from verax.papers.wiegreffe_pinter_2019.functions import chosen
 
 CONTROLS = {
     "base": 85.0,
@@ -118,4 +120,43 @@ def test_the_curve_goes_by_lambda_with_its_yardsticks_beside_it() -> None:
 def test_the_paper_is_found_by_its_names() -> None:
     assert PAPER.exhibit("3").name == "table3"
     assert "JSD" in PAPER.words("deviations")
-    assert set(PAPER.studies()) == {"main", "imdb"}
+    assert set(PAPER.studies()) == {"main", "imdb", "more", "controls"}
+
+
+def test_controls_of_their_own_count_before_those_beside_adversaries() -> None:
+    """Two bases and their adversaries, and two models of each control: 7 more in F1 than there."""
+    models = {
+        ("bilstm", "softmax"): "base",
+        ("bilstm", "uniform"): "uniform",
+        ("mlp", "uniform"): "mlp-uniform",
+        ("mlp", "softmax"): "mlp-own",
+    }
+    configurations = [
+        {"part": "main", "corpus": "sst", "encoder": "bilstm", "projection": "softmax"},
+        *(
+            {"part": "controls", "corpus": "sst", "encoder": encoder, "projection": projection}
+            for encoder, projection in models
+        ),
+    ]
+
+    def numbers(own: Mapping[str, Any]) -> dict[tuple[str, str, str], float]:
+        if own["part"] == "main":
+            return {**NUMBERS, ("adversaries.chosen", "chosen", "lambda"): 1.0}
+        name = models[own["encoder"], own["projection"]]
+        return {("replacement", "trained", "f1"): CONTROLS[name] + 7}
+
+    results = made_up_results(configurations, numbers, seeds=(1, 2), spread=0.0)
+    for name, labels in (("table2", ["trained", "uniform"]), ("table3", ["uniform", "its own"])):
+        table = PAPER.exhibit(name).make(results)
+        column = "attention" if name == "table2" else "weights"
+        rows = table[table["measure"] == "F1"].set_index(column)["value"]
+        before = ["base", "uniform"] if name == "table2" else ["mlp-uniform", "mlp-own"]
+        assert rows[labels].tolist() == [CONTROLS[control] + 7 for control in before]
+        if name == "table3":
+            assert rows["of the base"] == CONTROLS["mlp-guided-by-base"]
+    # cells of controls have no part in what adversaries do, and a seed counts once
+    point = PAPER.grid.start(results) if PAPER.grid else None
+    assert point is not None
+    number = chosen(point, "jsd")
+    assert number is not None
+    assert (number.seeds, len(number.cells)) == (2, 2)

@@ -1,4 +1,4 @@
-"""Made-up results of Tutek & Šnajder's studies: one world in which every claim holds."""
+"""Made-up results of Tutek & Šnajder's studies: one world in which every claim replicates."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,12 +14,14 @@ import pytest
 from verax.papers import check_paper
 from verax.papers.checking import Checked
 from verax.papers.claims import Claim, Finding
+from verax.papers.comparing import PaperComparison
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.numbers import SeedMean
 from verax.papers.paper import Paper
-from verax.papers.phrasing import TRIAL
 from verax.papers.registry import paper
 from verax.papers.results import PaperResults
+from verax.papers.screen import TRIAL
+from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES, Part
 from verax.report import report_page
 from verax.report.charts.paper_frames import called
 from verax.report.paper_parts import paper_parts
@@ -55,41 +58,70 @@ def _found(finding: Finding, results: PaperResults) -> Finding:
     return finding
 
 
-def checked() -> Checked:
-    verdicts = ("holds", "fails", "undecided")
-    findings = [Finding(verdict, f"why {verdict}", "a test") for verdict in verdicts]
-    claims = [
-        Claim(number, f"claim <{found.verdict}>", "Table 1", partial(_found, found))
-        for number, found in enumerate(findings, start=1)
-    ]
+UP = PaperComparison("up <1>", 1.0, 0.5, 1.5, SeedMean.of([1.0, 1.1], ["0123456789", "fedcba9876"]))
+DOWN = replace(UP, label="down <1>", difference=-1.0, low=-1.5, high=-0.5)
+KINDS = {REPLICATES: [UP], IN_PART: [UP, DOWN], DOES_NOT: [DOWN], CANNOT: []}
+
+
+def checked(verdicts: Sequence[str] = tuple(KINDS)) -> Checked:
+    claims = []
+    for number, verdict in enumerate(verdicts, start=1):
+        part = Part("<part>", KINDS[verdict], sense="below 15")
+        found = Finding(
+            [part], theirs="<theirs>", ours=f"ours {number}", why="" if part.of else "x"
+        )
+        words = {"short": f"claim <{verdict}>", "rank": number % 4, "cause": {"test": "<why>"}}
+        claims.append(Claim(number, "a text", "Table 1", partial(_found, found), **words))
     shown = [
         Exhibit("table1", "what & how", exhibit),
         Exhibit("figure2", "nothing", lambda _: frame([])),
     ]
+    told = {"conclusion": [{"claims": [1], "that": "<a> is b"}], "setup": ["A & **less**."]}
     paper = Paper(
-        "made-up-2000", "On <it>", "A & B", "http://x", "verax.papers.meister_2021", shown, claims
+        *("made-up-2000", "On <it>", "A & B", "http://x", "verax.papers.meister_2021"),
+        *(shown, claims),
+        told=told,
     )
     return Checked(paper, PaperResults(CELLS, SUMMARY))
 
 
-def test_claims_have_their_verdicts_and_what_is_behind_them() -> None:
+def test_the_first_screen_has_conclusion_counts_claims_and_setup() -> None:
     page = report_page(checked())
-    assert "Of 3 claims 1 holds, 1 fails and 1 is undecided." in page
-    for number, verdict in enumerate(("holds", "fails", "undecided"), start=1):
+    assert "It replicates that &lt;a&gt; is b." in page
+    assert "✓ 1 replicates · ◐ 1 in part · ✗ 1 does not · ? 1 cannot be told" in page
+    for number, verdict in enumerate(KINDS, start=1):
         assert f'data-claim="{number}" data-verdict="{verdict}"' in page
-        assert f"claim &lt;{verdict}&gt;" in page
-        assert f'<p class="note">why {verdict}</p><p class="test">a test</p>' in page
+        assert (
+            f"<td>claim &lt;{verdict}&gt;</td><td>&lt;theirs&gt;</td><td>ours {number}</td>" in page
+        )
+    # of those that do not replicate
+    assert page.count("<td>test: &lt;why&gt;</td>") == 3
+    assert "<li>A &amp; <b>less</b>.</li>" in page
+    assert (
+        page.index('data-claim="3"') < page.index("Further claims") < page.index('data-claim="4"')
+    )
     assert "<title>A &amp; B: On &lt;it&gt;</title>" in page
+    assert "all of sst, 20news_sports, imdb, adversaries" in page
 
 
-def test_published_stands_beside_measured_and_what_is_not_there_is_told() -> None:
+def test_what_is_behind_a_claim_is_folded() -> None:
+    (inner,) = (part.inner for part in paper_parts(checked()) if part.id == "evidence")
+    assert inner.count("<details><summary>✓ 1. claim") == 1
+    assert "<td>1 of 2</td><td>all</td><td>1 for, 1 against</td><td>1.050, below 15</td>" in inner
+    assert "<td>down &lt;1&gt;</td>" in inner
+    assert "By other rules: strict: does not replicate, lenient: does not replicate." in inner
+    assert "<summary>2 cells</summary>" in inner
+    assert "<code>012345 fedcba</code>" in inner
+    assert "<b>Cause: test.</b> &lt;why&gt;" in inner
+    assert "<em>replicates</em> if the share of comparisons" in inner
+    assert "Where another rule has another verdict: 1 claims" in inner
+
+
+def test_published_stands_beside_measured() -> None:
     page = report_page(checked())
     # mean 0.52, sd 0.02 over three seeds; far from 0.9, so bold
-    assert "<td>0.900</td><td><b>0.520 ± 0.020</b></td>" in page
-    # what was not measured waits to be opened, with nothing but what was published
-    _, _, folded = page.partition("<summary>Published, not measured here</summary>")
-    assert "<td>0.800</td></tr>" in folded
-    assert "0.800" not in page[: page.index(folded)]
+    assert "<td>0.9</td><td><b>0.520 ± 0.020</b></td><td>3</td>" in page
+    assert "0.8" not in page.partition('id="table1"')[2].partition("</section>")[0]
     assert "Nothing of it is in these results." in page
     assert ">Table 1</a>" in page
     assert "explorer-root" not in page
@@ -120,52 +152,29 @@ def test_the_last_of_an_odd_number_alike_takes_the_width_of_both_columns(
     assert ('class="figures alike"' in drawn) is last
 
 
-def test_a_notebook_shows_every_claim_as_text() -> None:
+def test_a_notebook_shows_the_first_screen() -> None:
     shown = checked()._repr_html_()
-    for verdict in ("holds", "fails", "undecided"):
+    for verdict in KINDS:
         assert f"claim &lt;{verdict}&gt;" in shown
-        assert f"<td>{verdict}</td><td>why {verdict}</td>" in shown
-    assert "Of 3 claims 1 holds, 1 fails and 1 is undecided." in shown
+    assert "<td>replicates in part</td><td>&lt;theirs&gt;</td><td>ours 2</td>" in shown
+    assert "It replicates that &lt;a&gt; is b." in shown
+    assert "✓ 1 replicates · ◐ 1 in part" in shown
 
 
-def test_a_narrow_failure_says_so_and_what_is_not_there_is_named() -> None:
-    made = checked()
-    narrow = Finding("fails", "why", "a test", narrowly=True)
-    claim = Claim(1, "so it is", "Table 1", partial(_found, narrow))
-    page = report_page(replace(made, paper=replace(made.paper, claims=[claim])))
-    assert "Of 1 claims 0 hold, 1 fails (1 of them narrowly) and 0 are undecided." in page
-    assert "✗ fails, narrowly" in page
-    assert "all of sst, 20news_sports, imdb, adversaries" in page
-
-
-def test_the_page_says_what_verdicts_mean_and_which_cells_are_behind_them() -> None:
-    made = checked()
-    number = SeedMean.of([0.5, 0.6], ["0123456789", "fedcba9876"])
-    found = Finding("holds", "why", "a test", {"x": number})
-    claim = Claim(1, "so it is", "Table 1", partial(_found, found))
-    page = report_page(replace(made, paper=replace(made.paper, claims=[claim])))
-    assert "<summary>2 cells</summary>" in page
-    assert "<code>012345 fedcba</code>" in page
-    assert "<em>fails, narrowly</em> if its criterion is not met" in page
-    assert "Of 1 published numbers that have one of ours beside them 1 is farther" in page
-
-
-def test_verdicts_on_the_papers_own_corpora_stand_beside_those_on_all() -> None:
+def test_other_corpora_are_named_generalisation() -> None:
     made = checked()
     cells = pd.concat([CELLS, CELLS.assign(cell="b2", corpus="imdb")])
 
     def judge(results: PaperResults) -> Finding:
         own = results.corpora() == ["imdb"]
-        return Finding("holds" if own else "fails", f"On {results.corpora()}.", "a test")
+        return Finding([Part("", [UP if own else DOWN])], ours=f"On {results.corpora()}.")
 
-    own = replace(made.paper, corpora={"imdb": "IMDb"}, claims=[Claim(1, "so", "here", judge)])
-    both = Checked(own, PaperResults(cells, SUMMARY))
-    page = report_page(both)
-    assert "On imdb alone, which the paper has: 1 holds, 0 fail and 0 are undecided." in page
-    marks = '✗ fails</span> (on imdb alone: <span class="mark for">✓ holds</span>)'
-    assert marks in page
-    assert "On imdb alone: On [&#39;imdb&#39;]." in page
-    assert "fails (on imdb alone: holds)" in both._repr_html_()
+    claim = Claim(1, "so", "here", judge, "so")
+    own = replace(made.paper, corpora={"imdb": "IMDb"}, claims=[claim])
+    page = report_page(Checked(own, PaperResults(cells, SUMMARY)))
+    assert "judged on imdb." in page
+    there = "<td>replicates</td><td>does not replicate</td><td>On [&#39;sst&#39;].</td>"
+    assert there in page.partition("Generalisation to other corpora")[2]
 
 
 def test_results_of_other_corpora_say_nothing_of_the_paper() -> None:
@@ -175,7 +184,7 @@ def test_results_of_other_corpora_say_nothing_of_the_paper() -> None:
     assert TRIAL in html.unescape(other._repr_html_())
     assert TRIAL not in html.unescape(report_page(made))
     ids = [part.id for part in paper_parts(other)]
-    assert ids[:2] == ["verdict", "deviations"]
+    assert ids[:3] == ["verdict", "evidence", "deviations"]
 
 
 def test_what_was_not_published_is_no_column_and_what_was_is_no_link() -> None:
@@ -183,9 +192,7 @@ def test_what_was_not_published_is_no_column_and_what_was_is_no_link() -> None:
     near = SeedMean.of([0.50, 0.52], ["a", "b"])
     ours = Exhibit("table1", "ours", lambda _: frame([entry({}, "JS", near)]))
     page = report_page(replace(made, paper=replace(made.paper, exhibits=[ours])))
-    assert "No published numbers are carried for this paper." in page
-    assert "ublished beside measured" not in page
-    assert ">published</th>" not in page
+    assert ">published</th>" not in page.replace("<bdi>", "").replace("</bdi>", "")
 
     def long(published: float) -> str:
         rows = [entry({"place": i}, "JS", near, published) for i in range(200)]
@@ -194,7 +201,7 @@ def test_what_was_not_published_is_no_column_and_what_was_is_no_link() -> None:
         return parts[-1].inner
 
     assert "200 rows, beside the results" in long(float("nan"))
-    assert "<summary>The numbers</summary>" in long(0.5)
+    assert "200 rows, beside the results" in long(0.5)
 
 
 def test_a_setting_is_a_plain_number() -> None:
@@ -203,14 +210,14 @@ def test_a_setting_is_a_plain_number() -> None:
     rows = [entry({}, "dropout", number, 0.7, setting=True)]
     own = Exhibit("table1", "settings", lambda _: frame(rows))
     page = report_page(replace(made, paper=replace(made.paper, exhibits=[own])))
-    assert "<td>0.7</td><td>0.4445</td><td></td><td></td>" in page
+    assert "<td>0.7</td><td>0.4445</td><td></td>" in page
 
 
 def test_probes_stand_beside_what_differs_each_with_its_question() -> None:
     results = Path(__file__).parents[2] / "results" / "tutek-snajder-2020"
     parts = paper_parts(check_paper(paper("tutek-snajder-2020"), results))
     ids = [part.id for part in parts]
-    assert ids[:4] == ["verdict", "differences", "probes", "deviations"]
-    inner = parts[2].inner
+    assert ids[:5] == ["verdict", "evidence", "differences", "deviations", "probes"]
+    inner = parts[4].inner
     assert "<summary>unscaled: Is it the division by √size in dot attention?" in inner
     assert "dot-unscaled" in inner

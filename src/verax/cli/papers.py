@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from verax.cli.output import print_json
 from verax.cli.parsing import Parser, add_options, given_options
@@ -20,16 +18,29 @@ from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
 from verax.papers import NAMES, SCALES, Checked, Paper, check_paper, pack_paper, paper, papers
 from verax.papers.checking import PAGE
-from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
-from verax.papers.exhibits import MEASURED, SETTING, has_published
-from verax.papers.folders import part_of
+from verax.papers.contents import contents, contents_page
+from verax.papers.describing import write_corpora
+from verax.papers.exhibits import MEASURED, has_published
+from verax.papers.folders import CORPORA, part_of
+from verax.papers.overview import write_overview
 from verax.papers.packing import finished_in
-from verax.papers.page import as_published, as_set, label, shown
-from verax.papers.phrasing import TRIAL, alone, narrowly
+from verax.papers.page import as_measured, as_published, label
 from verax.papers.probing import PROBES
 from verax.papers.registry import refuse_others
 from verax.papers.results import Missing
 from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
+from verax.papers.screen import (
+    EVIDENCE,
+    conclusion,
+    counts,
+    evidence,
+    farther,
+    judged_on,
+    lines,
+)
+from verax.papers.showing import with_words
+from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+from verax.papers.verifying import DIFFERS, VerifiedCell, verify_paper
 from verax.results import REPORT
 from verax.spreadsheets import to_csv
 from verax.studies.grid.study import Hardware, Study
@@ -40,17 +51,22 @@ ALL = "all"
 RESULTS = "results"
 FULL = SCALES[-1]
 _WIDTH = 100
+FINDING = 3
+"""The exit code if stored numbers are not those of a new training."""
+_NAMED = 10
+"""Differences that are named for a cell."""
 _RANDOM = (
     "word vectors begin at random, where the published results and the kept ones have trained "
     "vectors: give a file of them, such as GloVe's of 100 dimensions, with --vectors FILE"
 )
-_COLOURS = {HOLDS: "green", FAILS: "red", UNDECIDED: "yellow"}
+_COLOURS = {REPLICATES: "green", IN_PART: "cyan", DOES_NOT: "red", CANNOT: "yellow"}
 
 
 def add(verbs: Any) -> None:
     parser = verbs.add_parser(
         "papers",
-        usage="verax papers {list, run NAME, table NAME N, check NAME, pack NAME DIR} [options]",
+        usage="verax papers {list, run NAME, check NAME, show NAME, table NAME N, pack NAME DIR, "
+        "contents, corpora NAME, verify NAME} [options]",
         help="run a published paper again, table by table, claim by claim",
         description="Papers as data: studies, published numbers and claims. "
         f"There are {', '.join(NAMES)}.",
@@ -96,13 +112,23 @@ def add(verbs: Any) -> None:
         usage="verax papers check NAME [--results DIR] [--json] [--no-page]",
         help="judge every claim of a paper by results",
         description="Judge every claim, and write the page, claims and tables again beside the "
-        f"results ({PAGE}, claims.json, tables/).",
+        f"results ({PAGE}, claims.json, scatter.svg, tables/). `{ALL}` does so for every paper, "
+        f"and writes {RESULTS}/{PAGE}.",
     )
-    parser.add_argument("name", **name)
+    parser.add_argument("name", metavar="NAME", help=f"{', '.join(NAMES)}, or {ALL}")
     parser.add_argument("--results", **results)
     parser.add_argument("--json", action="store_true", help="claims and numbers as JSON")
     parser.add_argument("--no-page", action="store_true", help="write nothing")
     parser.set_defaults(run=check)
+    parser = actions.add_parser(
+        "show",
+        usage="verax papers show NAME [N] [--results DIR]",
+        help="whether a paper replicates, or what is behind one claim",
+    )
+    parser.add_argument("name", **name)
+    parser.add_argument("claim", metavar="N", nargs="?", type=int, help="the number of a claim")
+    parser.add_argument("--results", **results)
+    parser.set_defaults(run=show_paper)
     parser = actions.add_parser(
         "pack",
         usage="verax papers pack NAME DIR --out DIR",
@@ -112,6 +138,43 @@ def add(verbs: Any) -> None:
     parser.add_argument("folder", metavar="DIR", help="what verax papers run has written")
     parser.add_argument("--out", metavar="DIR", help=f"where to [{RESULTS}/NAME]")
     parser.set_defaults(run=pack)
+    parser = actions.add_parser(
+        "contents",
+        usage="verax papers contents [NAME] [--markdown]",
+        help="every table and figure of the papers, and where it is made",
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one paper [all]")
+    parser.add_argument("--markdown", action="store_true", help="as the page results/exhibits.md")
+    parser.set_defaults(run=contents_of)
+    parser = actions.add_parser(
+        "corpora",
+        usage="verax papers corpora NAME [--results DIR]",
+        help="sizes, lengths and vocabularies of the corpora of results",
+        description="Read the corpora that a paper's cells name ($VERAX_DATA), and write their "
+        f"sizes, lengths and vocabularies beside the results ({CORPORA}): no documents.",
+    )
+    parser.add_argument("name", **name)
+    parser.add_argument("--results", **results)
+    parser.set_defaults(run=corpora)
+    parser = actions.add_parser(
+        "verify",
+        usage="verax papers verify NAME [--sample 5] [--cells KEY …] [--vectors FILE …] [options]",
+        help="train stored cells anew, and compare their numbers",
+        description="Train finished cells of a paper's results again, from their stored "
+        "configuration, and compare every number. Equal is expected on the same kind of device "
+        "with the same torch, else what docs/papers.md has as tolerance. "
+        f"The exit code is {FINDING} if a cell is not as expected, 1 if one could not be run.",
+    )
+    parser.add_argument("name", **name)
+    parser.add_argument("--results", **results)
+    parser.add_argument("--sample", type=int, default=5, metavar="N", help="how many cells [5]")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draw [0]")
+    parser.add_argument("--cells", nargs="+", metavar="KEY", help="these cells, in place of a draw")
+    parser.add_argument("--parts", metavar="NAME,…", help="draw from these studies alone")
+    parser.add_argument("--vectors", nargs="+", metavar="FILE", help="files of word vectors")
+    parser.add_argument("--json", action="store_true", help="every number that differs, as JSON")
+    add_options(parser, "where it runs", Hardware)
+    parser.set_defaults(run=verify)
 
 
 def list_papers(args: argparse.Namespace) -> None:
@@ -232,10 +295,77 @@ def pack(args: argparse.Namespace) -> None:
     say(f"packed into {out}: {len(cells):,} cells are there now, {new} of them new")
 
 
+def contents_of(args: argparse.Namespace) -> None:
+    chosen = papers() if args.name is None else [paper(args.name)]
+    if args.markdown:
+        print(contents_page(chosen), end="")
+        return
+    for one in chosen:
+        say(one.name, "bold")
+        rows = [[c.name, ", ".join(c.made) or "not made", c.note] for c in contents(one)]
+        console().print(table(["in the paper", "made as", ""], rows))
+
+
+def corpora(args: argparse.Namespace) -> None:
+    chosen = paper(args.name)
+    path = write_corpora(chosen, _folder(chosen, args))
+    print(path.read_text(encoding="utf-8"), end="")
+    say(f"written to {path}", "dim")
+
+
+def verify(args: argparse.Namespace) -> int:
+    chosen = paper(args.name)
+    folder = _folder(chosen, args)
+    if not folder.is_dir():
+        raise VeraxError(f"no results in {folder}: give --results DIR")
+    if args.sample < 1:
+        raise VeraxError(f"--sample is {args.sample}: expected 1 or more cells")
+    verified = verify_paper(
+        chosen,
+        folder,
+        sample=args.sample,
+        seed=args.seed,
+        cells=args.cells,
+        parts=parts("--parts", args.parts),
+        vectors=args.vectors or (),
+        watch=(lambda cell: None) if args.json else show_verified,
+        **given_options(args, Hardware),
+    )
+    if args.json:
+        print(verified.to_json(), end="")
+    else:
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verified.counts.items() if n)
+        say(f"{chosen.name}: {counts}, of {verified.stored:,} stored cells", "bold")
+    if not all(cell.is_as_expected or cell.error for cell in verified.cells):
+        return FINDING
+    return 1 if any(cell.error for cell in verified.cells) else 0
+
+
+def show_verified(cell: VerifiedCell) -> None:
+    """A line for a cell that was trained anew, and what differs if it is not as expected."""
+    same = "same" if cell.same_kind else "another"
+    line = f"{cell.key}  {cell.part}: {cell.label}  {cell.verdict}"
+    if cell.error:
+        say(f"{line}: {cell.error}", "bold")
+        return
+    differing = f", {len(cell.differences):,} differ" if cell.differences else ""
+    say(f"{line} ({cell.numbers:,} numbers{differing}; {same} kind of device and torch)")
+    if cell.is_as_expected:
+        return
+    named = cell.differences
+    if cell.verdict == DIFFERS:
+        named = [difference for difference in named if not difference.within]
+    for difference in named[:_NAMED]:
+        say(f"   {difference.name}: {difference.stored:.6g} stored, {difference.new:.6g} now")
+    if len(named) > _NAMED:
+        say(f"   and {len(named) - _NAMED:,} more: --json has all", "dim")
+
+
 def table_of(args: argparse.Namespace) -> None:
     chosen = paper(args.name)
     exhibit = chosen.exhibit(args.exhibit)
-    made = exhibit.make(_results(chosen, args).results)
+    results = _results(chosen, args).results
+    made = with_words(exhibit.make(results), results)
     if args.csv:
         print(to_csv(made), end="")
         return
@@ -244,60 +374,84 @@ def table_of(args: argparse.Namespace) -> None:
             f"nothing of {exhibit.name} is in these results: run its part of the paper"
         )
     labels = [str(name) for name in made if name not in MEASURED]
-    rows = [[exhibit.title, "published", "measured", "sd", "low", "high", "seeds"]]
+    published = ["published"] if has_published(made) else []
+    rows = []
     for row in made.to_dict("records"):
         title = " ".join(part for name in labels if (part := label(row[name])))
-        rows.append([title, *_numbers(row)])
-    if not has_published(made):
-        rows = [row[:1] + row[2:] for row in rows]
-    console().print(table(rows[0], rows[1:]))
+        theirs = [as_published(row[name]) for name in published]
+        rows.append([title, *theirs, *as_measured(row, "{}*")])
+    console().print(table([exhibit.title, *published, "measured", "seeds"], rows))
     if exhibit.note:
         say(exhibit.note, "dim")
 
 
 def check(args: argparse.Namespace) -> None:
+    if args.name == ALL:
+        if args.json or args.no_page:
+            raise VeraxError(f"check {ALL} writes pages: leave out --json and --no-page")
+        folder = Path(args.results or RESULTS)
+        every = [check_paper(one, folder / one.name) for one in papers()]
+        for checked in every:
+            _write(checked, folder / checked.paper.name)
+            show_claims(checked)
+        say(f"the page of all is {write_overview(every, folder)}")
+        return
     chosen = paper(args.name)
     checked = _results(chosen, args)
+    folder = _folder(chosen, args)
     if not args.no_page:
-        checked.write(_folder(chosen, args))
-        checked.report(_folder(chosen, args) / REPORT)
+        _write(checked, folder)
     if args.json:
         print_json(json.loads(checked.to_json()), indent=1)
         return
     show_claims(checked)
     if not args.no_page:
-        folder = _folder(chosen, args)
         say(f"the page is {folder / PAGE}, to look at: {folder / REPORT}")
 
 
+def _write(checked: Checked, folder: Path) -> None:
+    checked.write(folder)
+    checked.report(folder / REPORT)
+
+
+def show_paper(args: argparse.Namespace) -> None:
+    chosen = paper(args.name)
+    checked = _results(chosen, args)
+    if args.claim is None:
+        show_claims(checked)
+        return
+    known = {one.claim.id: one for one in checked.judged}
+    if args.claim not in known:
+        numbers = ", ".join(map(str, known))
+        raise VeraxError(f"{chosen.name} has no claim {args.claim}: choose from {numbers}")
+    one = known[args.claim]
+    say(f"{one.claim.id}. {one.claim.text} ({one.claim.where})")
+    console().print(one.verdict, style=_COLOURS[one.verdict])
+    rules = ", ".join(f"{name}: {verdict}" for name, verdict in one.finding.other_verdicts.items())
+    causes = [f"cause: {kind}, {words}" for kind, words in one.cause.items()]
+    for line in (one.claim.note, one.finding.why, *causes, f"by other rules: {rules}"):
+        if line:
+            say(line)
+    for several in (one.finding.parts, one.finding.reported):
+        if several:
+            console().print(table([*EVIDENCE], evidence(several)))
+
+
 def show_claims(checked: Checked) -> None:
-    """Every claim with its verdict and what is behind it."""
+    """The first screen: what replicates, and every claim in a line."""
     screen = console()
-    if checked.is_trial:
-        say(TRIAL, "bold")
-    for claim, finding, on_its_corpora in checked.judged:
-        screen.print(
-            f"{claim.id:>2} {finding.verdict_words}", style=_COLOURS[finding.verdict], end="  "
-        )
-        say(f"{claim.text} ({claim.where})")
-        for line in (finding.why, finding.test):
-            if line:
-                say(f"   {line}", "dim")
-        if on_its_corpora is not None:
-            words = on_its_corpora.verdict_words
-            say(f"   {alone(checked)}: {words}", _COLOURS[on_its_corpora.verdict])
-            if words != finding.verdict_words and on_its_corpora.test:
-                say(f"   {on_its_corpora.test}", "dim")
-    say(f"{checked.paper.name}: {_said(checked.counts)}", "bold")
-    if checked.own_counts is not None:
-        say(f"{alone(checked)}, which the paper has: {_said(checked.own_counts)}", "bold")
-
-
-def _said(counts: Mapping[str, int]) -> str:
-    return ", ".join(
-        f"{counts[verdict]} {verdict}{narrowly(counts) if verdict == FAILS else ''}"
-        for verdict in (HOLDS, FAILS, UNDECIDED)
-    )
+    say(f"{checked.paper.name}: {conclusion(checked)}", "bold")
+    say(f"{counts(checked)}. {judged_on(checked)}")
+    for one in lines(checked.ranked):
+        head = f"{one.mark} {one.id:>2} {one.verdict:20}"
+        screen.print(head, style=_COLOURS[one.verdict], end="")
+        sides = {"paper": one.theirs, "here": one.ours}
+        numbers = "; ".join(f"{side} {text}" for side, text in sides.items() if text)
+        cause = f" [{one.cause}]" if one.cause else ""
+        say(f"{one.text}{f': {numbers}' if numbers else ''}{cause}")
+    for line in (*checked.paper.told.get("setup", ()), farther(checked.tables.values())):
+        if line:
+            say(line, "dim")
 
 
 def _folder(chosen: Paper, args: argparse.Namespace) -> Path:
@@ -312,12 +466,3 @@ def _results(chosen: Paper, args: argparse.Namespace) -> Checked:
             f"{chosen.name}"
         )
     return check_paper(chosen, folder)
-
-
-def _numbers(row: dict[Any, Any]) -> list[str]:
-    value = row["value"]
-    if row["over"] == SETTING:
-        return [as_published(row["published"]), as_set(value), "", "", "", ""]
-    spread = [shown(row[name], like=value) for name in ("sd", "low", "high")]
-    beyond = "*" if not pd.isna(row["beyond"]) and row["beyond"] else ""
-    return [as_published(row["published"]), shown(value) + beyond, *spread, str(row["seeds"])]

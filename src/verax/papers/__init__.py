@@ -11,6 +11,7 @@ from verax.papers.paper import SCALES, Paper
 from verax.papers.registry import NAMES, paper, papers
 from verax.papers.results import PaperResults
 from verax.papers.running import run_paper
+from verax.papers.verifying import Verified, verify_paper
 
 __all__ = [
     "NAMES",
@@ -20,9 +21,11 @@ __all__ = [
     "Finding",
     "Paper",
     "PaperResults",
+    "Verified",
     "check_paper",
     "pack_paper",
     "paper",
     "papers",
     "run_paper",
+    "verify_paper",
 ]

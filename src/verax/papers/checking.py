@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,59 @@ import pandas as pd
 from verax.errors import VeraxError
 from verax.files import write_files
 from verax.papers.claims import Claim, Finding
-from verax.papers.comparing import FAILS, HOLDS, NARROWLY, UNDECIDED
 from verax.papers.exhibits import has_published
+from verax.papers.judging import Aside
 from verax.papers.paper import Paper
+from verax.papers.points import plain_name
 from verax.papers.probing import PROBES, probes_table
 from verax.papers.registry import refuse_others
 from verax.papers.results import TABLES, Missing, PaperResults
+from verax.papers.verdicts import MARKS, REPLICATES
 from verax.results import Shown
 from verax.spreadsheets import to_csv
 
-PAGE, CLAIMS = "README.md", "claims.json"
+PAGE, CLAIMS, PICTURE = "README.md", "claims.json", "scatter.svg"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim and what came of it.
+
+    finding  on the corpora of the paper that decide
+    others   on other corpora, as generalisation; None if there are none
+    aside    with the corpora that were set aside; None if there are none
+    """
+
+    claim: Claim
+    finding: Finding
+    others: Finding | None = None
+    aside: Finding | None = None
+
+    @property
+    def verdict(self) -> str:
+        return self.finding.verdict
+
+    @property
+    def disagreeing(self) -> dict[str, str]:
+        """Other rule → its verdict, if that is another."""
+        rules = dict(self.finding.other_verdicts)
+        if self.aside is not None:
+            rules["with corpora set aside"] = self.aside.verdict
+        return {name: verdict for name, verdict in rules.items() if verdict != self.verdict}
+
+    @property
+    def cause(self) -> Mapping[str, str]:
+        """Why it does not replicate; empty if it does."""
+        return {} if self.verdict == REPLICATES else self.claim.cause
+
+    def to_dict(self) -> dict[str, Any]:
+        """The claim and its findings as JSON has them."""
+        beside = {"generalisation": self.others, "with_set_aside": self.aside}
+        short = {
+            name: None if f is None else {"verdict": f.verdict, "here": f.ours}
+            for name, f in beside.items()
+        }
+        return {**self.claim.to_dict(), **self.finding.to_dict(), **short}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,35 +84,51 @@ class Checked(Shown):
     probes: PaperResults | None = None
 
     @cached_property
-    def findings(self) -> list[tuple[Claim, Finding]]:
-        """Each claim and what came of it, on all corpora."""
-        return [(claim, claim.check(self.results)) for claim in self.paper.claims]
+    def set_aside(self) -> Mapping[str, Aside]:
+        """Corpus → why no verdict goes by it."""
+        return self.paper.aside(self.results)
 
     @cached_property
     def own_corpora(self) -> list[str]:
-        """The corpora of the results that are the paper's."""
-        return [name for name in self.results.corpora() if self.paper.has(name)]
+        """The corpora of the results that are the paper's, but for those set aside."""
+        own = [name for name in self.results.corpora() if self.paper.has(name)]
+        return [name for name in own if name not in self.set_aside]
 
     @property
     def is_trial(self) -> bool:
         """Whether no corpus is the paper's: verdicts then say nothing of the paper."""
-        return not self.own_corpora
+        return not any(self.paper.has(name) for name in self.results.corpora())
 
     @cached_property
-    def own_findings(self) -> list[Finding] | None:
-        """What came of each claim on the paper's corpora alone; None if there are no others."""
-        corpora = self.own_corpora
-        if not corpora or len(corpora) == len(self.results.corpora()):
-            return None
-        results = self.results.of_corpora(corpora)
-        return [claim.check(results) for claim in self.paper.claims]
+    def judged(self) -> list[Judged]:
+        """Each claim with its findings, in the order of the paper."""
+        parts: dict[tuple[str, ...], PaperResults] = {}
+
+        def check(claim: Claim, corpora: Sequence[str]) -> Finding:
+            wanted = tuple(name for name in every if name in corpora)
+            if wanted not in parts:
+                is_all = len(wanted) == len(every)
+                parts[wanted] = self.results if is_all else self.results.of_corpora(wanted)
+            return claim.check(parts[wanted])
+
+        every, found = self.results.corpora(), []
+        deciding = every if self.is_trial else self.own_corpora
+        for claim in self.paper.claims:
+            own = deciding
+            if claim.corpora and not self.is_trial:
+                own = [name for name in own if plain_name(name) in claim.corpora]
+            rest = [name for name in every if name not in own and name not in self.set_aside]
+            others = check(claim, rest) if rest else Finding()
+            again = [name for name in self.set_aside if self.paper.has(name)]
+            aside = check(claim, [*own, *again]) if again and not claim.corpora else None
+            finding = check(claim, own)
+            found.append(Judged(claim, finding, others if others.parts else None, aside))
+        return found
 
     @property
-    def judged(self) -> list[tuple[Claim, Finding, Finding | None]]:
-        """Each claim and what came of it, on all corpora and on the paper's alone."""
-        on_paper: Sequence[Finding | None] = self.own_findings or [None] * len(self.findings)
-        pairs = zip(self.findings, on_paper, strict=True)
-        return [(claim, finding, alone) for (claim, finding), alone in pairs]
+    def ranked(self) -> list[Judged]:
+        """The same, first those that the paper is about."""
+        return sorted(self.judged, key=lambda one: (one.claim.rank or 1000, one.claim.id))
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -91,24 +150,21 @@ class Checked(Shown):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many claims hold, fail and are undecided, and how many fail narrowly."""
-        return _counted([finding for _, finding in self.findings])
-
-    @property
-    def own_counts(self) -> dict[str, int] | None:
-        """As `counts`, on the paper's corpora alone; None if there are no others."""
-        return None if self.own_findings is None else _counted(self.own_findings)
+        """Verdict → how many claims have it."""
+        counts = Counter(one.verdict for one in self.judged)
+        return {verdict: counts[verdict] for verdict in MARKS}
 
     def to_dict(self) -> dict[str, Any]:
         """The paper, counts, and each claim with its numbers, as `to_json` writes them."""
-        on_paper = self.own_counts
+        from verax.papers.screen import conclusion
+
         return {
             "paper": self.paper.name,
+            "conclusion": conclusion(self),
             "counts": self.counts,
-            "own_corpora": (
-                None if on_paper is None else {"names": self.own_corpora, "counts": on_paper}
-            ),
-            "claims": [claim.to_dict(finding, alone) for claim, finding, alone in self.judged],
+            "corpora": self.own_corpora,
+            "set_aside": {name: asdict(aside) for name, aside in self.set_aside.items()},
+            "claims": [one.to_dict() for one in self.judged],
         }
 
     def to_json(self) -> str:
@@ -117,7 +173,10 @@ class Checked(Shown):
         return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write README.md, claims.json and tables/*.csv; the same results give the same bytes.
+        """Write README.md, claims.json, scatter.svg and tables/*.csv.
+
+        The same results give the same bytes. Without altair and vl-convert-python there is no
+        scatter.svg.
 
         Args:
             folder: where to; it is made if it does not exist.
@@ -126,12 +185,15 @@ class Checked(Shown):
             The files written.
         """
         from verax.papers.page import page
+        from verax.papers.picture import can_draw, scatter
 
         folder = Path(folder)
         tables = {**self.tables, PROBES: self.probed}
+        chart = scatter(self) if can_draw() else None
         files: Mapping[str, str] = {
             PAGE: page(self),
             CLAIMS: self.to_json(),
+            **({} if chart is None else {PICTURE: chart.svg("light") + "\n"}),
             **{
                 f"{TABLES}/{name}.csv": to_csv(table, float_format="%.6g")
                 for name, table in tables.items()
@@ -140,12 +202,6 @@ class Checked(Shown):
         }
         write_files(folder, files)
         return [folder / name for name in files]
-
-
-def _counted(findings: Sequence[Finding]) -> dict[str, int]:
-    counts = Counter(finding.verdict for finding in findings)
-    by_verdict = {verdict: counts[verdict] for verdict in (HOLDS, FAILS, UNDECIDED)}
-    return {**by_verdict, NARROWLY: sum(finding.narrowly for finding in findings)}
 
 
 def check_paper(paper: Paper, folder: str | Path) -> Checked:

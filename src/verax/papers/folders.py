@@ -12,6 +12,10 @@ from verax.studies.store.store import STORE
 
 POINTS = "delta_js_points"
 """The table of points of scatter plots, which `verax.papers.packing` thins."""
+CORPORA = "corpora.csv"
+"""The file of sizes, lengths and vocabularies, which `verax.papers.describing` writes."""
+DESCRIBED_BY = ("fingerprint", "tokeniser", "min_df", "max_vocabulary")
+"""Columns of cells that decide what a row of it describes."""
 KEPT = ("single_token_tokens",)
 """Tables of cells that packing keeps for figures, beside the summary."""
 Frames = dict[str, pd.DataFrame]
@@ -77,6 +81,8 @@ def read_studies(
                 earlier.append(rows)
     if (folder / f"{POINTS}.parquet").exists():
         tables[POINTS] = [pd.read_parquet(folder / f"{POINTS}.parquet")]
+    if (folder / CORPORA).exists():
+        tables[CORPORA] = [pd.read_csv(folder / CORPORA, dtype={"fingerprint": str})]
     if not cells:
         return None
     finished = {key for frame in cells for key in frame["cell"]}

@@ -1,51 +1,53 @@
 """Claims as data: what is compared, over which corpora and models, and how many have to agree.
 
-docs/papers.md has the format. `compare` makes the comparisons of a part of a claim, `judge` their
-verdict: by the rules of `verax.papers.comparing`, and by no others.
+docs/papers.md has the format. `compare` makes the comparisons of a part of a claim. Their verdict
+is by the rules of `verax.papers.verdicts`, and by no others.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from verax.errors import VeraxError
-from verax.papers.claims import Claim, Comparisons, Finding, all_of, by_comparisons
-from verax.papers.comparing import Label, above, below, larger
+from verax.papers.claims import Claim, Comparisons, Finding
+from verax.papers.comparing import PaperComparison, above, below, larger
 from verax.papers.numbers import SeedMean
-from verax.papers.points import CORPUS, Grid, Point, Value, refuse_unknown
-from verax.papers.results import Missing, PaperResults
+from verax.papers.points import CORPUS, Grid, Point, refuse_unknown
+from verax.papers.quoting import quoted, tallied
+from verax.papers.results import PaperResults
+from verax.papers.verdicts import Part
 
 ONLY = "it"
-"""The name in `why` of the comparisons of a claim without parts."""
+"""The name in templates of the comparisons of a claim without parts."""
+CAUSES = ("corpus", "training", "test", "genuine")
 _KINDS = {"above", "below", "b", "alike"}
-_IF = re.compile(r"\[\[(no )?([^:]+?):(.*?)\]\]", re.DOTALL)
-_OF_PART = {"name", "over", "number", "a", "label", "tag", "need", "needs", *_KINDS}
-_OF_PART |= {"each", "optional", "counted"}
-_OF_CLAIM = {"text", "where", "part", "parts", "reported", "numbers", "lacking", *_OF_PART}
-_OF_CLAIM |= {"why", "ending", "words", "each_of"}
+_OF_PART = {"name", "over", "number", "a", "label", "tag", "need", "tally", "given", *_KINDS}
+_OF_PART |= {"each", "optional"}
+_OF_CLAIM = {"id", "text", "short", "where", "rank", "corpora", "part", "parts", "reported"}
+_OF_CLAIM |= {"needs", "theirs", "quoted", "ours", "cause", "note", *_OF_PART}
 
 
 def claims_of(
     grid: Grid, data: Iterable[Mapping[str, Any]], shared: Mapping[str, Any]
 ) -> list[Claim]:
-    """The claims of a paper's file, numbered from 1; `shared` is what all of them have."""
-    claims = []
-    for id, claim in enumerate(data, 1):
+    """The claims of a paper's file, numbered from 1 or by `id`; `shared` is what all have."""
+    claims: list[Claim] = []
+    for claim in data:
+        id = claim.get("id", claims[-1].id + 1 if claims else 1)
         refuse_unknown(f"claim {id} of {grid.package}", claim, _OF_CLAIM)
         for name, part in {**claim.get("parts", {}), **claim.get("reported", {})}.items():
             refuse_unknown(f"part {name} of claim {id} of {grid.package}", part, _OF_PART)
-            if name in grid.criteria:
-                raise VeraxError(f"part {name} of claim {id} is named as a criterion: rename it")
         for part in claim.get("parts", {ONLY: {}}).values():
             if not _KINDS & {*shared, *claim, *part}:
                 raise VeraxError(f"claim {id} compares with nothing: give above, below or b")
+        refuse_unknown(f"the cause of claim {id} of {grid.package}", claim.get("cause", {}), CAUSES)
         judged = partial(judge, grid, {**shared, **claim})
-        claims.append(Claim(id, claim["text"], claim["where"], judged))
+        words = {n: claim[n] for n in ("short", "rank", "corpora", "note", "cause") if n in claim}
+        claims.append(Claim(id, claim["text"], claim["where"], judged, **words))
     return claims
 
 
@@ -53,40 +55,27 @@ def judge(grid: Grid, claim: Mapping[str, Any], results: PaperResults) -> Findin
     """What results say of a claim."""
     start = grid.start(results, claim.get("part"))
     plain = {key: value for key, value in claim.items() if key not in ("parts", "reported")}
-    parts = claim.get("parts", {ONLY: {}})
-    merged = {name: _merged(plain, p) for name, p in {**parts, **claim.get("reported", {})}.items()}
+    parts, reported = claim.get("parts", {ONLY: {}}), claim.get("reported", {})
+    merged = {name: _merged(plain, part) for name, part in {**parts, **reported}.items()}
     compared = {name: compare(start, part) for name, part in merged.items()}
-    judged = {n: merged[n] for n in parts if compared[n] or not merged[n].get("optional")}
-    every = Comparisons(c for name in judged for c in compared[name])
-    known = {c.corpus for c in every}
-    lacking = ", ".join(theirs for ours, theirs in grid.published.items() if ours not in known)
-    values = {**grid.criteria, **compared, "every": every}
-    values["without"] = f"; without {lacking}" if lacking else ""
-    for part, comparisons in [(claim, every), *((parts[n], compared[n]) for n in judged)]:
-        if "needs" in part and not comparisons:
-            raise Missing(claim.get("lacking", "{}").format(in_words(part["needs"], values)))
-    if "words" in claim:
-        values |= grid.function(claim["words"])(start, compared)
-    each = start.choose(claim["each_of"]) if "each_of" in claim else [Value("")]
-    why = " ".join(claim["why"].replace("@", str(value.name)) for value in each)
-    why = in_words(why + claim.get("ending", ""), values)
-    if ONLY in compared:
-        numbers = {
-            point.text(label): number
-            for point in start.over(claim["over"])
-            for label, source in claim.get("numbers", {}).items()
-            if (number := point.number(source)) is not None
-        }
-        return by_comparisons(compared[ONLY], why, grid.criterion(claim.get("need", 1)), numbers)
-    weighed = []
-    for name, part in judged.items():
-        need = grid.criterion(part.get("need", 1))
-        if "each" in part:
-            for value in start.choose(part["each"], part["over"][part["each"]]):
-                weighed.append((str(value.name), compared[name][str(value.name)], need))
-        else:
-            weighed.append((part.get("name", name), compared[name], need))
-    return all_of(weighed, why)
+    if not any(compared[name] for name in parts):
+        return Finding(why=claim.get("needs", "no finished cell has what this compares"))
+    made = {name: _parts(start, name, part, compared[name]) for name, part in merged.items()}
+    kept = [n for n in parts if compared[n] or not merged[n].get("optional")]
+    judged = [part for name in kept for part in made[name]]
+    tally = next((part.tally for part in judged if part.tally is not None), None)
+    values: dict[str, Any] = {**grid.criteria, **compared}
+    values["tally"] = "" if tally is None else f"{tally[0]} of {tally[1]}"
+    if "quoted" in claim:
+        corpora = {c.corpus for part in judged for c in part.comparisons}
+        values["quoted"] = quoted(grid, claim["quoted"], corpora)
+    first = next(iter(parts))
+    return Finding(
+        judged,
+        [part for name in reported if compared[name] for part in made[name]],
+        str(claim.get("theirs", "{tally}")).format_map(values),
+        str(claim.get("ours", f"{{{first}.tally}}")).format_map(values),
+    )
 
 
 def _merged(claim: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,41 +84,55 @@ def _merged(claim: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]
     return {**{key: value for key, value in claim.items() if key not in other}, **part}
 
 
-def in_words(template: str, values: Mapping[str, Any]) -> str:
-    """A template with values, and without the texts of parts that have no comparison."""
-
-    def kept(match: re.Match[str]) -> str:
-        lacking, name, text = match.groups()
-        has = f"{{{name}.tally}}".format_map(values) != "0 of 0"
-        return str(text) if has != bool(lacking) else ""
-
-    return " ".join(_IF.sub(kept, template).format_map(values).split())
+def _parts(start: Point, key: str, part: Mapping[str, Any], every: Comparisons) -> list[Part]:
+    """The parts that a part is: one for each value of the axis `each`."""
+    criterion = start.grid.criterion
+    need = criterion(part.get("need", 1))
+    tally = tallied(start.grid, part["tally"]) if "tally" in part else None
+    sense = ""
+    if "b" not in part:
+        kind = "below" if "below" in part else "above"
+        sense = f"{kind} {criterion(part[kind]):g}"
+    elif "alike" in part:
+        sense = f"within {criterion(part['alike']):g}"
+    elif by := criterion(part["b"].get("by", 0)):
+        sense = f"more than {by:g} above" if by > 0 else f"at most {-by:g} below"
+    if "each" not in part:
+        name = part.get("name", "" if key == ONLY else key)
+        return [Part(name, every, need, tally, sense)]
+    values = start.choose(part["each"], part["over"][part["each"]])
+    return [Part(str(v.name), every[str(v.name)], need, tally, sense) for v in values]
 
 
 def compare(start: Point, part: Mapping[str, Any]) -> Comparisons:
     """The comparisons of a part of a claim, point by point."""
-    criterion = start.grid.criterion
     comparisons = Comparisons()
     for point in start.over(part["over"]):
-        names = {axis: str(value.name) for axis, value in point.values.items()}
-        text = ", ".join(point.text(part[key]) for key in ("label", "tag") if key in part)
-        label = Label(text, names.get(CORPUS, ""), names)
-        a = _side(point, part, "a")
-        if a is None:
-            continue
-        if "b" not in part:
-            compare_with = below if "below" in part else above
-            bound = criterion(part.get("below", part.get("above", 0)))
-            comparisons.append(compare_with(label, a, bound))
-        elif (b := _side(point, part, "b")) is not None:
-            by = criterion(part["b"].get("by", 0))
-            if "alike" in part:
-                a, b = sorted((a, b), key=lambda number: number.value)
-                by = -criterion(part["alike"])
-            comparisons.append(larger(label, a, b, by))
-    if part.get("counted"):
-        return Comparisons(replace(comparison, p=math.nan) for comparison in comparisons)
+        label = ", ".join(point.text(part[key]) for key in ("label", "tag") if key in part)
+        compared = _compared(point, part, label)
+        if compared is not None:
+            names = {axis: str(value.name) for axis, value in point.values.items()}
+            comparisons.append(replace(compared, values=names))
     return comparisons
+
+
+def _compared(point: Point, part: Mapping[str, Any], label: str) -> PaperComparison | None:
+    """The comparison at a point; None if a number is missing."""
+    criterion, a = point.grid.criterion, _side(point, part, "a")
+    if a is not None and "below" in part:
+        return below(label, a, criterion(part["below"]))
+    if a is not None and "above" in part:
+        return above(label, a, criterion(part["above"]))
+    b = _side(point, part, "b")
+    if a is None or b is None:
+        return None
+    if "given" in part and max(abs(a.value), abs(b.value)) < criterion(part["given"]):
+        # too small for the two to differ: it neither goes the claim's way nor is clear
+        return PaperComparison(label, 0.0, math.nan, math.nan, a, b)
+    if "alike" in part:
+        a, b = sorted((a, b), key=lambda number: number.value)
+        return larger(label, a, b, -criterion(part["alike"]))
+    return larger(label, a, b, criterion(part["b"].get("by", 0)))
 
 
 def _side(point: Point, part: Mapping[str, Any], side: str) -> SeedMean | None:
@@ -139,3 +142,22 @@ def _side(point: Point, part: Mapping[str, Any], side: str) -> SeedMean | None:
     source = changes.pop("number", part.get("number"))
     there = point.but(changes)
     return None if there is None else there.number(source)
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Why no verdict goes by a corpus: the reason, and in which of its models it is so."""
+
+    reason: str
+    detail: str
+
+
+def set_aside(grid: Grid, rule: Mapping[str, Any], results: PaperResults) -> dict[str, Aside]:
+    """Corpus → why it is set aside, of those where the rule is true of most models."""
+    reasons = {}
+    for corpus in results.corpora():
+        part = {**rule, "over": {CORPUS: corpus, **rule["over"]}}
+        found = compare(grid.start(results, rule.get("part")), part)
+        if 2 * sum(c.is_for for c in found) > len(found):
+            reasons[corpus] = Aside(rule["reason"], f"{rule['detail']} in {found.tally} models")
+    return reasons

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from verax.statistics import describe, proportion
+from verax.statistics import describe
 from verax.statistics.intervals import LEVEL
 
 SEEDS, DOCUMENTS = "seeds", "documents"
@@ -62,17 +62,9 @@ class SeedMean:
         """The number of seeds with a value."""
         return int(np.isfinite(self.values).sum())
 
-    @property
-    def error(self) -> float:
-        """The standard error: over seeds, or from the interval over documents."""
-        if self.over == SEEDS:
-            return self.sd / math.sqrt(self.seeds)
-        return (self.high - self.low) / (2 * NORMAL)
-
     def scaled(self, factor: float) -> SeedMean:
-        """The number times a factor, and its interval over documents likewise."""
-        interval = (self.low * factor, self.high * factor)
-        return SeedMean.of([factor * value for value in self.values], self.cells, self.n, interval)
+        """The number times a factor; of one seed it has no interval."""
+        return SeedMean.of([factor * value for value in self.values], self.cells, self.n)
 
     def is_beyond(self, published: float, runs: int) -> bool | None:
         """Whether a published mean of so many runs is farther than seeds explain.
@@ -100,55 +92,33 @@ class SeedMean:
         }
 
 
-NORMAL = 1.959963984540054
-
-
 def plain(value: float) -> float | None:
     """A number that JSON can hold; None for NaN and infinities."""
     return float(value) if math.isfinite(value) else None
 
 
 def combined(parts: Sequence[tuple[float, SeedMean]]) -> SeedMean:
-    """The sum Σ c·x of numbers x.
-
-    Over seeds its spread is that of the sums. With one seed its error is that of independent
-    numbers, √Σ(c·error)²: a little too wide for numbers of the same documents that rise together.
-    """
+    """The sum Σ c·x of numbers x, seed by seed."""
     cells, columns = _aligned([number for _, number in parts])
     values = sum((c * column for (c, _), column in zip(parts, columns, strict=True)), start=0.0)
-    error = math.sqrt(sum((c * number.error) ** 2 for c, number in parts))
-    known = np.asarray(values)[~np.isnan(values)]
-    centre = float(known.mean()) if len(known) else math.nan
-    interval = (centre - NORMAL * error, centre + NORMAL * error)
-    n = max(number.n for _, number in parts)
-    return SeedMean.of(np.asarray(values).tolist(), cells, n, interval)
+    return SeedMean.of(np.asarray(values).tolist(), cells, max(number.n for _, number in parts))
 
 
 def difference(a: SeedMean, b: SeedMean) -> SeedMean:
     """a − b of two models, seed by seed in their order, with the cells of a."""
     seeds = min(len(a.values), len(b.values))
     values = [x - y for x, y in zip(a.values[:seeds], b.values[:seeds], strict=True)]
-    half = NORMAL * math.hypot(a.error, b.error)
-    centre = a.value - b.value
-    return SeedMean.of(values, a.cells[:seeds], min(a.n, b.n), (centre - half, centre + half))
+    return SeedMean.of(values, a.cells[:seeds], min(a.n, b.n))
 
 
 def percent(hits: Sequence[SeedMean], of: Sequence[SeedMean]) -> SeedMean:
-    """Σ hits of Σ of, which are counts, in percent; NaN for seeds with nothing to count.
-
-    With one seed the interval is Wilson's.
-    """
+    """Σ hits of Σ of, which are counts, in percent; NaN for seeds with nothing to count."""
     cells, columns = _aligned([*hits, *of])
     counts = np.array(columns)
     counted, whole = counts[: len(hits)].sum(0), counts[len(hits) :].sum(0)
     values = np.full(len(cells), math.nan)
     np.divide(100 * counted, whole, out=values, where=whole > 0)
-    interval = (math.nan, math.nan)
-    if np.isfinite(values).sum() == 1:
-        place = int(np.flatnonzero(np.isfinite(values))[0])
-        _, low, high = proportion(round(counted[place]), round(whole[place]))
-        interval = (100 * low, 100 * high)
-    return SeedMean.of(values.tolist(), cells, round(float(np.max(whole, initial=0))), interval)
+    return SeedMean.of(values.tolist(), cells, round(float(np.max(whole, initial=0))))
 
 
 def _aligned(numbers: Sequence[SeedMean]) -> tuple[list[str], list[NDArray[np.float64]]]:

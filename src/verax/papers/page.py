@@ -1,4 +1,4 @@
-"""A paper's page in Markdown: claims, published numbers beside measured ones, deviations."""
+"""A paper's page in Markdown: the first screen, and all else folded."""
 
 from __future__ import annotations
 
@@ -8,95 +8,130 @@ from typing import Any
 
 import pandas as pd
 
-from verax.papers.checking import Checked
-from verax.papers.claims import Finding
+from verax.papers.checking import PICTURE, Checked, Judged
 from verax.papers.exhibits import MEASURED, SETTING, Exhibit, has_published
-from verax.papers.phrasing import (
-    HOW_PROBED,
-    IN_WORDS,
-    TRIAL,
-    alone,
-    differences,
-    how_to_read,
-    lacking,
-    not_there,
-    sentences,
-    signed,
-)
+from verax.papers.picture import points, title
 from verax.papers.probing import PROBES
 from verax.papers.results import TABLES
+from verax.papers.screen import (
+    EVIDENCE,
+    HOW_PROBED,
+    HOW_TO_READ,
+    RULES,
+    Line,
+    central,
+    conclusion,
+    counts,
+    disagreements,
+    evidence,
+    farther,
+    judged_on,
+    not_there,
+)
+from verax.papers.verdicts import MARKS, OTHER_RULES
 
 MOST_ROWS = 160
-"""Longer exhibits without a measured number beside a published one are only linked."""
+"""Longer exhibits are only linked."""
 SHORT = 6
 """Digits of a cell's key that are shown; the files in tables/ have all."""
 _COMMIT = 12
 """Digits of a commit that are shown."""
-_FILES = (
-    f"Cells are shown by the first {SHORT} digits of their keys; `{TABLES}/` has all of it as CSV, "
-    "the chart data of figures too."
-)
-_HEADS = ("measured", "95% interval", "seeds", "cells")
+LINES = ("no.", "claim", "paper", "here", "cause of a difference")
 
 
 def page(checked: Checked) -> str:
     """The whole page; it depends on nothing but the paper and its results."""
     paper = checked.paper
+    first, further = central(checked)
+    drawn = points(checked)
     parts = [
         f"# {paper.authors}: {paper.title}",
-        f"**{TRIAL}**" if checked.is_trial else "",
-        f"<{paper.url}>" if paper.url else "",
-        _about(checked),
-        lacking(checked),
-        "## Claims",
-        _claims(checked),
-        IN_WORDS,
-        *_section(
-            "## What differs from the published numbers",
-            differences(checked),
-            *_probes(checked),
+        f"**{conclusion(checked)}**" if conclusion(checked) else "",
+        f"**{counts(checked)}** {judged_on(checked)}",
+        _lines(first),
+        f"![{title(drawn)}]({PICTURE})" if len(drawn) else "",
+        farther(checked.tables.values()),
+        "\n".join(f"- {line}" for line in paper.told.get("setup", ())),
+        *_section("## Further claims", _lines(further) if further else ""),
+        "## What is behind each verdict",
+        RULES,
+        " ".join(
+            f"{name} is set aside: {why.reason}: {why.detail}."
+            for name, why in checked.set_aside.items()
         ),
-        *_section("## What was done otherwise", paper.words("deviations")),
-        "## Tables and figures",
-        f"{how_to_read(checked, '**Bold**')} {_FILES}",
+        *(_claim(one) for one in checked.ranked),
+        *_section("## Where another rule has another verdict", _disagreements(checked)),
+        *_section("## Generalisation to other corpora", _others(checked)),
+        "## Published and measured",
+        f"{HOW_TO_READ} `{TABLES}/` has all as CSV.",
+        not_there(checked.results, paper.studies("full")),
+        *_fold("Why numbers differ", "" if checked.is_trial else paper.words("differences")),
+        *_fold("What was done otherwise", paper.words("deviations")),
+        *_fold("Probes", *_probes(checked)),
         *(text for exhibit in paper.exhibits for text in _exhibit(checked, exhibit)),
-        "## Cells",
-        _cells(checked),
+        *_fold("Cells", _cells(checked)),
+        f"Made by `verax papers check {paper.name}` from the results beside this page. The paper: "
+        f"<{paper.url}>",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _section(title: str, *texts: str) -> list[str]:
+def _section(heading: str, *texts: str) -> list[str]:
     filled = [text for text in texts if text]
-    return [title, *filled] if filled else []
+    return [heading, *filled] if filled else []
 
 
-def _about(checked: Checked) -> str:
-    cells = checked.results.cells.drop_duplicates("cell")
-    corpora = ", ".join(dict.fromkeys(str(name) for name in cells["corpus"]))
-    name = checked.paper.name
-    return (
-        f"Made by `verax papers check {name}` from the results beside this page: {len(cells):,} "
-        f"trained and examined models on {corpora}. {' '.join(sentences(checked))} Run again: "
-        f"`verax papers run {name} --scale full --vectors FILE`."
-    )
+def _fold(heading: str, *texts: str) -> list[str]:
+    """Texts behind a line that opens them; nothing if there are none."""
+    filled = [text for text in texts if text]
+    opening = f"<details><summary>{heading}</summary>"
+    return [opening, *filled, "</details>"] if filled else []
 
 
-def _claims(checked: Checked) -> str:
-    rows = []
-    for claim, finding, on_paper in checked.judged:
-        verdict, reason = signed(finding), _reason(finding)
-        if on_paper is not None:
-            verdict += f" ({alone(checked)}: {signed(on_paper)})"
-            if on_paper.verdict_words != finding.verdict_words:
-                reason += f" **O{alone(checked)[1:]}:** {_reason(on_paper)}"
-        rows.append([str(claim.id), claim.text, claim.where, verdict, reason])
-    return markdown(["", "claim", "where", "verdict", "what was found"], rows)
+def _lines(lines: Sequence[Line]) -> str:
+    rows = [
+        [f"{one.mark}&nbsp;{one.id}", one.text, one.theirs, one.ours, one.cause] for one in lines
+    ]
+    return markdown(LINES, rows)
 
 
-def _reason(finding: Finding) -> str:
-    test = f"*{finding.test}*" if finding.test else ""
-    return " ".join(part for part in (finding.why, test) if part)
+def _claim(one: Judged) -> str:
+    claim, found = one.claim, one.finding
+    causes = [f"**Cause: {kind}.** {words}." for kind, words in one.cause.items()]
+    others = ", ".join(f"{name}: {v}" for name, v in found.other_verdicts.items())
+    texts = [
+        f"{claim.text} ({claim.where})",
+        claim.note,
+        f"Needed: {found.why}." if found.why else "",
+        " ".join(causes),
+        markdown(EVIDENCE, evidence(found.parts)) if found.parts else "",
+        "Beside it, without a part in the verdict:" if found.reported else "",
+        markdown(EVIDENCE, evidence(found.reported)) if found.reported else "",
+        f"By other rules: {others}." if found.parts else "",
+    ]
+    heading = f"{MARKS[one.verdict]} {claim.id}. {claim.short or claim.text}: {one.verdict}"
+    return "\n\n".join(_fold(heading, *texts))
+
+
+def _disagreements(checked: Checked) -> str:
+    other = disagreements(checked.ranked)
+    names = [*OTHER_RULES, *(["with corpora set aside"] if checked.set_aside else [])]
+    rows = [
+        [str(one.claim.id), one.verdict, *(other[one.claim.id].get(name, "") for name in names)]
+        for one in checked.ranked
+        if one.claim.id in other
+    ]
+    return markdown(["claim", "verdict", *names], rows) if rows else ""
+
+
+def _others(checked: Checked) -> str:
+    rows = [
+        [str(one.claim.id), one.verdict, one.others.verdict, one.finding.ours, one.others.ours]
+        for one in checked.ranked
+        if one.others is not None
+    ]
+    heads = ["claim", "verdict", "on other corpora", "here", "on other corpora"]
+    return markdown(heads, rows) if rows else ""
 
 
 def _probes(checked: Checked) -> Iterator[str]:
@@ -104,17 +139,16 @@ def _probes(checked: Checked) -> Iterator[str]:
     table = checked.probed
     if checked.probes is None or table.empty:
         return
-    yield "### Probes"
     yield HOW_PROBED
     yield not_there(checked.probes, checked.paper.studies(PROBES))
     if len(table) > MOST_ROWS:
         yield _link(PROBES, table)
         return
-    heads = ["corpus", "model", "measure", *_HEADS]
+    heads = ["corpus", "model", "measure", "measured", "seeds"]
     for (probe, question), measured in table.groupby(["probe", "question"], sort=False):
         yield f"**{probe}**: {question}" if question else f"**{probe}**"
         rows = [
-            [*(label(row[name]) for name in heads[:3]), *_measured(row)]
+            [*(label(row[name]) for name in heads[:3]), *as_measured(row)]
             for row in measured.to_dict("records")
         ]
         yield markdown(heads, rows)
@@ -124,48 +158,43 @@ def _link(name: str, table: pd.DataFrame) -> str:
     return f"{len(table):,} rows: [{TABLES}/{name}.csv]({TABLES}/{name}.csv)"
 
 
-def _exhibit(checked: Checked, exhibit: Exhibit) -> Iterator[str]:
+def _exhibit(checked: Checked, exhibit: Exhibit) -> list[str]:
     table = checked.tables[exhibit.name]
-    yield f"### {exhibit.name}: {exhibit.title}"
-    if exhibit.note:
-        yield exhibit.note
-    if table.empty:
-        yield "Nothing of it is in these results."
-        return
-    if is_chart_data(table):
-        yield _link(exhibit.name, table)
-        return
-    labels = [str(name) for name in table if name not in MEASURED]
-    published = ["published"] if has_published(table) else []
-    rows = []
-    for row in table.to_dict("records"):
-        names = [label(row[name]) for name in labels]
-        rows.append([*names, *(as_published(row[name]) for name in published), *_measured(row)])
-    yield markdown([*labels, *published, *_HEADS], rows)
+    text = "Nothing of it is in these results."
+    rows = table[table["value"].notna()]
+    if len(rows) > MOST_ROWS or (len(table) and rows.empty):
+        text = _link(exhibit.name, table)
+    elif len(table):
+        labels = [str(name) for name in table if name not in MEASURED]
+        published = ["published"] if has_published(table) else []
+        cells = [
+            [
+                *(label(row[name]) for name in labels),
+                *(as_published(row[name]) for name in published),
+                *as_measured(row, "**{}**"),
+            ]
+            for row in rows.to_dict("records")
+        ]
+        text = markdown([*labels, *published, "measured", "seeds"], cells)
+    return _fold(f"{exhibit.name}: {exhibit.title}", exhibit.note, text)
 
 
-def is_chart_data(table: pd.DataFrame) -> bool:
-    """Whether a table is too long to read and has no number of ours beside a published one."""
-    beside = table["published"].notna() & table["value"].notna()
-    return len(table) > MOST_ROWS and not beside.any()
-
-
-def _measured(row: dict[Any, Any]) -> list[str]:
+def as_measured(row: dict[Any, Any], bold: str = "{}") -> list[str]:
+    """Ours of a row and its seeds: mean ± sd, or both values of two seeds; bold where beyond."""
     if math.isnan(row["value"]):
-        return ["—", "", "", ""]
-    cells = " ".join(key[:SHORT] for key in str(row["cells"]).split())
+        return ["—", ""]
     if row["over"] == SETTING:
-        return [as_set(row["value"]), "", "", cells]
+        return [as_set(row["value"]), ""]
     value = shown(row["value"])
-    if not math.isnan(row["sd"]):
+    if row["seeds"] == 2:
+        half = row["sd"] / math.sqrt(2)
+        ends = [shown(row["value"] + sign * half, like=row["value"]) for sign in (-1, 1)]
+        value = ", ".join(ends)
+    elif not math.isnan(row["sd"]):
         value += f" ± {shown(row['sd'], like=row['value'])}"
     if not pd.isna(row["beyond"]) and row["beyond"]:
-        value = f"**{value}**"
-    interval = ""
-    if not math.isnan(row["low"]):
-        ends = [shown(row[end], like=row["value"]) for end in ("low", "high")]
-        interval = f"{ends[0]} … {ends[1]}"
-    return [value, interval, str(row["seeds"]), cells]
+        value = bold.format(value)
+    return [value, str(row["seeds"])]
 
 
 def shown(value: float, like: float | None = None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from importlib import import_module, resources
@@ -16,12 +16,17 @@ import yaml
 from verax.errors import VeraxError, near, nearest
 from verax.papers.claims import Claim
 from verax.papers.exhibits import Exhibit, exhibits_of, published_table
-from verax.papers.judging import claims_of
+from verax.papers.judging import Aside, claims_of, set_aside
 from verax.papers.numbers import SeedMean
 from verax.papers.points import Grid, Point, as_number, refuse_unknown
 from verax.papers.probing import PROBES, Measure
 from verax.papers.results import PaperResults
 from verax.papers.strengths import with_strengths
+
+
+def _none_aside(results: PaperResults) -> Mapping[str, Aside]:
+    return {}
+
 
 SCALES = ("smoke", "small", "full")
 _READINGS = "readings.yaml"
@@ -39,6 +44,8 @@ class Paper:
     corpora   names here → names in the paper's tables, of the paper's own corpora
     probed    name → what is measured of its probes
     grid      the axes that claims and exhibits go through, of a paper that is read from a file
+    told      what the first screen says: `conclusion`, `setup` and `scatter` of paper.yaml
+    aside     results → corpus → why no verdict goes by it
     """
 
     name: str
@@ -51,6 +58,8 @@ class Paper:
     corpora: Mapping[str, str] = field(default_factory=dict)
     probed: Mapping[str, Measure] = field(default_factory=dict)
     grid: Grid | None = None
+    told: Mapping[str, Any] = field(default_factory=dict)
+    aside: Callable[[PaperResults], Mapping[str, Aside]] = _none_aside
 
     def __repr__(self) -> str:
         return f"Paper({self.name})"
@@ -132,15 +141,20 @@ class Paper:
         return known[key]
 
 
-_KEYS = {"title", "authors", "url", "corpora", "published", "ordered", "parts", "axes", "criteria"}
-_KEYS |= {"all_claims", "claims", "probed", "all_exhibits", "exhibits"}
+_KEYS = {"title", "authors", "url", "corpora", "published", "ordered", "parts", "axes", "probed"}
+_KEYS |= {"all_exhibits", "exhibits"}
+_TOLD = {"conclusion", "setup", "scatter"}
+_OF_CLAIMS = {"criteria", "set_aside", "all_claims", "claims", *_TOLD}
 
 
 def read_paper(package: str) -> Paper:
-    """The paper of a package: its paper.yaml, with the functions of its module `functions`."""
+    """The paper of a package: paper.yaml and claims.yaml, with functions of module `functions`."""
     folder = resources.files(package)
-    data = dict(yaml.safe_load((folder / "paper.yaml").read_text(encoding="utf-8")))
-    refuse_unknown(f"{package}/paper.yaml", data, _KEYS)
+    data: dict[str, Any] = {}
+    for file, keys in (("paper.yaml", _KEYS), ("claims.yaml", _OF_CLAIMS)):
+        read = yaml.safe_load((folder / file).read_text(encoding="utf-8"))
+        refuse_unknown(f"{package}/{file}", read, keys)
+        data |= read
     has_functions = (folder / "functions.py").is_file()
     grid = Grid(
         package,
@@ -164,6 +178,8 @@ def read_paper(package: str) -> Paper:
             name: partial(_probed, grid, source) for name, source in data.get("probed", {}).items()
         },
         grid=grid,
+        told={name: data[name] for name in sorted(_TOLD & data.keys())},
+        aside=partial(set_aside, grid, data["set_aside"]) if "set_aside" in data else _none_aside,
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from verax.errors import VeraxError, nearest
 from verax.papers.numbers import SeedMean, combined
 from verax.papers.results import PaperResults
-from verax.papers.words import epsilon_words, group_words, lambda_words, seed_words
+from verax.papers.words import epsilon_words, lambda_words, seed_words
 from verax.studies.adversaries.measures import lambda_of
 
 CORPUS = "corpus"
@@ -253,6 +253,13 @@ def fact(point: Point, column: str, times: str = "1") -> SeedMean | None:
     return number if number is None or times == "1" else number.scaled(float(times))
 
 
+def described(point: Point, columns: str) -> SeedMean | None:
+    """A number of the corpus (corpora.csv), or the sum of several, named with + between."""
+    numbers = [point.results.described(name, **point.where) for name in columns.split("+")]
+    known = [number for number in numbers if number is not None]
+    return combined([(1.0, number) for number in known]) if len(known) == len(numbers) else None
+
+
 def whole(point: Point, source: str) -> SeedMean | None:
     """A number of all documents; None if the exam saw a sample of them."""
     sampled = point.results.select(**point.where, sample=None).empty
@@ -267,13 +274,12 @@ def first(point: Point, axes: str, *source: str) -> SeedMean | None:
 
 
 def distance(point: Point, source: str, centre: str = "0") -> SeedMean | None:
-    """The distance of each seed's value from a centre; an interval over documents stays as wide."""
+    """The distance of each seed's value from a centre."""
     number = point.number(source)
     if number is None:
         return None
     values = [abs(value - float(centre)) for value in number.values]
-    half, middle = (number.high - number.low) / 2, abs(number.value - float(centre))
-    return SeedMean.of(values, number.cells, number.n, (middle - half, middle + half))
+    return SeedMean.of(values, number.cells, number.n)
 
 
 def times(point: Point, factor: str, source: str) -> SeedMean | None:
@@ -301,7 +307,7 @@ def _sum(point: Point, parts: list[tuple[float, str]]) -> SeedMean | None:
 _SHARED: Mapping[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        *(fact, whole, first, distance, times, minus, mean),
-        *(epsilon_words, group_words, lambda_of, lambda_words, seed_words),
+        *(fact, described, whole, first, distance, times, minus, mean),
+        *(epsilon_words, lambda_of, lambda_words, seed_words),
     )
 }

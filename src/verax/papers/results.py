@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
-from verax.papers.folders import read_studies
+from verax.papers.folders import CORPORA, DESCRIBED_BY, read_studies
 from verax.papers.numbers import SeedMean
 
 TABLES = "tables"
@@ -50,6 +50,7 @@ class PaperResults:
         self.tables = dict(tables or {})
         self.unfinished = dict(unfinished or {})
         self.questions = dict(questions or {})
+        self._probes: Path | None = None
         nothing = pd.Series(dtype=object)
         self._keys = self.cells.get("cell", nothing).to_numpy(dtype=object)
         self._seeds = self.cells.get("seed", nothing).to_numpy()
@@ -79,7 +80,16 @@ class PaperResults:
         read = read_studies(folder, SUMMARY)
         if read is None:
             raise Missing(f"{folder} holds no finished study: run the paper, or name its results")
-        return cls(*read)
+        results = cls(*read)
+        results._probes = folder / "probes"
+        return results
+
+    @cached_property
+    def probes(self) -> PaperResults | None:
+        """Results of probes, in the folder `probes` beside these; None without any."""
+        if self._probes is None or (read := read_studies(self._probes, SUMMARY)) is None:
+            return None
+        return PaperResults(*read)
 
     def of_corpora(self, corpora: Collection[str]) -> PaperResults:
         """The results on some corpora alone.
@@ -95,7 +105,10 @@ class PaperResults:
         return PaperResults(
             cells,
             self.summary[self.summary["cell"].isin(keys)],
-            {name: rows[rows["cell"].isin(keys)] for name, rows in self.tables.items()},
+            {
+                name: rows[rows["cell"].isin(keys)] if "cell" in rows else rows
+                for name, rows in self.tables.items()
+            },
             self.unfinished,
             self.questions,
         )
@@ -256,6 +269,28 @@ class PaperResults:
         self._refuse_mixtures(chosen, where)
         number = SeedMean.of(chosen[column].astype(float).tolist(), chosen["cell"].tolist())
         return None if math.isnan(number.value) else number
+
+    def described(self, column: str, **where: Any) -> SeedMean | None:
+        """A number of corpora.csv, of the corpus of selected cells as they read it.
+
+        Args:
+            column: such as classes or vocabulary.
+            where: which cells, as in `select`.
+
+        Returns:
+            The number, with one of the cells; None if nothing is known of their corpus.
+        """
+        table, chosen = self.tables.get(CORPORA), self.select(**where)
+        if table is None or chosen.empty:
+            return None
+        cell = chosen.iloc[0]
+        for name in DESCRIBED_BY:
+            value = cell.get(name)
+            same = table[name].isna() if pd.isna(value) else table[name] == value
+            table = table[same]
+        if table.empty:
+            return None
+        return SeedMean.of([float(table.iloc[0][column])], [str(cell["cell"])])
 
     def rows(self, table: str, column: str, **where: Any) -> list[str]:
         """Ids of the rows of a summary table that selected cells have.

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of, group_of
+from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of
 from verax.studies.adversaries.measures import lambda_of, seed_of
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:
-    """The range of values, from the least to the greatest.
+    """The range of values, from the least to the greatest, with typographic minus signs.
 
     >>> span([0.5, 0.25]), span([0.012, -0.3], "+.2f"), span([0.1]), span([])
-    ('0.25 to 0.50', '-0.30 to +0.01', '0.10', 'nothing')
+    ('0.25–0.50', '−0.30 to +0.01', '0.10', 'nothing')
     """
     known = list(values)
     if not known:
         return "nothing"
-    low, high = f"{min(known):{form}}", f"{max(known):{form}}"
-    return low if low == high else f"{low} to {high}"
+    low, high = (f"{end:{form}}".replace("-", "−") for end in (min(known), max(known)))
+    signed = any(end[0] in "+−" for end in (low, high))
+    return low if low == high else f"{low} to {high}" if signed else f"{low}–{high}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -65,16 +66,3 @@ def weight_words(weights: tuple[float, float]) -> str:
     '0.75–1'
     """
     return f"{weights[0]:g}–{weights[1]:g}"
-
-
-def group_words(row: str) -> str:
-    """A group of documents in words: the class decided for and the largest weight.
-
-    >>> group_words("class=1,max_weight=0.5-0.75"), group_words("all")
-    ('class 1, max α 0.5–0.75', 'all')
-    """
-    decided, weights = group_of(row)
-    parts = [] if decided is None else [f"class {decided}"]
-    if weights is not None:
-        parts.append(f"max α {weight_words(weights)}")
-    return ", ".join(parts) or "all"

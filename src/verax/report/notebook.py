@@ -22,7 +22,7 @@ from verax.exams.titles import exam_title, measure_title
 from verax.exams.verdict import Verdict
 from verax.importance.explanation import has_sign
 from verax.papers.checking import Checked
-from verax.papers.phrasing import TRIAL, alone, tallies
+from verax.papers.screen import conclusion, counts, judged_on, lines
 from verax.report.adversary_parts import curve_heads, curve_table
 from verax.report.adversary_text import chosen_words, yardstick_words
 from verax.report.comparison_parts import difference, p_value
@@ -123,16 +123,15 @@ def study_html(results: StudyResults) -> str:
 
 @html_of.register
 def paper_html(checked: Checked) -> str:
-    """Every claim, and whether it holds."""
-    rows = []
-    for claim, finding, on_paper in checked.judged:
-        also = "" if on_paper is None else f" ({alone(checked)}: {on_paper.verdict_words})"
-        cells = [claim.where, finding.verdict_words + also, finding.why]
-        rows.append(([str(claim.id), claim.text], cells))
-    table = html_table(["claim", "", "where", "", "why"], rows, 2)
-    counts = " ".join([*([TRIAL] if checked.is_trial else []), *tallies(checked)])
+    """The first screen: what replicates, and every claim in a line."""
+    rows = [
+        ([f"{one.mark} {one.id}", one.text], [one.verdict, one.theirs, one.ours, one.cause])
+        for one in lines(checked.ranked)
+    ]
+    table = html_table(["", "claim", "", "paper", "here", "cause"], rows, 2)
+    said = [conclusion(checked), f"{counts(checked)}. {judged_on(checked)}"]
     title = f"{checked.paper.authors}: {checked.paper.title}"
-    return _html(title, fill("notebook", "wrapping", table=table), lines=[counts])
+    return _html(title, fill("notebook", "wrapping", table=table), lines=said)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,7 @@
-"""A paper's page: what holds, published beside measured. It shows no document."""
+"""A paper's page: what replicates, published beside measured. It shows no document."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,25 +10,27 @@ from markupsafe import Markup
 
 from verax.drawing.chart import Chart
 from verax.papers import Checked
-from verax.papers.claims import Finding
-from verax.papers.comparing import FAILS, HOLDS, UNDECIDED
-from verax.papers.exhibits import MEASURED, SETTING, Exhibit, has_published
-from verax.papers.page import MOST_ROWS, SHORT, as_published, as_set, is_chart_data, label
-from verax.papers.page import shown as numeral
-from verax.papers.phrasing import (
-    HOW_PROBED,
-    IN_WORDS,
-    TRIAL,
-    alone,
-    differences,
-    how_to_read,
-    lacking,
-    not_there,
-    sentences,
-    signed,
-)
+from verax.papers.checking import Judged
+from verax.papers.exhibits import MEASURED, Exhibit, has_published
+from verax.papers.page import LINES, MOST_ROWS, SHORT, as_measured, as_published, label
+from verax.papers.picture import SCATTER
 from verax.papers.probing import PROBES
 from verax.papers.results import TABLES
+from verax.papers.screen import (
+    EVIDENCE,
+    HOW_PROBED,
+    HOW_TO_READ,
+    RULES,
+    central,
+    conclusion,
+    counts,
+    disagreements,
+    evidence,
+    farther,
+    judged_on,
+    not_there,
+)
+from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, MARKS, REPLICATES
 from verax.report.charts.paper_frames import called
 from verax.report.markdown import markdown, spans
 from verax.report.page import Part
@@ -37,76 +38,105 @@ from verax.report.sections import figures
 from verax.report.tables import html_table
 from verax.report.templating import fill, fold
 
-_STYLES = {HOLDS: "for", FAILS: "against", UNDECIDED: "undecided"}
-NOT_MEASURED = "Published, not measured here"
+_STYLES = {REPLICATES: "for", IN_PART: "open", DOES_NOT: "against", CANNOT: "undecided"}
 _OPEN = 40
 """Rows of a table that is shown open below its charts."""
 
 
 def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") -> list[Part]:
-    """The parts of a page: claims, what differs, what was done otherwise, tables and figures.
+    """The parts of a page: the first screen, what is behind it, tables and figures.
 
     Args:
         checked: the paper, its results and its claims.
         charts: of the exhibits: the `exam` of each is the exhibit's name.
         note: stands before the first exhibit.
     """
-    parts = [_claims(checked)]
-    if words := differences(checked):
-        title = "What differs from the published numbers"
-        parts.append(Part("differences", title, markdown(words)))
+    paper = checked.paper
+    parts = [
+        _first([c for c in charts if c.exam == SCATTER], checked),
+        Part("evidence", "What is behind each verdict", _evidence(checked), short="Evidence"),
+    ]
+    words = "" if checked.is_trial else paper.words("differences")
+    for id, title, text in (
+        ("differences", "Why numbers differ", words),
+        ("deviations", "What was done otherwise", paper.words("deviations")),
+    ):
+        if text:
+            parts.append(Part(id, title, fold("Read it", markdown(text))))
     parts += _probes(checked)
-    if words := checked.paper.words("deviations"):
-        parts.append(Part("deviations", "What was done otherwise", markdown(words)))
-    notes = [how_to_read(checked, "Bold"), note]
-    for exhibit in checked.paper.exhibits:
+    notes = [HOW_TO_READ, note]
+    for exhibit in paper.exhibits:
         drawn = [chart for chart in charts if chart.exam == exhibit.name]
         parts.append(_exhibit(exhibit, checked.tables[exhibit.name], drawn, notes))
         notes = []
     return parts
 
 
-def _claims(checked: Checked) -> Part:
-    cells = checked.results.cells
-    corpora = ", ".join(dict.fromkeys(str(name) for name in cells["corpus"]))
-    first, *others = sentences(checked)
-    made = f"{cells['cell'].nunique():,} models were trained and examined, on {corpora}."
-    if checked.paper.url:
-        made += f" The paper: {checked.paper.url}"
-    claims = [
-        {
-            "claim": claim,
-            "all": _judged(finding),
-            "paper": None if on_paper is None else _judged(on_paper),
-            "cells": [key[:SHORT] for key in finding.cells],
-        }
-        for claim, finding, on_paper in checked.judged
+def _first(charts: Sequence[Chart], checked: Checked) -> Part:
+    tables = [
+        [{"line": one, "style": _STYLES[one.verdict]} for one in several]
+        for several in central(checked)
     ]
     inner = fill(
         "paper",
-        "claims",
-        trial=TRIAL if checked.is_trial else "",
-        first=first,
-        others=others,
-        made=made,
-        lacking=markdown(lacking(checked)),
-        claims=claims,
-        corpora=alone(checked),
-        in_words=markdown(IN_WORDS),
+        "first",
+        conclusion=conclusion(checked),
+        counts=counts(checked),
+        judged_on=judged_on(checked),
+        heads=LINES,
+        tables=tables,
+        picture=figures(charts),
+        farther=farther(checked.tables.values()),
+        setup=[spans(line) for line in checked.paper.told.get("setup", ())],
+        lacking=markdown(not_there(checked.results, checked.paper.studies("full"))),
+        url=checked.paper.url,
     )
-    return Part("verdict", "Claims", inner)
+    return Part("verdict", "Does it replicate?", inner, short="Claims")
 
 
-def _judged(finding: Finding) -> dict[str, str]:
-    """What the page shows of a finding: its sign, why the verdict is so, and the test."""
-    return {
-        "verdict": finding.verdict,
-        "style": _STYLES[finding.verdict],
-        "sign": signed(finding),
-        "words": finding.verdict_words,
-        "why": finding.why,
-        "test": finding.test,
-    }
+def _evidence(checked: Checked) -> Markup:
+    asides = [f"{c} is set aside: {a.reason}: {a.detail}." for c, a in checked.set_aside.items()]
+    inner = markdown("\n\n".join([RULES, *asides]))
+    for one in checked.ranked:
+        title = f"{MARKS[one.verdict]} {one.claim.id}. {one.claim.short or one.claim.text}"
+        inner += fold(title, _claim(one))
+    other = disagreements(checked.ranked)
+    rows = [
+        ([str(one.claim.id), one.verdict, rule], [verdict])
+        for one in checked.ranked
+        for rule, verdict in other.get(one.claim.id, {}).items()
+    ]
+    if rows:
+        table = html_table(["claim", "verdict", "rule", "its verdict"], rows, 3)
+        inner += fold(f"Where another rule has another verdict: {len(other)} claims", table)
+    beside = [
+        ([str(one.claim.id), one.claim.short], [one.verdict, one.others.verdict, one.others.ours])
+        for one in checked.ranked
+        if one.others is not None
+    ]
+    if beside:
+        heads = ["", "claim", "verdict", "on other corpora", "there"]
+        inner += fold("Generalisation to other corpora", html_table(heads, beside, 2))
+    return inner
+
+
+def _claim(one: Judged) -> Markup:
+    found = one.finding
+    tables = [
+        html_table(EVIDENCE, [(row[:1], row[1:]) for row in evidence(parts)], 1, title)
+        for title, parts in (("", found.parts), ("Without a part in the verdict", found.reported))
+        if parts
+    ]
+    return fill(
+        "paper",
+        "claim",
+        claim=one.claim,
+        finding=found,
+        causes=one.cause,
+        tables=tables,
+        rules=found.other_verdicts if found.parts else {},
+        cells=[key[:SHORT] for key in found.cells],
+    )
 
 
 def _probes(checked: Checked) -> list[Part]:
@@ -116,13 +146,12 @@ def _probes(checked: Checked) -> list[Part]:
     missing = not_there(checked.probes, checked.paper.studies(PROBES))
     inner = markdown(HOW_PROBED) + markdown(missing)
     labels = ["corpus", "model", "measure"]
-    heads = ["measured", "95% interval", "seeds"]
     for (probe, question), numbers in checked.probed.groupby(["probe", "question"], sort=False):
         rows = [
-            ([label(row[name]) for name in labels], _measured(row)[1:])
+            ([label(row[name]) for name in labels], _measured(row))
             for row in numbers.to_dict("records")
         ]
-        table = html_table([*labels, *heads], rows, len(labels), str(probe))
+        table = html_table([*labels, "measured", "seeds"], rows, len(labels), str(probe))
         inner += fold(f"{probe}: {question}" if question else str(probe), table)
     return [Part(PROBES, "Probes", inner)]
 
@@ -130,21 +159,16 @@ def _probes(checked: Checked) -> list[Part]:
 def _exhibit(
     exhibit: Exhibit, table: pd.DataFrame, charts: Sequence[Chart], notes: Sequence[str]
 ) -> Part:
-    measured = table["value"].notna()
+    rows = table[table["value"].notna()]
     text, shown, folded = "", Markup(), []
     if table.empty:
         text = "Nothing of it is in these results."
-    elif is_chart_data(table):
+    elif len(rows) > MOST_ROWS or rows.empty:
         text = f"{len(table):,} rows, beside the results in {TABLES}/{exhibit.name}.csv."
+    elif charts and len(rows) > _OPEN:
+        folded.append(("The numbers", _table(exhibit, rows)))
     else:
-        if measured.any():
-            numbers = _table(exhibit, table[measured])
-            if int(measured.sum()) > (_OPEN if charts else MOST_ROWS):
-                folded.append(("The numbers", numbers))
-            else:
-                shown = numbers
-        if not measured.all():
-            folded.append((NOT_MEASURED, _table(exhibit, table[~measured])))
+        shown = _table(exhibit, rows)
     inner = fill(
         "paper",
         "exhibit",
@@ -159,31 +183,20 @@ def _exhibit(
 
 
 def _table(exhibit: Exhibit, table: pd.DataFrame) -> Markup:
-    """Published beside measured, or published alone where nothing is measured."""
     labels = [str(name) for name in table if name not in MEASURED]
-    unmeasured = bool(table["value"].isna().all())
-    heads = ["published"] if unmeasured else ["published", "measured", "95% interval", "seeds"]
-    first = 0 if has_published(table) else 1
-    heads = heads[first:]
+    published = ["published"] if has_published(table) else []
     rows = [
-        ([label(row[name]) for name in labels], _measured(row)[first : first + len(heads)])
+        (
+            [label(row[name]) for name in labels],
+            [*(as_published(row[name]) for name in published), *_measured(row)],
+        )
         for row in table.to_dict("records")
     ]
-    return html_table([*labels, *heads], rows, len(labels), exhibit.title)
+    return html_table([*labels, *published, "measured", "seeds"], rows, len(labels), exhibit.title)
 
 
-def _measured(row: dict[Any, Any]) -> list[str]:
-    """Published, measured, interval and seeds of a row; bold where it is beyond the interval."""
-    published = numeral(row["published"])
-    if math.isnan(row["value"]):
-        return [published]
-    if row["over"] == SETTING:
-        return [as_published(row["published"]), as_set(row["value"]), "", ""]
-    value = numeral(row["value"])
-    if not math.isnan(row["sd"]):
-        value += f" ± {numeral(row['sd'], like=row['value'])}"
-    if not pd.isna(row["beyond"]) and row["beyond"]:
-        value = fill("elements", "bold", value=value)
-    ends = [numeral(row[end], like=row["value"]) for end in ("low", "high")]
-    within = "" if math.isnan(row["low"]) else " to ".join(ends)
-    return [published, value, within, str(row["seeds"])]
+def _measured(row: dict[Any, Any]) -> list[Any]:
+    """Ours and its seeds; bold where it is beyond what seeds explain."""
+    value, seeds = as_measured(row)
+    is_bold = not pd.isna(row["beyond"]) and row["beyond"]
+    return [fill("elements", "bold", value=value) if is_bold else value, seeds]

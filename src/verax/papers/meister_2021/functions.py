@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from verax.papers.numbers import SeedMean
+from verax.papers.numbers import SeedMean, combined
 from verax.papers.points import Point, Value
 from verax.papers.words import lambda_words
 from verax.statistics import correlations
@@ -78,44 +78,26 @@ def along(point: Point, kind: str, source: str) -> SeedMean | None:
     return SeedMean.of(values, [cell for *_, cells in enough for cell in cells])
 
 
-def preferably(point: Point, corpus: str, which: str, *source: str) -> SeedMean | None:
-    """A number of a corpus, or of all if that one has none (`chosen`); of the `rest`."""
-    number = " ".join(source)
-    has = any(p.number(number) for p in point.over({"corpus": corpus, "encoder": None}))
-    is_chosen = point.values["corpus"].name == corpus or not has
-    return point.number(number) if is_chosen == (which == "chosen") else None
-
-
-def adversaries(point: Point, which: str) -> Iterator[Value]:
+def farthest(point: Point) -> Iterator[Value]:
     """The trained adversary whose attention is farthest, of those with λ > 0.
 
-    `which` is any; far, if it has to be farther than a model of another seed; near, if it may not.
+    None if it is no farther than a model of another seed.
     """
-    distances = []
-    for row in point.rows("adversaries/jsd"):
-        distance = point.number(f"adversaries/{row}/jsd")
-        if lambda_of(row) > 0 and distance is not None:
-            distances.append((distance.value, row))
-    if not distances:
-        return
-    jsd, row = max(distances, key=lambda pair: pair[0])
+    distances = [
+        (distance.value, row)
+        for row in point.rows("adversaries/jsd")
+        if lambda_of(row) > 0 and (distance := point.number(f"adversaries/{row}/jsd")) is not None
+    ]
+    jsd, row = max(distances, default=(0.0, ""))
     yardstick = point.number("adversaries.seeds/mean/jsd")
-    is_near = yardstick is not None and jsd <= yardstick.value
-    if which == "any" or is_near == (which == "near"):
+    if row and (yardstick is None or jsd > yardstick.value):
         yield Value(lambda_words(row), {}, {"id": row})
 
 
 def change(point: Point, row: str) -> SeedMean | None:
-    """The accuracy of an adversary less that of its base, in points.
-
-    With one seed the interval is the adversary's over documents, as if the base's were known.
-    """
+    """The accuracy of an adversary less that of its base, in points."""
     adversary = point.number(f"adversaries/{row}/accuracy")
     if adversary is None:
         return None
     base = point.results.fact("test_accuracy", **point.where, cell=adversary.cells)
-    if base is None:
-        return None
-    values = [a - 100 * b for a, b in zip(adversary.values, base.values, strict=True)]
-    ends = adversary.low - 100 * base.value, adversary.high - 100 * base.value
-    return SeedMean.of(values, adversary.cells, adversary.n, ends)
+    return None if base is None else combined([(1.0, adversary), (-100.0, base)])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from verax.exams.erasure.measures import ALL_DRAWS, tenth
-from verax.papers.claims import Comparisons
 from verax.papers.folders import POINTS
 from verax.papers.numbers import SeedMean, combined, difference, percent
 from verax.papers.points import Point, Value
@@ -164,25 +163,26 @@ def medians(point: Point, *rankings: str) -> SeedMean | None:
     return point.number(f"mean {sources}")
 
 
-def drop(point: Point, family: str, times: str = "") -> SeedMean | None:
+def drop(point: Point, family: str) -> SeedMean | None:
     """How far the median fraction of a convolution is below that of a recurrent model."""
     numbers = []
     for encoder in ("rnn", "conv"):
         model = point.but({"family": family, "encoder": encoder})
         numbers.append(None if model is None else medians(model))
     rnn, conv = numbers
-    if rnn is None or conv is None:
+    return None if rnn is None or conv is None else difference(rnn, conv)
+
+
+def size(point: Point, times: str, *source: str) -> SeedMean | None:
+    """A number without its sign, times a factor."""
+    number = point.number(" ".join(source))
+    if number is None:
         return None
-    fall = difference(rnn, conv)
-    return combined([(float(times), fall)]) if times else fall
+    return number.scaled(math.copysign(float(times), number.value))
 
 
-def least_odds(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, float]:
-    """The least ratio of faster to slower documents."""
-    share = min(compared["ratio"].span, default=math.nan)
-    return {"least": share / (100 - share) if share < 100 else math.inf}
-
-
-def is_beyond(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, str]:
-    """The word *not*, unless the largest median is near 1."""
-    return {"not": "" if any(c.is_for for c in compared["near"]) else "not "}
+def flat(point: Point) -> SeedMean | None:
+    """Percent of documents whose top and random item differ by less than 0.1 in weight."""
+    counts = {r: point.number(f"erasure.delta_js_by_alpha/{r}/documents") for r in TENTHS}
+    known = {row: number for row, number in counts.items() if number is not None}
+    return percent([known[TENTHS[0]]], list(known.values())) if TENTHS[0] in known else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from verax.papers.claims import Comparisons, Span
 from verax.papers.exhibits import Rows, entry, published_number, published_table
 from verax.papers.numbers import SeedMean
 from verax.papers.points import Grid, Point, Value, plain_name
@@ -34,8 +34,8 @@ GRIDS = {
 }
 TOKENS = "single_token_tokens"
 SELECTION = "selection"
-PART = "sst"
-"""The part whose documents figures 2 to 7 show."""
+SHOWN, PART = "reviews", "sst"
+"""The probe, and else the part, whose documents figures 2 to 7 show."""
 STEPS = 101
 
 
@@ -61,29 +61,6 @@ def texts(point: Point, kind: str) -> Iterator[Value]:
         long = point.grid.criteria["long"]
         if words >= long if kind == "long" else words < long:
             yield Value(corpus.name)
-
-
-def losses(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, str]:
-    """What the base loses on each corpus, with the length of its texts."""
-    by_corpus: dict[str, Span] = {}
-    for c in compared["it"]:
-        for corpus, number in ((c.values["short"], c.a), (c.values["long"], c.b)):
-            assert number is not None
-            by_corpus.setdefault(corpus, Span()).append(number.value)
-    parts = [f"{c} ({_words(point, c):.0f} words) {by_corpus[c]:+.1f−}" for c in by_corpus]
-    return {"losses": "; ".join(parts)}
-
-
-def both_small(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, int]:
-    """In how many comparisons both models lose little."""
-    alike = point.grid.criteria["alike"]
-    return {"small": sum(max(abs(a), abs(b)) < alike for _, a, b in compared["it"].pairs)}
-
-
-def kept(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, Span]:
-    """Percent of the entropy of words that states have."""
-    share = point.grid.criteria["near_ceiling"]
-    return {"kept": Span(100 * share * a / b for _, a, b in compared["ceiling"].pairs)}
 
 
 Curve = tuple[np.ndarray, np.ndarray]
@@ -118,16 +95,6 @@ def cost(point: Point) -> SeedMean:
     steps = np.linspace(shared.low, shared.high, STEPS)
     values = [float(np.interp(steps, jsd, tvd).mean()) for jsd, tvd in curves.values()]
     return SeedMean.of(values, list(curves))
-
-
-def costs(point: Point, compared: Mapping[str, Comparisons]) -> dict[str, str]:
-    """Both costs on each corpus, and the divergences in common."""
-    texts = [
-        f"{c.corpus} {c.a.value:.3f} against {c.b.value:.3f} ({c.values['common']})"
-        for c in compared["it"]
-        if c.b is not None
-    ]
-    return {"costs": "; ".join(texts)}
 
 
 def hyperparameters(point: Point) -> Rows:
@@ -171,29 +138,33 @@ def _beside(model: str, measure: str, values: Sequence[float], theirs: float) ->
 def lengths(point: Point) -> Rows:
     """Words of a document, and the vocabulary."""
     others = (n for n in point.results.corpora(**point.where) if plain_name(n) not in LENGTHS)
+    measures = {"words": ("avg_length", "words_mean"), "vocabulary": ("vocabulary", "vocabulary")}
     for corpus in [*LENGTHS, *others]:
-        for measure, metric in (("words", "avg_length"), ("vocabulary", "vocabulary")):
+        for measure, (metric, column) in measures.items():
             key = (LENGTHS.get(corpus, ""), "", "", metric)
             theirs = published_number(point.grid.package, "table5", key)
-            number = length(point, corpus) if measure == "words" else None
+            number = point.results.described(column, **{**point.where, "corpus": corpus})
             yield entry({"corpus": corpus}, measure, number, theirs, setting=True)
 
 
 def tokens(point: Point, place: str) -> Rows:
     """Probability and weight of each item of a document, one seed per model.
 
-    `place` counts documents, by id, from 0. There are no words in it.
+    `place` counts documents, by id, from 0. There are no words in it. Documents are those of the
+    probe `SHOWN`, whose texts may be shown; without it, of the part `PART`.
     """
-    results, by_cell = point.results, point.results.table_by_cell(TOKENS)
-    corpora = results.corpora(part=PART)
+    results, part = point.results, PART
+    if results.probes is not None and results.probes.corpora(part=SHOWN):
+        results, part = results.probes, SHOWN
+    by_cell, corpora = results.table_by_cell(TOKENS), results.corpora(part=part)
     if not by_cell or not corpora:
         return
-    cells = [key for key in results.select(part=PART, corpus=corpora[0])["cell"] if key in by_cell]
+    cells = [key for key in results.select(part=part, corpus=corpora[0])["cell"] if key in by_cell]
     ids = sorted({document for key in cells for document in by_cell[key]["id"].unique()})
     shown = ids[int(place) : int(place) + 1]
     axes = {"corpus": corpora[0], "attention": None, "model": ["base", "residual", "tying", "mlm"]}
-    for model in point.over(axes):
-        keys = results.select(**{**model.where, "part": PART})["cell"]
+    for model in replace(point, results=results).over(axes):
+        keys = results.select(**{**model.where, "part": part})["cell"]
         cell = next((key for key in keys if key in by_cell), None)
         if cell is None:
             continue

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from verax.exams.adversary.measures import ANY_OUTPUT, epsilon_of
 from verax.papers.numbers import SeedMean
 from verax.papers.points import Point, Value
@@ -14,12 +16,27 @@ WITHOUT_BASE = ("uniform", "mlp-uniform", "mlp-own")
 """Controls that do not depend on the base: for its other seeds they are the same model again."""
 
 
-def control(point: Point, row: str, column: str) -> SeedMean | None:
-    """A number of a control, over the seeds of the base.
+OF_CONTROLS = {
+    "base": {"encoder": "bilstm", "projection": "softmax"},
+    "uniform": {"encoder": "bilstm", "projection": "uniform"},
+    "mlp-uniform": {"encoder": "mlp", "projection": "uniform"},
+    "mlp-own": {"encoder": "mlp", "projection": "softmax"},
+}
+"""Controls that the part `controls` trains as models of their own, five seeds of each."""
 
-    If the control does not depend on the base, models with the same value count once.
+
+def control(point: Point, row: str, column: str) -> SeedMean | None:
+    """A number of a control: of the part `controls` where that has it, else beside adversaries.
+
+    Beside adversaries it is over the seeds of the base. If the control does not depend on the base,
+    models with the same value count once.
     """
     results, where = point.results, point.where
+    if row in OF_CONTROLS:
+        models = {**where, **OF_CONTROLS[row], "part": "controls"}
+        number = results.find("replacement", "trained", column, **models)
+        if number is not None:
+            return number
     seeds = results.select(**where)["seed"].tolist()
     if row in WITHOUT_BASE:
         first: dict[float, int] = {}
@@ -34,7 +51,7 @@ def control(point: Point, row: str, column: str) -> SeedMean | None:
 def chosen(point: Point, column: str) -> SeedMean | None:
     """A number of the adversaries of the λ chosen on validation, which may differ by seed."""
     parts = []
-    for seed in point.results.select(**point.where)["seed"].sort_values():
+    for seed in sorted(set(point.results.select(**point.where)["seed"])):
         where = {**point.where, "seed": seed}
         lam = point.results.find("adversaries.chosen", "chosen", "lambda", **where)
         if lam is not None:
@@ -68,14 +85,23 @@ def epsilons(point: Point) -> list[Value]:
     return [Value(epsilon_words(r), {}, {"id": r}) for r in sorted(rows, key=epsilon_of)]
 
 
-def tolerance(point: Point) -> Iterator[Value]:
-    """The largest ε that is not above the mean TVD of chosen adversaries, or the smallest of all.
+def at_equal_tvd(point: Point) -> SeedMean | None:
+    """How far attention gets if picked by document, where outputs move as by chosen adversaries.
 
-    For two classes TVD is |Δp|. So the output is freer for the adversaries.
+    A value per seed: JSD at the adversary's mean TVD, on the line between values of ε. None below
+    the smallest ε; above the largest the JSD there, so that the output is freer for adversaries.
     """
-    change, rows = chosen(point, "tvd"), [value.id for value in epsilons(point)]
-    if change is not None and rows:
-        row = max(
-            (r for r in rows if epsilon_of(r) <= change.value), key=epsilon_of, default=rows[0]
-        )
-        yield Value(f"ε {epsilon_of(row):g}", {}, {"id": row})
+    tvd, rows = chosen(point, "tvd"), [value.id for value in epsilons(point)]
+    if tvd is None or not rows:
+        return None
+    values = {}
+    for cell, change in zip(tvd.cells, tvd.values, strict=True):
+        where = {**point.where, "cell": cell}
+        numbers = [
+            [point.results.find("adversary", row, column, **where) for row in rows]
+            for column in ("change", "jsd")
+        ]
+        moved, far = ([number.value for number in side if number] for side in numbers)
+        if len(moved) == len(far) == len(rows) and change >= moved[0]:
+            values[cell] = float(np.interp(change, moved, far))
+    return SeedMean.of(list(values.values()), list(values)) if values else None

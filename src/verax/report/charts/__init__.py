@@ -45,12 +45,17 @@ def charts_of_other(result: Checked | Sweep | Adversaries | Comparison) -> list[
 
 
 def charts_of_paper(checked: Checked) -> list[Chart]:
-    """The charts of a paper's tables and figures; the `exam` of each is its exhibit's name."""
+    """The scatter of a paper, and the charts of its exhibits, whose names are their `exam`s."""
     require_altair()
+    from verax.papers.picture import scatter
     from verax.report.charts.papers import exhibit_charts
 
+    first = scatter(checked)
     return [
-        chart
-        for exhibit in checked.paper.exhibits
-        for chart in exhibit_charts(exhibit.name, exhibit.title, checked.tables[exhibit.name])
+        *([] if first is None else [first]),
+        *(
+            chart
+            for exhibit in checked.paper.exhibits
+            for chart in exhibit_charts(exhibit.name, exhibit.title, checked.tables[exhibit.name])
+        ),
     ]

@@ -140,6 +140,19 @@ class StudyResults(Shown):
         """Every number of every cell's verdict with its interval."""
         return self.table("summary", columns)
 
+    def summary_of(self, key: str) -> pd.DataFrame:
+        """Every number of one cell's verdict with its interval."""
+        self._done(key)
+        return self._frame(key, "summary")
+
+    def cell(self, key: str) -> Cell:
+        """The configuration of a finished cell: its model can be trained again from it."""
+        return Cell.from_json(self._done(key).config)
+
+    def facts(self, key: str) -> Mapping[str, Any]:
+        """Versions, device, seconds and scores of a finished cell, as its manifest has them."""
+        return self._done(key).facts
+
     def judgements(self) -> dict[str, Judgement]:
         """What exams say of each configuration's attention, over its seeds, by its name."""
         from verax.studies.summaries import model_summaries

@@ -31,6 +31,7 @@ ALLOWED = {
     "cli.predict to_csv": "into a file of `new_file`",
     "cli.predict to_parquet": "into a file of `new_file`",
     "papers.checking.Checked.write to_csv": "text for `write_files`",
+    "papers.describing.write_corpora to_csv": "text for `write_text`",
     "spreadsheets.to_csv to_csv": "into a string",
     "studies.store.folders.StorageFolder.write_bytes": "of other machines",
     "studies.store.folders.lock_file mkdir": "of locks, which are empty",

@@ -30,6 +30,8 @@ from verax.cli.predict import write as write_predicted
 from verax.exams.verdict import Verdict
 from verax.models import AttentionClassifier
 from verax.papers.checking import Checked
+from verax.papers.describing import write_corpora
+from verax.papers.overview import write_overview
 from verax.papers.packing import _write_points
 from verax.report.figures import write_figures
 from verax.report.page import write as write_report
@@ -219,6 +221,21 @@ def _paper(folder: Path, version: str) -> None:
         patch.object(Checked, "to_json", lambda checked: version),
     ):
         checked.write(folder)
+
+
+@writes("papers.overview.write_overview")
+def _papers(folder: Path, version: str) -> None:
+    with (
+        patch("verax.papers.overview.overview", lambda every: version),
+        patch("verax.papers.overview.picture", lambda every: charts(version)[0]),
+    ):
+        write_overview([], folder)
+
+
+@writes("papers.describing.write_corpora")
+def _described(folder: Path, version: str) -> None:
+    with patch("verax.papers.describing.describe_corpora", lambda *given: table(version)):
+        write_corpora(None, folder)  # type: ignore[arg-type]
 
 
 @writes("studies.adversaries.making.Making.guided")

@@ -18,6 +18,7 @@ from verax.files import write_text
 from verax.papers.folders import CORPORA, DESCRIBED_BY, studies_in
 from verax.papers.paper import Paper
 from verax.papers.registry import refuse_others
+from verax.spreadsheets import to_csv
 from verax.studies.grid.cell import Cell
 from verax.studies.store import open_study
 
@@ -56,7 +57,7 @@ def describe_corpora(paper: Paper, folder: str | Path) -> pd.DataFrame:
 def write_corpora(paper: Paper, folder: str | Path) -> Path:
     """Write corpora.csv beside results; returns its path."""
     path = Path(folder) / CORPORA
-    text = describe_corpora(paper, folder).to_csv(index=False, float_format="%.6g")
+    text = to_csv(describe_corpora(paper, folder), float_format="%.6g")
     write_text(path, text)
     return path
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from verax.drawing.chart import Chart, made
 from verax.drawing.rendering import CATEGORIES, GRID, INK
-from verax.files import write_text
+from verax.files import write_files
 from verax.papers.checking import PAGE, Checked
 from verax.papers.picture import can_draw
 from verax.papers.screen import conclusion, counts
@@ -45,9 +45,8 @@ def overview(every: Sequence[Checked]) -> str:
 def write_overview(every: Sequence[Checked], folder: str | Path) -> Path:
     """Write the page and, where charts can be drawn, its picture; returns the page's path."""
     folder = Path(folder)
-    if can_draw():
-        write_text(folder / PICTURE, picture(every).svg("light") + "\n")
-    write_text(folder / PAGE, overview(every))
+    drawn = {PICTURE: picture(every).svg("light") + "\n"} if can_draw() else {}
+    write_files(folder, {PAGE: overview(every), **drawn})
     return folder / PAGE
 
 

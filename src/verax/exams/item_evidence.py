@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from verax.budget import parts_within, tokens_within
 from verax.exams.exam import Exam
 from verax.exams.reading import labels_of
 from verax.models.classifier import AttentionClassifier
@@ -20,7 +21,7 @@ from verax.models.counterfactual import logits_under
 from verax.models.trace import Trace
 
 HELD = 2**15
-"""Padded items put together before they are looked at: a few numbers each."""
+"""Padded items put together before they are looked at: a few numbers each, and one a class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,23 @@ class ItemEvidence:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def parts(self, each: int) -> Iterator[slice]:
+        """Documents that are looked at together, where each takes so many numbers.
+
+        A head that is not affine is asked about a whole trace.
+        """
+        return parts_within(len(self), each) if self.is_affine else iter([slice(0, len(self))])
+
+    def take(self, rows: slice) -> ItemEvidence:
+        """Some of the documents; the same object for all of them."""
+        if rows == slice(0, len(self)):
+            return self
+        return ItemEvidence(
+            self.ids[rows],
+            *(self.row_index[rows], self.labels[rows], self.weights[rows], self.mask[rows]),
+            *(self.item_logits[rows], self.logits[rows]),
+        )
+
     def logits_under(self, weights: Tensor) -> Tensor:
         """(…, batch, items) weights → (…, batch, classes) logits, float64."""
         return logits_under(self if self.trace is None else self.trace, weights)
@@ -107,7 +125,8 @@ class ItemExam(Exam):
             self.look(evidence)
             return
         self._parts = [*(self._parts or []), evidence]
-        if sum(part.mask.numel() for part in self._parts) >= HELD:
+        held = sum(part.mask.numel() for part in self._parts)
+        if held >= tokens_within(HELD, evidence.logits.shape[-1]):
             self._flush()
 
     @abstractmethod

@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from verax.corpora.batching import MAX_TOKENS, reading_batches
+from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
 from verax.external.reading import ReadTexts
 from verax.importance.arrays import ArrayImportance
@@ -93,7 +93,7 @@ def explain(
     frames: list[pd.DataFrame] = []
     with shown(progress if watch is None else False) as display:
         watching = display.watching("explaining") if watch is None else watch
-        for rows in watching(reading_batches(encoded.lengths, max_tokens)):
+        for rows in watching(model.batches(encoded, max_tokens)):
             trace = model.trace_rows(encoded, rows)
             y = None if chosen is None else torch.full_like(decisions(trace.logits), chosen)
             frame = _decided(model, trace, rows, y)

@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from verax.budget import tokens_within
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments
@@ -97,6 +98,11 @@ class Gallery:
         refuse_unknown(self.named, documents.ids)
 
     @property
+    def _tokens(self) -> int:
+        """Padded tokens that are looked at together."""
+        return tokens_within(self.max_tokens, len(self._model.classes))
+
+    @property
     def is_open(self) -> bool:
         """Whether there is one: it is made of item logits, which tell all for an affine head."""
         return self.size > 0 and bool(getattr(self._model.head, "affine", False))
@@ -120,7 +126,7 @@ class Gallery:
             }
             return
         rows, ranks, measures = self._chosen()
-        batches = reading_batches(self._encoded.lengths[rows], self.max_tokens)
+        batches = reading_batches(self._encoded.lengths[rows], self._tokens)
         types = list(self._documents.lexicon)
         parts = [self._keep(rows[some], types) for some in watch("gallery")(batches)]
         documents, items, tokens = (

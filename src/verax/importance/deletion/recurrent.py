@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from verax.importance.budget import rows_within
+from verax.budget import rows_within
 from verax.importance.deletion.deletions import Deletions, decide
 from verax.importance.deletion.readout import Readout
 from verax.importance.recurrence import steps_of
@@ -42,8 +42,8 @@ def logits_without_words(
     deletion has for every word left.
     """
     longest = int(trace.batch.lengths.max())
-    most = rows_within(max_tokens, _TOKENS_PER_ROW, longest)
     readout = Readout(model)
+    most = rows_within(max_tokens, _TOKENS_PER_ROW, longest, readout.classes)
     for group in alike(model, trace, most, _SLACK):
         yield from _group(model, group, readout, most)
 

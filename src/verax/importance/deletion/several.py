@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from verax.budget import SCALARS_PER_TOKEN
 from verax.corpora.batch import Batch, SentenceLayout
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.ragged import Ragged
 from verax.corpora.vocabulary import PAD, UNK
 from verax.errors import VeraxError, nearest
-from verax.importance.budget import SCALARS_PER_TOKEN
 from verax.importance.tracing import frozen_for_gradients
 from verax.models.kinds import ATTENTION, DELETE, MASK, POOLED
 from verax.models.pooled import PooledClassifier

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from verax.importance.budget import rows_within
+from verax.budget import rows_within
 from verax.importance.jacobian.adjoint import adjoint_of
 from verax.importance.jacobian.targets import Piece, Targets, at
 from verax.importance.similar_length import LengthGroup, alike

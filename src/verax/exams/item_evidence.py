@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -108,6 +109,23 @@ class ItemEvidence:
         return self.trace is None
 
 
+def put_together(
+    batches: Sequence[NDArray[np.int64]], encoded: Any, classes: int
+) -> list[list[NDArray[np.int64]]]:
+    """Batches in units, as an `ItemExam` puts them together when they come in this order."""
+    sentences = getattr(encoded, "sentences", None)
+    items = encoded.lengths if sentences is None else sentences.lengths
+    units: list[list[NDArray[np.int64]]] = []
+    held = most = tokens_within(HELD, classes)
+    for rows in batches:
+        if held >= most:
+            units.append([])
+            held = 0
+        units[-1].append(rows)
+        held += len(rows) * int(items[rows].max())
+    return units
+
+
 class ItemExam(Exam):
     """An exam of what items say and how they are weighed, which needs no vectors.
 
@@ -127,18 +145,23 @@ class ItemExam(Exam):
         self._parts = [*(self._parts or []), evidence]
         held = sum(part.mask.numel() for part in self._parts)
         if held >= tokens_within(HELD, evidence.logits.shape[-1]):
-            self._flush()
+            self.settle()
 
     @abstractmethod
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        self._flush()
+        self.settle()
         return super().tables()
 
+    def back_to(self, mark: Any) -> None:
+        self._parts = None
+        super().back_to(mark)
+
     @torch.no_grad()
-    def _flush(self) -> None:
+    def settle(self) -> None:
+        """Look at the batches that were put together."""
         parts, self._parts = self._parts, None
         if parts:
             self.look(ItemEvidence.joined(parts))

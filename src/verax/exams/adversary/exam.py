@@ -91,6 +91,7 @@ class AdversaryExam(ItemExam):
         "classes it is exact. What is judged is by how much keeping the output holds it "
         "back from the farthest there is (Jain & Wallace 2019 search for it)."
     )
+    costly = True
     options_class = AdversaryOptions
     summary_tables = TABLES
     tidy_tables = ("adversary_instances", "adversary")

@@ -26,6 +26,7 @@ from torch import Tensor
 from verax.budget import parts_within
 from verax.divergence import MOST
 from verax.exams.adversary.farthest import Point, at_vertices, best_vertex, entropic, farthest
+from verax.time_limit import check_time
 
 _TINY = 1e-13
 _STEPS = 60
@@ -67,6 +68,7 @@ def farthest_of_several(
     improved = Point(*(column[rows] for column in best._all()))
     for face in (low, high):
         for block in _starts(odds, mask, face, max_pairs // (mask.shape[1] * says.shape[-1])):
+            check_time()
             ends = _meetings(
                 weights, says, mask, decided, face, values, improved, max_pairs, *block
             )

@@ -94,6 +94,7 @@ class DeletionExam(Exam):
         "bounded in the same way. A decision that a ranking never changes counts as all of its "
         "words."
     )
+    costly = True
     options_class = DeletionOptions
     summary_tables = TABLES
     tidy_tables = (

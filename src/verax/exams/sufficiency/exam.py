@@ -82,6 +82,7 @@ class SufficiencyExam(Exam):
         "does sets the scale on which models compare (Carton et al. 2020). Best found is the best "
         "set of each size by any ranking or by greedy search: a better one may exist."
     )
+    costly = True
     options_class = SufficiencyOptions
     summary_tables = TABLES
     tidy_tables = ("sufficiency_instances", "sufficiency", "sufficiency_best")

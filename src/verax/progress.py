@@ -93,13 +93,16 @@ def tracked(values: Iterable[T], what: str, total: int, size: Callable[[T], int]
         size: how much a part is.
     """
     display = _OPEN[-1] if _OPEN else None
-    started, began, done, count = time.monotonic(), now(), 0, None
+    started, began, done = time.monotonic(), 0.0, 0
+    first, count = None, None
     try:
         for value in values:
             yield value
             done += size(value)
-            if 0 < done < total:
-                expect(began, done / total)
+            if first is None:  # what comes before the first part says nothing of the others
+                first, began = done, now()
+            elif first < done < total:
+                expect(began, (done - first) / (total - first))
             if display is not None and time.monotonic() - started > _SOON and done < total:
                 count = count or display.counting(what, total, started)
                 count(done)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-HOPELESS = 3.0
+HOPELESS = 2.0
 """Work is broken off early where it is expected to take so many times what is left."""
 _KNOWN = 2.0
 """Seconds of work before it says how long the rest will take."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verax.exams.exam import Exam
-from verax.exams.item_evidence import put_together
+from verax.exams.item_evidence import ItemExam, put_together
 from verax.models.kinds import POOLED
 from verax.time_limit import OutOfTimeError, TimeLimit, within
 
@@ -138,16 +138,16 @@ def _see_costly(
 ) -> None:
     """Show a unit to each that has not run out of time yet; who cannot see all of it sees none.
 
-    What is left of the time is shared among them, so that the first does not take all of it.
+    Exams of items come first, and take half of what is left at most; they read nothing again.
     """
     active = [seer for seer in seers if not seer.left_out]
+    active.sort(key=lambda seer: not isinstance(seer.who, ItemExam))
     marks = [(seer, seer.who.mark()) for seer in active]
     for number, rows in enumerate(unit, start=1):
         trace = None if limit.is_up or not active else model.trace_rows(encoded, rows)
-        waiting = list(active)
-        while waiting:
-            share = limit.share(len(waiting))
-            seer = waiting.pop(0)
+        for seer in list(active):
+            of_items = isinstance(seer.who, ItemExam) and seer is not active[-1]
+            share = limit.share(2) if of_items else limit
             if trace is None or not seer.see(share, model, trace, last=number == len(unit)):
                 active.remove(seer)
     for seer, mark in marks:

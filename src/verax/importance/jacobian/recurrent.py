@@ -164,10 +164,13 @@ class _Walks:
                 here[first:k] = torch.where(now, vectors[first:k], here[first:k])
             if t % EVERY == 0 and fading.is_over(t, all_begun=least[t] == rows):
                 break
-        norms = squares.square_().permute(2, 1, 0)
-        back = order.argsort(dim=1).unsqueeze(-1)
-        norms = norms.flip(-1) if turned else norms
-        here = here.transpose(0, 1)
+        squares = squares.square_().flip(0) if turned else squares.square_()
+        back = order.argsort(dim=1)
+        if documents == 1:  # whole rows, which lie together
+            ordered = squares.index_select(1, back[0]), here.index_select(0, back[0])
+            return ordered[0].permute(2, 1, 0), ordered[1].transpose(0, 1)
+        norms, here = squares.permute(2, 1, 0), here.transpose(0, 1)
+        back = back.unsqueeze(-1)
         return norms.gather(1, back.expand_as(norms)), here.gather(1, back.expand_as(here))
 
 

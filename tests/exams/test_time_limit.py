@@ -72,9 +72,7 @@ def test_with_time_enough_every_table_is_the_same_to_the_bit(
 ) -> None:
     monkeypatch.setattr(item_evidence, "HELD", 512)  # so that exams of items put several together
     plain = verax.examine(model, corpus, EXAMS, split="all", gallery=5, **SMALL)
-    limited = verax.examine(
-        model, corpus, EXAMS, split="all", gallery=5, max_seconds=1e6, **SMALL
-    )
+    limited = verax.examine(model, corpus, EXAMS, split="all", gallery=5, max_seconds=1e6, **SMALL)
     assert limited.manifest["out_of_time"] == {}
     assert list(limited.tables) == list(plain.tables)
     for name, table in plain.tables.items():

@@ -24,7 +24,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
-from verax.time_limit import expect, now
+from verax.time_limit import check_time, expect, now
 
 T = TypeVar("T")
 Watch = Callable[[Iterable[Any]], Iterator[Any]]
@@ -95,6 +95,7 @@ def tracked(values: Iterable[T], what: str, total: int, size: Callable[[T], int]
     display = _OPEN[-1] if _OPEN else None
     started, began, done = time.monotonic(), 0.0, 0
     first, count = None, None
+    check_time()
     try:
         for value in values:
             yield value

@@ -1,9 +1,10 @@
 """Who sees which batch: all exams every batch, or as many as there is time for.
 
 Within a limit of time exams that take time in proportion to a document's words come first, for all
-documents. Those that take more see the shortest documents first, so that one long document takes
-time from no other. What is examined is the same to the last bit as without a limit: batches are
-made of the same documents, and put together alike.
+documents; then exams of items, which read nothing again, in half of what is left; then all others.
+Those that take more time than in proportion see the shortest documents first, so that one long
+document takes time from no other. What is examined is the same to the last bit as without a limit:
+batches are made of the same documents, and put together alike.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from verax.exams.exam import Exam
 from verax.exams.item_evidence import ItemExam, put_together
 from verax.models.kinds import POOLED
-from verax.time_limit import OutOfTimeError, TimeLimit, within
+from verax.time_limit import OutOfTimeError, TimeLimit, check_time, within
 
 GALLERY = "gallery"
 
@@ -42,12 +43,27 @@ class Seer:
         """Show it a batch, the last of its unit or not; whether there was time for it."""
         try:
             with within(limit):
+                check_time()
                 self.who.see(model, trace)
                 if last:
                     self.who.settle()
         except OutOfTimeError:
             return False
         return True
+
+
+class _Traces:
+    """Forward passes over batches; the last is kept, for whoever asks for the same batch next."""
+
+    def __init__(self, model: Any, encoded: Any) -> None:
+        self._model, self._encoded = model, encoded
+        self._last: tuple[Rows, Any] | None = None
+
+    def of(self, rows: Rows) -> Any:
+        if self._last is None or self._last[0] is not rows:
+            self._last = None  # two would be twice the memory
+            self._last = rows, self._model.trace_rows(self._encoded, rows)
+        return self._last[1]
 
 
 def see_all(
@@ -83,21 +99,26 @@ def see_within(
         Exam, or `gallery` → the rows of the documents that it has not seen, where there are any. An
         exam that needs all documents has then seen none.
     """
-    batches = model.batches(encoded, max_tokens)
+    batches, traces = model.batches(encoded, max_tokens), _Traces(model, encoded)
     seers = [Seer(exam.name, exam, exam.costly or model.kind != POOLED) for exam in exams]
     if gallery.size:
         seers.append(Seer(GALLERY, gallery, costly=True))
-    quick, costly = ([s for s in seers if s.costly is is_costly] for is_costly in (False, True))
+    quick = [seer for seer in seers if not seer.costly]
+    pooled = model.kind == POOLED
+    of_items = [s for s in seers if pooled and s.costly and isinstance(s.who, ItemExam)]
+    others = [seer for seer in seers if seer.costly and seer not in of_items]
     if quick:
         for rows in watching("examining")(batches):
-            _see_quick(limit, quick, model, encoded, rows)
-    if costly:
-        # what exams of items put together stays together, in whatever order it comes
-        units = [[rows] for rows in batches]
-        if model.kind == POOLED:
-            units = put_together(batches, encoded, len(model.classes))
-        for unit in watching("examining, the shortest first")(units[::-1]):
-            _see_costly(limit, costly, model, encoded, unit)
+            _see_quick(limit, quick, model, traces, rows)
+    if of_items:
+        # they put batches together: what is together without a limit stays together
+        units = put_together(batches, encoded, len(model.classes))
+        share = limit.share(2) if others else limit
+        for unit in watching("examining items, the shortest first")(units[::-1]):
+            _see_costly(share, of_items, model, traces, unit)
+    if others:
+        for rows in watching("examining, the shortest first")(batches[::-1]):
+            _see_costly(limit, others, model, traces, [rows])
     for seer in seers:
         if seer.left_out and getattr(seer.who, "needs_all", False):
             seer.left_out = batches
@@ -122,33 +143,27 @@ def out_of_time(unseen: Mapping[str, Rows], words: Rows) -> dict[str, dict[str, 
 
 
 def _see_quick(
-    limit: TimeLimit, seers: Sequence[Seer], model: Any, encoded: Any, rows: Rows
+    limit: TimeLimit, seers: Sequence[Seer], model: Any, traces: _Traces, rows: Rows
 ) -> None:
     if limit.is_up:
         for seer in seers:
             seer.left_out.append(rows)
         return
-    trace = model.trace_rows(encoded, rows)
+    trace = traces.of(rows)
     for seer in seers:
         seer.who.see(model, trace)
 
 
 def _see_costly(
-    limit: TimeLimit, seers: Sequence[Seer], model: Any, encoded: Any, unit: Sequence[Rows]
+    limit: TimeLimit, seers: Sequence[Seer], model: Any, traces: _Traces, unit: Sequence[Rows]
 ) -> None:
-    """Show a unit to each that has not run out of time yet; who cannot see all of it sees none.
-
-    Exams of items come first, and take half of what is left at most; they read nothing again.
-    """
+    """Show a unit to each that has not run out of time yet; who cannot see all of it sees none."""
     active = [seer for seer in seers if not seer.left_out]
-    active.sort(key=lambda seer: not isinstance(seer.who, ItemExam))
     marks = [(seer, seer.who.mark()) for seer in active]
     for number, rows in enumerate(unit, start=1):
-        trace = None if limit.is_up or not active else model.trace_rows(encoded, rows)
+        trace = None if limit.is_up or not active else traces.of(rows)
         for seer in list(active):
-            of_items = isinstance(seer.who, ItemExam) and seer is not active[-1]
-            share = limit.share(2) if of_items else limit
-            if trace is None or not seer.see(share, model, trace, last=number == len(unit)):
+            if trace is None or not seer.see(limit, model, trace, last=number == len(unit)):
                 active.remove(seer)
     for seer, mark in marks:
         if seer not in active:

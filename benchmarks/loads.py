@@ -60,7 +60,7 @@ def drawn_texts(many: int, length: int, vocabulary: int, seed: int = 0) -> list[
 
 
 def classes(size: int, stages: Stages) -> Any:
-    """So many classes, ten texts of 60 words each; 200 documents are examined."""
+    """So many classes, ten texts of 60 words each; 50 documents are examined."""
     import verax
 
     labels = [f"c{number % size}" for number in range(10 * size)]
@@ -69,11 +69,11 @@ def classes(size: int, stages: Stages) -> Any:
     stages.done("load")
     model = verax.train(corpus, encoder="bilstm", **TRAINING)
     stages.done("train")
-    return verax.examine(model, corpus, sample=200, **EXAMINING)
+    return verax.examine(model, corpus, sample=50, **EXAMINING)
 
 
 def vocabulary(size: int, stages: Stages) -> Any:
-    """So many different words, each in two texts of 20 words; 200 documents are examined."""
+    """So many different words, each in two texts of 20 words; 50 documents are examined."""
     import verax
 
     words = words_of(size)
@@ -84,7 +84,7 @@ def vocabulary(size: int, stages: Stages) -> Any:
     stages.done("load")
     model = verax.train(corpus, encoder="bilstm", **TRAINING)
     stages.done("train")
-    return verax.examine(model, corpus, sample=200, **EXAMINING)
+    return verax.examine(model, corpus, sample=50, **EXAMINING)
 
 
 def one_document(size: int, stages: Stages, encoder: str) -> Any:

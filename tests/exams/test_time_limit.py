@@ -13,7 +13,7 @@ import torch
 
 import verax
 from verax import time_limit
-from verax.errors import VeraxError
+from verax.errors import VeraxError, VeraxWarning
 from verax.exams import item_evidence
 from verax.exams.judgement.headline import time_lines
 from verax.exams.tables import TableBuilder
@@ -205,3 +205,12 @@ def test_what_was_added_after_a_mark_is_forgotten() -> None:
     tables = builder.tables()
     assert list(tables) == ["a"]
     assert tables["a"]["id"].tolist() == [0]
+
+
+def test_of_many_documents_memory_is_told_before_anything_is_read(
+    model: Any, corpus: verax.Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verax.exams.examine._MANY", 10)
+    with pytest.warns(VeraxWarning, match=r"80 documents: tables take some 0 GiB; .*sample"):
+        verax.examine(model, corpus, "erasure", split="all", progress=False)
+    verax.examine(model, corpus, "erasure", split="all", sample=10, progress=False)

@@ -20,7 +20,7 @@ from verax.corpora.columns import MissingColumnError
 from verax.corpora.corpus import ALL, SPLITS, Corpus, Documents
 from verax.corpora.loading import Source, load_corpus, load_for_examining
 from verax.device import full_precision
-from verax.errors import VeraxError, nearest, outside_verax
+from verax.errors import VeraxError, VeraxWarning, nearest, outside_verax
 from verax.exams.exam import Exam
 from verax.exams.gallery import Gallery
 from verax.exams.gallery.scored import ScoredGallery
@@ -44,6 +44,8 @@ from verax.version import __version__, source_fingerprint
 
 _FOR_EXAMINING = 0.9
 """The share of a limit of time that is for examining: tables are gathered in the rest."""
+_MANY, _BYTES = 200_000, 16_000
+"""Documents from which on memory is warned of, and what tables take of one while they are made."""
 
 
 def examine(
@@ -200,6 +202,14 @@ def examine(
     if sample is not None and sample < whole:
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
         documents = documents.take(np.sort(drawn))
+    if len(documents) > _MANY:
+        warnings.warn(
+            f"{len(documents):,} documents: tables take some "
+            f"{len(documents) * _BYTES / 2**30:.0f} GiB; a sample is examined with sample "
+            "(--sample 10000)",
+            VeraxWarning,
+            outside_verax(),
+        )
     with shown(progress) as display, full_precision():
         if not examined.trained_here:
             say(display, plan_lines(planned))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from verax.budget import rows_within
+from verax.budget import NUMBERS, rows_within
 from verax.importance.jacobian.adjoint import GruAdjoint, LstmAdjoint, adjoint_of
 from verax.importance.jacobian.targets import Piece, Targets, at
 from verax.importance.recurrence import EVERY, LONG, TOGETHER
@@ -50,7 +50,7 @@ def pieces(
         end = 0 if boundaries else group.first
         rows = max(1, most // (each * len(group.rows)))
         if group.words > LONG:  # few rows have room for numbers of all their words
-            rows = max(rows, TOGETHER // each, 1)
+            rows = max(rows, min(TOGETHER, NUMBERS // group.length) // each, 1)
         walks = _Walks(encoder, group, rows * each)
         for block in wanted.split(rows):
             places = targets.items[group.rows][:, block]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -210,7 +211,7 @@ def test_what_was_added_after_a_mark_is_forgotten() -> None:
 def test_of_many_documents_memory_is_told_before_anything_is_read(
     model: Any, corpus: verax.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("verax.exams.examine._MANY", 10)
+    monkeypatch.setattr(sys.modules["verax.exams.examine"], "_MANY", 10)
     with pytest.warns(VeraxWarning, match=r"80 documents: tables take some 0 GiB; .*sample"):
         verax.examine(model, corpus, "erasure", split="all", progress=False)
     verax.examine(model, corpus, "erasure", split="all", sample=10, progress=False)

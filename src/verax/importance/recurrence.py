@@ -5,7 +5,7 @@ torch's own kernels read a whole text or nothing. Here many variants of a text a
 
 A recurrence forgets. After a word is gone the states differ from those of the whole text for some
 hundred words, and then by no more than rounding; the influence of a word fades likewise. In a text
-of more than `LONG` words what follows is not computed again, so that time grows with the words and
+of more than `LONG` words what follows is not computed again, so that steps grow with the words and
 not with their square.
 """
 

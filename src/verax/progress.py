@@ -24,6 +24,8 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
+from verax.time_limit import check_time, expect, now
+
 T = TypeVar("T")
 Watch = Callable[[Iterable[Any]], Iterator[Any]]
 
@@ -81,6 +83,9 @@ def is_watched() -> bool:
 def tracked(values: Iterable[T], what: str, total: int, size: Callable[[T], int]) -> Iterator[T]:
     """Pass values on, and show on the display that is open how far they are, after a second.
 
+    Within a limit of time (`verax.time_limit`) the step is broken off once the limit is up, or once
+    it shows that the step will take far longer.
+
     Args:
         values: parts of one long step.
         what: what is done.
@@ -88,11 +93,17 @@ def tracked(values: Iterable[T], what: str, total: int, size: Callable[[T], int]
         size: how much a part is.
     """
     display = _OPEN[-1] if _OPEN else None
-    started, done, count = time.monotonic(), 0, None
+    started, began, done = time.monotonic(), 0.0, 0
+    first, count = None, None
+    check_time()
     try:
         for value in values:
             yield value
             done += size(value)
+            if first is None:  # what comes before the first part says nothing of the others
+                first, began = done, now()
+            elif first < done < total:
+                expect(began, (done - first) / (total - first))
             if display is not None and time.monotonic() - started > _SOON and done < total:
                 count = count or display.counting(what, total, started)
                 count(done)

@@ -29,6 +29,7 @@ from verax.corpora.loading import is_built_in
 from verax.corpora.redacting import patterns_of
 from verax.errors import VeraxError
 from verax.exams.examine import check_split, examine, load_to_examine
+from verax.exams.judgement.headline import time_lines
 from verax.exams.judgement.limits import NEWEST, load_limits, versions
 from verax.exams.judgement.row import AGAINST
 from verax.exams.planning import plan
@@ -97,6 +98,12 @@ def add(verbs: Any) -> None:
         choices=(AGAINST,),
         help=f"end with exit code {FAILED} if an exam speaks against the attention; needs --limits",
     )
+    parser.add_argument(
+        "--max-seconds",
+        type=float,
+        metavar="S",
+        help="a limit of time: what it does not allow is left out, long documents first, and said",
+    )
     add_examining(parser)
     parser.set_defaults(run=run)
 
@@ -147,6 +154,7 @@ def run(args: argparse.Namespace) -> int | None:
         gallery=_gallery(args, corpus) if args.gallery is None else args.gallery,
         redact=args.redact,
         max_tokens=args.max_tokens,
+        max_seconds=args.max_seconds,
         limits=limits,
         progress=True,
         exam_options=divide_options(taken, options, classes=taken),
@@ -191,6 +199,8 @@ def _show(verdict: Verdict, trained_on: Corpus | None, full: bool, out: str | No
     sizes = [f"{n:,} {name}" for name, n in manifest.get("splits", {}).items() if n]
     where = f"{split} ({', '.join(sizes)})" if len(sizes) > 1 else split
     say(f"{documents:,} documents of {corpus}, {where}", "italic")
+    for line in time_lines(manifest):
+        say(line, "bold")
     if manifest["unknown_words"] > MANY_UNKNOWN:
         say(str(unknown_warning(manifest["unknown_words"], split)), "bold")
     if trained_on is not None:

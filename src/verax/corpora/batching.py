@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = NDArray[np.int64]
+from verax.budget import MAX_TOKENS as MAX_TOKENS
 
-MAX_TOKENS = 16_384
-"""Default budget of padded tokens a forward pass may hold at once."""
+Rows = NDArray[np.int64]
 
 _JITTER = 0.04
 _MIN_DOCUMENTS = 32

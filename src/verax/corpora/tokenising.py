@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -250,8 +251,7 @@ class Lexicon(dict[str, int]):
 
     def number(self, documents: Iterable[Sequence[str]]) -> Ragged:
         """Token lists as numbers; new tokens are added."""
-        flat: list[int] = []
-        lengths: list[int] = []
+        flat, lengths = array("i"), array("q")  # a list would hold twice as much
         look_up = self.__getitem__
         for tokens in documents:
             flat.extend(map(look_up, tokens))

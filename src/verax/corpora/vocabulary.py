@@ -15,6 +15,8 @@ from verax.errors import VeraxError
 
 PAD, UNK, SOS, EOS = range(4)
 SPECIALS = ("<pad>", "<unk>", "<sos>", "<eos>")
+_DOCUMENTS = 2**16
+"""Documents whose words are counted together."""
 
 
 class Vocabulary:
@@ -40,11 +42,9 @@ class Vocabulary:
         are in order of the alphabet, so the rows do not depend on the order of documents.
         """
         tokens = train.token_numbers
-        ids = tokens.values.astype(np.int64)
         n = len(train.lexicon)
-        counts = np.bincount(ids, minlength=n)
-        pairs = np.unique(tokens.row_of_value * n + ids)
-        document_frequency = np.bincount(pairs % n, minlength=n)
+        counts = np.bincount(tokens.values.astype(np.int64), minlength=n)
+        document_frequency = _document_frequency(tokens, n)
         types = list(train.lexicon)
         kept = np.flatnonzero((document_frequency >= min_df) & (counts > 0))
         words = sorted((types[i] for i in kept), key=lambda w: (-counts[train.lexicon[w]], w))
@@ -69,3 +69,14 @@ class Vocabulary:
             [self.rows.get(word, UNK) for word in lexicon], dtype=np.int32
         )
         return Ragged(table[tokens.values.astype(np.int64)], tokens.offsets)
+
+
+def _document_frequency(tokens: Ragged, words: int) -> NDArray[np.int64]:
+    """(words,): in how many documents each word occurs; counted for some documents at a time."""
+    frequency = np.zeros(words, dtype=np.int64)
+    for first in range(0, len(tokens), _DOCUMENTS):
+        offsets = tokens.offsets[first : first + _DOCUMENTS + 1]
+        part = Ragged(tokens.values[offsets[0] : offsets[-1]], offsets - offsets[0])
+        pairs = np.unique(part.row_of_value * words + part.values.astype(np.int64))
+        frequency += np.bincount(pairs % words, minlength=words)
+    return frequency

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from verax.drawing.apart import CannotDrawError
 from verax.drawing.rendering import CONFIG, coloured, drawn, pdf, png
+from verax.errors import VeraxWarning, outside_verax
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,22 @@ class Chart:
     @cached_property
     def _drawn(self) -> str:
         return drawn(self.spec, self.name, self.title, self.reading)
+
+
+def drawable(charts: Iterable[Chart]) -> tuple[list[Chart], str]:
+    """Charts, and a note that says why there are none where they cannot be drawn here.
+
+    Each is drawn now, and keeps its picture: nothing of a page is lost by one that fails.
+    """
+    listed = list(charts)
+    try:
+        for chart in listed:
+            chart.svg()
+    except CannotDrawError as error:
+        text = str(error)
+        warnings.warn(f"without charts: {text}", VeraxWarning, outside_verax())
+        return [], f"{text[:1].upper()}{text[1:]}."
+    return listed, ""
 
 
 def made(name: str, exam: str, title: str, reading: str, picture: Any) -> Chart:

@@ -6,12 +6,16 @@ serves light and dark; in files they are the colours of a theme.
 
 from __future__ import annotations
 
+import atexit
 import html
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
+from verax.drawing.apart import Renderer, is_limited
 from verax.errors import VeraxError, nearest
 
 INK, GRID, PAPER = "#fe00a0", "#fe00a1", "#fe00a2"
@@ -164,7 +168,22 @@ def require_altair() -> None:
 
 
 def _converter() -> Any:
+    if is_limited():
+        return _renderer()
     return _installed("vl_convert", "vl-convert-python")
+
+
+@cache
+def _renderer() -> Renderer:
+    _find("vl_convert", "vl-convert-python")
+    renderer = Renderer()
+    atexit.register(renderer.close)
+    return renderer
+
+
+def _find(module: str, package: str) -> None:
+    if find_spec(module) is None:
+        raise VeraxError(f"a chart needs {package}: pip install 'verax[report]'")
 
 
 def _installed(module: str, package: str) -> Any:

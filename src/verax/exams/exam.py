@@ -75,6 +75,10 @@ class Exam(ABC):
     needs_labels     whether it cannot be taken on documents without labels
     needs_rationales whether it cannot be taken on documents without people's marks
     needs_own        whether it cannot be taken without importances of one's own
+    costly           whether it takes more time than in proportion to a document's words: within a
+                     limit of time it comes after the others, and may be broken off in a batch; it
+                     must then keep what it finds in `builder` alone
+    needs_all        whether it has nothing to say where it has not seen all documents
     kinds            kinds of model that this class examines (`verax.models.kinds`)
     variants         other kinds of model → the class that examines these, as "module:Class"; it is
                      derived from this one, gives the same tables, and may give more
@@ -100,6 +104,8 @@ class Exam(ABC):
     needs_labels: ClassVar[bool] = False
     needs_rationales: ClassVar[bool] = False
     needs_own: ClassVar[bool] = False
+    costly: ClassVar[bool] = False
+    needs_all: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = (POOLED,)
     variants: ClassVar[Mapping[str, str]] = {}
     reasons: ClassVar[Mapping[str, str]] = {}
@@ -169,6 +175,17 @@ class Exam(ABC):
             model: the model that is examined, such as an `AttentionClassifier`.
             trace: one batch's forward pass, such as a `Trace`; batches come in any order.
         """
+
+    def settle(self) -> None:  # noqa: B027  most exams put nothing off
+        """Look at what was seen now: what comes next is no part of it."""
+
+    def mark(self) -> Any:
+        """What was gathered so far; for `back_to`."""
+        return self.builder.mark()
+
+    def back_to(self, mark: Any) -> None:
+        """Forget what was seen after a mark."""
+        self.builder.back_to(mark)
 
     def conclude(  # noqa: B027  nor anything to do at the end
         self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]]

@@ -22,7 +22,7 @@ from verax.corpora.files import SUFFIXES
 from verax.corpora.loading import Source, load_corpus, load_for_examining, recorded_config
 from verax.corpora.redacting import patterns_of
 from verax.device import full_precision
-from verax.errors import VeraxError, nearest, outside_verax
+from verax.errors import VeraxError, VeraxWarning, nearest, outside_verax
 from verax.exams.exam import Exam
 from verax.exams.gallery import Gallery
 from verax.exams.gallery.scored import ScoredGallery
@@ -31,6 +31,7 @@ from verax.exams.keywords import ExamKeywords
 from verax.exams.planning import plan, plan_lines, plan_table, without_rationales
 from verax.exams.redacting import Redaction
 from verax.exams.registry import EXAMS, checked_summary, chosen_exams, default_exams, divide_options
+from verax.exams.seeing import out_of_time, see_all, see_within
 from verax.exams.verdict import FORMAT, Verdict
 from verax.external.opening import open_classifier
 from verax.external.pieces import ReadPieces
@@ -42,7 +43,13 @@ from verax.models.kinds import POOLED, TextClassifier
 from verax.options import SEED, build, check
 from verax.portable import corpus_name, portable
 from verax.progress import Display, say, shown
+from verax.time_limit import TimeLimit
 from verax.version import __version__, source_fingerprint
+
+_FOR_EXAMINING = 0.9
+"""The share of a limit of time that is for examining: tables are gathered in the rest."""
+_MANY, _BYTES = 200_000, 16_000
+"""Documents from which on memory is warned of, and what tables take of one while they are made."""
 
 
 def examine(
@@ -58,6 +65,7 @@ def examine(
     redact: str | Sequence[str] = (),
     device: str = "auto",
     max_tokens: int = MAX_TOKENS,
+    max_seconds: float | None = None,
     progress: bool | Display | None = None,
     limits: str | Path | Mapping[str, Any] | LimitSet | None = None,
     exam_options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -88,6 +96,10 @@ def examine(
             would keep them.
         device: where to load a saved model: auto, cpu, cuda.
         max_tokens: bound of the padded tokens held at once; it changes no result beyond rounding.
+        max_seconds: a limit of time. Exams that take time in proportion to a document's words come
+            first, the others see the shortest documents first. What there is no time for is left
+            out of an exam, and the verdict says how much that is. What is examined is the same as
+            without a limit.
         progress: show how far it got; None shows it on a terminal and in a notebook.
         limits: limits of the judgement: a version, a file or a mapping (see
             `verax.exams.judgement.limits`); the newest, unless given.
@@ -118,6 +130,10 @@ def examine(
     max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     if sample is not None:
         sample = check("sample", sample, int, {"minimum": 1})
+    limit = None
+    if max_seconds is not None:
+        max_seconds = check("max_seconds", max_seconds, float, {"above": 0})
+        limit = TimeLimit(_FOR_EXAMINING * max_seconds)
     known_limits = load_limits(limits)
     patterns = patterns_of(redact)
     examined: Any = model
@@ -194,6 +210,14 @@ def examine(
     if sample is not None and sample < whole:
         drawn = np.random.Generator(np.random.PCG64([seed, whole])).permutation(whole)[:sample]
         documents = documents.take(np.sort(drawn))
+    if len(documents) > _MANY:
+        warnings.warn(
+            f"{len(documents):,} documents: tables take some "
+            f"{len(documents) * _BYTES / 2**30:.0f} GiB; a sample is examined with sample "
+            "(--sample 10000)",
+            VeraxWarning,
+            outside_verax(),
+        )
     with shown(progress) as display, full_precision():
         if not examined.trained_here:
             say(display, plan_lines(planned))
@@ -205,13 +229,22 @@ def examine(
             exam.prepare(corpus, documents, split)
             exam.begin(examined, encoded)
         shows.begin(examined, documents, encoded)
-        for trace in examined.traces(encoded, max_tokens, display.watching("examining")):
-            for exam in takers:
-                exam.see(examined, trace)
-            shows.see(examined, trace)
+        how = (examined, encoded, max_tokens, display.watching)
+        unseen: dict[str, NDArray[np.int64]] = {}
+        if limit is None:
+            see_all([*takers, shows], *how)
+        else:
+            unseen = see_within(limit, takers, shows, *how)
+            takers = [exam for exam in takers if len(unseen.get(exam.name, ())) < len(documents)]
+            names = [exam.name for exam in takers]
+            if not names:
+                raise VeraxError(
+                    f"max_seconds is {max_seconds:g}: too little for any exam of these documents; "
+                    "allow more, or examine fewer (sample, --sample)"
+                )
         for exam in takers:
             exam.conclude(display.watching)
-        shows.conclude(display.watching)
+        shows.conclude(display.watching, limit)
         with display.busy("gathering tables"):
             tables = {n: t for exam in takers for n, t in exam.tables().items()}
             tables |= shows.tables()
@@ -256,6 +289,9 @@ def examine(
         manifest |= {"cut_at": encoded.cut_at, "cut_texts": encoded.cut_texts}
     if not documents.is_labelled:
         manifest["without_labels"] = {"exams_left_out": left_out}
+    if max_seconds is not None:
+        manifest["max_seconds"] = max_seconds
+        manifest["out_of_time"] = out_of_time(unseen, _word_counts(examined, documents))
     if unmarked and is_chosen:
         manifest["without_rationales"] = {"exams_left_out": unmarked}
     if any(EXAMS[name].needs_rationales for name in names):

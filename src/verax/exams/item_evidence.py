@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from verax.budget import parts_within, tokens_within
 from verax.exams.exam import Exam
 from verax.exams.reading import labels_of
 from verax.models.classifier import AttentionClassifier
@@ -20,7 +22,7 @@ from verax.models.counterfactual import logits_under
 from verax.models.trace import Trace
 
 HELD = 2**15
-"""Padded items put together before they are looked at: a few numbers each."""
+"""Padded items put together before they are looked at: a few numbers each, and one a class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,23 @@ class ItemEvidence:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def parts(self, each: int) -> Iterator[slice]:
+        """Documents that are looked at together, where each takes so many numbers.
+
+        A head that is not affine is asked about a whole trace.
+        """
+        return parts_within(len(self), each) if self.is_affine else iter([slice(0, len(self))])
+
+    def take(self, rows: slice) -> ItemEvidence:
+        """Some of the documents; the same object for all of them."""
+        if rows == slice(0, len(self)):
+            return self
+        return ItemEvidence(
+            self.ids[rows],
+            *(self.row_index[rows], self.labels[rows], self.weights[rows], self.mask[rows]),
+            *(self.item_logits[rows], self.logits[rows]),
+        )
+
     def logits_under(self, weights: Tensor) -> Tensor:
         """(…, batch, items) weights → (…, batch, classes) logits, float64."""
         return logits_under(self if self.trace is None else self.trace, weights)
@@ -88,6 +107,23 @@ class ItemEvidence:
     @property
     def is_affine(self) -> bool:
         return self.trace is None
+
+
+def put_together(
+    batches: Sequence[NDArray[np.int64]], encoded: Any, classes: int
+) -> list[list[NDArray[np.int64]]]:
+    """Batches in units, as an `ItemExam` puts them together when they come in this order."""
+    sentences = getattr(encoded, "sentences", None)
+    items = encoded.lengths if sentences is None else sentences.lengths
+    units: list[list[NDArray[np.int64]]] = []
+    held = most = tokens_within(HELD, classes)
+    for rows in batches:
+        if held >= most:
+            units.append([])
+            held = 0
+        units[-1].append(rows)
+        held += len(rows) * int(items[rows].max())
+    return units
 
 
 class ItemExam(Exam):
@@ -107,19 +143,25 @@ class ItemExam(Exam):
             self.look(evidence)
             return
         self._parts = [*(self._parts or []), evidence]
-        if sum(part.mask.numel() for part in self._parts) >= HELD:
-            self._flush()
+        held = sum(part.mask.numel() for part in self._parts)
+        if held >= tokens_within(HELD, evidence.logits.shape[-1]):
+            self.settle()
 
     @abstractmethod
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        self._flush()
+        self.settle()
         return super().tables()
 
+    def back_to(self, mark: Any) -> None:
+        self._parts = None
+        super().back_to(mark)
+
     @torch.no_grad()
-    def _flush(self) -> None:
+    def settle(self) -> None:
+        """Look at the batches that were put together."""
         parts, self._parts = self._parts, None
         if parts:
             self.look(ItemEvidence.joined(parts))

@@ -91,6 +91,18 @@ class TableBuilder:
         self._ids.setdefault(table, []).append(ids)
         self._values.setdefault(table, []).append(array)
 
+    def mark(self) -> dict[str, int]:
+        """How much is in each table now; for `back_to`."""
+        return {name: len(parts) for name, parts in self._ids.items()}
+
+    def back_to(self, mark: Mapping[str, int]) -> None:
+        """Forget what was added after a mark."""
+        for name in list(self._kinds):
+            if name not in mark:
+                del self._kinds[name], self._ids[name], self._values[name]
+                continue
+            del self._ids[name][mark[name] :], self._values[name][mark[name] :]
+
     def tables(self) -> dict[str, pd.DataFrame]:
         """Name → table, in order of the documents' ids."""
         tables = {}

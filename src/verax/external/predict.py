@@ -19,6 +19,7 @@ from verax.external.reading import ReadTexts
 from verax.external.trace import WordTrace
 from verax.models.kinds import DELETE, MASK, PREDICT, Watch
 from verax.options import check
+from verax.time_limit import check_time
 
 GIVES = ("probabilities", "logits")
 PROBES = ("a", "good film", "not a good film.", "It was late; nobody had read the last page.")
@@ -148,7 +149,10 @@ class PredictClassifier(ExternalClassifier):
         """(texts, classes) in float64: each different text is asked about once."""
         once = list(dict.fromkeys(texts))
         parts = [once[i : i + self._max_batch] for i in range(0, len(once), self._max_batch)]
-        answers = [self._ask(part) for part in watch(parts)]
+        answers = []
+        for part in watch(parts):
+            check_time()
+            answers.append(self._ask(part))
         if not answers:
             return torch.zeros(0, len(self.classes), dtype=torch.float64)
         place = {text: number for number, text in enumerate(once)}

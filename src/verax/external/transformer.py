@@ -27,6 +27,7 @@ from verax.external.tail import Start, Tail
 from verax.external.trace import Pass, TransformerTrace, WordTrace
 from verax.models.fingerprint import fingerprint
 from verax.models.kinds import ATTENTION, DELETE, MASK, TRANSFORMER, Watch
+from verax.time_limit import check_time
 
 CPU_PIECES = 2048
 """Padded pieces of one pass on a CPU, at most."""
@@ -275,6 +276,7 @@ class TransformerClassifier(ExternalClassifier):
         longest_first = np.argsort(-lengths, kind="stable")
         logits = trace.logits.new_empty(len(rows), trace.logits.shape[-1])
         for places in watch(micro_batches(longest_first, lengths, self.at_once(max_tokens))):
+            check_time()
             some = torch.from_numpy(places).to(rows.device)
             batch = pieces.take(rows[some], width=int(lengths[places[0]]))
             if operator == MASK:
@@ -296,6 +298,7 @@ class TransformerClassifier(ExternalClassifier):
         logits = torch.zeros(len(texts), len(self.classes), device=self.device)
         longest_first = np.argsort(-pieces.lengths, kind="stable")
         for rows in watch(micro_batches(longest_first, pieces.lengths, self.at_once(max_tokens))):
+            check_time()
             batch = pieces.batch(rows, self.pad, False, self.device)
             logits[torch.from_numpy(rows).to(self.device)] = self.run(batch).logits.float()
         return logits

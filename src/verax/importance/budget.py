@@ -1,4 +1,4 @@
-"""How much is in memory at once, in padded tokens: every importance keeps to this budget."""
+"""Copies of a batch that are read together, within the budget of padded tokens."""
 
 from __future__ import annotations
 
@@ -7,15 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from verax.corpora.batch import Batch
-
-SCALARS_PER_TOKEN = 32
-"""Numbers that take no more room than what a forward pass keeps of one token."""
-
-
-def rows_within(max_tokens: int, tokens_per_row: int, width: int) -> int:
-    """How many rows fit, each a state worth some tokens and a few scalars for each of `width`."""
-    scalars = SCALARS_PER_TOKEN * max_tokens // max(1, width)
-    return max(1, min(max_tokens // tokens_per_row, scalars))
 
 
 def copies_within(batch: Batch, max_tokens: int) -> int:

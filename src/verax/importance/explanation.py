@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from verax.corpora.batching import MAX_TOKENS, reading_batches
+from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.rationales import joined_places
 from verax.corpora.redacting import COVER, Patterns, covered_in, patterns_of
 from verax.errors import VeraxError
@@ -99,7 +99,7 @@ def explain(
     frames: list[pd.DataFrame] = []
     with shown(progress if watch is None else False) as display:
         watching = display.watching("explaining") if watch is None else watch
-        for rows in watching(reading_batches(encoded.lengths, max_tokens)):
+        for rows in watching(model.batches(encoded, max_tokens)):
             trace = model.trace_rows(encoded, rows)
             y = None if chosen is None else torch.full_like(decisions(trace.logits), chosen)
             frame = _decided(model, trace, rows, y)

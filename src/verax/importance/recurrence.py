@@ -2,6 +2,11 @@
 
 torch's own kernels read a whole text or nothing. Here many variants of a text advance together:
 `Lstm` and `Gru` hold the states of (rows, documents) and move the first k rows by one step.
+
+A recurrence forgets. After a word is gone the states differ from those of the whole text for some
+hundred words, and then by no more than rounding; the influence of a word fades likewise. In a text
+of more than `LONG` words what follows is not computed again, so that steps grow with the words and
+not with their square.
 """
 
 from __future__ import annotations
@@ -10,6 +15,15 @@ from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
+
+LONG = 1024
+"""Words from which on a text is long."""
+EVERY = 16
+"""Steps between two looks at whether states have met, or influence has faded."""
+TOGETHER = 256
+"""Deletions, or targets, of a long text that walk together."""
+_MET = 4
+"""States that are so many roundings apart are the same."""
 
 
 class CellWeights(NamedTuple):
@@ -68,6 +82,10 @@ class Lstm:
         self.hidden[k] = self.hidden[0]
         self.cell[k] = self.cell[0]
 
+    def have_met(self, k: int) -> bool:
+        """Whether the first k rows stand where row 0 stands, but for rounding."""
+        return _are_one(self.hidden[:k]) and _are_one(self.cell[:k])
+
     def snapshot(self) -> tuple[Tensor, ...]:
         """Row 0, to begin again from."""
         return self.hidden[0].clone(), self.cell[0].clone()
@@ -109,11 +127,21 @@ class Gru:
     def branch(self, k: int) -> None:
         self.hidden[k] = self.hidden[0]
 
+    def have_met(self, k: int) -> bool:
+        return _are_one(self.hidden[:k])
+
     def snapshot(self) -> tuple[Tensor, ...]:
         return (self.hidden[0].clone(),)
 
     def restore(self, snapshot: tuple[Tensor, ...]) -> None:
         (self.hidden[0],) = snapshot
+
+
+def _are_one(states: Tensor) -> bool:
+    """Whether all rows are the first, but for rounding; NaN is like nothing."""
+    first = states[:1]
+    room = _MET * torch.finfo(states.dtype).eps * (1 + first.abs())
+    return bool(((states - first).abs() <= room).all())
 
 
 def steps_of(module: nn.Module, rows: int, documents: int) -> Lstm | Gru:

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from verax.budget import tokens_within
 from verax.corpora.batch import Batch
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
@@ -199,8 +200,12 @@ class PooledClassifier(nn.Module, ABC):
         the list, for texts).
         """
         encoded = self.read(texts)
-        for rows in watch(reading_batches(encoded.lengths, max_tokens)):
+        for rows in watch(self.batches(encoded, max_tokens)):
             yield self(encoded.batch(rows, self.device))
+
+    def batches(self, encoded: EncodedDocuments, max_tokens: int) -> list[NDArray[np.int64]]:
+        """Which documents are traced together: each item of a trace has a logit of each class."""
+        return reading_batches(encoded.lengths, tokens_within(max_tokens, len(self.classes)))
 
     @torch.no_grad()
     def logits(

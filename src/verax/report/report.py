@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from verax.drawing.chart import Chart
+from verax.drawing.chart import Chart, drawable
 from verax.drawing.names import MOST_CHARTED
 from verax.errors import VeraxError
 from verax.exams.judgement.model_summary import SEEDS, ModelSummary
@@ -111,7 +111,7 @@ def draw_other(result: Other) -> tuple[list[Chart], str]:
         return [], NO_CHARTS
     from verax.report.charts import charts_of_other
 
-    return list(charts_of_other(result)), ""
+    return drawable(charts_of_other(result))
 
 
 def draw(verdicts: Mapping[str, Verdict]) -> tuple[list[Chart], str]:
@@ -124,7 +124,8 @@ def draw(verdicts: Mapping[str, Verdict]) -> tuple[list[Chart], str]:
     note = ""
     if len(first) < len(verdicts):
         note = f"Charts show the first {MOST_CHARTED} of {len(verdicts)} models."
-    return list(charts_of(first)), note
+    charts, why_not = drawable(charts_of(first))
+    return charts, why_not or note
 
 
 def draw_study(results: StudyResults, models: Sequence[ModelSummary]) -> tuple[list[Chart], str]:
@@ -151,7 +152,8 @@ def draw_study(results: StudyResults, models: Sequence[ModelSummary]) -> tuple[l
     notes = [] if verdicts else [_NO_DOCUMENTS]
     if len(models) > MOST_CHARTED:
         notes.append(f"Charts show the first {MOST_CHARTED} of {len(models)} configurations.")
-    return charts, " ".join(notes)
+    charts, why_not = drawable(charts)
+    return charts, why_not or " ".join(notes)
 
 
 def _first_seeds(results: StudyResults) -> dict[str, Verdict]:

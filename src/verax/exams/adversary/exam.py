@@ -91,6 +91,7 @@ class AdversaryExam(ItemExam):
         "classes it is exact. What is judged is by how much keeping the output holds it "
         "back from the farthest there is (Jain & Wallace 2019 search for it)."
     )
+    costly = True
     options_class = AdversaryOptions
     summary_tables = TABLES
     tidy_tables = ("adversary_instances", "adversary")
@@ -170,9 +171,6 @@ class AdversaryExam(ItemExam):
 
     def _instances(self, evidence: ItemEvidence, logits: Tensor) -> dict[str, Tensor]:
         decided, shares = decisions(logits), probabilities(logits)
-        draws = self.options.permutation_test
-        orders = permuted(evidence.weights, evidence.mask, evidence.row_index, self.seed, draws)
-        moved = total_variation(probabilities(evidence.logits_under(orders)), shares)
         return {
             "items": evidence.mask.sum(-1),
             "classes": torch.full_like(decided, shares.shape[-1]),
@@ -181,9 +179,21 @@ class AdversaryExam(ItemExam):
             "decision": decided,
             "max_weight": evidence.weights.double().amax(-1),
             "confidence": shares.amax(-1),
-            "permuted": moved.quantile(0.5, dim=0),
+            "permuted": self._permuted(evidence, shares),
             "farthest": farthest_anywhere(evidence.weights, evidence.mask),
         }
+
+    def _permuted(self, evidence: ItemEvidence, shares: Tensor) -> Tensor:
+        """(batch,): the median over random orders of the weights of how far the output moves."""
+        draws = self.options.permutation_test
+        each = draws * max(evidence.mask.shape[1], shares.shape[-1])
+        medians = []
+        for rows in evidence.parts(each):
+            some = evidence.take(rows)
+            orders = permuted(some.weights, some.mask, some.row_index, self.seed, draws)
+            moved = total_variation(probabilities(some.logits_under(orders)), shares[rows])
+            medians.append(moved.quantile(0.5, dim=0))
+        return torch.cat(medians)
 
 
 def _measures(adversary: Adversary, labels: Tensor) -> dict[str, Tensor]:

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from verax.divergence import MOST
+from verax.time_limit import check_time
 
 _ROUNDING = 1e-13
 _SHORT = 1024
@@ -108,6 +109,7 @@ def _best_cut(weights: Tensor, z: Tensor, mask: Tensor, face: Tensor, max_pairs:
     rows_of = order[int((counts[0] == 0).sum()) :]
     start = 0
     while start < len(rows_of):
+        check_time()
         left, right = (counts[side][rows_of[start:]].cummax(0).values for side in (0, 1))
         edges = left * right * torch.arange(1, len(left) + 1)
         size = max(1, int(torch.searchsorted(edges, max_pairs, right=True)))
@@ -147,6 +149,7 @@ def _cut(low: _Side, high: _Side, face: Tensor, max_pairs: int) -> Point:
     step = max(1, max_pairs // (rows * high.z.shape[1]))
     best = _cut_part(low.part(0, step), high, face)
     for start in range(step, width, step):
+        check_time()
         best = best.or_better(_cut_part(low.part(start, start + step), high, face))
     return best
 

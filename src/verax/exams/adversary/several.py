@@ -23,8 +23,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from verax.budget import parts_within
 from verax.divergence import MOST
 from verax.exams.adversary.farthest import Point, at_vertices, best_vertex, entropic, farthest
+from verax.time_limit import check_time
 
 _TINY = 1e-13
 _STEPS = 60
@@ -66,7 +68,10 @@ def farthest_of_several(
     improved = Point(*(column[rows] for column in best._all()))
     for face in (low, high):
         for block in _starts(odds, mask, face, max_pairs // (mask.shape[1] * says.shape[-1])):
-            ends = _meetings(weights, says, mask, decided, face, values, improved, *block)
+            check_time()
+            ends = _meetings(
+                weights, says, mask, decided, face, values, improved, max_pairs, *block
+            )
             improved = improved.or_better(ends)
     bound[rows] = torch.minimum(
         bound[rows], _from_above(weights, says, mask, decided, low, high, odds, max_pairs)
@@ -92,15 +97,32 @@ def _meetings(
     face: Tensor,
     values: Tensor,
     best: Point,
+    max_numbers: int,
     row: Tensor,
     start: Tensor,
 ) -> Point:
-    """Of the edges out of some items, where the log-odds first meet the face: the farthest."""
+    """Of the edges out of some items, where the log-odds first meet the face: the farthest.
+
+    max_numbers  edges × classes that are held at once
+    """
     worth = torch.maximum(values[row], values[row, start].unsqueeze(-1))
     edges = mask[row] & (worth > best.value[row].unsqueeze(-1) + _TINY)
     edges[torch.arange(len(row), device=row.device), start] = False
     which, end = edges.nonzero().T
     row, start = row[which], start[which]
+    parts = [
+        _met(says, decided, face, row[some], start[some], end[some])
+        for some in parts_within(len(row), says.shape[-1], max_numbers)
+    ]
+    if not parts:
+        return _farthest_end(weights, row, start, end, face.new_zeros(0))
+    return _farthest_end(weights, *(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def _met(
+    says: Tensor, decided: Tensor, face: Tensor, row: Tensor, start: Tensor, end: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Of some edges those that meet the face: row, start, end, and the weight of the end there."""
     origin = says[row, start]
     way, target, y = says[row, end] - origin, face[row], decided[row]
     t = torch.zeros_like(target)
@@ -122,8 +144,7 @@ def _meetings(
     rounding = _CONVERGED * (1 + target.abs())
     rounding += _EPS * (origin.abs().amax(-1) + way.abs().amax(-1))
     met = (t > 0) & (missing <= rounding)
-    row, start, end, t = row[met], start[met], end[met], t[met]
-    return _farthest_end(weights, row, start, end, t)
+    return row[met], start[met], end[met], t[met]
 
 
 def _farthest_end(weights: Tensor, row: Tensor, start: Tensor, end: Tensor, t: Tensor) -> Point:
@@ -163,10 +184,11 @@ def _from_above(
     nowhere = torch.full_like(low, torch.inf)
     bound = farthest(weights, odds, mask, -nowhere, high, max_pairs).value
     place = decided.view(-1, 1, 1).expand(*mask.shape, 1)
-    margins = says.gather(-1, place) - says
+    own = says.gather(-1, place).squeeze(-1)
     for rival in range(says.shape[-1]):
         face = low.masked_fill(decided == rival, -torch.inf)
+        margins = own - says[..., rival]  # of one class at a time: all would be as large as `says`
         bound = torch.minimum(
-            bound, farthest(weights, margins[..., rival], mask, face, nowhere, max_pairs).value
+            bound, farthest(weights, margins, mask, face, nowhere, max_pairs).value
         )
     return bound

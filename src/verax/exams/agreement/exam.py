@@ -63,6 +63,7 @@ class AgreementExam(Exam):
         "document with the order by gradients and by leave-one-out: 1 is the same order, 0 "
         "none (Jain & Wallace 2019; Meister et al. 2021)."
     )
+    costly = True
     options_class: ClassVar[type] = AgreementOptions
     summary_tables = TABLES
     tidy_tables = ("agreement_instances", "agreement")

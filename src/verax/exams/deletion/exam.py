@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from verax.budget import parts_within
 from verax.exams.deletion import judging, summary
 from verax.exams.deletion.asking import Asked, Changes, Kept, margin
 from verax.exams.deletion.changes import first_changes, prefix_sizes
@@ -93,6 +94,7 @@ class DeletionExam(Exam):
         "bounded in the same way. A decision that a ranking never changes counts as all of its "
         "words."
     )
+    costly = True
     options_class = DeletionOptions
     summary_tables = TABLES
     tidy_tables = (
@@ -177,9 +179,13 @@ class DeletionExam(Exam):
 
         def margins(rows: Tensor, removed: Tensor) -> Tensor:
             how = (self.max_tokens, self.options.operator)
-            logits = logits_without_sets(model, trace, documents[rows], removed, *how)
-            now = decide(two_columns(logits)) if erasing else decisions(logits)
-            return margin(two_columns(logits), decided[rows], now)
+            answers = torch.empty(len(rows), dtype=torch.float64, device=rows.device)
+            for some in parts_within(len(rows), trace.logits.shape[-1]):
+                texts = documents[rows[some]]
+                logits = logits_without_sets(model, trace, texts, removed[some], *how)
+                now = decide(two_columns(logits)) if erasing else decisions(logits)
+                answers[some] = margin(two_columns(logits), decided[rows[some]], now)
+            return answers
 
         return margins
 

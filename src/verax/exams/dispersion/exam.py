@@ -73,6 +73,7 @@ class DispersionExam(Exam):
         "the influence of words on items: 0 where one has all, 1 where all have the same "
         "(Meister et al. 2021)."
     )
+    costly = True
     options_class: ClassVar[type] = DispersionOptions
     summary_tables = TABLES
     tidy_tables = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from verax.budget import tokens_within
 from verax.corpora.batching import MAX_TOKENS, reading_batches
 from verax.corpora.corpus import Documents
 from verax.corpora.encoded import EncodedDocuments
@@ -23,6 +25,7 @@ from verax.models.classifier import AttentionClassifier
 from verax.models.head import two_columns
 from verax.models.trace import Trace
 from verax.options import check
+from verax.time_limit import OutOfTimeError, TimeLimit, within
 
 Rows = NDArray[np.int64]
 
@@ -97,6 +100,11 @@ class Gallery:
         refuse_unknown(self.named, documents.ids)
 
     @property
+    def _tokens(self) -> int:
+        """Padded tokens that are looked at together."""
+        return tokens_within(self.max_tokens, len(self._model.classes))
+
+    @property
     def is_open(self) -> bool:
         """Whether there is one: it is made of item logits, which tell all for an affine head."""
         return self.size > 0 and bool(getattr(self._model.head, "affine", False))
@@ -108,10 +116,27 @@ class Gallery:
         self._rows.append(trace.batch.row_index.cpu().numpy())
         self._surprises.append(surprises(look_at(model, trace)).cpu().numpy())
 
+    def settle(self) -> None:
+        """Nothing is put off."""
+
+    def mark(self) -> int:
+        """How many batches were seen; for `back_to`."""
+        return len(self._rows)
+
+    def back_to(self, mark: int) -> None:
+        """Forget the batches that were seen after a mark."""
+        del self._rows[mark:], self._surprises[mark:]
+
     def conclude(
-        self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]] = lambda _: iter
+        self,
+        watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]] = lambda _: iter,
+        limit: TimeLimit | None = None,
     ) -> None:
-        """Choose the documents and read them again; `watch(what)` shows how far it got."""
+        """Choose the documents and read them again; `watch(what)` shows how far it got.
+
+        Within a limit of time the shortest are read first, and those that it does not allow are not
+        shown.
+        """
         if not self.is_open:
             self._manifest = {
                 "documents": 0,
@@ -120,9 +145,25 @@ class Gallery:
             }
             return
         rows, ranks, measures = self._chosen()
-        batches = reading_batches(self._encoded.lengths[rows], self.max_tokens)
+        batches = reading_batches(self._encoded.lengths[rows], self._tokens)
         types = list(self._documents.lexicon)
-        parts = [self._keep(rows[some], types) for some in watch("gallery")(batches)]
+        if limit is not None:
+            batches = batches[::-1]
+        parts = []
+        for number, some in enumerate(watch("gallery")(batches)):
+            try:
+                with within(limit) if limit is not None else nullcontext():
+                    parts.append(self._keep(rows[some], types))
+            except OutOfTimeError:
+                kept = np.sort(np.concatenate([*batches[:number], np.zeros(0, np.int64)]))
+                rows, ranks, measures = rows[kept], ranks[kept], [measures[k] for k in kept]
+                break
+        if not len(rows):
+            self._manifest = {
+                "documents": 0,
+                "note": "no gallery: there was no time to look at the documents to show",
+            }
+            return
         documents, items, tokens = (
             pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True)
         )
@@ -144,6 +185,8 @@ class Gallery:
             place = {int(number): row for row, number in enumerate(self._documents.ids)}
             rows = np.array([place[number] for number in self.named], dtype=np.int64)
             return rows, np.full(len(rows), np.nan), [""] * len(rows)
+        if not self._rows:  # no time to look at any
+            return np.zeros(0, np.int64), np.zeros(0), []
         rows, surprise = np.concatenate(self._rows), np.concatenate(self._surprises)
         ranks, measures = best_ranks(surprise), best_measures(surprise)
         best = np.lexsort([self._documents.ids[rows], ranks])[: self.size]

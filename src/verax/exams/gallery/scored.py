@@ -18,6 +18,7 @@ from verax.importance import score
 from verax.importance.transformers import DERIVED
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import TRANSFORMER
+from verax.time_limit import TimeLimit
 
 LEFT_OUT = "leave-one-out"
 
@@ -86,8 +87,21 @@ class ScoredGallery:
         self._kept.sort(key=lambda kept: (-kept[0], kept[1]))
         del self._kept[self.size :]
 
+    def settle(self) -> None:
+        """Nothing is put off."""
+
+    def mark(self) -> list[Any]:
+        """What is kept now; for `back_to`."""
+        return list(self._kept)
+
+    def back_to(self, mark: list[Any]) -> None:
+        """Forget what was seen after a mark."""
+        self._kept = list(mark)
+
     def conclude(
-        self, watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]] = lambda _: iter
+        self,
+        watch: Callable[[str], Callable[[Iterable[Any]], Iterable[Any]]] = lambda _: iter,
+        limit: TimeLimit | None = None,
     ) -> None:
         """Nothing is left to do: what is shown was kept."""
 

@@ -86,6 +86,7 @@ class InformationExam(Exam):
         "word and cluster says how much a state tells of its word, between what shuffled "
         "labels give and the words' entropy (Tutek & Šnajder 2020)."
     )
+    needs_all = True
     options_class = InformationOptions
     summary_tables = TABLES
     tidy_tables = ("information", "information_words", "information_layers")

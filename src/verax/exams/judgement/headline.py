@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from verax.corpora.describing import MANY_UNKNOWN
 from verax.exams.judgement.model_summary import ModelSummary
@@ -204,6 +205,7 @@ def caveats(model: ModelSummary) -> list[str]:
             lines.append(f"Exam {name!r} was not taken: it needs labels.")
     for name in (model.manifest.get("without_rationales") or {}).get("exams_left_out", ()):
         lines.append(f"Exam {name!r} was not taken: it needs people's marks, and there are none.")
+    lines += time_lines(model.manifest)
     unknown = model.manifest.get("unknown_words") or 0.0
     if unknown > MANY_UNKNOWN:
         lines.append(
@@ -221,6 +223,24 @@ def caveats(model: ModelSummary) -> list[str]:
         "An exam that speaks for attention has failed to find fault with it; that is no proof. "
         "How accurate a model is says nothing of whether its attention explains it."
     )
+    return lines
+
+
+def time_lines(manifest: Mapping[str, Any]) -> list[str]:
+    """What there was no time for: a sentence for each exam that leaves documents out."""
+    whole, seconds = manifest.get("documents", 0), manifest.get("max_seconds")
+    lines = []
+    for name, left in (manifest.get("out_of_time") or {}).items():
+        count, words = left["documents"], (left["words_of_shortest"], left["words_of_longest"])
+        what = "The gallery" if name == "gallery" else f"Exam {name!r}"
+        size = f"{words[0]:,}" if words[0] == words[1] else f"{words[0]:,} to {words[1]:,}"
+        if count == whole:
+            lines.append(f"{what} was left out: {seconds:g} seconds were not enough for it.")
+            continue
+        lines.append(
+            f"{what} leaves out {count:,} of {whole:,} documents, of {size} words: there was no "
+            f"time for them in {seconds:g} seconds."
+        )
     return lines
 
 

@@ -195,6 +195,8 @@ def judge(
 def _reading(manifest: Mapping[str, Any]) -> list[str]:
     parts = ["accuracy not known without labels"] if "without_labels" in manifest else []
     share = manifest.get("unknown_words")
+    if late := [name for name in manifest.get("out_of_time") or {} if name != "gallery"]:
+        parts.append(f"not all documents in {manifest['max_seconds']:g} s ({', '.join(late)})")
     return [*parts, f"{share:.1%} of the words unknown to the model"] if share else parts
 
 

@@ -77,6 +77,7 @@ class PlausibilityExam(Exam):
         "Only where the marks are the known cause of the label, as in a planted corpus, are they "
         "ground truth: a model that decides rightly must have used these words."
     )
+    costly = True
     options_class = RankingOptions
     summary_tables = TABLES
     tidy_tables = ("plausibility_instances", "plausibility")

@@ -66,6 +66,11 @@ class ReplacementExam(ItemExam):
 
     def look(self, evidence: ItemEvidence) -> None:
         """Examine some documents."""
+        widest = max(evidence.mask.shape[1], evidence.logits.shape[-1])
+        for rows in evidence.parts((2 + self.options.permutations) * widest):
+            self._look(evidence.take(rows))
+
+    def _look(self, evidence: ItemEvidence) -> None:
         check_finite(evidence.logits)
         draws = self.options.permutations
         fixed = torch.stack([evidence.weights.double(), uniform(evidence.mask)])

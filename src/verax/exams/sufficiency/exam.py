@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from verax.budget import parts_within
 from verax.errors import VeraxError
 from verax.exams.deletion.rankings import (
     RemovalOptions,
@@ -81,6 +82,7 @@ class SufficiencyExam(Exam):
         "does sets the scale on which models compare (Carton et al. 2020). Best found is the best "
         "set of each size by any ranking or by greedy search: a better one may exist."
     )
+    costly = True
     options_class = SufficiencyOptions
     summary_tables = TABLES
     tidy_tables = ("sufficiency_instances", "sufficiency", "sufficiency_best")
@@ -161,9 +163,13 @@ class SufficiencyExam(Exam):
 
         def ask(rows: Tensor, removed: Tensor) -> Tensor:
             how = (self.max_tokens, self.options.operator)
-            logits = logits_without_sets(model, trace, rows, removed, *how)
-            y = decided[rows]
-            return torch.stack([_of_decision(logits, y), (decisions(logits) == y).double()], -1)
+            answers = torch.empty(len(rows), 2, dtype=torch.float64, device=rows.device)
+            for some in parts_within(len(rows), trace.logits.shape[-1]):
+                logits = logits_without_sets(model, trace, rows[some], removed[some], *how)
+                y = decided[rows[some]]
+                answers[some, 0] = _of_decision(logits, y)
+                answers[some, 1] = (decisions(logits) == y).double()
+            return answers
 
         return ask
 

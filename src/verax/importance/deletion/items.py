@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from verax.importance.budget import SCALARS_PER_TOKEN
+from verax.budget import SCALARS_PER_TOKEN
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
 

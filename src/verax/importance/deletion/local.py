@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from verax.importance.budget import rows_within
+from verax.budget import rows_within
 from verax.importance.deletion.deletions import Deletions
 from verax.importance.deletion.readout import Readout
 from verax.importance.similar_length import LengthGroup, alike
@@ -37,8 +37,8 @@ def logits_without_words(
 ) -> Iterator[Deletions]:
     """See `Deletions`."""
     longest = int(trace.batch.lengths.max())
-    most = rows_within(max_tokens, _TOKENS_PER_ROW, longest)
     readout = Readout(model)
+    most = rows_within(max_tokens, _TOKENS_PER_ROW, longest, readout.classes)
     for group in alike(model, trace, most):
         states = _States(model, group, readout)
         block = max(1, most // len(group.rows))

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor, nn
 
-from verax.importance.budget import rows_within
+from verax.budget import rows_within
 from verax.importance.deletion.deletions import Deletions, decide
+from verax.importance.deletion.direction import Direction
+from verax.importance.deletion.long_texts import long_text
 from verax.importance.deletion.readout import Readout
-from verax.importance.recurrence import steps_of
+from verax.importance.recurrence import LONG
 from verax.importance.similar_length import LengthGroup, alike, turned
 from verax.models.encoders import Recurrent
 from verax.models.encoders.recurrent import has_one_layer
@@ -25,8 +26,6 @@ from verax.models.trace import Trace
 
 _TOKENS_PER_ROW = 8
 _SLACK = 0.15
-
-Block = tuple[int, int]
 
 
 def fits(model: PooledClassifier) -> bool:
@@ -42,10 +41,13 @@ def logits_without_words(
     deletion has for every word left.
     """
     longest = int(trace.batch.lengths.max())
-    most = rows_within(max_tokens, _TOKENS_PER_ROW, longest)
     readout = Readout(model)
+    most = rows_within(max_tokens, _TOKENS_PER_ROW, longest, readout.classes)
     for group in alike(model, trace, most, _SLACK):
-        yield from _group(model, group, readout, most)
+        if group.words > LONG and len(group.rows) == 1:
+            yield from long_text(model, group, readout)
+        else:
+            yield from _group(model, group, readout, most)
 
 
 def _group(
@@ -57,8 +59,8 @@ def _group(
     blocks = [(start, min(n, start + together)) for start in range(0, n, together)]
     # turned round, what was deleted last is deleted first; several blocks are of one document
     turned_blocks = [(n - last, n - first) for first, last in blocks]
-    ahead = _Direction(encoder.forwards[0], group, readout, blocks, back=False)
-    back = _Direction(encoder.backwards[0], group, readout, turned_blocks, back=True)
+    ahead = Direction(encoder.forwards[0], group, readout, blocks, back=False)
+    back = Direction(encoder.backwards[0], group, readout, turned_blocks, back=True)
     place = group.places - group.first
     alone = len(group.rows) == 1
     for block, turned_block in zip(blocks, turned_blocks, strict=True):
@@ -78,61 +80,3 @@ def _group(
             says = torch.where(after.unsqueeze(-1), later[1][:, rows], parts[1])
             logits.append(decide(model, scores, says, attended))
         yield Deletions(group.rows, deleted + group.first, *logits)
-
-
-class _Direction:
-    """One direction of the layer, its words numbered in the order it reads them."""
-
-    def __init__(
-        self,
-        module: nn.Module,
-        group: LengthGroup,
-        readout: Readout,
-        blocks: list[Block],
-        back: bool,
-    ) -> None:
-        size = int(module.hidden_size)  # type: ignore[arg-type]
-        half = slice(size, 2 * size) if back else slice(0, size)
-        rest = group.states.clone()
-        rest[..., half] -= group.encoded[..., half]
-        self.readout, self.first, self.n = readout, group.first, group.words
-        self.weight = readout.weight[half].contiguous()
-        # what a state is read for, but for the part that this direction makes of it
-        features, inputs = readout.features(rest[:, group.columns]), group.embedded
-        if back:
-            features = turned(features, group.counts, 1)
-            inputs = turned(inputs, group.counts + 2 * group.first, 1)
-        self.rest, inputs = features.transpose(0, 1), inputs.transpose(0, 1)
-        longest = max(last - first for first, last in blocks)
-        self.steps = steps_of(module, longest + 1, len(group.rows))
-        self.reads = self.steps.read(inputs[: self.first + self.n])
-        self.starts = self._starts({first for first, _ in blocks})
-
-    def _starts(self, firsts: set[int]) -> dict[int, tuple[Tensor, ...]]:
-        """The original reading as it stands before each block."""
-        states = {}
-        for t, read in enumerate(self.reads[: self.first + max(firsts)]):
-            if t - self.first in firsts:
-                states[t - self.first] = self.steps.snapshot()
-            self.steps.advance(1, read)
-        return {**states, max(firsts): self.steps.snapshot()}
-
-    def run(self, block: Block) -> tuple[Tensor, Tensor]:
-        """Scores (documents, 1 + deletions, words) and what is said (…, classes), the first without
-        a deletion.
-
-        What is said of words that this direction reads before the deleted one means nothing.
-        """
-        first, last = block
-        steps, rest = self.steps, self.rest
-        steps.restore(self.starts[first])
-        scores = rest.new_zeros(self.n, 1 + last - first, rest.shape[1])
-        says = rest.new_zeros(*scores.shape, self.readout.classes)
-        for t in range(first, self.n):
-            k = 1 + min(t, last) - first
-            if t < last:
-                steps.branch(k)
-            steps.advance(k, self.reads[self.first + t])
-            features = (steps.hidden[:k] @ self.weight).add_(rest[t])
-            scores[t, :k], says[t, :k] = self.readout.finish(features)
-        return scores.permute(2, 1, 0), says.permute(2, 1, 0, 3)

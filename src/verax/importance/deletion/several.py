@@ -9,16 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from verax.budget import SCALARS_PER_TOKEN
 from verax.corpora.batch import Batch, SentenceLayout
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.ragged import Ragged
 from verax.corpora.vocabulary import PAD, UNK
 from verax.errors import VeraxError, nearest
-from verax.importance.budget import SCALARS_PER_TOKEN
 from verax.importance.tracing import frozen_for_gradients
 from verax.models.kinds import ATTENTION, DELETE, MASK, POOLED
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
+from verax.time_limit import check_time
 
 
 def check_operator(operator: str, model: Any) -> None:
@@ -71,6 +72,7 @@ def logits_without_sets(
         # the shortest first, so that texts of like length are read together
         order = lengths.argsort(stable=True)[int(empty.sum()) :]
         for some, width in _alike(order, lengths, max_tokens):
+            check_time()
             logits[some] = model(_shortened(trace.batch, rows[some], kept[some], width)).logits
     return logits
 
@@ -98,6 +100,7 @@ def _masked(
     logits = trace.logits.new_empty(len(rows), trace.logits.shape[-1])
     with frozen_for_gradients(model):
         for some, width in _alike(lengths.argsort(stable=True), lengths, max_tokens):
+            check_time()
             everything = batch.token_mask[rows[some]]
             read = _shortened(batch, rows[some], everything, width)
             tokens = read.tokens.masked_fill(removed[some, :width], UNK)

@@ -19,8 +19,10 @@ from verax.importance.jacobian.targets import Piece, Targets
 from verax.importance.tracing import BatchOrTrace, frozen_for_gradients, traced
 from verax.models.pooled import PooledClassifier
 from verax.models.trace import Trace
+from verax.progress import tracked
 
 KINDS = ("norm", "frobenius")
+_INFLUENCE = "influence of words on items"
 
 __all__ = ["Influence", "Piece", "Targets", "influence", "influences"]
 
@@ -86,6 +88,22 @@ def influences(
     refuse_without_vectors(model)
     if not bool(targets.mask.any()):
         return
+    pieces = _pieces(model, trace, targets, kind, max_tokens, boundaries)
+
+    def size(piece: Piece) -> int:
+        return int(targets.mask[piece.rows][:, piece.targets].sum())
+
+    yield from tracked(pieces, _INFLUENCE, int(targets.mask.sum()), size)
+
+
+def _pieces(
+    model: PooledClassifier,
+    trace: Trace,
+    targets: Targets,
+    kind: str,
+    max_tokens: int,
+    boundaries: bool,
+) -> Iterator[Piece]:
     with frozen_for_gradients(model):
         if trace.batch.layout is not None:
             yield from backward.pieces(model, trace, targets, kind, max_tokens)

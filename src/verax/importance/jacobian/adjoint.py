@@ -49,6 +49,15 @@ class LstmAdjoint:
         self._delta = inputs.new_empty(rows, documents, 4, size)
         self._out = inputs.new_empty(rows, documents, self._weight.shape[1])
 
+    def restart(self) -> None:
+        """All targets are gone: others can begin."""
+        self.hidden.zero_()
+        self._cell.zero_()
+
+    def size_of(self, k: int) -> Tensor:
+        """(k, documents): the largest number of what the first k rows carry back."""
+        return torch.maximum(self.hidden[:k].abs().amax(-1), self._cell[:k].abs().amax(-1))
+
     def back(self, k: int, t: int) -> Tensor:
         """Move the first k rows from after step t to before it; (k, documents, input size)."""
         hidden, cell, delta = self.hidden[:k], self._cell[:k], self._delta[:k]
@@ -107,6 +116,12 @@ class GruAdjoint:
         self._inner, self._input = weights.recurrent, weights.input
         self.hidden = inputs.new_zeros(rows, documents, size)
         self._delta = inputs.new_empty(rows, documents, 3, size)
+
+    def restart(self) -> None:
+        self.hidden.zero_()
+
+    def size_of(self, k: int) -> Tensor:
+        return self.hidden[:k].abs().amax(-1)
 
     def back(self, k: int, t: int) -> Tensor:
         """Move the first k rows from after step t to before it; (k, documents, input size)."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from verax.importance.budget import rows_within
+from verax.budget import rows_within
 from verax.importance.jacobian.targets import Piece, Targets, at
 from verax.models.encoders import Convolution, Identity, Pointwise
 from verax.models.pooled import PooledClassifier

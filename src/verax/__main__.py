@@ -26,6 +26,10 @@ def main() -> int:
     except KeyboardInterrupt:
         print("verax: stopped before anything was begun", file=sys.stderr)  # noqa: T201
         return 130
+    except Exception as error:  # before a command is there to catch it: a package does not import
+        from verax.last_resort import last_resort
+
+        return last_resort(error)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import shutil
 import sys
 import tempfile
@@ -32,6 +33,7 @@ def quicken() -> None:
     """Make what is the same for every case once: the parser, and pictures, which are left empty."""
     import functools
 
+    os.environ["HF_HUB_OFFLINE"] = "1"  # no network is asked for names that no file has
     verax.cli.build_parser = functools.cache(verax.cli.build_parser)  # type: ignore[assignment]
     chart.drawn = _empty  # type: ignore[assignment]
     logging.disable(logging.CRITICAL)

@@ -19,10 +19,12 @@ from verax.calibration.examining import examined, precisions
 from verax.calibration.kinds import kind_of
 from verax.calibration.making import Effort, Maker, gates_of
 from verax.calibration.plan import Spec
+from verax.calibration.saved import FINISHED
 from verax.calibration.texts import Place, corpus_at
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.files import write_text
+from verax.schema import SchemaError, checked_json
 from verax.training.loop import Diverged
 from verax.version import __version__
 
@@ -164,7 +166,7 @@ def _cost(group: Sequence[Spec]) -> float:
 
 def pack(folder: Path, out: Path, effort: Effort) -> None:
     """Every model of a folder in three files: models, their numbers, and how they were made."""
-    results = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    results = [_finished(path) for path in sorted(folder.glob("*.json"))]
     if not results:
         raise VeraxError(f"{folder} holds no finished model: run the calibration first")
     models, numbers = tables_of(results)
@@ -178,6 +180,14 @@ def pack(folder: Path, out: Path, effort: Effort) -> None:
         "core_seconds": round(float(models["seconds"].sum())),
     }
     write_text(out / MANIFEST, json.dumps(about, indent=2) + "\n")
+
+
+def _finished(path: Path) -> dict[str, Any]:
+    """What is kept of a model that was made."""
+    try:
+        return dict(checked_json(path.read_bytes(), FINISHED, path.name))
+    except (OSError, SchemaError) as error:
+        raise VeraxError(f"cannot read {path}: {error}; delete it to make it again") from error
 
 
 def tables_of(results: Iterable[Mapping[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -29,7 +29,9 @@ from verax.cli import (
 from verax.cli.parsing import Parser, import_plugins
 from verax.cli.saving import left_on_disk, stamps
 from verax.cli.terminal import noted_warnings, printable
+from verax.device import OUT_OF_MEMORY, is_out_of_memory
 from verax.errors import VeraxError, VeraxErrors
+from verax.last_resort import last_resort
 from verax.version import __version__
 
 COMMANDS = (
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code.
 
     0, or what the command returns (1 where part of a study failed, 3 where --fail-on says so); 2
-    for bad input; 130 when interrupted.
+    for bad input; 70 for an error in Verax itself; 130 when interrupted.
     """
     args = argparse.Namespace(before={})
     try:
@@ -68,6 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # the reader has gone (`verax corpora | head`); keep Python from complaining at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if is_out_of_memory(error):
+            print(f"verax: {OUT_OF_MEMORY}", file=sys.stderr)
+            return 2
+        return last_resort(error, getattr(args, "verb", None))
     return 0
 
 

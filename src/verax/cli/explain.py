@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from verax.cli.loading import open_model
+from verax.cli.parsing import bounded
 from verax.cli.predict import add_texts, check_texts, full_texts, write
 from verax.cli.terminal import console, has_colour, printable, say, shade
 from verax.drawing.palette import legend
@@ -68,7 +69,9 @@ def add(verbs: Any) -> None:
         metavar="CLASS",
         help="explain this class, by name or number [the class decided for]",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of `random` [0]")
+    parser.add_argument(
+        "--seed", type=bounded("seed", int, **SEED), default=0, metavar="N", help="of `random` [0]"
+    )
     parser.set_defaults(run=run)
 
 

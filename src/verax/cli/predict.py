@@ -18,6 +18,7 @@ from verax.cli.saving import add_overwrite, refuse_existing
 from verax.cli.terminal import console, say, table
 from verax.corpora.files import read_table
 from verax.errors import VeraxError, nearest
+from verax.options import check
 
 
 def _write_lines(frame: pd.DataFrame, path: Path) -> None:
@@ -62,8 +63,7 @@ def check_texts(args: argparse.Namespace, *also: str) -> None:
     if args.out and Path(args.out).suffix not in (*_WRITERS, *also):
         raise VeraxError(f"cannot write {args.out}: end it in {', '.join([*_WRITERS, *also])}")
     refuse_existing(args)
-    if args.max_tokens < 1:
-        raise VeraxError(f"--max-tokens is {args.max_tokens}: it must be at least 1")
+    check("max_tokens", args.max_tokens, int, {"minimum": 1})
 
 
 def full_texts(args: argparse.Namespace, model: Any, to: str) -> tuple[list[str], np.ndarray]:

@@ -204,6 +204,7 @@ def _is_plain(row: dict[str, Any]) -> bool:
 
 def _write_parquet(rng: random.Random, rows: Rows, folder: Path) -> Path:
     path = folder / "corpus.parquet"
+    rows = [{k.replace("\ud800", "?"): v for k, v in row.items()} for row in rows]
     frame = pd.DataFrame(rows or [{"text": "a", "label": "b"}])
     for name in frame.columns:
         try:
@@ -321,6 +322,8 @@ def _read(rng: random.Random, samples: Samples, folder: Path, path: Path) -> Act
 
 def _in_memory(rng: random.Random, rows: Rows) -> Act:
     form = rng.choice(("frame", "lists", "texts", "splits", "odd"))
+    # pandas itself makes no column of such a name
+    rows = [{k.replace("\ud800", "?"): v for k, v in row.items()} for row in rows]
 
     def act() -> str | None:
         frame = pd.DataFrame(rows)

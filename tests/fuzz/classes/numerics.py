@@ -104,7 +104,7 @@ def _projected(rng: random.Random) -> tuple[str, Act]:
             return f"{name}: weight where there is no item, or a negative one"
         if abs(total - (items > 0)) > 1e-3:
             return f"{name} α={alpha} λ={lam}: weights sum to {total} of {inside[:5]}"
-        order = torch.tensor(inside).double().argsort()
+        order = torch.tensor(inside, dtype=torch.float64).argsort()
         ranked = weights[kept[0]][order]
         if name != "uniform" and bool((ranked.diff() < -1e-6).any()):
             return f"{name}: a higher score has less weight"

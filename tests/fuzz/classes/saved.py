@@ -162,7 +162,7 @@ def _result(rng: random.Random, samples: Samples, folder: Path, kind: str) -> tu
         change = spoil_table(rng, rng.choice(sorted(result.glob("*.parquet"))))
         if how == "forged":
             sign(result)
-    use = rng.choice(("open", "open", "report", "figures", "compare"))
+    use = rng.choice(("open", "open", "open", "report", "figures", "compare"))
     if use == "compare" and kind != "verdict":
         use = "report"
 
@@ -278,8 +278,9 @@ def _cell(rng: random.Random, cell: Path) -> Change:
 def _studied(
     rng: random.Random, samples: Samples, folder: Path, study: Path, change: Change, kind: str
 ) -> Act:
-    uses = ["open", "open", "report", "figures", "model", "sweep"]
-    use = rng.choice([*uses, "pack" if kind == "store" else "unpack"])
+    other = "pack" if kind == "store" else "unpack"
+    uses = ["open"] * 4 + ["model", "sweep", other] * 2 + ["report", "figures"]  # pages take long
+    use = rng.choice(uses)
     weak = Change(change.what, "", change.nonsense)
 
     def act() -> str | None:

@@ -20,6 +20,7 @@ from fsspec.spec import AbstractFileSystem
 from pyarrow import ArrowException, fs
 
 from verax.errors import VeraxError
+from verax.options import check_path
 
 SCRATCH = ".scratch"
 """Where files and folders of a local folder are written before they take their names."""
@@ -147,7 +148,7 @@ def storage_folder(
     """
     if isinstance(folder, StorageFolder):
         return folder
-    shown = os.fspath(folder)
+    shown = check_path("the folder of a study", folder)
     if filesystem is not None:
         filesystem, path = _as_fsspec(filesystem, shown)
     elif "://" in shown:

@@ -40,7 +40,10 @@ class SchemaError(ValueError):
 
 def wrong(value: Any, where: str, expected: str) -> SchemaError:
     """The error about a value, with where it stands and what was expected."""
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        shown = "a number of thousands of digits"
     shown = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…"
     return SchemaError(f"{where} is {shown}: expected {expected}")
 
@@ -315,7 +318,8 @@ def is_of_kind(column: pd.Series, kind: str) -> bool:
         return all(isinstance(one, list) or hasattr(one, "__array__") for one in values)
     if dtype.kind not in "OUT" and not pd.api.types.is_string_dtype(dtype):
         return False
-    return bool(pd.api.types.infer_dtype(values, skipna=False) in ("string", "empty"))
+    kinds = pd.api.types.infer_dtype(values, skipna=False)
+    return bool(kinds in ("string", "empty") and not values.isna().any())
 
 
 def _infinite(values: pd.Series) -> bool:

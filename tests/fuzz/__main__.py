@@ -6,13 +6,15 @@ Exit code 1 where any failed; the input of each, and what was raised, is in the 
 from __future__ import annotations
 
 import argparse
+import functools
 import logging
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import verax.cli
@@ -20,6 +22,8 @@ from fuzz.classes import CLASSES
 from fuzz.harness import KINDS, Outcome, Plan, Tally, run
 from fuzz.samples import make_samples
 from verax.drawing import chart
+
+_OFFLINE = "HF_HUB_OFFLINE"
 
 
 def plan_of(inputs: int) -> Plan:
@@ -29,14 +33,24 @@ def plan_of(inputs: int) -> Plan:
     return [(name, number) for _, name, number in sorted(pairs)]
 
 
-def quicken() -> None:
-    """Make what is the same for every case once: the parser, and pictures, which are left empty."""
-    import functools
+@contextmanager
+def quickened(put: Callable[[object, str, object], None] = setattr) -> Iterator[None]:
+    """Within it, what is the same for every case is made once: the parser; pictures are empty.
 
-    os.environ["HF_HUB_OFFLINE"] = "1"  # no network is asked for names that no file has
-    verax.cli.build_parser = functools.cache(verax.cli.build_parser)  # type: ignore[assignment]
-    chart.drawn = _empty  # type: ignore[assignment]
+    No network is asked for names that no file has.
+    """
+    put(verax.cli, "build_parser", functools.cache(verax.cli.build_parser))
+    put(chart, "drawn", _empty)
+    before = os.environ.get(_OFFLINE)
+    os.environ[_OFFLINE] = "1"
     logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+        os.environ.pop(_OFFLINE)
+        if before is not None:
+            os.environ[_OFFLINE] = before
 
 
 def _empty(spec: object, name: str, title: str, text: str) -> str:
@@ -81,10 +95,10 @@ def main() -> int:
     tallies = {name: Tally() for name in CLASSES if any(name == case[0] for case in plan)}
     with tempfile.TemporaryDirectory(prefix="verax-fuzz-") as folder:
         samples = make_samples(Path(folder))
-        quicken()
         makers = {name: maker for name, (maker, _) in CLASSES.items()}
-        for outcome in run(plan, makers, samples, args.seed, args.workers, args.out):
-            note(outcome, tallies[outcome.label], verbose=bool(args.only))
+        with quickened():
+            for outcome in run(plan, makers, samples, args.seed, args.workers, args.out):
+                note(outcome, tallies[outcome.label], verbose=bool(args.only))
     print(table_of(tallies))
     failed = sum(sum(tally.failures.values()) for tally in tallies.values())
     tries = sum(tally.tries for tally in tallies.values())

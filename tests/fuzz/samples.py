@@ -15,7 +15,7 @@ import torch
 import verax
 from calibration.calibrated_models import made_up
 from verax.calibration.running import MANIFEST, MODELS, NUMBERS
-from verax.exams.judgement.limits import load_limits
+from verax.exams.judgement.limits import LimitSet, load_limits, versions
 from verax.results import Result
 from verax.studies import pack
 from verax.studies.engines.local import HereEngine
@@ -48,6 +48,8 @@ class Samples:
     corpus: verax.Corpus
     model: verax.AttentionClassifier
     contents: Mapping[str, Mapping[str, Any]]
+    pages: bool = True
+    """Whether cases make pages and charts, which take longest."""
 
     def copy(self, kind: str, into: Path) -> Path:
         """A copy of a sample, to be spoilt."""
@@ -56,7 +58,7 @@ class Samples:
         return target
 
 
-def make_samples(folder: Path) -> Samples:
+def make_samples(folder: Path, pages: bool = True) -> Samples:
     """All samples, in a folder; a few seconds."""
     torch.set_num_threads(1)
     corpus = verax.load_corpus("planted", documents=60)
@@ -78,8 +80,7 @@ def make_samples(folder: Path) -> Samples:
     of_seeds.save(folder / "adversaries")
     limits = {"version": "ours", "limits": {"replacement": {"for_below": 75}}}
     (folder / "limits").mkdir()
-    measured = load_limits(None).to_json()
-    measured["version"] = "measured-here"
+    measured = {**_measured().to_json(), "version": "measured-here"}
     measured["calibration"] = _calibration()
     (folder / "limits" / "limits.json").write_text(json.dumps(limits), encoding="utf-8")
     (folder / "limits" / "measured.json").write_text(json.dumps(measured), encoding="utf-8")
@@ -90,12 +91,18 @@ def make_samples(folder: Path) -> Samples:
     about = {"verax": "0.1.0", "effort": {}, "models": len(calibrated.models), "core_seconds": 1}
     (folder / "calibration" / MANIFEST).write_text(json.dumps(about), encoding="utf-8")
     kinds = (*RESULTS, "model", "store", "packed")
-    return Samples(folder, corpus, model, {kind: content_of(kind, folder / kind) for kind in kinds})
+    contents = {kind: content_of(kind, folder / kind) for kind in kinds}
+    return Samples(folder, corpus, model, contents, pages)
+
+
+def _measured() -> LimitSet:
+    """The newest limits that were measured."""
+    return next(known for name in versions()[::-1] if (known := load_limits(name)).calibration)
 
 
 def _calibration() -> dict[str, Any]:
     """The newest calibration, with a few of its models: spoilt files should be small."""
-    calibration = load_limits(None).calibration
+    calibration = _measured().calibration
     assert calibration is not None
     values = calibration.to_json()
     return {**values, "models": values["models"][:6]}

@@ -193,7 +193,7 @@ def spoil_bytes(rng: random.Random, data: bytes) -> tuple[bytes, str]:
     """Bytes with some flipped, cut off, doubled or put in."""
     how = rng.choice(("flip", "flip", "cut", "begin", "zero", "insert", "double", "nothing"))
     at = rng.randrange(max(1, len(data)))
-    if how == "flip":
+    if how == "flip" and data:
         spoilt = bytearray(data)
         for _ in range(rng.choice((1, 1, 2, 20))):
             place = rng.randrange(max(1, len(spoilt)))

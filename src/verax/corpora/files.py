@@ -64,6 +64,8 @@ def read_table(path: Path, encoding: str = "utf-8", *, may_be_empty: bool = Fals
     try:
         table: pd.DataFrame = _READERS[path.suffix.lower()](path, _MARKED.get(encoding, encoding))
     except UnicodeDecodeError as error:
+        if path.suffix.lower() == ".parquet":
+            raise VeraxError(f"cannot read {path}: its notes are not UTF-8 text") from error
         expected = "UTF-8" if encoding == "utf-8" else encoding
         raise EncodingError(
             f"{path} is not {expected} (byte {error.object[error.start]:#04x}): name its encoding "

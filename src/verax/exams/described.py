@@ -149,6 +149,10 @@ def _file_name(value: str, where: str) -> None:
         raise SchemaError(f"{where} is {value!r:.60}: expected the name of a table")
 
 
+_COUNTED = ("classes", "decision", "items")
+"""Measures of tidy tables that are whole numbers of every document."""
+
+
 @dataclass(frozen=True)
 class Tidy(Columns):
     """Columns of a tidy table: a row for each document, combination of labels and measure."""
@@ -163,6 +167,9 @@ class Tidy(Columns):
         expected = table["id"].nunique() * table["measure"].nunique() * groups
         if len(table) != expected:
             raise SchemaError(f"{where} has {len(table):,} rows: expected {expected:,}")
+        counts = table["value"][table["measure"].isin(_COUNTED).to_numpy()]
+        if not (counts >= 0).all() or (counts % 1 != 0).any():
+            raise SchemaError(f"{where} has a count that is none")
 
 
 @dataclass(frozen=True)

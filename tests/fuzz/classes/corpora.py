@@ -205,7 +205,7 @@ def _is_plain(row: dict[str, Any]) -> bool:
 def _write_parquet(rng: random.Random, rows: Rows, folder: Path) -> Path:
     path = folder / "corpus.parquet"
     rows = [{k.replace("\ud800", "?"): v for k, v in row.items()} for row in rows]
-    frame = pd.DataFrame(rows or [{"text": "a", "label": "b"}])
+    frame = pd.DataFrame(rows or [{"text": "a", "label": "b"}], dtype=object)
     for name in frame.columns:
         try:
             pa.array(frame[name], from_pandas=True)
@@ -326,7 +326,7 @@ def _in_memory(rng: random.Random, rows: Rows) -> Act:
     rows = [{k.replace("\ud800", "?"): v for k, v in row.items()} for row in rows]
 
     def act() -> str | None:
-        frame = pd.DataFrame(rows)
+        frame = pd.DataFrame(rows, dtype=object)  # so that pandas makes it of any text
         source: Any = frame
         if form == "lists":
             source = ([row.get("text") for row in rows], [row.get("label") for row in rows])

@@ -87,7 +87,9 @@ def make(rng: random.Random, samples: Samples, folder: Path) -> tuple[str, Act]:
     if rng.random() < 0.3:
         return _in_python(rng, samples)
     parsers = _parsers()
-    verb = rng.choice(sorted(verb for verb in set(parsers) - _LONG if _valued(parsers[verb])))
+    pages = set() if samples.pages else {"report", "figures"}
+    verbs = sorted(verb for verb in set(parsers) - _LONG - pages if _valued(parsers[verb]))
+    verb = rng.choice(verbs)
     base = _base(verb, samples, folder)
     flags, odd_number = [], False
     for _ in range(rng.choice((1, 1, 1, 2))):

@@ -165,6 +165,8 @@ def _result(rng: random.Random, samples: Samples, folder: Path, kind: str) -> tu
     use = rng.choice(("open", "open", "open", "report", "figures", "compare"))
     if use == "compare" and kind != "verdict":
         use = "report"
+    if use in ("report", "figures") and not samples.pages:
+        use = "open"
 
     def act() -> str | None:
         if use == "open":
@@ -281,6 +283,8 @@ def _studied(
     other = "pack" if kind == "store" else "unpack"
     uses = ["open"] * 4 + ["model", "sweep", other] * 2 + ["report", "figures"]  # pages take long
     use = rng.choice(uses)
+    if use in ("report", "figures") and not samples.pages:
+        use = "open"
     weak = Change(change.what, "", change.nonsense)
 
     def act() -> str | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import copy
 import hashlib
 import json
 import shutil
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made_up_store import (
@@ -331,4 +334,47 @@ def test_another_format_says_what_to_do(study: Path, tmp_path: Path) -> None:
     changed = json.dumps({**about, "packed": 99})
     pq.write_table(table.replace_schema_metadata({ABOUT: changed}), path)
     with pytest.raises(VeraxError, match=r"packed by another Verax .*format 99: .*unpack it with"):
+        open_study(tmp_path / "packed")
+
+
+def test_a_shape_that_lies_about_its_lengths_is_refused(tmp_path: Path) -> None:
+    """Arrow takes a stream at its word: read without a check, this one ends the process."""
+    made_up_store(tmp_path / "study", [made_up_cell()])
+    pack(tmp_path / "study", tmp_path / "packed")
+    first = tmp_path / "packed" / "cells.parquet"
+    table = pq.read_table(first)
+    about = json.loads(table.schema.metadata[ABOUT])
+    refused = 0
+    for number, shape in enumerate(about["shapes"]):
+        data = bytearray(base64.b64decode(shape["shape"]))
+        for place in range(0, len(data), 7):
+            spoilt = bytearray(data)
+            spoilt[place] ^= 0x40
+            forged = copy.deepcopy(about)
+            forged["shapes"][number]["shape"] = base64.b64encode(spoilt).decode()
+            written = table.replace_schema_metadata({ABOUT: json.dumps(forged)})
+            pq.write_table(written, first)
+            try:
+                open_study(tmp_path / "packed").verdicts()
+            except VeraxError:
+                refused += 1
+    assert refused > 50
+
+
+@pytest.mark.parametrize("name", ["resolved.json", "cells.parquet"])
+def test_the_configuration_of_another_cell_is_noticed(name: str, tmp_path: Path) -> None:
+    made_up_store(tmp_path / "study", [made_up_cell()])
+    pack(tmp_path / "study", tmp_path / "packed")
+    if name == "resolved.json":
+        file = tmp_path / "study" / name
+        file.write_text(file.read_text().replace('"epochs": 3', '"epochs": 4'))
+        with pytest.raises(VeraxError, match=r"is of another cell than"):
+            open_study(tmp_path / "study")
+        return
+    first = tmp_path / "packed" / name
+    table = pq.read_table(first)
+    configs = [c.replace('"epochs": 3', '"epochs": 4') for c in table["config"].to_pylist()]
+    place = table.schema.get_field_index("config")
+    pq.write_table(table.set_column(place, "config", pa.array(configs)), first)
+    with pytest.raises(VeraxError, match=r"config is of another cell than"):
         open_study(tmp_path / "packed")

@@ -198,11 +198,11 @@ def faces(odds: Tensor, says: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
 
 
 def refuse_classless(item_logits: Tensor) -> None:
-    """An error where there is no class whose probability could be kept."""
-    if item_logits.dim() != 3 or item_logits.shape[-1] == 0:
+    """An error where there is no item to attend, or no class whose probability could be kept."""
+    if item_logits.dim() != 3 or 0 in item_logits.shape[1:]:
         raise VeraxError(
             f"item_logits has shape {tuple(item_logits.shape)}: expected (batch, items, classes) "
-            "with at least one class"
+            "with at least one item and one class"
         )
 
 

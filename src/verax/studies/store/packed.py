@@ -243,7 +243,7 @@ class PackedSource:
             yield
         except VeraxError:
             raise
-        except (pa.ArrowException, ValueError, LookupError) as error:
+        except (pa.ArrowException, OSError, ValueError, LookupError) as error:
             first = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise VeraxError(
                 f"{name} of {self.shown} is damaged ({first:.200}): pack the study again, or get "

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import verax.cli
@@ -97,8 +97,15 @@ def main() -> int:
         samples = make_samples(Path(folder))
         makers = {name: maker for name, (maker, _) in CLASSES.items()}
         with quickened():
-            for outcome in run(plan, makers, samples, args.seed, args.workers, args.out):
-                note(outcome, tallies[outcome.label], verbose=bool(args.only))
+            cases = run(plan, makers, samples, args.seed, args.workers, args.out)
+            with suppress(KeyboardInterrupt):  # what was done until then is shown
+                for done, outcome in enumerate(cases, 1):
+                    note(outcome, tallies[outcome.label], verbose=bool(args.only))
+                    if done % 1000 == 0:
+                        print(
+                            f"{done:,} of {len(plan):,} inputs, {time.monotonic() - started:.0f} s"
+                        )
+                        sys.stdout.flush()
     print(table_of(tallies))
     failed = sum(sum(tally.failures.values()) for tally in tallies.values())
     tries = sum(tally.tries for tally in tallies.values())

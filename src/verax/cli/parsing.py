@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(rf"^-{number}(,-?{number})*$")
 
     def error(self, message: str) -> NoReturn:
-        message = re.sub(r"^argument \S+: (?=option )", "", message)
+        message = re.sub(r"^argument \S+: (?=option |--)", "", message)
         raise VeraxError(f"{message} (see {self.prog} --help)")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -170,7 +170,9 @@ def bounded(name: str, kind: type, **bounds: float) -> Any:
         try:
             return check(name, parse(name, text, kind), kind, bounds)
         except VeraxError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
+            flag = _flag(name)
+            words = str(error).replace(f"option {name!r}", flag, 1)
+            raise argparse.ArgumentTypeError(words) from None
 
     return read
 

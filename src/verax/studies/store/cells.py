@@ -20,6 +20,7 @@ from typing import Any
 
 from verax.errors import VeraxError
 from verax.schema import SchemaError, both, parse_json, warn_unless
+from verax.studies.grid.cell import Cell, check_cell
 from verax.studies.store import saved
 from verax.studies.store.folders import SCRATCH, StorageFolder, sync_folder, write_and_sync
 from verax.studies.store.tables import arrow_rows, cell_row, parquet_bytes
@@ -198,6 +199,15 @@ class CellFolders:
         if wrong is not None:
             raise damaged_cell(key, self.folder.shown, wrong)
         return data
+
+    def cell(self, key: str) -> Cell:
+        """What a finished cell is of; an error that names it if it was changed."""
+        try:
+            config = parse_json(self.read(key, CONFIG))
+            check_cell(config, CONFIG, key)
+        except SchemaError as error:
+            raise damaged_cell(key, self.folder.shown, str(error)) from None
+        return Cell.from_json(config)
 
     def commit(
         self,

@@ -10,7 +10,7 @@ TESTS ?= -n auto --dist worksteal
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest $(TESTS)
 DURATIONS := .pytest_cache/durations.xml
 
-.PHONY: demo test quick check style types unit slow completion package audit format clean
+.PHONY: demo test quick check style types unit slow completion package audit fuzz format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/verax demo --out $(OUT) --overwrite
@@ -57,12 +57,17 @@ package: $(VENV)/.installed
 audit: $(VENV)/.installed
 	$(BIN)/python scripts/audit.py
 
+# 10,000 spoilt inputs of every class, within limits of time and memory; what failed is in .fuzz.
+FUZZ ?= --seed 0 --inputs 10000 --workers 2
+fuzz: $(VENV)/.installed
+	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m fuzz $(FUZZ)
+
 format: $(VENV)/.installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .cache
+	rm -rf $(VENV) $(OUT) .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .cache
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -13,7 +13,7 @@ import pytest
 
 import verax
 from verax.exams import load_verdict
-from verax.results import EARLIER, KINDS, MANIFEST, REPORT, Result, open_result, saved_kind
+from verax.results import EARLIER, FILES, KINDS, MANIFEST, REPORT, Result, open_result, saved_kind
 from verax.studies import load_adversaries, load_comparison, load_sweep, pack
 
 TINY: dict[str, Any] = {"encoder": "none", "embedding_size": 8, "epochs": 1, "device": "cpu"}
@@ -92,7 +92,9 @@ def test_saved_opened_and_the_same(kind: str, made: dict[str, Result], tmp_path:
     with pytest.raises(verax.VeraxError, match="holds an earlier result; give another folder, or"):
         found.save(folder)
     found.save(folder, overwrite=True)  # over itself
-    assert json.loads((folder / MANIFEST).read_text()) == written
+    again = json.loads((folder / MANIFEST).read_text())
+    assert again | {FILES: {}} == written | {FILES: {}}
+    assert set(again[FILES]) == set(written[FILES]) == {p.name for p in folder.glob("*.parquet")}
     same(type(made[kind]).load(folder), made[kind])
 
 

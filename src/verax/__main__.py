@@ -33,6 +33,10 @@ def main() -> int:
         _on_signals(signal.SIG_IGN)
         sys.stderr.write(EARLY)
         return 130
+    except Exception as error:  # before a command is there to catch it: a package does not import
+        from verax.last_resort import last_resort
+
+        return last_resort(error)
     finally:
         _on_signals(signal.SIG_IGN)  # it has ended: only Python itself is left to do so
 

@@ -14,14 +14,48 @@ from verax.errors import VeraxError
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 
+OUT_OF_MEMORY = (
+    "not enough memory: take fewer or shorter documents (--limit, --truncate), a smaller model, or "
+    "fewer at once (--max-tokens)"
+)
+_NO_MEMORY = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "ALLOC_FAILED",  # cuBLAS and cuDNN
+)
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether that is what happened, or what it all began with: cleaning up may fail as well."""
+    if error is None:
+        return False
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    if isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY):
+        return True
+    return is_out_of_memory(error.__cause__ or error.__context__)
+
+
+@contextmanager
+def enough_memory(advice: str) -> Iterator[None]:
+    """Within it, memory that runs out is an error for the user, with what to do about it."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise VeraxError(f"not enough memory: {advice}") from error
+
+
 def resolve_device(name: str) -> torch.device:
     """`auto` is a GPU where there is one; otherwise a torch device name such as cpu or cuda:1."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-    except RuntimeError:
-        raise VeraxError(f"unknown device {name!r}: use auto, cpu, cuda or cuda:1") from None
+    except (RuntimeError, TypeError):
+        raise VeraxError(f"unknown device {name!r:.60}: use auto, cpu, cuda or cuda:1") from None
     if device.type not in ("cpu", "cuda"):
         raise VeraxError(f"device {name!r} is not one Verax runs on: use auto, cpu or cuda")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():

@@ -9,6 +9,7 @@ from typing import cast
 from verax.errors import VeraxError
 from verax.exams.verdict import Verdict
 from verax.models.saving import is_model_folder
+from verax.options import check_path
 from verax.papers import NAMES, Checked, check_paper, paper
 from verax.papers.folders import is_study
 from verax.results import open_result, saved_kind
@@ -35,9 +36,9 @@ def open_path(path: str | Path) -> Opened:
     ...     verax.open(f"{folder}/verdict").manifest["exams"]
     ['replacement']
     """
+    folder = Path(check_path("what to open", path))
     if "://" in str(path):
         return open_study(str(path))
-    folder = Path(path)
     if not folder.is_dir():
         raise VeraxError(f"no folder {path}: give one that a verax command wrote")
     if is_model_folder(folder):

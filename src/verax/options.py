@@ -8,6 +8,7 @@ names with the nearest valid one and values of the wrong kind with the kind expe
 from __future__ import annotations
 
 import dataclasses
+import errno
 import functools
 import inspect
 import math
@@ -19,8 +20,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from verax.errors import VeraxError, nearest
+from verax.schema import Kind, SchemaError, mapping, plain
 
 T = TypeVar("T")
+
+MOST = 2**31 - 1
+"""The largest whole number that an option takes, unless it says otherwise."""
+WIDEST = 2**16
+"""The largest width of anything in a model."""
+ROUNDS = 10**6
+"""How often anything may be done over: epochs, draws, permutations, steps."""
 
 SEED = {"minimum": 0, "maximum": 2**32 - 1}
 """What every generator in use can be started from."""
@@ -39,6 +48,7 @@ def option(
 ) -> Any:
     """A dataclass field with what its flag, its help text and its checks need.
 
+    Numbers are finite, and whole ones at most `MOST` either way, unless bounds say otherwise.
     `choices` may be a collection that grows, such as a registry: it is asked anew each time.
     `also` are words that may stand in place of a number.
     """
@@ -128,7 +138,7 @@ def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
         if kind is int and isinstance(value, numbers.Integral):
             value = int(value)
         if kind is float and isinstance(value, numbers.Real):
-            value = float(value)
+            value = _as_float(name, value)
         if kind is str and isinstance(value, os.PathLike):
             value = os.fspath(value)
     if kind is float and isinstance(value, str):  # YAML reads 1e-3 as text
@@ -137,14 +147,54 @@ def check(name: str, value: Any, hint: Any, metadata: Mapping[str, Any]) -> Any:
         )
     if (isinstance(value, bool) and kind in (int, float)) or not isinstance(value, kind):
         words = " or ".join([_article(kind), *map(repr, metadata.get("also", ()))])
-        raise VeraxError(f"option {name!r} is {value!r}: expected {words}", options=[name])
+        raise VeraxError(f"option {name!r} is {shown(value)}: expected {words}", options=[name])
     choices = metadata.get("choices")
     if choices and value not in choices:
-        message = f"option {name!r} is {value!r}: {nearest(value, choices)}"
+        message = f"option {name!r} is {shown(value)}: {nearest(value[:200], choices)}"
         raise VeraxError(message, options=[name])
     if kind in (int, float):
         _within(name, value, metadata)
+    if kind is str and not is_writable(value):
+        raise VeraxError(
+            f"option {name!r} is {shown(value)}: it has NUL or half a character, which no file can "
+            "hold",
+            options=[name],
+        )
     return value
+
+
+def is_writable(text: str) -> bool:
+    """Whether a text can stand in a file and name one: it is UTF-8, and has no NUL."""
+    try:
+        return b"\0" not in text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+
+
+def check_path(name: str, value: Any) -> str:
+    """A path, or the name of a thing, as text; an error where it is neither."""
+    if not isinstance(value, str | os.PathLike):
+        raise VeraxError(f"{name} is {shown(value)}: expected a path or a name")
+    path = os.fspath(value)
+    if not isinstance(path, str) or not path or not is_writable(path):
+        raise VeraxError(
+            f"{name} is {shown(path)}: expected the name of a file or folder, in UTF-8"
+        )
+    try:
+        os.lstat(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise VeraxError(f"{name} is {shown(path)}: the name is too long") from None
+    return path
+
+
+def shown(value: Any) -> str:
+    """A value in a message: as Python writes it, and not longer than a line takes."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def parse(name: str, text: str, kind: Any) -> Any:
@@ -160,7 +210,7 @@ def parse(name: str, text: str, kind: Any) -> Any:
             pairs = [pair.split("=", 1) for pair in text.split(",")]
             return {key.strip(): value.strip() for key, value in pairs}
     except (ValueError, KeyError):
-        message = f"option {name!r} is {text!r}: expected {_article(kind)}"
+        message = f"option {name!r} is {shown(text)}: expected {_article(kind)}"
         raise VeraxError(message, options=[name]) from None
     return text
 
@@ -173,20 +223,57 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _as_float(name: str, value: numbers.Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        message = f"option {name!r} is {shown(value)}: it must be a finite number"
+        raise VeraxError(message, options=[name]) from None
+
+
 def _within(name: str, value: float, metadata: Mapping[str, Any]) -> None:
     lowest, highest = metadata.get("minimum"), metadata.get("maximum")
     above, below = metadata.get("above"), metadata.get("below")
+    if isinstance(value, int):
+        lowest = -MOST if lowest is None else lowest
+        highest = MOST if highest is None else highest
     bounds = [
         (lowest is not None and value < lowest, f"at least {lowest}"),
         (highest is not None and value > highest, f"at most {highest}"),
         (above is not None and value <= above, f"above {above}"),
         (below is not None and value >= below, f"below {below}"),
-        (not math.isfinite(value), "a finite number"),
+        (isinstance(value, float) and not math.isfinite(value), "a finite number"),
     ]
     for broken, expected in bounds:
         if broken:
-            message = f"option {name!r} is {value}: it must be {expected}"
+            message = f"option {name!r} is {shown(value)}: it must be {expected}"
             raise VeraxError(message, options=[name])
+
+
+def saved_options(*classes: type) -> Kind:
+    """The kind of a mapping of options as a file keeps it.
+
+    Each option that a class declares is as it declares it, but that any name may be chosen: what
+    was registered elsewhere need not be here. Other names have plain values.
+    """
+
+    def check_all(value: Any, where: str) -> None:
+        mapping(plain)(value, where)
+        for cls in classes:
+            for field in dataclasses.fields(cls):
+                if value.get(field.name) is not None:
+                    metadata = {**field.metadata, "choices": None}
+                    hint = hints(cls)[field.name]
+                    try:
+                        check(field.name, value[field.name], hint, metadata)
+                    except VeraxError as error:
+                        raise SchemaError(f"{where}: {error}") from None
+
+    return check_all
+
+
+_SHOWN = 80
+"""Characters of a value that a message shows."""
 
 
 def _article(kind: Any) -> str:

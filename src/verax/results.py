@@ -6,8 +6,7 @@ result and the `format` it is written in.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -15,10 +14,26 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.files import json_text, replace_folder, write_table, write_text
+from verax.options import check_path
 from verax.portable import portable
+from verax.schema import (
+    CHECKSUMS,
+    Columns,
+    Kind,
+    SchemaError,
+    check_sums,
+    checksum_of,
+    mapping,
+    parse_json,
+    plain,
+    read_parquet,
+    warn_unless,
+)
 from verax.scratch import recover
 
 MANIFEST, REPORT = "manifest.json", "report.html"
+FILES = "files"
+"""Where a saved manifest has the checksums of its tables; results of earlier versions have none."""
 EARLIER = {
     "adversaries.json": "adversaries",
     "comparison.json": "comparison",
@@ -94,6 +109,16 @@ class Result(Shown):
         """The tables that a saved result with this manifest must have."""
         return cls.always
 
+    @classmethod
+    def _schema(cls) -> Kind:
+        """The schema of its manifest."""
+        return mapping(plain)
+
+    @classmethod
+    def _columns(cls, table: str) -> Columns:
+        """The schema of a table."""
+        return Columns({})
+
     def _described(self) -> dict[str, Any]:
         """The manifest as it is written."""
         return dict(self.manifest)
@@ -110,10 +135,17 @@ class Result(Shown):
         tables = self._tables()
         rest = {name: value for name, value in self._described().items() if name not in _HEAD}
         written = {"kind": self.kind, "format": self.format, **portable(rest)}
+        warn_unless(self._schema(), written, MANIFEST)
+        for name, table in tables.items():
+            warn_unless(self._columns(name).check, table, f"{name}.parquet")
 
         def write(target: Path) -> None:
+            sums: dict[str, Any] = {}
             for name, table in tables.items():
-                write_table(target / f"{name}.parquet", table, index=False, compression="zstd")
+                file = target / f"{name}.parquet"
+                write_table(file, table, index=False, compression="zstd")
+                sums[file.name] = checksum_of(file.read_bytes())
+            written[FILES] = sums
             text = json_text(written, indent=2, allow_nan=False)
             write_text(target / MANIFEST, text + "\n")
 
@@ -122,7 +154,7 @@ class Result(Shown):
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """The result that `save` wrote in `folder`."""
-        path = Path(folder)
+        path = Path(check_path(f"the folder of a {cls.kind}", folder))
         recover(path)
         try:
             manifest = _manifest_in(path)
@@ -139,16 +171,30 @@ class Result(Shown):
             version = manifest.get("format", 1)  # the first had none
             if version != cls.format:
                 raise VeraxError(
-                    f"{folder} has format {version!r}, this Verax reads {cls.format}: {cls.remedy}"
+                    f"{folder} has format {version!r:.60}, this Verax reads {cls.format}: "
+                    f"{cls.remedy}"
                 )
             if kind is None:
                 raise ValueError(f"its {MANIFEST} is of no saved result")
-            return cls._restored(_Tables(path), manifest)
+            cls._schema()(manifest, MANIFEST)
+            sums = manifest.pop(FILES, {})
+            CHECKSUMS(sums, FILES)
+            names = dict.fromkeys((*cls._names(manifest), *cls.sometimes))
+            if others := sorted(set(sums) - {f"{name}.parquet" for name in names}):
+                raise SchemaError(f"{MANIFEST} has a checksum of {others[0]!r:.60}, and no table")
+            read = {name: _table(path, name, cls._columns(name), sums) for name in names}
+            for name in cls._names(manifest):
+                if read[name] is None:
+                    raise KeyError(f"{name}.parquet")
+            tables = {name: table for name, table in read.items() if table is not None}
+            return cls._restored(tables, manifest)
         except VeraxError:
             raise
         except KeyError as error:
             raise VeraxError(f"cannot read {folder}: it has no {error.args[0]!r}") from error
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, SchemaError) as error:
+            raise VeraxError(f"cannot read {folder}: {error}; {cls.remedy}") from error
+        except (ValueError, TypeError) as error:
             raise VeraxError(f"cannot read {folder}: {error}") from error
 
     @classmethod
@@ -170,23 +216,18 @@ class Result(Shown):
         return files - extra == whole
 
 
-class _Tables(Mapping[str, pd.DataFrame]):
-    """The tables of a folder by name, each read when it is asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def __getitem__(self, name: str) -> pd.DataFrame:
-        file = self._folder / f"{Path(str(name)).name}.parquet"  # of this folder only
-        if not file.is_file():
-            raise KeyError(file.name)
-        return pd.read_parquet(file)
-
-    def __iter__(self) -> Iterator[str]:
-        return (path.stem for path in sorted(self._folder.glob("*.parquet")))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+def _table(
+    folder: Path, name: str, columns: Columns, sums: Mapping[str, Mapping[str, Any]]
+) -> pd.DataFrame | None:
+    """A table of a folder, as it was written; None where there is none."""
+    file = folder / f"{Path(name).name}.parquet"  # of this folder only
+    if not file.is_file():
+        return None
+    data = file.read_bytes()
+    check_sums({file.name: data}, sums)
+    table = read_parquet(data, file.name)
+    columns.check(table, file.name)
+    return table
 
 
 def open_result(folder: str | Path) -> Result:
@@ -218,7 +259,7 @@ def saved_kind(folder: str | Path) -> str | None:
     except (OSError, ValueError) as error:
         raise VeraxError(f"cannot read {folder}: {error}") from error
     kind = None if manifest is None else manifest["kind"]
-    return None if kind is None else str(kind)
+    return kind if isinstance(kind, str) else None
 
 
 def _manifest_file(folder: Path) -> str | None:
@@ -231,8 +272,11 @@ def _manifest_in(folder: Path) -> dict[str, Any] | None:
     name = _manifest_file(folder)
     if name is None:
         return None
-    manifest = json.loads((folder / name).read_text(encoding="utf-8"))
+    try:
+        manifest = parse_json((folder / name).read_bytes())
+    except SchemaError as error:
+        raise SchemaError(f"{name}: {error}") from None
     if not isinstance(manifest, dict):
-        raise ValueError(f"{name} is no mapping")
+        raise SchemaError(f"{name} is no mapping")
     by_name = EARLIER.get(name, _VERDICT if set(manifest) >= _OF_VERDICTS else None)
     return {**manifest, "kind": manifest.get("kind", by_name)}

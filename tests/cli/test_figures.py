@@ -30,7 +30,7 @@ def call(*arguments: str) -> None:
 
 def saved(folder: str, value: float = 4.0) -> None:
     cell = {"table": "information", "row": "frequent words", "column": "information", "n": 9}
-    summary = summary_frame("information", [{**cell, "value": value}])
+    summary = summary_frame("information", [{**cell, "value": value, "unit": "number"}])
     Verdict({}, {"format": 1, "exams": ["information"], "tables": []}, summary).save(folder)
 
 

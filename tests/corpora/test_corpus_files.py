@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from verax.corpora import Corpus, load_corpus
 from verax.corpora.files import is_corpus_folder, read_folder, read_table
+from verax.corpora.loading import known_corpora
 from verax.errors import VeraxError
 
 AWKWARD = [
@@ -230,3 +233,55 @@ def test_an_encoding_can_be_named(tmp_path: Path) -> None:
     assert (corpus.config["encoding"], "encoding" in reference.config) == ("latin-1", False)
     with pytest.raises(VeraxError, match="unknown encoding 'latin-11'"):
         load_corpus(tmp_path / "b.csv", encoding="latin-11")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": ' + "[" * 100_000, "line 1 has lists nested too deep"),
+        (
+            '{"text": "a", "label": ' + "9" * 4301 + "}",
+            "line 1 has a number of thousands of digits",
+        ),
+        ('{"text": "\\ud800", "label": "a"}', "line 1 holds half a character"),
+        ('{"text": "a", "label": "\\u0000"}', "cannot name a class"),
+    ],
+)
+def test_jsonl_that_would_break_its_reader_is_refused_in_a_line(
+    line: str, message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "corpus.jsonl"
+    file.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(VeraxError, match=message) as error:
+        load_corpus(file)
+    assert len(str(error.value)) < 300
+
+
+@pytest.mark.parametrize("notes", [b"", b"{", b"[]", b'{"columns": 3}', b"[" * 5000, b"\xff"])
+def test_parquet_with_notes_that_are_not_of_pandas_is_refused(notes: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "corpus.parquet"
+    texts = pa.table({"text": [f"good {i}" for i in range(40)], "label": ["a", "b"] * 20})
+    parquet.write_table(texts.replace_schema_metadata({b"pandas": notes}), file)
+    with pytest.raises(VeraxError, match=f"^cannot read {file}: "):
+        load_corpus(file)
+
+
+def test_ids_of_thousands_of_digits_are_row_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "corpus.csv"
+    rows = "".join(f"{'9' * 4301},good {i},{i % 2}\n" for i in range(40))
+    file.write_text(f"id,text,label\n{rows}")
+    ids = [i for part in load_corpus(file).splits.values() for i in part.ids.tolist()]
+    assert sorted(ids) == list(range(40))
+
+
+def test_a_data_folder_that_cannot_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VERAX_DATA", str(tmp_path))
+
+    def refuse(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(VeraxError, match=r"VERAX_DATA is .* cannot be read \(Permission denied\)"):
+        known_corpora()

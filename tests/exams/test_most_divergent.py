@@ -285,3 +285,11 @@ def test_what_does_not_fit_is_named() -> None:
     for epsilon in (math.nan, -0.1, "much"):
         with pytest.raises(VeraxError, match="epsilon"):
             most_divergent(weights, z, mask, epsilon)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 0), (1, 0, 2), (0, 0, 0), (1, 2)])
+def test_without_items_or_classes_there_is_nothing_to_keep(shape: tuple[int, ...]) -> None:
+    weights = torch.full(shape[:2], 0.5)
+    mask = torch.ones(shape[:2], dtype=torch.bool)
+    with pytest.raises(VeraxError, match=r"expected \(batch, items, classes\) with at least one"):
+        most_divergent(weights, torch.zeros(shape), mask, 0.1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import entmax as library
 import pytest
@@ -502,3 +503,32 @@ if torch.cuda.is_available():
                 (gradient,) = torch.autograd.grad(weights, leaf, upstream.to(leaf))
                 found.append((weights.detach().cpu(), gradient.cpu()))
             torch.testing.assert_close(found[0], found[1], atol=1e-8, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("lam", [-1.7e308, -1e308, -1e300, -1e39, -1e38, -1e37, -1e3])
+def test_sparsegen_of_scores_near_the_largest_number_is_that_of_fractions(
+    lam: float, dtype: torch.dtype
+) -> None:
+    """Scores at both ends of the type are nearer than 1 once they are scaled by 1 / (1 − λ)."""
+    most = torch.finfo(dtype).max
+    for scores in ([most, 0.0, -most], [most, most / 2], [-most, -most / 3, 1.0], [most, most]):
+        row = torch.tensor([scores], dtype=dtype)
+        exact = _sparsegen_in_fractions(row[0].tolist(), lam)
+        weights = sparsegen(row, lam=lam)[0].double()
+        reach = float(min(1, Fraction(most) / (1 - Fraction(lam))))
+        near = 64 * torch.finfo(dtype).eps * (1 + reach)
+        assert torch.allclose(weights, torch.tensor(exact, dtype=torch.float64), atol=near, rtol=0)
+    row, mask = torch.tensor([[most, -most]], dtype=dtype), torch.tensor([[False, True]])
+    assert sparsegen(row, mask, lam=lam).tolist() == [[0.0, 1.0]]
+
+
+def _sparsegen_in_fractions(scores: list[float], lam: float) -> list[float]:
+    """The threshold over the longest prefix of scores in descending order that it leaves weight."""
+    scaled = [Fraction(score) / (1 - Fraction(lam)) for score in scores]
+    threshold = Fraction(0)
+    for number in range(1, len(scaled) + 1):
+        part = sorted(scaled, reverse=True)[:number]
+        if 1 + number * part[-1] > sum(part):
+            threshold = (sum(part) - 1) / number
+    return [float(max(Fraction(0), score - threshold)) for score in scaled]

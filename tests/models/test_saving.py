@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 import verax
 from verax.errors import VeraxError
 from verax.models import AttentionClassifier
+from verax.schema import checksum_of
 
 Make = Callable[..., AttentionClassifier]
 
@@ -93,7 +96,7 @@ def test_what_is_no_model_is_refused(make_model: Make, tmp_path: Path) -> None:
     weights = tmp_path / "m" / "model.safetensors"
     whole = weights.read_bytes()
     weights.write_bytes(whole[:100])
-    with pytest.raises(VeraxError, match="cannot load weights"):
+    with pytest.raises(VeraxError, match="has other contents than were written"):
         verax.load(tmp_path / "m")
     weights.write_bytes(whole)
     config = tmp_path / "m" / "config.json"
@@ -120,7 +123,7 @@ def test_a_config_with_parts_missing_is_told(make_model: Make, tmp_path: Path) -
     config = tmp_path / "m" / "config.json"
     kept = {k: v for k, v in json.loads(config.read_text()).items() if k != "tokeniser"}
     config.write_text(json.dumps(kept))
-    with pytest.raises(VeraxError, match="lacks tokeniser"):
+    with pytest.raises(VeraxError, match="has no 'tokeniser'"):
         verax.load(tmp_path / "m")
 
 
@@ -138,3 +141,109 @@ def test_every_file_has_the_mode_of_the_others(make_model: Make, tmp_path: Path)
     modes = {path.stat().st_mode for path in (tmp_path / "m").iterdir()}
     (tmp_path / "other").touch()
     assert modes == {(tmp_path / "other").stat().st_mode}
+
+
+def spoilt(
+    make_model: Make, folder: Path, change: Callable[[dict[str, torch.Tensor]], None]
+) -> Path:
+    """A saved model whose weights were changed, and its checksums with them."""
+    make_model().save(folder)
+    weights = load_file(folder / "model.safetensors")
+    change(weights)
+    save_file(weights, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    config["files"]["model.safetensors"] = checksum_of((folder / "model.safetensors").read_bytes())
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (lambda v: v.fill_(float("nan")), "holds what is no number, or infinite"),
+        (lambda v: v.fill_(float("inf")), "holds what is no number, or infinite"),
+        (lambda v: v.to(torch.int8), "is torch.int8 of shape .*, expected torch.float32"),
+        (lambda v: v.double(), "is torch.float64 of shape .*, expected torch.float32"),
+        (lambda v: v.reshape(-1), r"is torch.float32 of shape \(12,\), expected torch.float32"),
+    ],
+)
+def test_weights_that_are_not_of_the_model_are_refused(
+    value: Callable[[torch.Tensor], torch.Tensor], message: str, make_model: Make, tmp_path: Path
+) -> None:
+    def change(weights: dict[str, torch.Tensor]) -> None:
+        weights["head.linear.weight"] = value(weights["head.linear.weight"])
+
+    with pytest.raises(
+        VeraxError, match=f"cannot load weights from .*head.linear.weight {message}"
+    ):
+        verax.load(spoilt(make_model, tmp_path / "m", change))
+
+
+def test_weights_too_many_or_too_few_are_refused(make_model: Make, tmp_path: Path) -> None:
+    with pytest.raises(VeraxError, match=r"head\.linear\.bias is missing"):
+        verax.load(
+            spoilt(make_model, tmp_path / "few", lambda w: w.pop("head.linear.bias") and None)
+        )
+    with pytest.raises(VeraxError, match="'more' is not of this model"):
+        verax.load(spoilt(make_model, tmp_path / "many", lambda w: w.update(more=torch.zeros(1))))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (lambda words: [*words[:-1], words[0]], "twice"),
+        (lambda words: [*words[:-1], None], "is None: expected text"),
+        (lambda words: dict.fromkeys(words), "expected a list"),
+        (lambda words: [*words, "more"], "embedding.weight is torch.float32 of shape"),
+        (lambda words: [], "expected 1 or more"),
+    ],
+)
+def test_vocabularies_that_are_not_of_the_model_are_refused(
+    words: Callable[[list[str]], Any], message: str, make_model: Make, tmp_path: Path
+) -> None:
+    make_model().save(tmp_path / "m")
+    file, config = tmp_path / "m" / "vocabulary.json", tmp_path / "m" / "config.json"
+    file.write_text(json.dumps(words(json.loads(file.read_text()))))
+    values = json.loads(config.read_text())
+    values["files"]["vocabulary.json"] = checksum_of(file.read_bytes())
+    config.write_text(json.dumps(values))
+    with pytest.raises(VeraxError, match=message):
+        verax.load(tmp_path / "m")
+
+
+def test_sizes_that_the_weights_do_not_have_are_never_allocated(
+    make_model: Make, tmp_path: Path
+) -> None:
+    """65,536 wide, the model would take 69 GB of weights."""
+    make_model(encoder="bilstm").save(tmp_path / "m")
+    config = tmp_path / "m" / "config.json"
+    values = json.loads(config.read_text())
+    values["model"]["hidden_size"] = 2**16
+    config.write_text(json.dumps(values))
+    with pytest.raises(VeraxError, match=r"they are not of this config\.json"):
+        verax.load(tmp_path / "m")
+    values["model"]["hidden_size"] = 2**31
+    config.write_text(json.dumps(values))
+    with pytest.raises(VeraxError, match="'hidden_size' is 2147483648: it must be at most 65536"):
+        verax.load(tmp_path / "m")
+
+
+def test_a_model_saved_before_there_were_checksums_is_loaded(
+    make_model: Make, tmp_path: Path
+) -> None:
+    make_model().save(tmp_path / "m")
+    config = tmp_path / "m" / "config.json"
+    values = json.loads(config.read_text())
+    del values["files"]
+    config.write_text(json.dumps(values))
+    assert verax.load(tmp_path / "m").classes == ["0", "1"]
+
+
+def test_a_flipped_bit_of_the_weights_is_noticed(make_model: Make, tmp_path: Path) -> None:
+    make_model().save(tmp_path / "m")
+    file = tmp_path / "m" / "model.safetensors"
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(VeraxError, match=r"model\.safetensors has other contents"):
+        verax.load(tmp_path / "m")

@@ -458,6 +458,8 @@ def test_a_comparison_is_written_as_a_whole(tmp_path: Path) -> None:
         kept = pd.read_parquet(out / f"{name}.parquet")
         pd.testing.assert_frame_equal(kept, getattr(found, name)(), check_dtype=False)
     manifest = json.loads((out / "manifest.json").read_text())
+    sums = manifest.pop("files")
+    assert sorted(sums) == sorted(path.name for path in out.glob("*.parquet"))
     assert manifest == {"kind": "comparison", **found.manifest}
     assert list(manifest["groups"]) == ["a", "b"]
     assert manifest["exams"] == ["agreement", "dispersion"]

@@ -26,10 +26,42 @@ from verax.audits.examining import TABLES
 from verax.audits.running import FACTS, MODELS
 from verax.errors import VeraxError
 from verax.files import parquet_bytes, write_files
+from verax.schema import (
+    TEXT,
+    Columns,
+    Kind,
+    SchemaError,
+    checked_json,
+    mapping,
+    read_parquet,
+    record,
+    text,
+    whole,
+)
 from verax.scratch import sweep
 
 PACKED = "models.json"
 NO_TABLE = pd.DataFrame()
+
+
+_OF_MODEL = record({}, {"entry": text, "seed": whole(0)})
+"""The schema of what is kept of a model beside its tables."""
+
+
+def _read_json(path: Path, kind: Kind) -> dict[str, Any]:
+    try:
+        return dict(checked_json(path.read_bytes(), kind, path.name))
+    except (OSError, SchemaError) as error:
+        raise VeraxError(f"cannot read {path}: {error}; run the audit again") from error
+
+
+def _read_table(path: Path, **required: str) -> pd.DataFrame:
+    try:
+        table = read_parquet(path.read_bytes(), path.name)
+        Columns(required).check(table, path.name)
+    except (OSError, SchemaError) as error:
+        raise VeraxError(f"cannot read {path}: {error}; run the audit again") from error
+    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,17 +88,17 @@ class AuditResults:
             for place in sorted(made.glob("*/")):
                 if not (place / FACTS).is_file() or place.name in facts:
                     continue
-                facts[place.name] = json.loads((place / FACTS).read_text(encoding="utf-8"))
+                facts[place.name] = _read_json(place / FACTS, _OF_MODEL)
                 for name in TABLES:
                     if (place / f"{name}.parquet").is_file():
-                        table = pd.read_parquet(place / f"{name}.parquet")
+                        table = _read_table(place / f"{name}.parquet")
                         parts[name].append(table.assign(model=place.name))
             if packed.is_file():
-                records = json.loads(packed.read_text(encoding="utf-8"))
+                records = _read_json(packed, mapping(_OF_MODEL))
                 new = {name: one for name, one in records.items() if name not in facts}
                 for name in TABLES:
                     if (folder / f"{name}.parquet").is_file():
-                        table = pd.read_parquet(folder / f"{name}.parquet")
+                        table = _read_table(folder / f"{name}.parquet", model=TEXT)
                         table["model"] = table["model"].astype(str)
                         parts[name].append(table[table["model"].isin(list(new))])
                 facts |= new

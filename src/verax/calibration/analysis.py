@@ -17,6 +17,7 @@ from verax.calibration.headlines import HEADLINES, Headline
 from verax.calibration.kinds import DECEPTIVE, HONEST
 from verax.calibration.plan import CHOOSING, HELD_OUT
 from verax.calibration.running import MANIFEST, MODELS, NUMBERS
+from verax.calibration.saved import ABOUT, check_packed
 from verax.errors import VeraxError
 from verax.exams.judgement.calibrated import Calibration, place, reading_of
 from verax.exams.judgement.judgement import judge
@@ -24,6 +25,7 @@ from verax.exams.judgement.limits import BY_HAND, LimitSet, load_limits
 from verax.exams.judgement.lines import HIGHER, LOWER, Lines, Texts, height
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import AGAINST, FOR
+from verax.schema import SchemaError, checked_json, read_parquet
 from verax.scratch import sweep
 from verax.statistics.separating import auroc, clopper_pearson, power_at, quantile_line
 
@@ -58,8 +60,15 @@ class Calibrated:
         for name in (MODELS, NUMBERS, MANIFEST):
             if not (path / name).is_file():
                 raise VeraxError(f"{path} has no {name}: pack a calibration there first")
-        models, numbers = (pd.read_parquet(path / name) for name in (MODELS, NUMBERS))
-        return cls(models, numbers, json.loads((path / MANIFEST).read_text(encoding="utf-8")))
+        try:
+            about = checked_json((path / MANIFEST).read_bytes(), ABOUT, MANIFEST)
+            models, numbers = (
+                read_parquet((path / name).read_bytes(), name) for name in (MODELS, NUMBERS)
+            )
+            check_packed(models, numbers, about)
+        except (OSError, SchemaError) as error:
+            raise VeraxError(f"cannot read {path}: {error}; pack the calibration again") from error
+        return cls(models, numbers, about)
 
     @cached_property
     def passed(self) -> pd.DataFrame:

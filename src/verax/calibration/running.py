@@ -19,11 +19,13 @@ from verax.calibration.examining import examined, precisions
 from verax.calibration.kinds import kind_of
 from verax.calibration.making import Effort, Maker, gates_of
 from verax.calibration.plan import Spec
+from verax.calibration.saved import FINISHED
 from verax.calibration.texts import Place, corpus_at
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError
 from verax.files import parquet_bytes, refuse_unwritable, write_files, write_text
 from verax.portable import corpus_name
+from verax.schema import SchemaError, checked_json
 from verax.training.loop import Diverged
 from verax.version import __version__
 
@@ -184,7 +186,7 @@ SECONDS = {
 
 def pack(folder: Path, out: Path, effort: Effort) -> None:
     """Every model of a folder in three files: models, their numbers, and how they were made."""
-    results = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    results = [_finished(path) for path in sorted(folder.glob("*.json"))]
     if not results:
         raise VeraxError(f"{folder} holds no finished model: run the calibration first")
     models, numbers = tables_of(results)
@@ -197,6 +199,14 @@ def pack(folder: Path, out: Path, effort: Effort) -> None:
     tables = {MODELS: models, NUMBERS: numbers}
     files = {n: parquet_bytes(t, compression="zstd", index=False) for n, t in tables.items()}
     write_files(out, {**files, MANIFEST: json.dumps(about, indent=2) + "\n"})
+
+
+def _finished(path: Path) -> dict[str, Any]:
+    """What is kept of a model that was made."""
+    try:
+        return dict(checked_json(path.read_bytes(), FINISHED, path.name))
+    except (OSError, SchemaError) as error:
+        raise VeraxError(f"cannot read {path}: {error}; delete it to make it again") from error
 
 
 def tables_of(results: Iterable[Mapping[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -29,7 +29,9 @@ from verax.cli.output import undisturbed, with_guarded_output
 from verax.cli.parsing import Parser, import_plugins, refuse_bytes
 from verax.cli.saving import ended, left_on_disk, stamps
 from verax.cli.terminal import noted_warnings, printable
+from verax.device import OUT_OF_MEMORY, is_out_of_memory
 from verax.errors import VeraxError, VeraxErrors
+from verax.last_resort import last_resort
 from verax.version import __version__
 
 COMMANDS = (
@@ -43,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code.
 
     0, or what the command returns (1 where part of a study failed, 3 where --fail-on says so); 2
-    for bad input; 74 where something could not be printed, or was written elsewhere than asked;
-    130 when interrupted.
+    for bad input; 70 for an error in Verax itself; 74 where something could not be printed, or was
+    written elsewhere than asked; 130 when interrupted.
     """
     args = argparse.Namespace(before={})
     try:
@@ -69,6 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             words_of_it = stopped.args[0] if stopped.args else f"stopped; {left_on_disk(args)}"
             print(f"verax: {printable(words_of_it)}", file=sys.stderr)
         return 130
+    except Exception as error:
+        if is_out_of_memory(error):
+            print(f"verax: {OUT_OF_MEMORY}", file=sys.stderr)
+            return 2
+        return last_resort(error, getattr(args, "verb", None))
 
 
 def build_parser() -> Parser:

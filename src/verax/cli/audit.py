@@ -8,7 +8,7 @@ from typing import Any
 
 from verax.audits.audit import SCALES
 from verax.audits.registry import NAMES, audit, audits
-from verax.cli.parsing import parts_of
+from verax.cli.parsing import bounded, parts_of
 from verax.cli.terminal import say
 from verax.errors import VeraxError, nearest
 from verax.files import refuse_unwritable
@@ -30,7 +30,12 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("name", metavar="NAME", help=f"{', '.join(NAMES)}, or {LIST}")
     parser.add_argument("--scale", choices=tuple(SCALES), default="smoke", help="how much [smoke]")
-    parser.add_argument("--sample", type=int, metavar="N", help="documents examined of each model")
+    parser.add_argument(
+        "--sample",
+        type=bounded("sample", int, minimum=1),
+        metavar="N",
+        help="documents examined of each model",
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
     parser.add_argument("--models", metavar="ID,…", help="only these models, and no page")
     parser.add_argument("--out", metavar="DIR", help="where results go [audit-NAME-SCALE]")

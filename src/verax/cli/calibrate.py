@@ -10,6 +10,7 @@ from verax.calibration.analysis import Calibrated
 from verax.calibration.calibrate import LIMITS, calibrate, calibrate_like, write_limits
 from verax.calibration.changes import changed_verdicts
 from verax.calibration.page import write_page
+from verax.cli.parsing import bounded
 from verax.cli.terminal import console, say, table
 from verax.errors import VeraxError
 from verax.exams.examine import load_as_read_by
@@ -30,9 +31,22 @@ def add(verbs: Any) -> None:
     parser.add_argument("out", metavar="OUT", help="folder of the results, and of limits.json")
     parser.add_argument("--like", metavar="MODEL", help="folder of a model: calibrate for it alone")
     parser.add_argument("--corpus", metavar="C", help="texts for --like [those it was trained on]")
-    parser.add_argument("--seeds", type=int, metavar="N", help="seeds a kind [3; 6 with --like]")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes [1]")
-    parser.add_argument("--seconds", type=float, help="begin no model after so many")
+    parser.add_argument(
+        "--seeds",
+        type=bounded("seeds", int, minimum=1, maximum=1000),
+        metavar="N",
+        help="seeds a kind [3; 6 with --like]",
+    )
+    parser.add_argument(
+        "--workers",
+        type=bounded("workers", int, minimum=1, maximum=4096),
+        default=1,
+        metavar="N",
+        help="processes [1]",
+    )
+    parser.add_argument(
+        "--seconds", type=bounded("seconds", float, minimum=0), help="begin no model after so many"
+    )
     parser.add_argument("--small", action="store_true", help="a few models with little effort")
     parser.add_argument(
         "--reviews", metavar="FOLDER", help="texts of imdb_reviews, if not installed"

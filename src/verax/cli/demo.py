@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from verax.cli.parsing import bounded
 from verax.cli.saving import add_overwrite, check_out, keep, write_page
 from verax.cli.terminal import console, heat, printable, say, table
 from verax.corpora import Corpus, load_corpus
@@ -149,7 +150,13 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "--out", metavar="DIR", help="save the models, the table and report.html there"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes everything [0]")
+    parser.add_argument(
+        "--seed",
+        type=bounded("seed", int, **SEED),
+        default=0,
+        metavar="N",
+        help="fixes everything [0]",
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
     add_overwrite(parser)
     parser.set_defaults(run=run)

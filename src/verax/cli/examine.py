@@ -19,7 +19,7 @@ from verax.cli.loading import (
     say_overlap,
 )
 from verax.cli.output import print_json
-from verax.cli.parsing import add_exam_options, add_reading, given_exam_options, parts_of
+from verax.cli.parsing import add_exam_options, add_reading, bounded, given_exam_options, parts_of
 from verax.cli.predict import add_redact, records
 from verax.cli.saving import add_overwrite, check_out, keep, say_saved
 from verax.cli.terminal import console, say, table
@@ -36,7 +36,7 @@ from verax.exams.planning import plan
 from verax.exams.registry import EXAMS, chosen_exams, default_exams, divide_options, find_table
 from verax.exams.titles import column_title, row_title, table_title
 from verax.exams.verdict import Verdict
-from verax.options import names
+from verax.options import SEED, names
 from verax.studies.engines.engine import count
 
 FAILED = 3
@@ -75,7 +75,7 @@ def add(verbs: Any) -> None:
     add_overwrite(parser)
     parser.add_argument(
         "--gallery",
-        type=int,
+        type=bounded("gallery", int, minimum=0),
         metavar="N",
         help=f"documents to keep with their text, for the report [{GALLERY} with --out of a corpus "
         "that comes with Verax, else 0]",
@@ -111,9 +111,18 @@ def add(verbs: Any) -> None:
 def add_examining(parser: argparse.ArgumentParser) -> None:
     """How documents are read, drawn and examined: flags of every command that examines."""
     parser.add_argument(
-        "--sample", type=int, metavar="N", help="examine N documents of the split, drawn by --seed"
+        "--sample",
+        type=bounded("sample", int, minimum=1),
+        metavar="N",
+        help="examine N documents of the split, drawn by --seed",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random [0]")
+    parser.add_argument(
+        "--seed",
+        type=bounded("seed", int, **SEED),
+        default=0,
+        metavar="N",
+        help="of what is random [0]",
+    )
     add_reading(parser)
     add_model_options(parser)
     add_corpus_options(parser)

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from verax.cli.loading import open_model
+from verax.cli.parsing import bounded
 from verax.cli.predict import add_redact, add_texts, check_texts, full_texts, write
 from verax.cli.saving import keep
 from verax.cli.terminal import console, has_colour, printable, say, shade
@@ -71,7 +72,9 @@ def add(verbs: Any) -> None:
         help="explain this class, by name or number [the class decided for]",
     )
     add_redact(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of `random` [0]")
+    parser.add_argument(
+        "--seed", type=bounded("seed", int, **SEED), default=0, metavar="N", help="of `random` [0]"
+    )
     parser.set_defaults(run=run)
 
 

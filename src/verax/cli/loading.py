@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from verax.cli.parsing import add_options, given_options, parts_of
+from verax.cli.parsing import add_options, bounded, given_options, parts_of
 from verax.cli.terminal import say
 from verax.corpora import Corpus, CorpusOptions, load_corpus
 from verax.corpora.corpus import SPLITS
@@ -79,7 +79,12 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         choices=(AUTO, *READOUTS),
         help=f"the positions that its classifier reads [{AUTO}: found by asking]",
     )
-    group.add_argument("--pieces", type=int, metavar="N", help="pieces of a text that it reads")
+    group.add_argument(
+        "--pieces",
+        type=bounded("pieces", int, minimum=1),
+        metavar="N",
+        help="pieces of a text that it reads",
+    )
     group.add_argument(
         "--separator", metavar="TEXT", help=r"what parts the two texts of a pair, such as \t"
     )

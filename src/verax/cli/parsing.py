@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
-
-import yaml
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError, is_utf8, near, nearest
 from verax.exams.exam import Exam
 from verax.exams.planning import variants_of
 from verax.exams.registry import EXAMS, RENAMED_OPTIONS
-from verax.options import hints, kind_of, parse
+from verax.options import check, hints, kind_of, parse
 from verax.plugin_files import import_file
+from verax.studies.grid.located import Problems, read_json, read_yaml
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(rf"^-{number}(,-?{number})*$")
 
     def error(self, message: str) -> NoReturn:
-        message = re.sub(r"^argument \S+: (?=option )", "", message)
+        message = re.sub(r"^argument \S+: (?=option |--)", "", message)
         raise VeraxError(f"{message} (see {self.prog} --help)")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -171,11 +169,25 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [auto]")
     parser.add_argument(
         "--max-tokens",
-        type=int,
+        type=bounded("max_tokens", int, minimum=1),
         default=MAX_TOKENS,
         metavar="N",
         help=f"padded tokens held at once [{MAX_TOKENS}]",
     )
+
+
+def bounded(name: str, kind: type, **bounds: float) -> Any:
+    """The `type` of a flag that is a number within bounds; see `verax.options.check`."""
+
+    def read(text: str) -> Any:
+        try:
+            return check(name, parse(name, text, kind), kind, bounds)
+        except VeraxError as error:
+            flag = _flag(name)
+            words = str(error).replace(f"option {name!r}", flag, 1)
+            raise argparse.ArgumentTypeError(words) from None
+
+    return read
 
 
 def given_options(args: argparse.Namespace, *classes: type) -> dict[str, Any]:
@@ -215,18 +227,25 @@ def read_config(path: str) -> dict[str, Any]:
     """A YAML or JSON file of options: the same names as in Python, flat."""
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise VeraxError(f"cannot read config {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise VeraxError(f"config {path} is not UTF-8 text") from error
-    try:
-        values = json.loads(text) if path.endswith(".json") else yaml.safe_load(text)
-    except (yaml.YAMLError, json.JSONDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise VeraxError(f"config {path} is not valid: {reason}") from error
-    if not isinstance(values, Mapping):
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise VeraxError(f"config {path} is not UTF-8 text") from error
+        reason = getattr(error, "strerror", None) or "its name cannot be one of a file"
+        raise VeraxError(f"cannot read config {path:.200}: {reason}") from error
+    problems = Problems(f"config {path}")
+    read = read_json if path.endswith(".json") else read_yaml
+    content = read(text.removeprefix("\ufeff"), problems, "a config")
+    problems.refuse()
+    if content is None or not isinstance(content.value, dict):
         raise VeraxError(f"config {path} must be names and values, such as encoder: conv")
-    return {str(key).replace("-", "_"): value for key, value in values.items()}
+    values: dict[str, Any] = {}
+    for name, part in content.value.items():
+        option = name.replace("-", "_")
+        if option in values:
+            problems.add(f"option {option!r:.60} is given already, written otherwise", part.key)
+        values[option] = part.plain()
+    problems.refuse()
+    return values
 
 
 _ALIASES = {"--lr": ("--learning-rate",)}

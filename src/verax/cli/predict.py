@@ -19,6 +19,7 @@ from verax.cli.terminal import console, say, table
 from verax.corpora.files import read_table
 from verax.errors import VeraxError, nearest
 from verax.files import new_file
+from verax.options import check
 from verax.spreadsheets import to_csv
 
 
@@ -76,8 +77,7 @@ def check_texts(args: argparse.Namespace, *also: str) -> None:
     if args.out and Path(args.out).suffix not in (*_WRITERS, *also):
         raise VeraxError(f"cannot write {args.out}: end it in {', '.join([*_WRITERS, *also])}")
     check_file(args)
-    if args.max_tokens < 1:
-        raise VeraxError(f"--max-tokens is {args.max_tokens}: it must be at least 1")
+    check("max_tokens", args.max_tokens, int, {"minimum": 1})
 
 
 def full_texts(args: argparse.Namespace, model: Any, to: str) -> tuple[list[str], np.ndarray]:

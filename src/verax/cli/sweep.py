@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from verax.cli.loading import load_shown, say_notes
-from verax.cli.parsing import add_options, given_options, listed
+from verax.cli.parsing import add_options, bounded, given_options, listed
 from verax.cli.saving import add_overwrite, check_out, keep, say_saved
 from verax.cli.terminal import console, say, table
 from verax.corpora import CorpusOptions
@@ -48,7 +48,12 @@ def add(verbs: Any) -> None:
     )
     parser.add_argument("--seeds", default="0", metavar="N,…", help="seeds of training [0]")
     parser.add_argument("--split", default="test", help=f"{', '.join(SPLITS)} [test]")
-    parser.add_argument("--sample", type=int, metavar="N", help="examine N documents of the split")
+    parser.add_argument(
+        "--sample",
+        type=bounded("sample", int, minimum=1),
+        metavar="N",
+        help="examine N documents of the split",
+    )
     parser.add_argument(
         "--out",
         metavar="DIR",

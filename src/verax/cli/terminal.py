@@ -50,11 +50,10 @@ def noted_warnings() -> Iterator[None]:
             print(f"verax: note: {printable(str(message))}", file=sys.stderr)
         elif issubclass(category, VeraxWarning):
             print(f"verax: warning: {printable(str(message))}", file=sys.stderr)
-        else:
-            usual(message, category, *where, **more)
+        else:  # of a library: where in its code does not help
+            print(f"verax: warning: {printable(str(message))}", file=sys.stderr)
 
     with warnings.catch_warnings():
-        usual = warnings.showwarning
         warnings.showwarning = show
         warnings.simplefilter("always", FutureWarning)
         warnings.simplefilter("always", VeraxWarning)

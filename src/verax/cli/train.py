@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from verax.cli.loading import load_shown, say_notes
-from verax.cli.parsing import add_options, given_options, read_config
+from verax.cli.parsing import add_options, bounded, given_options, read_config
 from verax.cli.saving import add_overwrite, check_out, keep
 from verax.cli.terminal import console, say, table
 from verax.corpora import Corpus, CorpusOptions, reading_notes
@@ -39,7 +39,11 @@ def add(verbs: Any) -> None:
     add_overwrite(parser)
     parser.add_argument("--config", metavar="FILE", help="YAML or JSON file of options")
     parser.add_argument(
-        "--seed", type=int, default=argparse.SUPPRESS, metavar="N", help="fixes everything [0]"
+        "--seed",
+        type=bounded("seed", int, **SEED),
+        default=argparse.SUPPRESS,
+        metavar="N",
+        help="fixes everything [0]",
     )
     parser.add_argument(
         "--device", default=argparse.SUPPRESS, help="auto, cpu, cuda or cuda:1 [auto]"

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verax.budget import MAX_TOKENS as MAX_TOKENS
+from verax.options import check
 
 Rows = NDArray[np.int64]
 
@@ -52,6 +53,7 @@ def reading_batches(lengths: Rows, max_tokens: int) -> list[Rows]:
     A batch is cut early where the next document is under 85% as long as its longest, unless that
     would leave it with fewer than 32 documents.
     """
+    max_tokens = check("max_tokens", max_tokens, int, {"minimum": 1})
     order = _longest_first(np.arange(len(lengths)), lengths)
     descending = lengths[order]
     batches = []

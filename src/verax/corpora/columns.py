@@ -11,8 +11,12 @@ import pandas as pd
 from verax.corpora.marks import add_rationales
 from verax.corpora.options import CorpusOptions
 from verax.errors import VeraxError, nearest
+from verax.options import is_writable, shown
 
 _QUOTED = re.compile(r"writes in|writes:|wrote:|says:|said:|^In article|^Quoted from|^\||^>")
+
+
+_LONGEST_LABEL = 1000
 
 
 class MissingColumnError(VeraxError):
@@ -37,9 +41,16 @@ def label_key(value: Any) -> str:
 
 def label_keys(values: pd.Series) -> list[str]:
     """The key of every label; there are few labels and many documents."""
-    texts = [str(value) for value in values.tolist()]
+    texts = [_text_of(value) for value in values.tolist()]
     keys = {text: label_key(text) for text in set(texts)}
     return [keys[text] for text in texts]
+
+
+def _text_of(value: Any) -> str:
+    try:
+        return str(value)
+    except ValueError:  # a whole number of thousands of digits
+        return "9" * (_LONGEST_LABEL + 1)
 
 
 def columns_in_use(
@@ -66,6 +77,12 @@ def columns_in_use(
         empty = table[column].isna().to_numpy()
         if flag == "label":  # CSV knows no null
             labels = label_keys(table[column])
+            for label in set(labels):
+                if not is_writable(label) or len(label) > _LONGEST_LABEL:
+                    raise VeraxError(
+                        f"{where} has the label {shown(label)}, which cannot name a class: "
+                        f"expected at most {_LONGEST_LABEL} characters, none NUL or half of one"
+                    )
             empty = empty | np.array([label == "" for label in labels], dtype=bool)
         missing = np.flatnonzero(empty)
         if len(missing):
@@ -93,7 +110,7 @@ def _ids(table: pd.DataFrame) -> np.ndarray:
     try:
         if ids and all(re.fullmatch(r"-?[0-9]+", str(i)) for i in ids):
             return np.array([int(i) for i in ids], dtype=np.int64)
-    except OverflowError:
+    except (OverflowError, ValueError):  # thousands of digits
         pass
     return np.arange(len(table), dtype=np.int64)
 
@@ -106,7 +123,20 @@ def _texts(where: str, column: str, table: pd.DataFrame) -> list[str]:
                 f"{where} row {row} has {type(text).__name__} in column {column!r}, not text: "
                 "name the text with text_column (--text-column)"
             )
+        if not (text.isascii() or _is_unicode(text)):
+            raise VeraxError(
+                f"{where} row {row} holds half a character (a lone surrogate) in column "
+                f"{column!r}: mend the text"
+            )
     return texts
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]]:
@@ -119,6 +149,11 @@ def _token_lists(where: str, column: str, table: pd.DataFrame) -> list[list[str]
                 "text_column (--text-column)"
             )
         lists.append([str(t) for t in tokens])
+        if not _is_unicode("".join(lists[-1])):
+            raise VeraxError(
+                f"{where} row {row} holds half a character (a lone surrogate) in column "
+                f"{column!r}: mend the token"
+            )
     return lists
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -156,6 +156,9 @@ def encode_texts(
     """New texts (or token lists) as vocabulary rows, read as the training corpus was."""
     if isinstance(texts, str):
         raise VeraxError("expected a list of texts, not one text: put it in a list")
+    if isinstance(texts, bytes | Mapping) or not isinstance(texts, Iterable):
+        raise VeraxError(f"expected a list of texts, not {type(texts).__name__}: give a list")
+    texts = list(texts)
     for place, text in enumerate(texts):
         if not isinstance(text, (str, list, tuple, np.ndarray)):
             raise VeraxError(f"text {place} is {type(text).__name__}: expected text or tokens")

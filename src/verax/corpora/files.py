@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from verax.corpora.corpus import CLASSES, SPLITS, is_saved_corpus
 from verax.corpora.splitting import ALIASES
 from verax.errors import VeraxError
+from verax.options import check_path
+from verax.schema import SchemaError, checked_json, listed, text
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 _SEPARATORS = ",;\t|"
@@ -22,6 +23,13 @@ _HEADER = re.compile(r'(?: *[\r\n])*((?:(?<![^,;\t|\r\n])"(?:[^"]|"")*"|[^\r\n])
 _HEADER_SIZE = 1 << 20
 _MARKED = {"utf-8": "utf-8-sig", "utf8": "utf-8-sig"}
 """The codec that leaves out a byte order mark."""
+
+
+_NO_TABLE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
+    *(NotImplementedError, RecursionError),
+)
+"""What pandas and pyarrow raise of a file that is no table, or whose notes are not theirs."""
 
 
 class EncodingError(VeraxError):
@@ -40,17 +48,24 @@ def read_table(path: Path, encoding: str = "utf-8", *, may_be_empty: bool = Fals
         encoding: of CSV, TSV and JSONL files.
         may_be_empty: whether a table without rows is no error.
     """
+    check_path("the file", path)
     if not path.exists():
         raise VeraxError(f"no such file: {path}; give a {_kinds()} file, or a folder of splits")
     if path.stat().st_size == 0:
         raise VeraxError(f"{path} is empty: expected a header and at least one row")
+    if path.suffix.lower() not in _READERS:
+        raise VeraxError(f"cannot read {path}: expected a {_kinds()} file")
+    try:
+        "".encode(encoding)
+    except (LookupError, ValueError):
+        raise VeraxError(
+            f"unknown encoding {encoding!r:.60}: give utf-8, latin-1 or cp1252"
+        ) from None
     try:
         table: pd.DataFrame = _READERS[path.suffix.lower()](path, _MARKED.get(encoding, encoding))
-    except KeyError:
-        raise VeraxError(f"cannot read {path}: expected a {_kinds()} file") from None
-    except LookupError:
-        raise VeraxError(f"unknown encoding {encoding!r}: give utf-8, latin-1 or cp1252") from None
     except UnicodeDecodeError as error:
+        if path.suffix.lower() == ".parquet":
+            raise VeraxError(f"cannot read {path}: its notes are not UTF-8 text") from error
         expected = "UTF-8" if encoding == "utf-8" else encoding
         raise EncodingError(
             f"{path} is not {expected} (byte {error.object[error.start]:#04x}): name its encoding "
@@ -62,7 +77,14 @@ def read_table(path: Path, encoding: str = "utf-8", *, may_be_empty: bool = Fals
     except pd.errors.ParserError as error:
         problem = _first_line(error).rpartition("C error: ")[2]
         raise VeraxError(f"cannot read {path}: {problem}; check its quotes") from error
-    except (pa.ArrowInvalid, OSError) as error:
+    except UnicodeError as error:  # UTF-16 without its mark
+        raise EncodingError(
+            f"{path} is not {encoding}: name its encoding with encoding='latin-1' or --encoding "
+            "latin-1"
+        ) from error
+    except VeraxError:
+        raise
+    except _NO_TABLE as error:
         raise VeraxError(f"cannot read {path}: {_first_line(error)}") from error
     if len(table) == 0 and not may_be_empty:
         raise VeraxError(f"{path} has no rows: expected at least one document")
@@ -94,12 +116,14 @@ def class_order(folder: Path) -> list[str] | None:
     if not path.is_file():
         return None
     try:
-        order = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        order = checked_json(path.read_bytes(), listed(text, once=True), CLASSES)
+    except OSError as error:
         raise VeraxError(f"cannot read {path}: {_first_line(error)}") from error
-    if not isinstance(order, list) or not all(isinstance(label, str) for label in order):
-        raise VeraxError(f"{path} is not a list of class names: mend or remove it")
-    return order
+    except SchemaError as error:
+        raise VeraxError(
+            f"{path} is not a list of class names ({error}): mend or remove it"
+        ) from error
+    return list(order)
 
 
 def is_corpus_folder(folder: Path) -> bool:
@@ -143,6 +167,12 @@ def _read_jsonl(path: Path, encoding: str) -> pd.DataFrame:
                 row = json.loads(line)
             except json.JSONDecodeError as error:
                 raise VeraxError(f"{path} line {number} is not JSON: {error.msg}") from error
+            except RecursionError:
+                raise VeraxError(f"{path} line {number} has lists nested too deep") from None
+            except ValueError:
+                raise VeraxError(
+                    f"{path} line {number} has a number of thousands of digits: put it in quotes"
+                ) from None
             if not isinstance(row, dict):
                 raise VeraxError(f"{path} line {number} is not a JSON object with named fields")
             if "\\ud" in line.lower() and not _is_unicode(row):
@@ -172,4 +202,4 @@ def _kinds() -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

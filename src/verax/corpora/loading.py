@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -25,7 +25,7 @@ from verax.corpora.hub import read_hub
 from verax.corpora.options import CorpusOptions, LoadKeywords
 from verax.corpora.splitting import ALIASES
 from verax.errors import VeraxError, is_utf8, near, nearest
-from verax.options import build, names, show_options
+from verax.options import build, check_path, names, show_options, shown
 
 BUILT_IN = (*reviews.SOURCES, "planted")
 IN_MEMORY = "in-memory"
@@ -117,9 +117,16 @@ def _load(
     source: Source, options: Mapping[str, Any], cut: bool | None = None, **how: Any
 ) -> Corpus:
     """The corpus; `cut` and `how` are those of `assemble`."""
+    try:
+        return _loaded(source, options, cut, **how)
+    except OSError as error:
+        raise VeraxError(f"cannot read corpus {shown(str(source))}: {error.strerror}") from error
+
+
+def _loaded(source: Source, options: Mapping[str, Any], cut: bool | None, **how: Any) -> Corpus:
     if not isinstance(source, (str, Path)):
         return _load_in_memory(source, build(CorpusOptions, options), cut=cut, **how)
-    name = str(source)
+    name = check_path("the corpus", source)
     if not is_utf8(name):  # what is made of it could not be saved
         raise VeraxError(f"the name of {name!r} is not UTF-8: rename the file or folder")
     if name == "planted" or name.startswith("planted:"):
@@ -151,10 +158,19 @@ def _load_in_memory(source: Any, options: CorpusOptions, **how: Any) -> Corpus:
         tables = {ALIASES[split]: table for split, table in source.items()}
     elif isinstance(source, pd.DataFrame):
         tables = {"train": source}
+    elif isinstance(source, bytes | str) or not isinstance(source, Iterable):
+        raise VeraxError(
+            f"a corpus cannot be a {type(source).__name__}: give a name, a path, a DataFrame, a "
+            "list of texts, or (texts, labels)"
+        )
     else:
         column = options.tokens_column if options.tokeniser == "tokens" else options.text_column
-        pair = isinstance(source, tuple) and len(source) == 2 and not isinstance(source[1], str)
-        texts, labels = (source[0], list(source[1])) if pair else (source, None)
+        texts: Iterable[Any] = source
+        labels: list[Any] | None = None
+        if isinstance(source, tuple) and len(source) == 2 and not isinstance(source[1], str):
+            if not all(isinstance(part, Iterable) for part in source):
+                raise VeraxError("(texts, labels) are two lists: give one of texts, one of labels")
+            texts, labels = source[0], list(source[1])
         table = pd.DataFrame({column: pd.Series(list(texts), dtype=object)})
         if labels is None:
             options = replace(options, label_column=None)
@@ -212,7 +228,13 @@ def known_corpora() -> list[str]:
     data = _data_folder()
     if data is None:
         return list(BUILT_IN)
-    names = {f.name for f in data.iterdir() if is_corpus_folder(f)}
+    try:
+        names = {f.name for f in data.iterdir() if is_corpus_folder(f)}
+    except OSError as error:
+        raise VeraxError(
+            f"$VERAX_DATA is {str(data)!r}, which cannot be read ({error.strerror}): set it to "
+            "another folder, or unset it"
+        ) from error
     if mimic.is_there(data / mimic.FOLDER):
         names |= set(mimic.CLASSES)
     return [*BUILT_IN, *sorted(names)]
@@ -261,7 +283,11 @@ def _data_folder() -> Path | None:
     if not value:
         return None
     folder = Path(value).expanduser()
-    if not folder.is_dir():
+    try:
+        there = folder.is_dir()
+    except (OSError, ValueError):
+        there = False
+    if not there:
         raise VeraxError(
             f"$VERAX_DATA is {value!r}, which is not a folder: set it to one, or unset it"
         )
@@ -302,11 +328,13 @@ def _load_planted(name: str, options: Mapping[str, Any]) -> Corpus:
     if ":" in name:
         for pair in name.split(":", 1)[1].split(","):
             key, _, value = (part.strip() for part in pair.partition("="))
+            if key in knobs:
+                raise VeraxError(f"planted knob {key!r:.60} is given twice: give it once")
             try:
                 knobs[key] = float(value) if key == "label_noise" else int(value)
             except ValueError:
                 raise VeraxError(
-                    f"planted knob {pair!r}: expected name=number, such as classes=3"
+                    f"planted knob {pair!r:.60}: expected name=number, such as classes=3"
                 ) from None
     of_planted = names(planted.Planted)
     knobs |= {k: v for k, v in options.items() if k in of_planted}

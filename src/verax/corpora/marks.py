@@ -121,7 +121,7 @@ def _nested(cell: Any) -> Any:
             return None
         try:
             return json.loads(cell)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             return cell
     return None if cell is None or cell is pd.NA or cell != cell else cell
 
@@ -187,6 +187,10 @@ class _Texts:
         return moved[:, 1:]
 
 
+def _is_mark(mark: Any) -> bool:
+    return isinstance(mark, (bool, int, float, np.number, np.bool_)) and mark in (0, 1)
+
+
 def _strings(tokens: Any) -> list[str] | None:
     """A list of tokens; None where it is no list."""
     if isinstance(tokens, str) or not hasattr(tokens, "__iter__"):
@@ -204,8 +208,8 @@ def _spans(about: str, marks: list[Any], texts: _Texts, row: int) -> Places:
             whole = len(pair) == 2 and all(isinstance(end, (int, np.integer)) for end in pair)
             if not whole or not 0 <= pair[0] <= pair[1] <= length:
                 raise VeraxError(
-                    f"{about} has the rationale span {pair}: expected [start, end] with 0 ≤ start "
-                    f"≤ end ≤ {length}, the characters of its text"
+                    f"{about} has the rationale span {pair!r:.60}: expected [start, end] with 0 ≤ "
+                    f"start ≤ end ≤ {length}, the characters of its text"
                 )
         return texts.moved(row, np.array(marks, dtype=np.int64))
     places = texts.tokens(row)
@@ -214,11 +218,11 @@ def _spans(about: str, marks: list[Any], texts: _Texts, row: int) -> Places:
             f"{about} has {len(marks)} rationale marks for {len(places)} tokens: one is needed for "
             "each"
         )
-    if not set(marks) <= {0, 1}:
-        odd = next(mark for mark in marks if mark not in (0, 1))
+    odd = next((mark for mark in marks if not _is_mark(mark)), None)
+    if odd is not None or None in marks:
         raise VeraxError(
-            f"{about} has {odd!r} among its rationale marks: give 0 or 1 for each token, or spans "
-            "[[start, end], …]"
+            f"{about} has {odd!r:.60} among its rationale marks: give 0 or 1 for each token, or "
+            "spans [[start, end], …]"
         )
     marked = np.array([False, *marks, False], dtype=bool)
     edges = np.flatnonzero(np.diff(marked))

@@ -24,29 +24,38 @@ import pandas as pd
 from verax.errors import VeraxError
 from verax.options import option
 
+_MOST_WORDS = 10**9
+
 
 @dataclass(frozen=True)
 class Planted:
     """The generator's knobs."""
 
-    classes: int = option(2, "number of classes, in equal shares", minimum=2)
+    classes: int = option(2, "number of classes, in equal shares", minimum=2, maximum=10**5)
     length: int = option(
-        24, "mean words a document; each has half to one and a half of it", minimum=2
+        24, "mean words a document; each has half to one and a half of it", minimum=2, maximum=10**7
     )
     sentences: int = option(1, "sentences a document, each closed by a full stop", minimum=1)
     evidence: int = option(3, "words of its own class in each document", minimum=1)
     distractors: int = option(0, "words of other classes in each document", minimum=0)
     label_noise: float = option(0.0, "share of wrong labels", minimum=0, below=1)
     lexicon: int = option(10, "evidence words each class has to choose from", minimum=1)
-    vocabulary: int = option(500, "noise words, with Zipf frequencies", minimum=1)
-    documents: int = option(3000, "documents: 2/3 train, 1/6 validation, 1/6 test", minimum=12)
-    seed: int = option(0, "which corpus", minimum=0)
+    vocabulary: int = option(500, "noise words, with Zipf frequencies", minimum=1, maximum=10**7)
+    documents: int = option(
+        3000, "documents: 2/3 train, 1/6 validation, 1/6 test", minimum=12, maximum=10**8
+    )
+    seed: int = option(0, "which corpus", minimum=0, maximum=2**32 - 1)
 
     def __post_init__(self) -> None:
         if self.distractors >= self.evidence:
             raise VeraxError(
                 f"planted: distractors ({self.distractors}) must be fewer than evidence "
                 f"({self.evidence}), or the label is not decided by the evidence"
+            )
+        if self.documents * self.length > _MOST_WORDS:
+            raise VeraxError(
+                f"planted: {self.documents:,} documents of {self.length:,} words are more than "
+                f"{_MOST_WORDS:,} words: ask for fewer documents, or shorter ones"
             )
         shortest = _shortest(self.length)
         needed = self.sentences + max(self.evidence + self.distractors, self.sentences)

@@ -19,8 +19,11 @@ from verax.corpora.corpus import Documents
 from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
 from verax.files import stamp
+from verax.options import WIDEST
 
 TRAINED = "word2vec"
+_BLOCK, _LONGEST_LINE = 1 << 20, 1 << 22
+"""Characters of a line at most: a file of zeros, zipped, is one line of any length."""
 
 _KEPT: dict[tuple[Any, ...], tuple[NDArray[np.float32], set[int]]] = {}
 _KEPT_AT_MOST = 2
@@ -136,7 +139,7 @@ def train_vectors(
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[str]]:
+def opened(path: Path) -> Iterator[Iterator[str]]:
     """The lines of a vectors file, plain or .gz; what cannot be read is an error for the user."""
     try:
         with path.open("rb") as start:
@@ -146,13 +149,25 @@ def opened(path: Path) -> Iterator[IO[str]]:
             if zipped
             else path.open(encoding="utf-8") as lines
         ):
-            yield lines
+            yield _short_lines(lines)
     except UnicodeDecodeError as error:
         raise VeraxError(f"{path} is not UTF-8 text: binary vectors are not read") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise VeraxError(f"{path} is not a whole gzip file: {error}") from error
     except OSError as error:
         raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _short_lines(lines: IO[str]) -> Iterator[str]:
+    """Lines of a file; of one that is too long the beginning, which is refused."""
+    rest = ""
+    while block := lines.read(_BLOCK):
+        *whole, rest = (rest + block).split("\n")
+        yield from whole
+        if len(rest) > _LONGEST_LINE:
+            break
+    if rest:
+        yield rest
 
 
 def _needed_rows(
@@ -165,12 +180,19 @@ def _needed_rows(
         line = line.rstrip()
         if not line:
             continue
+        if len(line) > _LONGEST_LINE:
+            raise VeraxError(
+                f"{path} line {number} has more than {_LONGEST_LINE:,} characters: a line is one "
+                "word and its numbers"
+            )
         blanks = line.count(" ")
         if number == 1 and blanks == 1 and all(part.isdecimal() for part in line.split()):
-            size = int(line.split()[1])
+            size = size_in_header(path, line.split()[1])
             continue
         if not size:
             size = blanks
+        if size > WIDEST:
+            raise VeraxError(f"{path} has vectors of {size:,} numbers: at most {WIDEST:,} are read")
         if size < 1 or blanks < size:
             raise VeraxError(
                 f"{path} line {number} has {blanks} numbers where {size or 'some'} are expected: "
@@ -190,6 +212,16 @@ def _needed_rows(
     return rows, size
 
 
+def size_in_header(path: Path, field: str) -> int:
+    """How many numbers a vector has, by the second field of a header."""
+    size = int(field) if len(field) < 10 else WIDEST + 1
+    if not 1 <= size <= WIDEST:
+        raise VeraxError(
+            f"{path} says that its vectors have {field[:20]} numbers: expected 1 to {WIDEST:,}"
+        )
+    return size
+
+
 def _is_number(field: str) -> bool:
     try:
         float(field)
@@ -200,7 +232,8 @@ def _is_number(field: str) -> bool:
 
 def _numbers(path: Path, number: int, fields: list[str]) -> NDArray[np.float32]:
     try:
-        vector = np.array(fields, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large is refused below
+            vector = np.array(fields, dtype=np.float32)
     except ValueError:
         raise VeraxError(
             f"{path} line {number} is ragged: expected a word and {len(fields)} numbers"

@@ -315,7 +315,7 @@ def check_split(split: str, also: Sequence[str] = ()) -> None:
     """Refuse what is no split."""
     valid = [*SPLITS, *also]
     if split not in valid:
-        raise VeraxError(f"unknown split {split!r}: {nearest(split, valid)}")
+        raise VeraxError(f"unknown split {split!r:.60}: {nearest(str(split), valid)}")
 
 
 def load_to_examine(

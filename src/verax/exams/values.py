@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from verax.errors import VeraxError
 from verax.statistics import RatioEstimate
 
 ESTIMATE = "verax.estimate"
@@ -45,8 +46,13 @@ def coded_part(table: pd.DataFrame, id: str, measure: str, reasons: Sequence[str
     """A frame as `part` makes it, from a tidy table with a reason's code beside each value."""
     # column by column: rows of a whole table take far longer
     rows, coded = ((table["measure"] == name).to_numpy() for name in (measure, "reason"))
-    codes = table["value"].to_numpy()[coded].astype(np.int64)
-    words = np.array(["", *reasons[1:]], dtype=object)[codes]
+    values = table["value"].to_numpy()[coded]
+    if not np.isin(values, np.arange(len(reasons))).all() or coded.sum() != rows.sum():
+        raise VeraxError(
+            f"{id}: a reason is none of {len(reasons)} that there are, so that its table was "
+            "changed: examine the model again"
+        )
+    words = np.array(["", *reasons[1:]], dtype=object)[values.astype(np.int64)]
     return part(table["id"][rows], id, table["value"][rows], words)
 
 

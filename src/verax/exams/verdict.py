@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from verax.errors import VeraxError, nearest
+from verax.exams.described import MANIFEST, check_together, columns_of
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.measures import VALUE, measure_id
 from verax.exams.titles import column_title, row_title
 from verax.results import Result
+from verax.schema import Columns, Kind
 
 if TYPE_CHECKING:
     from verax.exams.judgement.judgement import Judgement
@@ -191,14 +193,31 @@ class Verdict(Result):
         return {**self.tables, SUMMARY: self._summary}
 
     @classmethod
+    def _schema(cls) -> Kind:
+        return MANIFEST
+
+    @classmethod
+    def _columns(cls, table: str) -> Columns:
+        return columns_of(table)
+
+    @classmethod
     def _names(cls, manifest: Mapping[str, Any]) -> tuple[str, ...]:
         return (*manifest["tables"], SUMMARY)
 
     @classmethod
     def _restored(cls, tables: Mapping[str, pd.DataFrame], manifest: dict[str, Any]) -> Verdict:
+        check_together(tables, manifest)
         kind = manifest.get("model", {}).get(KIND)  # in a file, `kind` is that of the result
         manifest |= {} if kind is None else {KIND: kind}
-        return cls({name: tables[name] for name in manifest["tables"]}, manifest, tables[SUMMARY])
+        own = _Tables({name: tables[name] for name in manifest["tables"]})
+        return cls(own, manifest, tables[SUMMARY])
+
+
+class _Tables(dict[str, pd.DataFrame]):
+    """Tables of a saved verdict; one that it has not is an error for the user."""
+
+    def __missing__(self, name: str) -> pd.DataFrame:
+        raise VeraxError(f"this verdict has no table {name!r}: {Verdict.remedy}")
 
 
 def load_verdict(folder: str | Path) -> Verdict:

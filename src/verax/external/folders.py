@@ -94,11 +94,16 @@ def _check_files(folder: Path) -> None:
         )
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise VeraxError(
             f"{folder / 'config.json'} is no JSON: save the model again with "
             "model.save_pretrained(folder)"
         ) from error
+    if not isinstance(config, dict) or not isinstance(config.get("auto_map", {}), dict):
+        raise VeraxError(
+            f"{folder / 'config.json'} is not that of a model: save it again with "
+            "model.save_pretrained(folder)"
+        )
     if any(name.startswith("AutoModel") for name in config.get("auto_map", {})):
         raise VeraxError(
             f"{folder} needs code of its own (auto_map in config.json), which Verax does not run: "

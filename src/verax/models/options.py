@@ -9,7 +9,7 @@ from verax.errors import VeraxError
 from verax.models.encoders import ENCODERS, Encoder
 from verax.models.encoders.base import SAME
 from verax.models.projections import DENSE, PROJECTIONS
-from verax.options import option
+from verax.options import WIDEST, option
 from verax.plugins import Names
 
 ALIGNMENTS = ("additive", "dot", "dot-unscaled")
@@ -39,18 +39,24 @@ class ModelOptions:
         choices=Names(ENCODERS, before=(SAME,)),
     )
     hidden_size: int = option(
-        100, "width of an item: both directions, or both filter widths, together", minimum=2
+        100,
+        "width of an item: both directions, or both filter widths, together",
+        minimum=2,
+        maximum=WIDEST,
     )
     layers: int | None = option(
         None, "encoder layers (1, for a transformer 2)", minimum=1, maximum=12
     )
-    heads: int = option(4, "self-attention heads of a transformer", minimum=1)
+    heads: int = option(4, "self-attention heads of a transformer", minimum=1, maximum=WIDEST)
     feedforward_size: int | None = option(
-        None, "inner width of a transformer layer (twice the hidden size)", minimum=1
+        None,
+        "inner width of a transformer layer (twice the hidden size)",
+        minimum=1,
+        maximum=4 * WIDEST,
     )
     attention: str = option("additive", "how an item is scored", choices=ALIGNMENTS)
     attention_size: int | None = option(
-        None, "width of additive attention (half an item's)", minimum=1
+        None, "width of additive attention (half an item's)", minimum=1, maximum=WIDEST
     )
     query_init: str = option(
         "normal",
@@ -73,7 +79,9 @@ class ModelOptions:
     head: str = option(
         "auto", "softmax over classes, or one sigmoid logit (auto: for two classes)", choices=HEADS
     )
-    embedding_size: int = option(100, "width of word vectors, unless a file sets it", minimum=1)
+    embedding_size: int = option(
+        100, "width of word vectors, unless a file sets it", minimum=1, maximum=WIDEST
+    )
     boundaries: bool | None = option(
         None, "read SOS and EOS around the text, never attended (on, unless hierarchical)"
     )

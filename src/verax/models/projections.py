@@ -195,8 +195,6 @@ def _project_row_wise(scores: Tensor, mask: Tensor | None, alpha: float, scale: 
     _check(scores, mask)
     if scores.shape[-1] == 0:
         return scores.clone()
-    # A factor that underflowed to 0 would turn the -inf of a masked position into NaN.
-    scale = max(scale, torch.finfo(scores.dtype).tiny)
     apply = cast(Callable[[Tensor, Tensor | None, float, float], Tensor], _Entmax.apply)
     return apply(scores, mask, alpha, scale)
 
@@ -208,13 +206,17 @@ class _Entmax(torch.autograd.Function):
     def forward(
         ctx: Any, scores: Tensor, mask: Tensor | None, alpha: float, scale: float
     ) -> Tensor:
-        kept = _kept(scores, mask)
+        kept, factor = _kept(scores, mask), scale * (alpha - 1)
+        if factor < 4 * torch.finfo(kept.dtype).tiny:
+            # Scores that such a factor brings near one another may be too far apart to subtract.
+            kept = torch.where(kept == -math.inf, -math.inf, kept * factor)
+            factor = 1.0
         # A row with no item has maximum -inf, and -inf - (-inf) is NaN.
         top = kept.amax(-1, keepdim=True).clamp_(min=torch.finfo(kept.dtype).min)
         # Shifting first keeps the maximum at exactly 0 however large the scale is.
         shifted = kept - top if mask is None else kept.sub_(top)
-        if scale * (alpha - 1) != 1:
-            shifted *= scale * (alpha - 1)
+        if factor != 1:
+            shifted *= factor
         weights, slopes = _bisect(shifted, alpha) if alpha > 2 else _newton(shifted, alpha)
         ctx.save_for_backward(weights, slopes)
         ctx.alpha, ctx.scale = alpha, scale

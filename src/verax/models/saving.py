@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path, PurePath
@@ -12,27 +11,74 @@ import numpy as np
 import pandas as pd
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load as unpacked
 from safetensors.torch import save as packed
+from torch import Tensor
 
-from verax.corpora.tokenising import Tokeniser
+from verax.corpora.saved import CONFIG as CORPUS
+from verax.corpora.tokenising import TOKENISERS, Tokeniser
 from verax.corpora.vocabulary import Vocabulary
-from verax.device import resolve_device
+from verax.device import enough_memory, resolve_device
 from verax.errors import VeraxError
 from verax.files import json_text, replace_folder, write_bytes, write_text
 from verax.models.classifier import AttentionClassifier
 from verax.models.hierarchical import HierarchicalClassifier
 from verax.models.options import ENCODERS, PROJECTIONS, ModelOptions
-from verax.options import build
+from verax.options import build, check_path, saved_options
 from verax.portable import portable
 from verax.results import saved_kind
+from verax.schema import (
+    CHECKSUMS,
+    COUNT,
+    SchemaError,
+    any_text,
+    check_sums,
+    checked_json,
+    checksum_of,
+    declared,
+    flag,
+    listed,
+    mapping,
+    maybe,
+    number,
+    parse_json,
+    plain,
+    record,
+    text,
+    unknown,
+    warn_unless,
+    whole,
+)
 from verax.scratch import recover
 from verax.version import __version__
 
 FORMAT = 1
-_OWN_KEYS = {"format", "verax", "model", "classes", "tokeniser", "history"}
+_OWN_KEYS = {"format", "verax", "model", "classes", "tokeniser", "history", "files"}
 CONFIG, _VOCABULARY, _WEIGHTS = "config.json", "vocabulary.json", "model.safetensors"
 FILES = {CONFIG, _VOCABULARY, _WEIGHTS}
+_EPOCH = record({}, {"epoch": COUNT, "selected": flag}, others=maybe(number()))
+OF_CONFIG = record(
+    {
+        "format": whole(1),
+        "verax": text,
+        "model": saved_options(ModelOptions),
+        "classes": listed(text, 1, once=True),
+        "tokeniser": record({"kind": text, "lowercase": flag}, others=unknown),
+        "history": listed(_EPOCH),
+    },
+    {
+        "training": declared("training"),
+        "corpus": CORPUS,
+        "vectors": maybe(mapping(plain)),
+        "test": mapping(maybe(number())),
+        "strength": maybe(mapping(plain)),
+        "candidate": mapping(plain),
+        "files": CHECKSUMS,
+    },
+)
+"""The schema of `config.json`: what the model is, how it was made, checksums of the other files."""
+OF_VOCABULARY = listed(any_text, 1, once=True)
+"""The schema of `vocabulary.json`: words, none of them twice."""
 
 
 def make_classifier(
@@ -43,7 +89,8 @@ def make_classifier(
 ) -> AttentionClassifier:
     """The classifier that resolved options describe, flat or hierarchical."""
     kind = HierarchicalClassifier if options.hierarchical else AttentionClassifier
-    return kind(options, vocabulary, classes, tokeniser)
+    with enough_memory("lower hidden_size, embedding_size or max_vocabulary"):
+        return kind(options, vocabulary, classes, tokeniser)
 
 
 def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = False) -> None:
@@ -51,6 +98,10 @@ def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = Fa
 
     Its corpus and its word vectors are named by their files' own names, without folders.
     """
+    weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
+    words = json_text(list(model.vocabulary.words), indent=0) + "\n"
+    # not by `save_file`, whose temporary file leaves the weights readable by their owner alone
+    files = {_VOCABULARY: words.encode("utf-8"), _WEIGHTS: packed(weights)}
     config = {
         "format": FORMAT,
         "verax": __version__,
@@ -59,15 +110,15 @@ def save(model: AttentionClassifier, folder: str | Path, *, overwrite: bool = Fa
         "tokeniser": asdict(model.tokeniser),
         **portable(model.record),
         "history": _rows(model.history),
+        "files": {name: checksum_of(data) for name, data in files.items()},
     }
-    weights = {name: value.contiguous().cpu() for name, value in model.state_dict().items()}
+    warn_unless(OF_CONFIG, config, CONFIG)
+    warn_unless(OF_VOCABULARY, list(model.vocabulary.words), _VOCABULARY)
 
     def write(target: Path) -> None:
         write_text(target / CONFIG, json_text(config, indent=2, allow_nan=False) + "\n")
-        words = json_text(list(model.vocabulary.words), indent=0)
-        write_text(target / _VOCABULARY, words + "\n")
-        # not by `save_file`, whose temporary file leaves the weights readable by their owner alone
-        write_bytes(target / _WEIGHTS, packed(weights))
+        for name, data in files.items():
+            write_bytes(target / name, data)
 
     replace_folder(folder, write, owned=is_only_a_model, overwrite=overwrite)
 
@@ -79,7 +130,7 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
         folder: what `model.save` or `verax train --out` wrote.
         device: auto, cpu, cuda or cuda:1.
     """
-    path = Path(folder)
+    path = Path(check_path("the folder of a model", folder))
     recover(path)
     if not is_model_folder(path):
         kind = saved_kind(path)
@@ -92,23 +143,35 @@ def load(folder: str | Path, device: str = "auto") -> AttentionClassifier:
     config = _read_json(path / CONFIG)
     if config["format"] != FORMAT:
         raise VeraxError(
-            f"{folder} has format {config['format']!r}, this Verax reads {FORMAT}: "
-            f"load it with the Verax that made it ({config['verax']})"
+            f"{folder} has format {config['format']!r:.60}, this Verax reads {FORMAT}: "
+            f"load it with the Verax that made it ({config['verax']!r:.60})"
         )
-    missing = _OWN_KEYS - set(config)
-    if missing:
-        raise VeraxError(f"{path / CONFIG} lacks {', '.join(sorted(missing))}: save it again")
+    try:
+        OF_CONFIG(config, CONFIG)
+        data = {name: _bytes(path / name) for name in (_VOCABULARY, _WEIGHTS)}
+        check_sums(data, config.get("files", {}))
+        words = checked_json(data[_VOCABULARY], OF_VOCABULARY, _VOCABULARY)
+    except SchemaError as error:
+        raise VeraxError(f"cannot load {folder}: {error}; save the model again") from error
     _refuse_unregistered(path, config["model"])
     options = build(ModelOptions, config["model"])
-    vocabulary = Vocabulary(_read_json(path / _VOCABULARY))
     tokeniser = Tokeniser(**config["tokeniser"])
-    with torch.random.fork_rng(devices=[]):
-        model = make_classifier(options, vocabulary, config["classes"], tokeniser)
-    try:
-        model.load_state_dict(load_file(path / _WEIGHTS))
-    except (OSError, SafetensorError, RuntimeError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise VeraxError(f"cannot load weights from {path / _WEIGHTS}: {first}") from error
+    if tokeniser.kind not in TOKENISERS:
+        raise VeraxError(
+            f"{folder} has the tokeniser {tokeniser.kind!r:.60}, which this Verax has not: it has "
+            f"{', '.join(TOKENISERS)}"
+        )
+    options.refuse_the_impossible(len(config["classes"]))
+    weights = _weights(data[_WEIGHTS], path / _WEIGHTS)
+
+    def made() -> AttentionClassifier:
+        with torch.random.fork_rng(devices=[]):
+            return make_classifier(options, Vocabulary(words), config["classes"], tokeniser)
+
+    with torch.device("meta"):  # shapes alone: what does not fit the file is never allocated
+        _refuse_other_shapes(made(), weights, path / _WEIGHTS)
+    model = made()
+    model.load_state_dict(weights)
     model.history = pd.DataFrame(config["history"]).infer_objects()
     numbers = model.history.select_dtypes("object").columns
     model.history[numbers] = model.history[numbers].astype(np.float64)
@@ -132,6 +195,15 @@ def with_files_beside(record: Mapping[str, Any], folder: Path) -> dict[str, Any]
         if beside.is_file():
             found[part] = {**dict(record[part]), name: str(beside)}
     return found
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """What a saved model's `config.json` says, without its weights."""
+    path = folder / CONFIG
+    try:
+        return dict(checked_json(_bytes(path), OF_CONFIG, CONFIG))
+    except SchemaError as error:
+        raise VeraxError(f"cannot load {folder}: {error}; save the model again") from error
 
 
 def is_model_folder(folder: Path) -> bool:
@@ -171,6 +243,47 @@ def _rows(history: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return parse_json(path.read_bytes())
+    except (OSError, SchemaError) as error:
         raise VeraxError(f"cannot read {path}: {error}") from error
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise VeraxError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _weights(data: bytes, path: Path) -> dict[str, Tensor]:
+    """Tensors by name, all of finite numbers."""
+    try:
+        weights = unpacked(data)
+    except (SafetensorError, ValueError, KeyError, RuntimeError, OverflowError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise VeraxError(f"cannot load weights from {path}: {first}") from error
+    for name, value in weights.items():
+        if value.is_floating_point() and not bool(value.isfinite().all()):
+            raise VeraxError(
+                f"cannot load weights from {path}: {name} holds what is no number, or infinite; "
+                "train the model again"
+            )
+    return weights
+
+
+def _refuse_other_shapes(
+    expected: AttentionClassifier, weights: Mapping[str, Tensor], path: Path
+) -> None:
+    """An error where weights are not those of a model as the options describe it."""
+    own = expected.state_dict()
+    problems = [f"{name} is missing" for name in own if name not in weights]
+    problems += [f"{name!r:.60} is not of this model" for name in weights if name not in own]
+    for name in own.keys() & weights.keys():
+        shape, dtype = tuple(own[name].shape), own[name].dtype
+        if (tuple(weights[name].shape), weights[name].dtype) != (shape, dtype):
+            found = f"{weights[name].dtype} of shape {tuple(weights[name].shape)}"
+            problems.append(f"{name} is {found}, expected {dtype} of shape {shape}")
+    if problems:
+        raise VeraxError(
+            f"cannot load weights from {path}: {min(problems)}; they are not of this config.json"
+        )

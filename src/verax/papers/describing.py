@@ -22,8 +22,8 @@ from verax.spreadsheets import to_csv
 from verax.studies.grid.cell import Cell
 from verax.studies.store import open_study
 
-_FACTS = ("classes", "train", "validation", "test", "words_mean", "words_sd")
-_FACTS += ("sentences_mean", "sentences_sd")
+_SPREAD = ("words_mean", "words_sd", "sentences_mean", "sentences_sd")
+_FACTS = ("classes", "train", "validation", "test", *_SPREAD)
 
 
 def describe_corpora(paper: Paper, folder: str | Path) -> pd.DataFrame:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from verax.errors import VeraxError
+from verax.schema import Columns, SchemaError, read_parquet
 from verax.studies.store import open_study
 from verax.studies.store.packed import FIRST
 from verax.studies.store.store import STORE
@@ -19,6 +21,18 @@ DESCRIBED_BY = ("fingerprint", "tokeniser", "min_df", "max_vocabulary")
 KEPT = ("single_token_tokens",)
 """Tables of cells that packing keeps for figures, beside the summary."""
 Frames = dict[str, pd.DataFrame]
+
+_OF_POINTS = Columns.of(text="cell", whole="id", number="delta_alpha delta_js")
+
+
+def read_points(path: Path) -> pd.DataFrame:
+    """The points of single documents that a paper's results keep beside its studies."""
+    try:
+        table = read_parquet(path.read_bytes(), path.name)
+        _OF_POINTS.check(table, path.name)
+    except (OSError, SchemaError) as error:
+        raise VeraxError(f"cannot read {path}: {error}; pack the results again") from error
+    return table
 
 
 def is_study(folder: Path) -> bool:
@@ -80,7 +94,7 @@ def read_studies(
                     rows = rows[~rows["cell"].isin(known)]
                 earlier.append(rows)
     if (folder / f"{POINTS}.parquet").exists():
-        tables[POINTS] = [pd.read_parquet(folder / f"{POINTS}.parquet")]
+        tables[POINTS] = [read_points(folder / f"{POINTS}.parquet")]
     if (folder / CORPORA).exists():
         tables[CORPORA] = [pd.read_csv(folder / CORPORA, dtype={"fingerprint": str})]
     if not cells:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.files import write_table
-from verax.papers.folders import KEPT, POINTS, is_study, studies_in
+from verax.papers.folders import KEPT, POINTS, is_study, read_points, studies_in
 from verax.papers.paper import Paper
 from verax.papers.registry import refuse_others
 from verax.papers.results import PaperResults
@@ -88,7 +88,7 @@ def _points(study: StudyResults) -> Iterator[pd.DataFrame]:
 def _write_points(points: pd.DataFrame, path: Path) -> None:
     """Write points to a file, beside those that it has of other cells."""
     if path.exists():
-        earlier = pd.read_parquet(path)
+        earlier = read_points(path)
         earlier = earlier[~earlier["cell"].isin(set(points["cell"]))]
         points = pd.concat([earlier, points], ignore_index=True)
     points = points.sort_values(["cell", "id"], ignore_index=True)

@@ -284,4 +284,4 @@ def _about_other(result: Other) -> str:
     if isinstance(result, Adversaries):
         base = result.manifest.get("base", {}).get("name", "one model")
         return f"of {base}, the base · {split}"
-    return f"{len(result.groups)} models · {result.manifest.get('documents', 0):,} of {split}"
+    return f"{len(result.groups)} models · {result.manifest.get('documents') or 0:,} of {split}"

@@ -32,11 +32,28 @@ def mean(values: NDArray[np.float64]) -> Interval:
     n = len(values)
     if n == 0:
         return math.nan, math.nan, math.nan
-    centre = float(values.mean())
+    centre, sd = mean_and_sd(values)
     if n == 1:
         return centre, math.nan, math.nan
-    half = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
+    half = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * sd / math.sqrt(n)
     return centre, centre - half, centre + half
+
+
+def mean_and_sd(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The mean, and the standard deviation over n − 1, NaN of one value.
+
+    Sums and squares of values near the largest number are beyond it: these are scaled first.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = float(values.mean())
+        sd = float(values.std(ddof=1)) if len(values) > 1 else math.nan
+    if len(values) < 2 or (math.isfinite(centre) and math.isfinite(sd)):
+        return centre, sd
+    top = float(np.abs(values).max())
+    if not math.isfinite(top):
+        return centre, math.nan
+    scaled = values / top
+    return float(scaled.mean()) * top, float(scaled.std(ddof=1)) * top
 
 
 def mean_share(values: NDArray[np.float64]) -> Interval:

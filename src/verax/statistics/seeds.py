@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from verax.errors import VeraxError, nearest
-from verax.statistics.intervals import mean
+from verax.statistics.intervals import mean, mean_and_sd
 from verax.statistics.missing import numbers, present
 
 COLUMNS = ["mean", "sd", "low", "high", "seeds", "seeds_excluded", "n", "excluded"]
@@ -46,7 +46,7 @@ def describe(values: ArrayLike) -> Description:
     """
     kept, excluded = present(values)
     centre, low, high = mean(kept)
-    sd = float(kept.std(ddof=1)) if len(kept) > 1 else math.nan
+    sd = mean_and_sd(kept)[1] if len(kept) > 1 else math.nan
     return Description(centre, sd, low, high, len(kept), excluded)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.exams.bounds import cut
+from verax.exams.described import columns_of
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import DOCUMENTS, SEEDS
 from verax.exams.judgement.phrasing import NOTHING
 from verax.exams.verdict import COLUMNS
+from verax.schema import TEXT, SchemaError
 from verax.statistics.seeds import over_seeds
 from verax.studies.naming import configuration_names
 
@@ -21,6 +24,12 @@ if TYPE_CHECKING:
 
 LABEL = "configuration"
 _KEY = [name for name in COLUMNS if name not in ("value", "low", "high", "n")]
+COLUMNS_OF_ALL = replace(
+    columns_of("summary"),
+    required={"cell": TEXT, **columns_of("summary").required},
+    key=("cell", "table", "row", "column"),
+)
+"""The schema of all cells' summaries."""
 _KEPT = ("classes", "labels", "attended", "model")
 """What a configuration's manifest has of its first cell's."""
 
@@ -90,6 +99,12 @@ def numbers_over_seeds(summary: pd.DataFrame, by: str) -> pd.DataFrame:
 def labelled(results: StudyResults) -> pd.DataFrame:
     """The summary of all cells with a column that names each one's configuration."""
     summary = results.summary()
+    try:
+        COLUMNS_OF_ALL.check(summary[["cell", *(n for n in COLUMNS if n in summary)]], "summary")
+    except SchemaError as error:
+        raise VeraxError(
+            f"{results.name} has a summary that was changed ({error}): run the study again"
+        ) from error
     cells = varying(summary)
     names = dict(zip(cells.index, configuration_names(cells), strict=True))
     rows = summary[["cell", "seed", *COLUMNS]].astype({"cell": "str"})

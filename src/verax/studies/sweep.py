@@ -10,14 +10,30 @@ from typing import Any
 
 import pandas as pd
 
+from verax.corpora.saved import CONFIG as CORPUS
 from verax.errors import VeraxError
 from verax.exams.dispersion.measures import DOCUMENT_COUNTS
 from verax.exams.document_values import DECISIONS
 from verax.exams.measures import VALUE, measure_id
 from verax.exams.verdict import Verdict
+from verax.models.options import ModelOptions
+from verax.options import saved_options
 from verax.results import Result
+from verax.schema import (
+    COUNT,
+    Columns,
+    Kind,
+    SchemaError,
+    listed,
+    maybe,
+    number,
+    record,
+    text,
+    whole,
+)
 from verax.statistics import correlations, describe, holm, over_seeds, paired
 from verax.studies.store.results import StudyResults
+from verax.training.options import TrainingOptions
 from verax.version import __version__
 
 ACCURACY = measure_id(DECISIONS.id, "accuracy", VALUE)
@@ -45,6 +61,41 @@ _POINT = ("lam", "seed")
 
 Point = tuple[float, int]
 """λ and seed."""
+
+
+MANIFEST = record(
+    {},
+    {
+        "verax": text,
+        "lams": listed(number()),
+        "seeds": listed(whole(0, 2**32 - 1)),
+        "points": COUNT,
+        "split": maybe(text),
+        "sample": maybe(COUNT),
+        "exams": listed(text),
+        "corpus": CORPUS,
+        "options": saved_options(ModelOptions, TrainingOptions),
+    },
+)
+"""The schema of a sweep's manifest."""
+COLUMNS = {
+    "instances": Columns.of(
+        sure="lam",
+        whole="seed id",
+        text="measure",
+        number="value",
+        maybe_text="reason",
+        key=("lam", "seed", "id", "measure"),
+        least=1,
+    ),
+    "points": Columns.of(text="measure over", sure="lam", number="mean sd low high", whole="n"),
+    "correlations": Columns.of(
+        text="measure",
+        number="tau tau_p spearman spearman_p pearson pearson_p pooled_tau support_tau",
+        whole="points pooled",
+    ),
+}
+"""The schemas of its tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +185,17 @@ class Sweep(Result):
         }
 
     @classmethod
+    def _schema(cls) -> Kind:
+        return MANIFEST
+
+    @classmethod
+    def _columns(cls, table: str) -> Columns:
+        return COLUMNS[table]
+
+    @classmethod
     def _restored(cls, tables: Mapping[str, pd.DataFrame], manifest: dict[str, Any]) -> Sweep:
+        if SUPPORT_SHARE not in set(tables["instances"]["measure"]):
+            raise SchemaError(f"instances.parquet has no measure {SUPPORT_SHARE!r}")
         return cls(tables["instances"], manifest)
 
     @classmethod

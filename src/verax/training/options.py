@@ -10,13 +10,16 @@ from typing import TypedDict
 from verax.corpora.batching import MAX_TOKENS
 from verax.errors import VeraxError
 from verax.models.options import ModelKeywords
-from verax.options import option
+from verax.options import ROUNDS, option, saved_options
+from verax.schema import RECORDS, both, record, whole
 from verax.training.metrics import METRICS
 
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    epochs: int = option(8, "passes over the training documents, at most", minimum=1)
+    epochs: int = option(
+        8, "passes over the training documents, at most", minimum=1, maximum=ROUNDS
+    )
     batch_size: int = option(32, "documents a step", minimum=1)
     lr: float = option(1e-3, "learning rate of Adam", above=0)
     amsgrad: bool = option(True, "Adam's AMSGrad variant")
@@ -45,7 +48,7 @@ class TrainingOptions:
     vectors: str | None = option(
         None, "file of word vectors (GloVe, word2vec, fastText), or word2vec to train them here"
     )
-    vectors_epochs: int = option(5, "epochs of word2vec", minimum=1)
+    vectors_epochs: int = option(5, "epochs of word2vec", minimum=1, maximum=ROUNDS)
     unit_norm: bool = option(False, "scale word vectors to length one")
     freeze_embeddings: bool = option(False, "keep word vectors as they are")
     max_tokens: int = option(
@@ -59,6 +62,12 @@ class TrainingOptions:
                 "lower it, or raise epochs",
                 options=["select_from", "epochs"],
             )
+
+
+RECORDS["training"] = both(
+    saved_options(TrainingOptions), record({}, {"seed": whole(0, 2**32 - 1)})
+)
+"""What files keep of a training."""
 
 
 class TrainingKeywords(TypedDict, total=False):

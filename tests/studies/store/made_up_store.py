@@ -14,6 +14,8 @@ import pandas as pd
 from pyarrow import fs
 from pyarrow._fs import _MockFileSystem
 
+from verax.exams.cells import number_cell
+from verax.exams.verdict import summary_frame
 from verax.studies.grid.cell import Cell
 from verax.studies.store import Store
 
@@ -38,19 +40,24 @@ def made_up_cell(seed: int = 0, corpus: str = "sst", **model: Any) -> Cell:
         model={"encoder": "none", "projection": "softmax", "lam": None, **model},
         training={"epochs": 3, "lr": 0.01},
         seed=seed,
-        exams={"single_token": {}, "erasure": {"draws": 5}},
+        exams={"single_made": {}, "erasure": {"draws": 5}},
     )
+
+
+def made_up_number(value: float) -> dict[str, Any]:
+    """A cell of a summary."""
+    return number_cell("single_made", "é", "value", (value, float("nan"), float("nan")), 3)
 
 
 def made_up_tables(seed: int = 0) -> dict[str, pd.DataFrame]:
     measures = pd.Categorical(["alone", "agreeing", "alone"], ["alone", "agreeing", "unused"])
     return {
-        "summary": pd.DataFrame({"exam": ["single_token"], "row": ["é"], "value": [seed + 0.5]}),
+        "summary": summary_frame("single_made", [made_up_number(seed + 0.5)]),
         "history": pd.DataFrame({"epoch": [1, 2, 3], "lr": [0.01, 0.01, 0.005]}),
-        "single_token": pd.DataFrame(
+        "single_made": pd.DataFrame(
             {"id": [0, 0, 1], "measure": measures, "value": [float(seed), None, 0.25]}
         ),
-        "erasure_many": pd.DataFrame({"id": [4], "draw": [seed], "word": ["ein Wort"]}),
+        "erasure_made": pd.DataFrame({"id": [4], "draw": [seed], "word": ["ein Wort"]}),
     }
 
 
@@ -69,7 +76,7 @@ def files_of(
     tables = made_up_tables(cell.seed) if tables is None else tables
     names = [name for name in tables if name not in ("summary", "history")]
     files = {f"{name}.parquet": labelled(table, cell.key) for name, table in tables.items()}
-    files["verdict.json"] = json.dumps({"exams": ["single_token"], "tables": names}).encode()
+    files["verdict.json"] = json.dumps({"exams": ["single_made"], "tables": names}).encode()
     return files | (MODEL if weights else {})
 
 

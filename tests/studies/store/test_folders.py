@@ -113,11 +113,11 @@ PLAIN = made_up_cell()
 
 def test_other_contents_of_the_same_length_are_noticed_elsewhere_too() -> None:
     store = made_up_store("memory://contents", [PLAIN])
-    name = f"cells/{PLAIN.key}/single_token.parquet"
+    name = f"cells/{PLAIN.key}/single_made.parquet"
     data = store.folder.read_bytes(name)
     store.folder.write_bytes(name, data[:-1] + bytes([data[-1] ^ 1]))
     assert store.verify() == {}  # lengths alone, unless asked
-    assert "single_token.parquet" in store.verify(contents=True)[PLAIN.key]
+    assert "single_made.parquet" in store.verify(contents=True)[PLAIN.key]
 
 
 def test_a_cell_that_another_runner_wrote_into_is_written_again(
@@ -130,7 +130,7 @@ def test_a_cell_that_another_runner_wrote_into_is_written_again(
         write(self, name, data)
         if name.endswith("manifest.json") and not disturbed:
             disturbed.append(name)
-            write(self, name.replace("manifest.json", "single_token.parquet"), b"of another runner")
+            write(self, name.replace("manifest.json", "single_made.parquet"), b"of another runner")
 
     monkeypatch.setattr(type(store.folder), "write_bytes", disturbing)
     store.commit(PLAIN.key, PLAIN.to_json(), files_of(PLAIN), FACTS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import copy
 import hashlib
 import json
 import shutil
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made_up_store import (
@@ -57,6 +60,7 @@ def test_packing_and_unpacking_give_back_every_file(study: Path, tmp_path: Path)
     for key in keys:
         was, now = before.manifest(key), after.manifest(key)
         assert sorted(now.pop("files")) == sorted(was.pop("files"))
+        assert now.pop("sha256") != was.pop("sha256")  # that of a manifest with other files
         assert now == was
         for name in (*MODEL, "config.json", "verdict.json"):
             assert after.read(key, name) == before.read(key, name)
@@ -87,7 +91,7 @@ def test_a_pack_is_not_replaced_by_one_that_has_less(study: Path, tmp_path: Path
     before = contents(packed)
     with pytest.raises(VeraxError, match=r"it holds weights, which would be lost"):
         pack(study, packed)
-    with pytest.raises(VeraxError, match=r"it holds .*single_token, .*would be lost"):
+    with pytest.raises(VeraxError, match=r"it holds .*single_made, .*would be lost"):
         pack(study, packed, tables=["summary"], weights=True)
     made_up_store(tmp_path / "less", CELLS[:1])
     with pytest.raises(VeraxError, match=r"cells that 'made up' has not"):
@@ -107,17 +111,17 @@ def test_a_rerun_finds_everything_done(study: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_is_recorded_and_is_no_damage(study: Path, tmp_path: Path) -> None:
-    pack(study, tmp_path / "packed", tables=["summary", "single_token"])
+    pack(study, tmp_path / "packed", tables=["summary", "single_made"])
     unpack(tmp_path / "packed", tmp_path / "again")
     assert Store.open(tmp_path / "again").verify() == {}
     for folder in ("packed", "again"):
         found = open_study(tmp_path / folder)
-        assert found.tables == ["single_token", "summary"]
-        assert found.left_out == ["erasure_many", "history", "model"]
+        assert found.tables == ["single_made", "summary"]
+        assert found.left_out == ["erasure_made", "history", "model"]
         assert "packed without 3 tables" in repr(found)
         with pytest.raises(VeraxError, match="'history' was left out when this study was packed"):
             found.history()
-        with pytest.raises(VeraxError, match="packed without erasure_many, history: pack the"):
+        with pytest.raises(VeraxError, match="packed without erasure_made, history: pack the"):
             found.verdict(CELLS[0].key)
         with pytest.raises(VeraxError, match="packed without its model: pack it with weights"):
             found.model(CELLS[0].key)
@@ -129,13 +133,13 @@ def test_rows_are_written_in_groups_and_found_again(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pack(study, tmp_path / "one")
-    monkeypatch.setattr(packing, "GROUP", 6)  # two cells of single_token
+    monkeypatch.setattr(packing, "GROUP", 6)  # two cells of single_made
     pack(study, tmp_path / "small")
     groups = {
         name: pq.ParquetFile(tmp_path / name / "instances.parquet") for name in ("one", "small")
     }
     assert [groups[name].num_row_groups for name in groups] == [2, 3]
-    for name in ("single_token", "erasure_many", "summary"):
+    for name in ("single_made", "erasure_made", "summary"):
         tables = (open_study(tmp_path / folder).table(name) for folder in ("study", "small"))
         pd.testing.assert_frame_equal(*tables)
 
@@ -144,7 +148,7 @@ def test_packed_files_are_plain_tables(study: Path, tmp_path: Path) -> None:
     pack(study, tmp_path / "packed")
     instances = pd.read_parquet(tmp_path / "packed" / "instances.parquet")
     assert list(instances)[:2] == ["cell", "table"]
-    own = instances[(instances["cell"] == CELLS[2].key) & (instances["table"] == "single_token")]
+    own = instances[(instances["cell"] == CELLS[2].key) & (instances["table"] == "single_made")]
     assert own["value"].fillna(-1).tolist() == [2.0, -1, 0.25]
     assert own["measure"].tolist() == ["alone", "agreeing", "alone"]
     assert own["draw"].isna().all()
@@ -188,8 +192,8 @@ def test_packed_studies_are_opened_and_unpacked_elsewhere(study: Path, tmp_path:
     for path in (tmp_path / "packed").iterdir():
         filesystem.pipe(f"{folder}/{path.name}", path.read_bytes())
     pd.testing.assert_frame_equal(
-        open_study(folder, filesystem).table("single_token"),
-        open_study(study).table("single_token"),
+        open_study(folder, filesystem).table("single_made"),
+        open_study(study).table("single_made"),
     )
     url, _ = PLACES["fsspec memory URL"](tmp_path)
     unpack(folder, url, filesystem=filesystem)
@@ -248,16 +252,16 @@ def test_what_cannot_be_packed_is_refused(study: Path, tmp_path: Path) -> None:
 
 def test_damage_is_named_before_anything_is_packed(study: Path, tmp_path: Path) -> None:
     for cell in CELLS[:2]:
-        path = study / "cells" / cell.key / "single_token.parquet"
+        path = study / "cells" / cell.key / "single_made.parquet"
         path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(VeraxError) as told:
         pack(study, tmp_path / "packed")
     lines = str(told.value).splitlines()
     assert [cell.key in line for cell, line in zip(CELLS, lines, strict=False)] == [True, True]
-    path = study / "cells" / CELLS[0].key / "single_token.parquet"
+    path = study / "cells" / CELLS[0].key / "single_made.parquet"
     made_up_store(study, CELLS, [FAILS, WAITS])
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    with pytest.raises(VeraxError, match=rf"{CELLS[0].key} .*single_token.parquet.* run the study"):
+    with pytest.raises(VeraxError, match=rf"{CELLS[0].key} .*single_made.parquet.* run the study"):
         pack(study, tmp_path / "packed")
     assert not (tmp_path / "packed").exists()
 
@@ -330,4 +334,47 @@ def test_another_format_says_what_to_do(study: Path, tmp_path: Path) -> None:
     changed = json.dumps({**about, "packed": 99})
     pq.write_table(table.replace_schema_metadata({ABOUT: changed}), path)
     with pytest.raises(VeraxError, match=r"packed by another Verax .*format 99: .*unpack it with"):
+        open_study(tmp_path / "packed")
+
+
+def test_a_shape_that_lies_about_its_lengths_is_refused(tmp_path: Path) -> None:
+    """Arrow takes a stream at its word: read without a check, this one ends the process."""
+    made_up_store(tmp_path / "study", [made_up_cell()])
+    pack(tmp_path / "study", tmp_path / "packed")
+    first = tmp_path / "packed" / "cells.parquet"
+    table = pq.read_table(first)
+    about = json.loads(table.schema.metadata[ABOUT])
+    refused = 0
+    for number, shape in enumerate(about["shapes"]):
+        data = bytearray(base64.b64decode(shape["shape"]))
+        for place in range(0, len(data), 7):
+            spoilt = bytearray(data)
+            spoilt[place] ^= 0x40
+            forged = copy.deepcopy(about)
+            forged["shapes"][number]["shape"] = base64.b64encode(spoilt).decode()
+            written = table.replace_schema_metadata({ABOUT: json.dumps(forged)})
+            pq.write_table(written, first)
+            try:
+                open_study(tmp_path / "packed").verdicts()
+            except VeraxError:
+                refused += 1
+    assert refused > 50
+
+
+@pytest.mark.parametrize("name", ["resolved.json", "cells.parquet"])
+def test_the_configuration_of_another_cell_is_noticed(name: str, tmp_path: Path) -> None:
+    made_up_store(tmp_path / "study", [made_up_cell()])
+    pack(tmp_path / "study", tmp_path / "packed")
+    if name == "resolved.json":
+        file = tmp_path / "study" / name
+        file.write_text(file.read_text().replace('"epochs": 3', '"epochs": 4'))
+        with pytest.raises(VeraxError, match=r"is of another cell than"):
+            open_study(tmp_path / "study")
+        return
+    first = tmp_path / "packed" / name
+    table = pq.read_table(first)
+    configs = [c.replace('"epochs": 3', '"epochs": 4') for c in table["config"].to_pylist()]
+    place = table.schema.get_field_index("config")
+    pq.write_table(table.set_column(place, "config", pa.array(configs)), first)
+    with pytest.raises(VeraxError, match=r"config is of another cell than"):
         open_study(tmp_path / "packed")

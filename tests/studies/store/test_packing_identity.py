@@ -56,7 +56,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
 
 
 studies = st.lists(
-    st.dictionaries(st.sampled_from(["single_token", "summary", "x y"]), tables(), min_size=1),
+    st.dictionaries(st.sampled_from(["single_made", "summary", "x y"]), tables(), min_size=1),
     min_size=1,
     max_size=len(CELLS),
 )

@@ -64,42 +64,40 @@ def test_failures_are_told_with_what_varies(found: StudyResults) -> None:
 
 
 def test_tables_have_the_configuration_that_varies(found: StudyResults) -> None:
-    assert found.tables == ["erasure_many", "history", "single_token", "summary"]
-    single_token = found.table("single_token")
+    assert found.tables == ["erasure_made", "history", "single_made", "summary"]
+    single_made = found.table("single_made")
     added = ["cell", "corpus", "seed", "projection", "lam"]
-    assert list(single_token) == [*added, "id", "measure", "value"]
-    assert single_token["cell"].tolist() == [
+    assert list(single_made) == [*added, "id", "measure", "value"]
+    assert single_made["cell"].tolist() == [
         c.key for c in (PLAIN, SECOND, SPARSE) for _ in range(3)
     ]
-    assert single_token["projection"].tolist() == [*["softmax"] * 6, *["sparsegen"] * 3]
-    assert single_token["value"].fillna(-1).tolist() == [0, -1, 0.25, 1, -1, 0.25, 0, -1, 0.25]
-    assert single_token["lam"].isna().sum() == 6
+    assert single_made["projection"].tolist() == [*["softmax"] * 6, *["sparsegen"] * 3]
+    assert single_made["value"].fillna(-1).tolist() == [0, -1, 0.25, 1, -1, 0.25, 0, -1, 0.25]
+    assert single_made["lam"].isna().sum() == 6
     for name in ("cell", "corpus", "projection", "measure"):
-        assert isinstance(single_token[name].dtype, pd.CategoricalDtype)
-    assert single_token.query("seed > 0")["cell"].nunique() == 1
+        assert isinstance(single_made[name].dtype, pd.CategoricalDtype)
+    assert single_made.query("seed > 0")["cell"].nunique() == 1
     assert found.summary()["value"].tolist() == [0.5, 1.5, 0.5]
     assert found.summary()["row"].tolist() == ["é"] * 3
 
 
 def test_any_configuration_can_be_a_column(found: StudyResults) -> None:
-    assert list(found.table("single_token", ["encoder"]))[:2] == ["cell", "encoder"]
-    assert list(found.table("single_token", "epochs"))[:2] == ["cell", "epochs"]
+    assert list(found.table("single_made", ["encoder"]))[:2] == ["cell", "encoder"]
+    assert list(found.table("single_made", "epochs"))[:2] == ["cell", "epochs"]
     everything = found.table("history", "all")
     assert everything["lr"].tolist() == [0.01, 0.01, 0.005] * 3  # an epoch's own
     assert everything["cell_lr"].tolist() == [0.01] * 9
     assert everything["fingerprint"].tolist() == ["print of sst"] * 9
     with pytest.raises(VeraxError, match="unknown column 'encodr': did you mean 'encoder'"):
-        found.table("single_token", ["encodr"])
-    with pytest.raises(
-        VeraxError, match="unknown table 'single_tokn': did you mean 'single_token'"
-    ):
+        found.table("single_made", ["encodr"])
+    with pytest.raises(VeraxError, match="unknown table 'single_tokn': did you mean 'single_made'"):
         found.table("single_tokn")
 
 
 def test_verdicts_come_back_by_configuration(found: StudyResults) -> None:
     verdict = found.verdict(SECOND.key)
     tables = made_up_tables(1)
-    assert sorted(verdict.tables) == ["erasure_many", "single_token"]
+    assert sorted(verdict.tables) == ["erasure_made", "single_made"]
     for name, table in verdict.tables.items():
         pd.testing.assert_frame_equal(table, tables[name])
     pd.testing.assert_frame_equal(verdict.summary(), tables["summary"])
@@ -130,7 +128,7 @@ def test_a_study_opens_on_every_filesystem(kind: str, tmp_path: Path) -> None:
     folder, filesystem = PLACES[kind](tmp_path)
     made_up_store(folder, [PLAIN, SECOND], filesystem=filesystem)
     found = open_study(folder, filesystem)
-    assert found.table("single_token")["seed"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert found.table("single_made")["seed"].tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_cells_that_the_study_no_longer_lists_are_left_out(tmp_path: Path) -> None:
@@ -151,31 +149,31 @@ def test_cells_that_the_study_no_longer_lists_are_left_out(tmp_path: Path) -> No
 def test_a_table_that_some_cells_lack_is_of_the_others(tmp_path: Path) -> None:
     store = made_up_store(tmp_path, [PLAIN], [SECOND])
     more = pd.DataFrame({"id": [7], "more": ["x"]})
-    tables = {**made_up_tables(1), "adversary": more, "single_token": more}
+    tables = {**made_up_tables(1), "adversary": more, "single_made": more}
     store.commit(SECOND.key, SECOND.to_json(), files_of(SECOND, tables), FACTS)
     found = open_study(tmp_path)
     assert found.table("adversary")["cell"].tolist() == [SECOND.key]
-    single_token = found.table("single_token")
-    assert single_token["id"].tolist() == [0, 0, 1, 7]
-    assert single_token["more"].fillna("").tolist() == ["", "", "", "x"]
+    single_made = found.table("single_made")
+    assert single_made["id"].tolist() == [0, 0, 1, 7]
+    assert single_made["more"].fillna("").tolist() == ["", "", "", "x"]
 
 
 def test_damage_is_told_where_it_is_met(tmp_path: Path) -> None:
     make(tmp_path)
-    path = tmp_path / "cells" / PLAIN.key / "single_token.parquet"
+    path = tmp_path / "cells" / PLAIN.key / "single_made.parquet"
     data = path.read_bytes()
     path.write_bytes(data[:100])
     found = open_study(tmp_path)
     states = found.cells.set_index("cell")
     assert states.loc[PLAIN.key, "status"] == "damaged"
-    assert states.loc[PLAIN.key, "error"] == f"single_token.parquet has 100 of {len(data):,} bytes"
+    assert states.loc[PLAIN.key, "error"] == f"single_made.parquet has 100 of {len(data):,} bytes"
     with pytest.warns(UserWarning, match="1 damaged cells of made up are left out"):
         assert found.summary()["cell"].tolist() == [SECOND.key, SPARSE.key]
     path.write_bytes(data[:-1] + b"x")
     with pytest.raises(
-        VeraxError, match=rf"cell {PLAIN.key} .*single_token.parquet.* run the study"
+        VeraxError, match=rf"cell {PLAIN.key} .*single_made.parquet.* run the study"
     ):
-        open_study(tmp_path).table("single_token")
+        open_study(tmp_path).table("single_made")
 
 
 def test_a_study_of_which_nothing_is_done_opens(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_complete_cell_is_left_alone_and_a_damaged_one_replaced(
     first = store.manifest(CELL.key)
     store.commit(CELL.key, CELL.to_json(), files_of(CELL), {**FACTS, "device": "other"})
     assert store.manifest(CELL.key) == first
-    store.folder.write_bytes(f"cells/{CELL.key}/single_token.parquet", b"short")
+    store.folder.write_bytes(f"cells/{CELL.key}/single_made.parquet", b"short")
     assert not store.complete(CELL.key)
     store.commit(CELL.key, CELL.to_json(), files_of(CELL), {**FACTS, "device": "other"})
     assert store.manifest(CELL.key)["device"] == "other"

@@ -65,9 +65,9 @@ def test_rows_of_another_cell_are_not_packed(tmp_path: Path) -> None:
     cell = made_up_cell()
     store = Store.create(tmp_path / "s", "made up", "", resolved([cell]))
     files = files_of(cell)
-    files["single_token.parquet"] = labelled(pd.DataFrame({"value": [1.0]}), "0" * 16)
+    files["single_made.parquet"] = labelled(pd.DataFrame({"value": [1.0]}), "0" * 16)
     store.commit(cell.key, cell.to_json(), files, FACTS)
-    with pytest.raises(VeraxError, match=r"single_token\.parquet is of other cells"):
+    with pytest.raises(VeraxError, match=r"single_made\.parquet is of other cells"):
         pack(tmp_path / "s", tmp_path / "packed")
     assert not (tmp_path / "packed").exists()
 

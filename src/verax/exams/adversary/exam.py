@@ -28,7 +28,7 @@ from verax.exams.registry import register
 from verax.models.counterfactual import permuted
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import TRANSFORMER
-from verax.options import option, parse
+from verax.options import ROUNDS, option, parse
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,13 @@ class AdversaryOptions:
     search: bool = option(
         False, "search as Jain & Wallace do, too, and tell how far it falls short"
     )
-    restarts: int = option(5, "attentions that a search starts from", minimum=1)
-    search_steps: int = option(500, "steps of a search", minimum=1)
+    restarts: int = option(5, "attentions that a search starts from", minimum=1, maximum=ROUNDS)
+    search_steps: int = option(500, "steps of a search", minimum=1, maximum=ROUNDS)
     permutation_test: int = option(
-        100, "random orders of the weights, of whose |Δŷ| the median is taken", minimum=1
+        100,
+        "random orders of the weights, of whose |Δŷ| the median is taken",
+        minimum=1,
+        maximum=ROUNDS,
     )
 
     def __post_init__(self) -> None:

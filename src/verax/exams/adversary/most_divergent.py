@@ -92,6 +92,7 @@ def most_divergent(
     ([[0.0, 1.0, 0.0]], 0.526, True)
     """
     epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
+    refuse_classless(item_logits)
     original, says = checked_weights(weights, mask), two_columns(checked_logits(item_logits, mask))
     logits = torch.einsum("bi,bic->bc", original, says)
     decided = decisions(logits)
@@ -139,6 +140,7 @@ def farthest_item(
         An `Adversary`, whose upper bound is `farthest_anywhere`.
     """
     epsilon = check("epsilon", epsilon, float, {"minimum": 0, "maximum": 1})
+    refuse_classless(item_logits)
     original, says = checked_weights(weights, mask), two_columns(checked_logits(item_logits, mask))
     all_in_all = two_columns(logits.double())
     decided = decisions(all_in_all)
@@ -193,6 +195,15 @@ def faces(odds: Tensor, says: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
     low = torch.where(p > margin, ((p - margin) / (q + margin)).log() - slack, -torch.inf)
     high = torch.where(q > margin, ((p + margin) / (q - margin)).log() + slack, torch.inf)
     return low, high
+
+
+def refuse_classless(item_logits: Tensor) -> None:
+    """An error where there is no item to attend, or no class whose probability could be kept."""
+    if item_logits.dim() != 3 or 0 in item_logits.shape[1:]:
+        raise VeraxError(
+            f"item_logits has shape {tuple(item_logits.shape)}: expected (batch, items, classes) "
+            "with at least one item and one class"
+        )
 
 
 def checked_weights(weights: Tensor, mask: Tensor) -> Tensor:

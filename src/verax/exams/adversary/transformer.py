@@ -21,7 +21,7 @@ from verax.exams.adversary.most_divergent import farthest_anywhere
 from verax.exams.reading import check_finite, correct, labels_of
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import TextClassifier
-from verax.options import option
+from verax.options import ROUNDS, option
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,13 @@ class TransformerAdversaryOptions(AdversaryOptions):
     epsilons: str = option(
         "0.01,0.05,0.1,1", "how far the output may move in total variation; 1 leaves it free"
     )
-    restarts: int = option(3, "attentions that a search starts from", minimum=1)
-    search_steps: int = option(60, "steps of a search", minimum=1)
+    restarts: int = option(3, "attentions that a search starts from", minimum=1, maximum=ROUNDS)
+    search_steps: int = option(60, "steps of a search", minimum=1, maximum=ROUNDS)
     permutation_test: int = option(
-        20, "random orders of the weights, of whose |Δŷ| the median is taken", minimum=1
+        20,
+        "random orders of the weights, of whose |Δŷ| the median is taken",
+        minimum=1,
+        maximum=ROUNDS,
     )
 
 

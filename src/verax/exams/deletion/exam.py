@@ -35,7 +35,7 @@ from verax.models.kinds import (
     TRANSFORMER,
     TextClassifier,
 )
-from verax.options import option
+from verax.options import ROUNDS, option
 
 _TOGETHER = 256
 """Documents whose sets are remembered at once."""
@@ -54,7 +54,9 @@ class DeletionOptions(RemovalOptions):
         "as many for a beam",
         minimum=0,
     )
-    beam: int = option(BEAM, "sets that are kept as a beam adds word by word", minimum=1)
+    beam: int = option(
+        BEAM, "sets that are kept as a beam adds word by word", minimum=1, maximum=ROUNDS
+    )
     sufficient: bool = option(
         True, "also bound the smallest set of words that alone keeps the decision"
     )

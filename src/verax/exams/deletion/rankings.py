@@ -18,7 +18,7 @@ from verax.importance.gradients import on_vectors
 from verax.importance.transformers import DERIVED
 from verax.models.hashed_dropout import HashedDropout
 from verax.models.kinds import DELETE, POOLED, PREDICT, TRANSFORMER
-from verax.options import option
+from verax.options import ROUNDS, option
 
 RANDOM, GRADIENT = "random", "gradient"
 RANKINGS = {
@@ -40,7 +40,9 @@ class RankingOptions:
     rankings: str | None = option(
         None, "importances to rank words by [those derived from attention, and controls]"
     )
-    random_orders: int = option(5, "random orders drawn for each document", minimum=1)
+    random_orders: int = option(
+        5, "random orders drawn for each document", minimum=1, maximum=ROUNDS
+    )
 
 
 @dataclass(frozen=True)

@@ -33,14 +33,14 @@ from verax.models.hashed_dropout import HashedDropout
 from verax.models.head import decisions
 from verax.models.kinds import TRANSFORMER
 from verax.models.trace import Trace
-from verax.options import option
+from verax.options import ROUNDS, option
 
 _PLACE = 201
 
 
 @dataclass(frozen=True)
 class ErasureOptions:
-    draws: int = option(5, "random rankings drawn for each document", minimum=1)
+    draws: int = option(5, "random rankings drawn for each document", minimum=1, maximum=ROUNDS)
 
 
 @register

@@ -31,7 +31,7 @@ from verax.importance.transformers import DERIVED
 from verax.importance.transformers.positions import Positions, positions_of
 from verax.models.head import decisions, two_columns
 from verax.models.kinds import TextClassifier
-from verax.options import option
+from verax.options import ROUNDS, option
 
 CONTROLS = ("gradient", "leave-one-out")
 ALL = "all"
@@ -42,7 +42,9 @@ class TransformerErasureOptions(ErasureOptions):
     erased_layers: str = option(
         ALL, "layers in which words lose the attention they get: all, or numbers from 1, as in 5,6"
     )
-    erased_steps: int = option(32, "the most looks at a document by one ranking", minimum=1)
+    erased_steps: int = option(
+        32, "the most looks at a document by one ranking", minimum=1, maximum=ROUNDS
+    )
 
     def __post_init__(self) -> None:
         _ = self.layers

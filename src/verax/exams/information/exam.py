@@ -28,7 +28,7 @@ from verax.exams.registry import register
 from verax.models.classifier import AttentionClassifier
 from verax.models.kinds import TRANSFORMER, TextClassifier
 from verax.models.trace import Trace
-from verax.options import option
+from verax.options import ROUNDS, option
 from verax.statistics import ratio
 
 _LEAST = 0.1
@@ -54,7 +54,9 @@ class InformationOptions:
         1_000_000, "occurrences of them looked at, drawn by the seed: memory", minimum=2
     )
     clusters: int = option(1000, "clusters of hidden states", minimum=2)
-    shuffles: int = option(5, "random relabellings that measure the estimate's bias", minimum=1)
+    shuffles: int = option(
+        5, "random relabellings that measure the estimate's bias", minimum=1, maximum=ROUNDS
+    )
 
 
 @register

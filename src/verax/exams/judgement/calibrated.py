@@ -11,15 +11,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verax.errors import VeraxError
-from verax.exams.judgement.lines import Line, Texts, height
+from verax.exams.judgement.lines import LINE, Line, Texts, height
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import AGAINST, FOR, OPEN, Judged
+from verax.schema import (
+    COUNT,
+    SchemaError,
+    choice,
+    flag,
+    listed,
+    mapping,
+    maybe,
+    number,
+    record,
+    text,
+    unknown,
+)
 
 HONEST, DECEPTIVE, UNDECIDED = "honest", "deceptive", "undecided"
 NEIGHBOURS = 50
 """Calibrated models that a model is held against, at most."""
 REACH = 2.0
 """Positions are cut this far beyond either edge: what is farther away is no more like either."""
+
+
+_ENDS = listed(number(0), 2, 2)
+SCHEMA = record(
+    {
+        "exams": mapping(
+            record(
+                {"measure": text, HONEST: LINE, DECEPTIVE: LINE, "high_is_good": flag},
+                {"headline": text, "auroc": number(0, 1), "auroc_choosing": number(0, 1)},
+            )
+        ),
+        "models": listed(
+            record(
+                {"side": choice((HONEST, DECEPTIVE)), "at": mapping(maybe(number()))},
+                {"kind": text, "part": text},
+            )
+        ),
+        "lengths": _ENDS,
+        "classes": _ENDS,
+        "encoders": listed(text),
+        "accuse": COUNT,
+        "clear": COUNT,
+        "errors": mapping(listed(number(0), 4, 4)),
+        "blind": number(0, 1),
+    },
+    others=unknown,
+)
+"""The schema of a calibration in a file of limits."""
 
 
 @dataclass(frozen=True)
@@ -205,21 +246,22 @@ class Calibration:
     def from_json(cls, values: Any, where: str) -> Calibration:
         """From what a file has."""
         try:
-            return cls(
-                exams=dict(values["exams"]),
-                models=list(values["models"]),
-                lengths=_two(values["lengths"]),
-                classes=_two(values["classes"]),
-                encoders=[str(name) for name in values["encoders"]],
-                accuse=int(values["accuse"]),
-                clear=int(values["clear"]),
-                errors=dict(values["errors"]),
-                blind=float(values["blind"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
+            SCHEMA(values, "calibration")
+        except SchemaError as error:
             raise VeraxError(
                 f"{where}: its calibration is not whole ({error}): make it with verax calibrate"
             ) from error
+        return cls(
+            exams=dict(values["exams"]),
+            models=list(values["models"]),
+            lengths=_two(values["lengths"]),
+            classes=_two(values["classes"]),
+            encoders=[str(name) for name in values["encoders"]],
+            accuse=int(values["accuse"]),
+            clear=int(values["clear"]),
+            errors=dict(values["errors"]),
+            blind=float(values["blind"]),
+        )
 
 
 def place(value: float, honest: float, deceptive: float, high_is_good: bool) -> float:

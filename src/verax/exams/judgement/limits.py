@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any
 from verax.errors import VeraxError, nearest
 from verax.exams.judgement.calibrated import Calibration
 from verax.exams.judgement.lines import Lines, Texts
+from verax.options import check_path
+from verax.schema import SchemaError, parse_json, plain
 
 if TYPE_CHECKING:
     from verax.exams.exam import Exam
@@ -116,13 +118,19 @@ class LimitSet:
                 raise VeraxError(f"{where}: unknown key {str(key)!r}: {nearest(str(key), _KEYS)}")
         if not isinstance(values.get("version"), str) or not values["version"].strip():
             raise VeraxError(f"{where} has no version: {shape}")
+        try:
+            plain(dict(values), where)
+        except SchemaError as error:
+            raise VeraxError(f"{error}; {shape}") from None
+        if not isinstance(values.get("provenance", ""), str):
+            raise VeraxError(f"{where}: provenance is {values['provenance']!r:.60}: expected text")
         if not isinstance(values.get("limits"), Mapping):
             raise VeraxError(f"{where} has no limits: {shape}")
         limits = {}
         for exam, named in values["limits"].items():
             if not isinstance(named, Mapping):
                 raise VeraxError(
-                    f"{where}: limits of {exam!r} are {named!r}: expected names, numbers"
+                    f"{where}: limits of {exam!r:.60} are {named!r:.60}: expected names, numbers"
                 )
             limits[str(exam)] = {
                 str(name): _limit(limit, f"{where}: {exam}, {name}")
@@ -155,17 +163,16 @@ def load_limits(limits: str | Path | Mapping[str, Any] | LimitSet | None = None)
         return _based(limits, "these limits")
     if str(limits) in versions():
         return _version(str(limits))
-    path = Path(limits)
+    path = Path(check_path("limits", limits))
     if not path.is_file():
         known = versions()
         raise VeraxError(
             f"no file {str(limits)!r}, and no version of that name: {nearest(str(limits), known)}"
         )
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        line = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise VeraxError(f"{path} is no valid JSON{line}: write limits as JSON") from error
+        values = parse_json(path.read_bytes())
+    except SchemaError as error:
+        raise VeraxError(f"{path} is no valid file of limits: {error}") from error
     except OSError as error:
         raise VeraxError(f"cannot read {path}: {error.strerror}") from error
     return _based(values, str(path))
@@ -181,8 +188,8 @@ def _based(values: Any, where: str) -> LimitSet:
     """Limits of the user's over those of a version; names that no exam has are refused."""
     custom = LimitSet.from_json(values, where)
     name = values.get("based_on", NEWEST)
-    if name not in versions():
-        raise VeraxError(f"{where}: based_on is {name!r}: {nearest(str(name), versions())}")
+    if not isinstance(name, str) or name not in versions():
+        raise VeraxError(f"{where}: based_on is {name!r:.60}: {nearest(str(name), versions())}")
     if custom.version in versions():
         raise VeraxError(
             f"{where}: version {custom.version!r} is one of Verax's: name yours otherwise"
@@ -279,5 +286,5 @@ def _limit(value: Any, where: str) -> float | Lines:
 def _number(value: Any, where: str) -> float:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not abs(value) <= sys.float_info.max:  # NaN is not, nor a huge integer
-        raise VeraxError(f"{where} is {value!r}: expected a number")
+        raise VeraxError(f"{where} is {value!r:.60}: expected a number")
     return float(value)

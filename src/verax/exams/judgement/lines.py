@@ -8,11 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from verax.errors import VeraxError
+from verax.schema import SchemaError, choice, listed, number, record, unknown
 
 MIDDLE = (60.0, 4.0)
 """Words and classes that stand for those that are not known."""
 HIGHER, LOWER = "higher", "lower"
 _SHAPE = 'expected {"of": "higher" or "lower", "lines": [[a, b, c], …]}'
+LINE = listed(number(), 3, 3)
+"""The kind of a line in a file."""
+_SCHEMA = record(
+    {"of": choice((HIGHER, LOWER)), "lines": listed(LINE, 1)},
+    {"least": number(), "most": number()},
+    others=unknown,
+)
 
 
 @dataclass(frozen=True)
@@ -72,15 +80,12 @@ class Lines:
     def from_json(cls, values: Mapping[str, Any], where: str) -> Lines:
         """From what a file has; strictly checked."""
         try:
-            lines = tuple((float(a), float(b), float(c)) for a, b, c in values["lines"])
-            of = values["of"]
-            least, most = (
-                float(values.get(name, end))
-                for name, end in (("least", -math.inf), ("most", math.inf))
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise VeraxError(f"{where} is {dict(values)!r}: {_SHAPE}") from error
-        numbers = [number for line in lines for number in line]
-        if of not in (HIGHER, LOWER) or not lines or not all(map(math.isfinite, numbers)):
-            raise VeraxError(f"{where} is {dict(values)!r}: {_SHAPE}")
+            _SCHEMA(values, where)
+        except SchemaError as error:
+            raise VeraxError(f"{error}; {_SHAPE}") from None
+        of = values["of"]
+        lines = tuple((float(a), float(b), float(c)) for a, b, c in values["lines"])
+        least, most = (
+            float(values.get(name, end)) for name, end in (("least", -math.inf), ("most", math.inf))
+        )
         return cls(of, lines, least, most)

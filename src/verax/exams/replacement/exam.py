@@ -16,12 +16,14 @@ from verax.exams.replacement.measures import TABLES
 from verax.models.counterfactual import permuted, uniform
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import TRANSFORMER
-from verax.options import option
+from verax.options import ROUNDS, option
 
 
 @dataclass(frozen=True)
 class ReplacementOptions:
-    permutations: int = option(10, "random orders of each document's attention weights", minimum=1)
+    permutations: int = option(
+        10, "random orders of each document's attention weights", minimum=1, maximum=ROUNDS
+    )
 
 
 @register

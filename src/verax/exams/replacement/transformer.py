@@ -15,7 +15,7 @@ from verax.exams.replacement.measures import PERMUTED, TRAINED, UNIFORM
 from verax.external.transformer import TransformerClassifier
 from verax.models.head import decisions, probabilities
 from verax.models.kinds import TextClassifier
-from verax.options import option
+from verax.options import ROUNDS, option
 
 AUTO, NO, BOTH = "auto", "no", "both"
 MOST_HEADS = 144
@@ -32,7 +32,7 @@ class TransformerReplacementOptions(ReplacementOptions):
         choices=(AUTO, UNIFORM, BOTH, NO),
     )
     place_permutations: int = option(
-        1, "random orders of one layer's weights, and of one head's", minimum=1
+        1, "random orders of one layer's weights, and of one head's", minimum=1, maximum=ROUNDS
     )
 
 

@@ -13,14 +13,36 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from verax.corpora.saved import CONFIG as CORPUS
 from verax.exams.adversary.summary import BINS
+from verax.exams.described import model_options
+from verax.models.options import ModelOptions
+from verax.options import saved_options
 from verax.results import Result
+from verax.schema import (
+    Columns,
+    Kind,
+    SchemaError,
+    declared,
+    either,
+    flag,
+    listed,
+    mapping,
+    maybe,
+    number,
+    plain,
+    record,
+    text,
+    whole,
+)
 from verax.statistics import holm, mean, paired, proportion
 from verax.studies.adversaries.scores import (
     ADVERSARY,
     BASE,
+    BESIDE,
     CONTROL,
     MEASURES,
+    OF_BASE,
     SEED,
     Chosen,
     Model,
@@ -30,9 +52,52 @@ from verax.studies.adversaries.scores import (
     jsd_of_several,
     scored,
 )
+from verax.training.options import TrainingOptions
 
 FORMAT = 2
 _CHOSEN = "chosen"
+
+
+_SEEDS = listed(whole(0, 2**32 - 1))
+MANIFEST = record(
+    {"split": text, "classes": listed(text, 1, once=True)},
+    {
+        "verax": text,
+        "lams": listed(number(0)),
+        "seeds": _SEEDS,
+        "others": listed(mapping(plain)),
+        "retrain": _SEEDS,
+        "controls": flag,
+        "left_out": mapping(text),
+        "tolerance": number(0, 1),
+        "options": saved_options(ModelOptions, TrainingOptions),
+        "corpus": CORPUS,
+        "base": record(
+            {}, {"name": text, "options": model_options, "training": declared("training")}
+        ),
+        _CHOSEN: mapping(maybe(either("a number, true or false", number(), flag))),
+    },
+)
+"""The schema of the manifest of adversaries."""
+_WITH_ENDS = " ".join(f"{name} {name}_low {name}_high" for name in MEASURES)
+COLUMNS = {
+    "instances": Columns.of(
+        text="kind name split measure",
+        number="lam value",
+        maybe_whole="seed",
+        whole="id",
+        key=("kind", "name", "lam", "seed", "split", "id", "measure"),
+        least=1,
+    ),
+    "points": Columns.of(sure="lam", text="over", whole="seeds n jsd_n", number=_WITH_ENDS),
+    "yardstick": Columns.of(text="measure over", number="mean low high", whole="models n"),
+    "against_yardstick": Columns.of(
+        sure="lam", number="difference low high p holm beyond", whole="n excluded"
+    ),
+    "by_weight": Columns.of(text="kind decision", number="lam jsd low high", sure="from below"),
+    "controls": Columns.of(text="name over note", whole="seeds n jsd_n", number=_WITH_ENDS),
+}
+"""The schemas of its tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,9 +252,9 @@ class Adversaries(Result):
         for kind, lam, values in sides:
             jsd = values.reindex(base.index).to_numpy(dtype=np.float64)
             known = ~np.isnan(jsd)
-            for number, name in enumerate(self.manifest["classes"]):
+            for place, name in enumerate(self.manifest["classes"]):
                 for bin_number, edges in enumerate(pairwise(BINS)):
-                    decided = (base["decision"] == number).to_numpy()
+                    decided = (base["decision"] == place).to_numpy()
                     inside = jsd[known & decided & (bins == bin_number)]
                     ends = dict(zip(("jsd", "low", "high"), mean(inside), strict=True))
                     at = dict(zip(("from", "below"), edges, strict=True))
@@ -222,8 +287,17 @@ class Adversaries(Result):
         return {**self.manifest, _CHOSEN: asdict(self.chosen())}
 
     @classmethod
+    def _schema(cls) -> Kind:
+        return MANIFEST
+
+    @classmethod
+    def _columns(cls, table: str) -> Columns:
+        return COLUMNS[table]
+
+    @classmethod
     def _restored(cls, tables: Mapping[str, pd.DataFrame], manifest: dict[str, Any]) -> Adversaries:
         manifest.pop(_CHOSEN, None)
+        check_instances(tables["instances"], str(manifest["split"]))
         return cls(tables["instances"], manifest)
 
     @cached_property
@@ -261,6 +335,31 @@ class Adversaries(Result):
         if not models:
             return pd.Series(dtype="float64")
         return pd.concat([documents["jsd"] for documents in models], axis=1).mean(axis=1)
+
+
+def check_instances(instances: pd.DataFrame, split: str) -> None:
+    """Raise `SchemaError` where models are not measured on the same documents, beside the base."""
+    of_base, each = set(OF_BASE), {}
+    for (model, of), documents in by_model(instances).items():
+        each[model, of] = set(documents.index)
+        is_base = model[:2] == (CONTROL, BASE)
+        missing = (of_base if is_base else set(BESIDE)) - set(map(str, documents.columns))
+        if missing:
+            raise SchemaError(f"instances.parquet has no {min(missing)!r} of {model.name!r}")
+        sure = documents[["decision", "items"] if is_base else ["decision"]]
+        if bool(sure.isna().any(axis=None)) or (sure.to_numpy(dtype=np.float64) < 0).any():
+            raise SchemaError(f"instances.parquet has a document of {model.name!r} undecided")
+    bases = {of: ids for (model, of), ids in each.items() if model[:2] == (CONTROL, BASE)}
+    if not {split, "validation"} <= set(bases):
+        raise SchemaError(f"instances.parquet has no base on {split} and validation")
+    for (model, of), ids in each.items():
+        if ids != bases.get(of):
+            raise SchemaError(f"instances.parquet has other documents of {model.name!r}")
+    splits = [{of for one, of in each if one == model} for model, _ in each]
+    if any(several != set(bases) for several in splits):
+        raise SchemaError("instances.parquet lacks a split of a model")
+    if not any(model.kind == ADVERSARY for model, _ in each):
+        raise SchemaError("instances.parquet has no adversary")
 
 
 def load_adversaries(folder: str | Path) -> Adversaries:

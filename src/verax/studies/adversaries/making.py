@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +26,7 @@ from verax.models.guided import GuidedClassifier
 from verax.models.saving import FILES, load
 from verax.portable import portable
 from verax.progress import Display
+from verax.schema import parse_json, read_parquet
 from verax.studies.adversaries.scores import ADVERSARY, CONTROL, SEED, Model, measured
 from verax.training.adversary import as_inherited, refuse_uniform, train_adversary
 from verax.training.guided import DEFAULTS as UNENCODED
@@ -189,8 +189,8 @@ class Making:
         folder = None if self._keep is None else self._keep / f"{_plain(name)}-seed{seed}"
         if folder is not None and _is_full(folder):
             try:
-                if json.loads((folder / _ASKED).read_text(encoding="utf-8")) == settings:
-                    return pd.read_parquet(folder / _TABLE)
+                if parse_json((folder / _ASKED).read_bytes()) == settings:
+                    return read_parquet((folder / _TABLE).read_bytes(), _TABLE)
             except (OSError, ValueError) as error:
                 raise VeraxError(f"{folder} is damaged ({error}): {_DELETE}") from error
         self.begin(Model(CONTROL, name, None, seed))

@@ -22,8 +22,8 @@ from verax.training.strength import TOLERANCE
 ADVERSARY, SEED, CONTROL = "adversary", "seed", "control"
 BASE = "base"
 COLUMNS = ["kind", "name", "lam", "seed", "split", "id", "measure", "value"]
-_BESIDE = ["jsd", "tvd", "same", "decision", "correct"]
-_OF_BASE = ["decision", "correct", "label", "max_weight", "items"]
+BESIDE = ["jsd", "tvd", "same", "decision", "correct"]
+OF_BASE = ["decision", "correct", "label", "max_weight", "items"]
 
 
 class Model(NamedTuple):
@@ -62,7 +62,7 @@ def measured(
 def tidied(model: Model, documents: pd.DataFrame) -> pd.DataFrame:
     """A row per document and measure: beside the base, or of the base and the documents."""
     is_base = model[:2] == (CONTROL, BASE)
-    values = documents[_OF_BASE if is_base else _BESIDE].astype("float64")
+    values = documents[OF_BASE if is_base else BESIDE].astype("float64")
     values[["split", "id"]] = documents[["split", "id"]]
     tidy = values.melt(["split", "id"], var_name="measure", value_name="value")
     lam = np.nan if model.lam is None else model.lam

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from verax.errors import VeraxError
+from verax.exams.described import exam_options, model_options
 from verax.exams.dispersion.measures import DOCUMENT_COUNTS
 from verax.exams.exam import Pair
 from verax.exams.measures import NEITHER, SCALE, VALUE, measure_id
@@ -19,6 +20,21 @@ from verax.exams.registry import EXAMS
 from verax.models.kinds import POOLED
 from verax.models.options import DENSE
 from verax.results import Result
+from verax.schema import (
+    COUNT,
+    Columns,
+    Kind,
+    SchemaError,
+    declared,
+    flag,
+    listed,
+    mapping,
+    maybe,
+    number,
+    record,
+    text,
+    whole,
+)
 from verax.statistics import holm
 from verax.studies.comparison.differences import (
     BETTER,
@@ -43,6 +59,64 @@ _COLUMNS = [
     "shown",
 ]
 _SUPPORT_SHARE = measure_id(DOCUMENT_COUNTS.id, "support_share", VALUE)
+
+
+_ENTRY = record(
+    {"model": text, "options": model_options},
+    {
+        "seed": maybe(whole()),
+        "encoder": maybe(text),
+        "attended": maybe(text),
+        "chosen": maybe(number()),
+        "headline": maybe(text),
+        "learnt": maybe(flag),
+        "kind": text,
+        "training": declared("training"),
+    },
+)
+MANIFEST = record(
+    {"groups": mapping(listed(_ENTRY, 1))},
+    {
+        "verax": text,
+        "corpus": maybe(text),
+        "fingerprint": maybe(text),
+        "split": maybe(text),
+        "documents": maybe(COUNT),
+        "sampled_from": maybe(COUNT),
+        "seed": maybe(whole(0, 2**32 - 1)),
+        "options": exam_options,
+        "texts_fingerprint": maybe(text),
+        "exams": listed(text),
+    },
+)
+"""The schema of a comparison's manifest."""
+COLUMNS = {
+    "instances": Columns.of(
+        text="group model measure",
+        maybe_whole="seed",
+        whole="id",
+        number="value",
+        maybe_text="reason",
+        key=("group", "model", "id", "measure"),
+    ),
+    "values": Columns.of(
+        text="group model exam measure unit",
+        maybe_whole="seed",
+        number="value",
+        whole="n excluded",
+        key=("group", "model", "measure"),
+    ),
+    "excluded": Columns.of(
+        text="group model measure", maybe_whole="seed", maybe_text="reason", whole="documents"
+    ),
+    "table": Columns.of(
+        text="group reference exam measure unit over better judged note",
+        number="reference_value value difference low high p holm",
+        whole="n_reference n pairs",
+        flag="shown",
+    ),
+}
+"""The schemas of its tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,13 +341,37 @@ class Comparison(Result):
         }
 
     @classmethod
+    def _schema(cls) -> Kind:
+        return MANIFEST
+
+    @classmethod
+    def _columns(cls, table: str) -> Columns:
+        return COLUMNS.get(table, Columns({}))
+
+    @classmethod
     def _restored(cls, tables: Mapping[str, pd.DataFrame], manifest: dict[str, Any]) -> Comparison:
         instances, values = tables["instances"], tables["values"]
+        _check_together(instances, values, manifest["groups"])
         # what has no documents is among the values alone, in its unit
         rest = values[~values["measure"].isin(set(instances["measure"]))]
         scale = rest["unit"].map(SCALE).astype("float64")
         numbers = rest[[*_MODEL, "measure"]].assign(value=rest["value"] / scale)
         return cls(instances, numbers.reset_index(drop=True), manifest, tables.get(_CURVES))
+
+
+def _check_together(
+    instances: pd.DataFrame, values: pd.DataFrame, groups: Mapping[str, Any]
+) -> None:
+    """Raise `SchemaError` where tables are of other models than the manifest."""
+    if len(groups) < 2:
+        raise SchemaError(f"manifest.json: groups has {len(groups)}: expected 2 or more")
+    models = {(group, entry["model"]) for group in groups for entry in groups[group]}
+    for name, table in (("instances", instances), ("values", values)):
+        found = set(table[["group", "model"]].drop_duplicates().itertuples(index=False, name=None))
+        if found != models and (found or name == "values"):
+            raise SchemaError(f"{name}.parquet is of other models than manifest.json")
+    if not set(values["unit"]) <= set(SCALE):
+        raise SchemaError(f"values.parquet has a unit that is none of {', '.join(SCALE)}")
 
 
 def load_comparison(folder: str | Path) -> Comparison:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,8 @@ from verax.exams.verdict import Verdict
 from verax.external.opening import is_outside, open_classifier
 from verax.models.kinds import KINDS, POOLED, TextClassifier
 from verax.models.options import AUTO, ModelOptions
-from verax.models.saving import is_model_folder, with_files_beside
-from verax.options import names
+from verax.models.saving import is_model_folder, read_config, with_files_beside
+from verax.options import check_path, names
 from verax.portable import portable
 from verax.results import saved_kind
 from verax.studies.naming import group_name
@@ -86,7 +85,7 @@ def entry_of(source: Any, number: int) -> Entry:
     if not isinstance(source, (str, Path)):
         kind = type(source).__name__
         raise VeraxError(f"cannot compare a {kind}: give models, verdicts, or folders of them")
-    folder = Path(source)
+    folder = Path(check_path("what to compare", source))
     if is_model_folder(folder):
         return _of_folder(str(source), folder)
     if saved_kind(folder) == Verdict.kind:
@@ -103,14 +102,11 @@ def is_classifier(source: Any) -> bool:
 
 
 def _of_folder(name: str, folder: Path) -> Entry:
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        read = config["tokeniser"]
-        reading = {"tokeniser": read["kind"], "lowercase": read["lowercase"]}
-        record = with_files_beside(config, folder)
-        return Entry(name, folder, config["model"], record, reading, list(config["classes"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise VeraxError(f"cannot read {folder / 'config.json'}: save the model again") from error
+    config = read_config(folder)
+    read = config["tokeniser"]
+    reading = {"tokeniser": read["kind"], "lowercase": read["lowercase"]}
+    record = with_files_beside(config, folder)
+    return Entry(name, folder, config["model"], record, reading, list(config["classes"]))
 
 
 def _of_verdict(name: str, verdict: Verdict) -> Entry:

@@ -22,6 +22,7 @@ import torch
 
 from verax.corpora.batching import MAX_TOKENS
 from verax.corpora.corpus import Corpus
+from verax.device import is_out_of_memory
 from verax.errors import VeraxError
 from verax.exams.examine import examine
 from verax.exams.verdict import Verdict
@@ -47,13 +48,6 @@ from verax.training.training import train
 
 CELL = "cell"
 """The column that says whose a row is."""
-
-_NO_MEMORY = (
-    "can't allocate memory",
-    "not enough memory",
-    "out of memory",
-    "ALLOC_FAILED",  # cuBLAS and cuDNN
-)
 
 
 def perform(
@@ -210,20 +204,9 @@ def failure(key: str, error: BaseException) -> engine.Failed:
     text, kind = str(error).strip(), type(error).__name__
     if not isinstance(error, VeraxError):
         text = f"{kind}: {engine.first_line(error)}" if text else kind
-    reason = engine.OUT_OF_MEMORY if _ran_out_of_memory(error) else engine.ERROR
+    reason = engine.OUT_OF_MEMORY if is_out_of_memory(error) else engine.ERROR
     reason = engine.DIVERGED if isinstance(error, Diverged) else reason
     return engine.Failed(key, reason, text, "".join(traceback.format_exception(error)))
-
-
-def _ran_out_of_memory(error: BaseException | None) -> bool:
-    """Whether that is what happened, or what it all began with: cleaning up may fail as well."""
-    if error is None:
-        return False
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return True
-    if isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY):
-        return True
-    return _ran_out_of_memory(error.__cause__ or error.__context__)
 
 
 def _is_out_of_memory(outcome: engine.Finished | engine.Failed) -> bool:

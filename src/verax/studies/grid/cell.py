@@ -10,7 +10,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from verax.corpora.saved import CONFIG as CORPUS
+from verax.exams.described import exam_options, model_options
 from verax.portable import corpus_name, portable
+from verax.schema import (
+    COUNT,
+    SchemaError,
+    declared,
+    listed,
+    maybe,
+    number,
+    record,
+    text,
+    unknown,
+    whole,
+)
 
 EXAM_SEED = 0
 """The same documents and draws in every cell, so that cells can be compared."""
@@ -136,6 +150,35 @@ class Cell:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Cell:
         return cls(**values)
+
+
+SCHEMA = record(
+    {
+        "corpus": CORPUS,
+        "fingerprint": text,
+        "model": model_options,
+        "training": declared("training"),
+        "seed": whole(0, 2**32 - 1),
+        "exams": exam_options,
+    },
+    {
+        "split": text,
+        "sample": maybe(COUNT),
+        "vectors": maybe(text),
+        "exam_seed": COUNT,
+        "adversaries": maybe(record({"lams": listed(number(0))})),
+        "rationales": maybe(text),
+    },
+    others=unknown,
+)
+"""The schema of a cell as a store keeps it."""
+
+
+def check_cell(values: Any, where: str, key: str) -> None:
+    """Raise `SchemaError` where values are not those of the cell that has this key."""
+    SCHEMA(values, where)
+    if Cell.from_json(values).key != key:
+        raise SchemaError(f"{where} is of another cell than {key}")
 
 
 def _portable_model(model: Mapping[str, Any]) -> dict[str, Any]:

@@ -105,18 +105,18 @@ class LocatedValue:
         return self.value
 
 
-def read_yaml(text: str, problems: Problems) -> LocatedValue | None:
+def read_yaml(text: str, problems: Problems, what: str = "a study") -> LocatedValue | None:
     """The one document of a YAML text; None, and a problem more, where it cannot be read.
 
     Aliases and merge keys work; tags other than YAML's own for plain values do not, nor a key that
     comes twice.
     """
     if len(text) > MOST_CHARACTERS:
-        problems.add(f"{len(text):,} characters: a study has at most {MOST_CHARACTERS:,}")
+        problems.add(f"{len(text):,} characters: {what} has at most {MOST_CHARACTERS:,}")
         return None
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        return None if node is None else _Reader(problems).read(node)
+        return None if node is None else _Reader(problems, what).read(node)
     except _UnreadableError:
         return None
     except yaml.MarkedYAMLError as error:
@@ -124,7 +124,7 @@ def read_yaml(text: str, problems: Problems) -> LocatedValue | None:
     except yaml.YAMLError as error:
         problems.add(f"not valid YAML: {str(error).splitlines()[0]}")
     except RecursionError:
-        problems.add("not a study: lists and mappings are nested too deep")
+        problems.add(f"not {what}: lists and mappings are nested too deep")
     return None
 
 
@@ -140,7 +140,7 @@ def _yaml_problem(error: yaml.MarkedYAMLError) -> tuple[str, Location]:
     return f"not valid YAML: {reason}{hint}", Location(mark.line + 1 if mark else 0)
 
 
-def read_json(text: str, problems: Problems) -> LocatedValue | None:
+def read_json(text: str, problems: Problems, what: str = "a study") -> LocatedValue | None:
     """A JSON text, which is YAML but for its tabs."""
     try:
         json.loads(text)
@@ -148,9 +148,12 @@ def read_json(text: str, problems: Problems) -> LocatedValue | None:
         problems.add(f"not valid JSON: {error.msg}", Location(error.lineno))
         return None
     except RecursionError:
-        problems.add("not a study: lists and mappings are nested too deep")
+        problems.add(f"not {what}: lists and mappings are nested too deep")
         return None
-    return read_yaml(text.replace("\t", " "), problems)  # a tab inside a text is written \t
+    except ValueError:
+        problems.add("not valid JSON: a number has thousands of digits")
+        return None
+    return read_yaml(text.replace("\t", " "), problems, what)  # a tab inside a text is written \t
 
 
 def located(value: Any, path: str) -> LocatedValue:
@@ -178,8 +181,8 @@ class _UnreadableError(Exception):
 class _Reader:
     """YAML nodes as located values; a node that several aliases name is read once."""
 
-    def __init__(self, problems: Problems) -> None:
-        self.problems = problems
+    def __init__(self, problems: Problems, what: str) -> None:
+        self.problems, self.what = problems, what
         self.scalars = yaml.constructor.SafeConstructor()
         self.values: dict[int, LocatedValue | None] = {}
         self.sizes: dict[int, int] = {}
@@ -194,8 +197,8 @@ class _Reader:
             size = 1 + sum(self.sizes.get(id(part), 0) for part in inside)
             if size > MOST_VALUES:
                 raise self._unreadable(
-                    f"{large(size)} values once aliases are written out: a study has at most "
-                    f"{MOST_VALUES:,}",
+                    f"{large(size)} values once aliases are written out: {self.what} has at "
+                    f"most {MOST_VALUES:,}",
                     at,
                 )
             self.sizes[id(node)] = size
@@ -215,7 +218,7 @@ class _Reader:
             return self._mapping(node, at)
         if not isinstance(node, yaml.ScalarNode) or node.tag not in _SCALARS:
             kind = node.tag.removeprefix(_TAG)
-            self.problems.add(f"tag {kind!r} is not for a study: write a plain value", at)
+            self.problems.add(f"tag {kind!r:.60} is not for {self.what}: write a plain value", at)
             return LocatedValue(None, at)
         if node.tag in (_TAG + "timestamp", _TAG + "str"):
             return LocatedValue(node.value, at)

@@ -11,6 +11,7 @@ import yaml
 
 from verax.corpora.corpus import Corpus
 from verax.errors import VeraxError, nearest
+from verax.options import check_path
 from verax.studies.grid.expanding import cells_of, combine, read_files, refuse
 from verax.studies.grid.located import Problems, located, read_json, read_yaml
 from verax.studies.grid.outside import outside_cells
@@ -67,6 +68,8 @@ def read_study(
     >>> list(study.labels.values())
     ['softmax  seed 0', 'softmax  seed 1', 'sparsemax  seed 0', 'sparsemax  seed 1']
     """
+    if not isinstance(source, Mapping):
+        check_path("the study", source)
     if isinstance(source, Mapping):
         problems, name = Problems(), "study"
         content = located(source, "")

@@ -17,14 +17,20 @@ ENGINES = ("local", "ray")
 class Hardware:
     engine: str = option("local", "processes of this machine, or a Ray cluster", choices=ENGINES)
     workers: int | None = option(
-        None, "cells at once (one a core; on GPUs as many as cells-per-gpu says)", minimum=1
+        None,
+        "cells at once (one a core; on GPUs as many as cells-per-gpu says)",
+        minimum=1,
+        maximum=4096,
     )
     device: str = option("auto", "auto, cpu, cuda or cuda:1")
     threads: int = option(
-        1, "threads of each cell on a CPU: more may change last digits", minimum=1
+        1, "threads of each cell on a CPU: more may change last digits", minimum=1, maximum=4096
     )
     cells_per_gpu: int | None = option(
-        None, "cells that share a GPU (1; with MPS one a core but one, 12 at most)", minimum=1
+        None,
+        "cells that share a GPU (1; with MPS one a core but one, 12 at most)",
+        minimum=1,
+        maximum=4096,
     )
     mps: bool = option(False, "start NVIDIA MPS if it does not run, and stop it in the end")
     address: str | None = option(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from verax.corpora.vectors import opened
+from verax.corpora.vectors import opened, size_in_header
 from verax.errors import VeraxError
 
 _PIECE = 2**20
@@ -38,7 +38,7 @@ def width(path: str) -> int:
         number, first = next(((n, line) for n, line in enumerate(lines) if line), (0, ""))
     blanks = first.count(" ")
     if number == 0 and blanks == 1 and all(part.isdecimal() for part in first.split()):
-        return int(first.split()[1])
+        return size_in_header(Path(path), first.split()[1])
     if blanks == 0:
         raise VeraxError(f"{path} begins with no word vector: expected a word and its numbers")
     return blanks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,6 @@ from verax.studies.engines.local import LocalEngine
 from verax.studies.engines.machine import cores
 from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Hardware, Study
-from verax.studies.store.cells import CONFIG
 from verax.studies.store.folders import storage_folder
 from verax.studies.store.sources import DAMAGED, DONE, FAILED
 from verax.studies.store.store import STORE, Store
@@ -60,10 +58,10 @@ def _stored(
     states |= dict.fromkeys(whole & keys, DONE) | dict.fromkeys(damaged, DAMAGED)
     finished = []
     for key in sorted(whole - set(store.verify(whole - keys))):
-        seconds = store.manifest(key).get("seconds", {}).get("total")
-        if seconds is not None:
-            config = json.loads(store.read(key, CONFIG))
-            finished.append((Cell.from_json(config), float(seconds)))
+        seconds = store.manifest(key).get("seconds")
+        total = seconds.get("total") if isinstance(seconds, Mapping) else seconds
+        if total is not None:
+            finished.append((store.cell(key), float(total)))
     return states, finished
 
 

@@ -7,7 +7,6 @@ runners of one folder share the work.
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +34,7 @@ from verax.studies.grid.cell import Cell
 from verax.studies.grid.portable import portable_failure
 from verax.studies.grid.study import Study
 from verax.studies.running.watching import Ran, Watcher
-from verax.studies.store.cells import CELLS, CONFIG, MODEL
+from verax.studies.store.cells import CELLS, MODEL
 from verax.studies.store.folders import CellLock
 from verax.studies.store.store import Store
 from verax.version import __version__
@@ -305,8 +304,7 @@ def trained_models(store: Store) -> dict[str, str]:
     for key in sorted(store.keys()):
         try:
             if set(MODEL_FILES) <= set(store.manifest(key)["files"]):
-                config = json.loads(store.read(key, CONFIG))
-                owners[Cell.from_json(config).trained] = key
+                owners[store.cell(key).trained] = key
         except VeraxError:  # damaged: not one to take a model from
             continue
     return owners

@@ -20,7 +20,10 @@ from typing import Any
 
 from verax.errors import VeraxError
 from verax.files import json_text, write_and_sync
+from verax.schema import SchemaError, both, parse_json, warn_unless
 from verax.scratch import sync_folder
+from verax.studies.grid.cell import Cell, check_cell
+from verax.studies.store import saved
 from verax.studies.store.folders import SCRATCH, StorageFolder
 from verax.studies.store.tables import arrow_rows, cell_row, parquet_bytes
 
@@ -32,7 +35,9 @@ Format 1 called exams, options and numbers by other names, and kept paths of the
 
 CONFIG, MANIFEST, CELL, VERDICT = "config.json", "manifest.json", "cell.parquet", "verdict.json"
 MODEL = "model"
-_NOT_FACTS = ("format", "cell", "files", "left_out")
+SUM = "sha256"
+"""Where a manifest has a hash of itself; those of earlier versions have none."""
+_NOT_FACTS = ("format", "cell", "files", "left_out", SUM)
 _TABLE = ".parquet"
 
 
@@ -53,8 +58,8 @@ def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def read_manifest(data: bytes, key: str) -> dict[str, Any]:
     """The manifest of this cell, or `DamageError`."""
     try:
-        manifest = json.loads(data)
-    except ValueError:
+        manifest = parse_json(data)
+    except SchemaError:
         raise DamageError(f"{MANIFEST} is not JSON") from None
     if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
         raise DamageError(f"{MANIFEST} lists no files")
@@ -68,7 +73,20 @@ def read_manifest(data: bytes, key: str) -> dict[str, Any]:
     for name in (CONFIG, CELL):
         if name not in manifest["files"]:
             raise DamageError(f"{MANIFEST} does not list {name}")
-    return manifest
+    try:
+        both(saved.MANIFEST, saved.FACTS)(manifest, MANIFEST)
+    except SchemaError as error:
+        raise DamageError(str(error)) from None
+    if SUM in manifest and manifest[SUM] != _sum(manifest):
+        raise DamageError(f"{MANIFEST} has other contents than were written")
+    return dict(manifest)
+
+
+def _sum(manifest: Mapping[str, Any]) -> str:
+    """A hash of all that a manifest says but the hash itself."""
+    values = {name: value for name, value in manifest.items() if name != SUM}
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return checksum(text.encode())
 
 
 def damage(
@@ -184,6 +202,15 @@ class CellFolders:
             raise damaged_cell(key, self.folder.shown, wrong)
         return data
 
+    def cell(self, key: str) -> Cell:
+        """What a finished cell is of; an error that names it if it was changed."""
+        try:
+            config = parse_json(self.read(key, CONFIG))
+            check_cell(config, CONFIG, key)
+        except SchemaError as error:
+            raise damaged_cell(key, self.folder.shown, str(error)) from None
+        return Cell.from_json(config)
+
     def commit(
         self,
         key: str,
@@ -205,6 +232,8 @@ class CellFolders:
         listed = {n: {"size": len(data), "sha256": checksum(data)} for n, data in whole.items()}
         manifest = {"format": FORMAT, "cell": key, **facts_of(facts), "files": listed}
         manifest |= {"left_out": list(left_out)} if left_out else {}
+        manifest[SUM] = _sum(manifest)
+        warn_unless(both(saved.MANIFEST, saved.FACTS), manifest, MANIFEST)
         whole[MANIFEST] = as_json(manifest)
         with self.folder.writing():
             if self.complete(key):

@@ -20,6 +20,7 @@ from pyarrow import ArrowException, fs
 
 from verax.errors import VeraxError, WriteError
 from verax.files import write_bytes
+from verax.options import check_path
 from verax.scratch import is_filling
 
 SCRATCH = ".scratch"
@@ -141,7 +142,7 @@ def storage_folder(
     """
     if isinstance(folder, StorageFolder):
         return folder
-    shown = os.fspath(folder)
+    shown = check_path("the folder of a study", folder)
     if filesystem is not None:
         filesystem, path = _as_fsspec(filesystem, shown)
     elif "://" in shown:

@@ -12,7 +12,6 @@ and the shape (`verax.studies.store.tables`) of each, and the study itself in it
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,9 +22,12 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from verax.errors import VeraxError
+from verax.schema import SchemaError, checked_json, choice, parse_json
+from verax.studies.grid.cell import check_cell
+from verax.studies.store import saved
 from verax.studies.store.cells import FORMAT, KEY, MODEL, VERDICT, is_inside
 from verax.studies.store.folders import StorageFolder, storage_folder
-from verax.studies.store.sources import CellState
+from verax.studies.store.sources import DAMAGED, DONE, FAILED, MISSING, CellState
 from verax.studies.store.tables import restored
 
 PACKED = 2
@@ -62,9 +64,44 @@ def about_packed(folder: StorageFolder) -> dict[str, Any] | None:
     try:
         with folder.open(FIRST) as file:
             about = (parquet.read_schema(file).metadata or {}).get(ABOUT)
-        return None if about is None else dict(json.loads(about))
+        values = None if about is None else parse_json(about)
     except (OSError, ValueError, pa.ArrowException):
         return None
+    return values if isinstance(values, dict) else None
+
+
+_STATUS = choice((DONE, FAILED, MISSING, DAMAGED))
+_COLUMNS = {
+    "manifest": saved.facts,
+    "failure": saved.FAILURE,
+    "tables": saved.TABLES,
+    "left_out": saved.LEFT_OUT,
+    "others": saved.OTHERS,
+}
+"""Columns of `cells.parquet` that are JSON → their schemas."""
+
+
+def _checked_row(row: Mapping[str, Any], shapes: int) -> dict[str, Any]:
+    """What the JSON of a row of `cells.parquet` says; `SchemaError` where it cannot be."""
+    key = row["cell"]
+    if not isinstance(key, str) or not KEY.fullmatch(key):
+        raise SchemaError(f"it names a cell {key!r:.60}, which is no key")
+    _STATUS(row["status"], f"the status of {key}")
+    if not row["config"]:
+        raise SchemaError(f"cell {key} has no config")
+    read = {"config": parse_json(row["config"])}
+    check_cell(read["config"], "config", key)
+    for name, kind in _COLUMNS.items():
+        if row[name]:
+            read[name] = checked_json(row[name], kind, name)
+    if any(shape >= shapes for _, shape in read.get("tables", {}).values()):
+        raise SchemaError(f"cell {key} has a table of no shape")
+    return read
+
+
+def _decoded(text: str) -> bytes:
+    """Bytes of base64; ValueError where it is none."""
+    return base64.b64decode(text, validate=True)
 
 
 class PackedSource:
@@ -78,12 +115,16 @@ class PackedSource:
                 "folder that verax pack wrote"
             )
         self.shown, self._folder = folder.shown, folder
-        self.store: Mapping[str, Any] = about.get("store", {})
+        store = about.get("store", {})
+        self.store: Mapping[str, Any] = store if isinstance(store, dict) else {}
         self._refuse_format(about.get("packed"))
+        with self._whole(FIRST):
+            saved.ABOUT(about, ABOUT.decode())
+            shapes = [(_decoded(s["shape"]), s["columns"]) for s in about["shapes"]]
         self.format = int(self.store["format"])
         self.study: str = about["study"]
         self.resolved: Mapping[str, Any] = about["resolved"]
-        self._shapes = [(base64.b64decode(s["shape"]), s["columns"]) for s in about["shapes"]]
+        self._shapes = shapes
         self._group_starts: dict[str, np.ndarray] = {}
         self._last_read: dict[str, tuple[Any, pa.Table]] = {}
         self._read_cells()
@@ -96,7 +137,7 @@ class PackedSource:
             todo = "run python scripts/migrate_results.py on its folder"
         raise VeraxError(
             f"{self.shown} was packed by another Verax ({self.store.get('verax')}), in format "
-            f"{packed!r}: this Verax reads {PACKED}; {todo}"
+            f"{packed!r:.60}: this Verax reads {PACKED}; {todo}"
         )
 
     def _read_cells(self) -> None:
@@ -107,15 +148,17 @@ class PackedSource:
         self._files: dict[str, dict[str, bytes]] = {}
         counts: dict[str, dict[str, tuple[int, int]]] = {}
         for row in rows:
-            key, read = row["cell"], {name: json.loads(row[name]) for name in as_json if row[name]}
-            if not KEY.fullmatch(key):
-                raise VeraxError(f"{self.shown} names a cell {key!r}, which is no key: {_TRUST}")
+            with self._whole(FIRST):
+                key, read = row["cell"], _checked_row(row, len(self._shapes))
             counts[key] = read.get("tables", {})
             others = read.get("others", {})
             for name in (*counts[key], *others):
                 self._refuse_outside(name)
             verdict = {} if row["verdict"] is None else {VERDICT: row["verdict"].encode()}
-            decoded = {name: base64.b64decode(text) for name, text in others.items()}
+            with self._whole(FIRST):
+                if key in self.states:
+                    raise SchemaError(f"cell {key} is there twice")
+                decoded = {name: _decoded(text) for name, text in others.items()}
             self._files[key] = verdict | decoded
             self.states[key] = CellState(
                 row["status"],
@@ -140,15 +183,21 @@ class PackedSource:
         labels = {"cell": key} if name in SINGLE else {"cell": key, "table": name}
         rows = self._read(name, start, number, sorted({*labels, *columns.values()}))
         for label, value in labels.items():
-            if number and rows.column(label).unique().to_pylist() != [value]:
+            if label not in rows.schema.names or (
+                number and set(map(str, rows.column(label).to_pylist())) != {value}
+            ):
                 raise VeraxError(
                     f"{file_of(name)}.parquet of {self.shown} does not belong to its {FIRST}: "
                     "pack the study again, or get another copy"
                 )
-        return restored(rows, data, columns, key)
+        with self._whole(f"{file_of(name)}.parquet"):
+            return restored(rows, data, columns, key)
 
     def verdict(self, key: str) -> Mapping[str, Any]:
-        return dict(json.loads(self._files[key].get(VERDICT, b"{}")))
+        with self._whole(FIRST):
+            if VERDICT not in self._files[key]:
+                raise SchemaError(f"cell {key} has no verdict")
+            return saved.read_verdict(self._files[key][VERDICT])
 
     def files(self, key: str) -> dict[str, bytes]:
         """Files of a cell that are neither tables nor of its model."""
@@ -160,16 +209,20 @@ class PackedSource:
         with self._open(f"{MODELS}.parquet") as file:
             for group in range(file.num_row_groups):
                 # a group is a cell, and its weights are much to read
-                if file.read_row_group(group, columns=["cell"]).column(0)[0].as_py() == key:
+                if key in file.read_row_group(group, columns=["cell"]).column(0).to_pylist()[:1]:
                     rows = file.read_row_group(group, columns=["file", "bytes"]).to_pylist()
                     for row in rows:
                         self._refuse_outside(f"{MODEL}/{row['file']}")
+                        if not isinstance(row["bytes"], bytes):
+                            raise OSError("a file of a model has no contents")
                     return {row["file"]: row["bytes"] for row in rows}
         return {}
 
     def _refuse_outside(self, name: str) -> None:
         if not is_inside(name):
-            raise VeraxError(f"{self.shown} names a file {name!r} outside of its cell: {_TRUST}")
+            raise VeraxError(
+                f"{self.shown} names a file {name!r:.60} outside of its cell: {_TRUST}"
+            )
 
     @contextmanager
     def _open(self, name: str) -> Iterator[parquet.ParquetFile]:
@@ -180,6 +233,20 @@ class PackedSource:
         except (OSError, pa.ArrowException) as error:
             raise VeraxError(
                 f"{name} of {self.shown} is missing or damaged: pack the study again, or get "
+                "another copy"
+            ) from error
+
+    @contextmanager
+    def _whole(self, name: str) -> Iterator[None]:
+        """Within it, what does not fit the schema of a file is an error that names the file."""
+        try:
+            yield
+        except VeraxError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, LookupError) as error:
+            first = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise VeraxError(
+                f"{name} of {self.shown} is damaged ({first:.200}): pack the study again, or get "
                 "another copy"
             ) from error
 

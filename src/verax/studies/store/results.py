@@ -15,21 +15,24 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from verax.errors import VeraxError, nearest
+from verax.errors import VeraxError, VeraxWarning, nearest
+from verax.exams.described import check_together
 from verax.exams.judgement.judgement import Judgement
 from verax.exams.verdict import Verdict
 from verax.models.classifier import AttentionClassifier
 from verax.models.saving import FILES, load
 from verax.results import Shown
-from verax.studies.adversaries.adversaries import Adversaries
+from verax.schema import SchemaError
+from verax.studies.adversaries.adversaries import Adversaries, check_instances
 from verax.studies.adversaries.manifest import stored_adversaries
 from verax.studies.adversaries.measures import EXAM as ADVERSARIES
 from verax.studies.grid.cell import Cell
-from verax.studies.store.cells import MODEL
+from verax.studies.store.cells import MODEL, damaged_cell
 from verax.studies.store.folders import StorageFolder, storage_folder
 from verax.studies.store.packed import FIRST, PackedSource, is_packed
 from verax.studies.store.sources import DAMAGED, DONE, FAILED, MISSING, CellState, StoreSource
 from verax.studies.store.store import STORE, Store
+from verax.studies.store.stored_tables import checked_frame
 from verax.studies.store.tables import equal, fact_columns, frame_of, repeated, unlabelled
 
 ALWAYS = ("corpus", "seed")
@@ -178,13 +181,13 @@ class StudyResults(Shown):
             raise VeraxError(f"unknown table {name!r}: {nearest(name, self.tables)}")
         if damaged := self.counts.get(DAMAGED, 0):
             message = f"{damaged} damaged cells of {self.name} are left out: run the study again"
-            warnings.warn(message, stacklevel=2)
+            warnings.warn(message, VeraxWarning, stacklevel=2)
         added = self._added(columns)
         keys = [key for key in self.done if name in self._states[key].tables]
-        parts = [unlabelled(self._source.table(key, name)) for key in keys]
         try:
+            parts = [unlabelled(self._source.table(key, name)) for key in keys]
             table = pa.concat_tables(parts, promote_options="permissive")
-        except pa.ArrowException as error:
+        except (pa.ArrowException, KeyError) as error:
             raise VeraxError(
                 f"table {name!r} has columns of different kinds in different cells: read them one "
                 "by one, with verdict(key)"
@@ -209,6 +212,10 @@ class StudyResults(Shown):
         manifest = self._source.verdict(key)
         frames = {name: self._frame(key, name) for name in (*manifest["tables"], "summary")}
         summary = frames.pop("summary")
+        try:
+            check_together(frames, manifest)
+        except SchemaError as error:
+            raise damaged_cell(key, self._source.shown, str(error)) from error
         return Verdict(frames, manifest, summary)
 
     def manifest(self, key: str) -> Mapping[str, Any]:
@@ -261,7 +268,13 @@ class StudyResults(Shown):
                 f"cell {key} was packed without its {ADVERSARIES}: pack the study again with them"
             )
         instances, about = self._frame(key, ADVERSARIES), self._source.verdict(key)
-        return stored_adversaries(instances, state.config, about, int(state.facts["max_tokens"]))
+        try:
+            check_instances(instances, str(state.config.get("split", "test")))
+            return stored_adversaries(
+                instances, state.config, about, int(state.facts["max_tokens"])
+            )
+        except (SchemaError, KeyError, TypeError) as error:
+            raise damaged_cell(key, self._source.shown, f"its adversaries: {error}") from error
 
     def differing(self, keys: Iterable[str]) -> list[str]:
         """The columns of the configuration in which these cells differ."""
@@ -287,8 +300,10 @@ class StudyResults(Shown):
     def _frame(self, key: str, name: str) -> pd.DataFrame:
         if name not in self._states[key].tables:
             raise VeraxError(f"cell {key} of {self._source.shown} has no table {name!r}")
-        frame: pd.DataFrame = self._source.table(key, name).to_pandas()
-        return frame.drop(columns="cell")
+        try:
+            return checked_frame(self._source.table(key, name), name, key)
+        except SchemaError as error:
+            raise damaged_cell(key, self._source.shown, str(error)) from error
 
     def _done(self, key: str) -> CellState:
         state = self._states.get(key)

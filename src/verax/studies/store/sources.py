@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,6 +12,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from verax.errors import VeraxError
+from verax.schema import SchemaError, parse_json
+from verax.studies.grid.cell import check_cell
+from verax.studies.store import saved
 from verax.studies.store.cells import (
     CELLS,
     CONFIG,
@@ -70,8 +72,10 @@ class StoreSource:
             self._manifests = dict(zip(undamaged, pool.map(store.manifest, undamaged), strict=True))
         for key in undamaged:
             if key not in configs:
-                with suppress(VeraxError):  # a cell of no study may be damaged
-                    configs[key] = json.loads(self.file(key, CONFIG))
+                with suppress(VeraxError, SchemaError):  # a cell of no study may be damaged
+                    config = parse_json(self.file(key, CONFIG))
+                    check_cell(config, CONFIG, key)
+                    configs[key] = config
         states = {}
         for key, config in configs.items():
             if key in wrong:
@@ -105,7 +109,7 @@ class StoreSource:
         data = self.file(key, table_file(name))
         try:
             return parquet.ParquetFile(pa.BufferReader(data)).read()
-        except pa.ArrowException:
+        except (OSError, pa.ArrowException):
             raise damaged_cell(key, self.shown, f"{table_file(name)} is not Parquet") from None
 
     def schema(self, key: str, name: str) -> pa.Schema:
@@ -120,7 +124,10 @@ class StoreSource:
     def verdict(self, key: str) -> Mapping[str, Any]:
         if VERDICT not in self._manifests[key]["files"]:
             raise damaged_cell(key, self.shown, f"{VERDICT} is missing")
-        return dict(json.loads(self.file(key, VERDICT)))
+        try:
+            return saved.read_verdict(self.file(key, VERDICT))
+        except SchemaError as error:
+            raise damaged_cell(key, self.shown, str(error)) from None
 
     def model(self, key: str) -> dict[str, bytes]:
         start = f"{MODEL}/"

@@ -8,15 +8,16 @@ STUDY/.locks/KEY, .scratch/                   who runs what; folders being fille
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from verax.errors import VeraxError
 from verax.files import refuse_foreign
+from verax.schema import SchemaError, checked_json, parse_json
 from verax.scratch import sweep
 from verax.studies.grid.portable import portable_study
+from verax.studies.store import saved
 from verax.studies.store.cells import CELLS, FORMAT, KEY, CellFolders, as_json
 from verax.studies.store.folders import SCRATCH, CellLock, StorageFolder, lock_file, storage_folder
 from verax.version import __version__
@@ -50,9 +51,11 @@ class Store(CellFolders):
         where = storage_folder(folder, filesystem)
         try:
             with where.reading(STORE):
-                about = json.loads(where.read_bytes(STORE))
+                about = parse_json(where.read_bytes(STORE))
             version = about["format"]
             named, maker = str(about["name"]), about["verax"]
+            if version == FORMAT:
+                saved.STORE(about, STORE)
         except FileNotFoundError:
             raise VeraxError(
                 f"{where.shown} is not a study: expected a folder that verax run wrote"
@@ -69,8 +72,8 @@ class Store(CellFolders):
             older = "run it anew in another folder, or pack it with that Verax and migrate the pack"
             todo = "update Verax" if newer else older
             raise VeraxError(
-                f"{where.shown} has format {version!r} (of Verax {maker}), this Verax reads "
-                f"{FORMAT}: {todo}"
+                f"{where.shown} has format {version!r:.60} (of Verax {maker!s:.60}), this Verax "
+                f"reads {FORMAT}: {todo}"
             )
         return cls(where, {**about, "name": named})
 
@@ -122,21 +125,23 @@ class Store(CellFolders):
 
     def text(self) -> str:
         """The study as it was given, without the folders of its files."""
-        return self._top(STUDY).decode()
+        try:
+            return self._top(STUDY).decode()
+        except UnicodeDecodeError as error:
+            raise VeraxError(
+                f"{STUDY} of {self.folder.shown} is not UTF-8 text: run the study again, its cells "
+                "are kept"
+            ) from error
 
     def resolved(self) -> dict[str, Any]:
         """The study with every default spelt out, and its cells by key."""
         try:
-            resolved = json.loads(self._top(RESOLVED))
-            if isinstance(resolved["cells"], dict):
-                return dict(resolved)
-        except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, VeraxError):
-                raise
-        raise VeraxError(
-            f"{RESOLVED} of {self.folder.shown} cannot be read: run the study again, its cells are "
-            "kept"
-        )
+            return dict(checked_json(self._top(RESOLVED), saved.resolved, RESOLVED))
+        except SchemaError as error:
+            raise VeraxError(
+                f"{RESOLVED} of {self.folder.shown} cannot be read: run the study again, its cells "
+                f"are kept ({error})"
+            ) from error
 
     def _committed(self, key: str) -> None:
         self.forgive(key)
@@ -154,10 +159,11 @@ class Store(CellFolders):
         for key in keys:
             if KEY.fullmatch(key) and key not in stored:
                 try:
-                    record = json.loads(self.folder.read_bytes(f"{FAILED}/{key}.json"))
+                    data = self.folder.read_bytes(f"{FAILED}/{key}.json")
+                    record = checked_json(data, saved.FAILURE, f"{key}.json")
                 except FileNotFoundError:  # forgiven by another runner
                     continue
-                except ValueError:
+                except (SchemaError, OSError):
                     record = None
                 unread = {"cell": key, "reason": "error", "error": "its record cannot be read"}
                 failures[key] = record if isinstance(record, dict) else unread

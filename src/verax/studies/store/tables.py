@@ -184,6 +184,10 @@ def restored(rows: pa.Table, shape: bytes, columns: Mapping[str, str], key: str)
     """A table as it was, from its stored rows, its shape and its stored columns."""
     with pa.ipc.open_stream(shape) as stream:
         empty = stream.read_next_batch()
+    empty.validate(full=True)  # a stream is taken at its word: lengths that lie end the process
+    for array in empty.columns:
+        if pa.types.is_dictionary(array.type):
+            array.dictionary.validate(full=True)
     arrays = []
     for field, none in zip(empty.schema, empty.columns, strict=True):
         if field.name == "cell":

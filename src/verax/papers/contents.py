@@ -21,8 +21,8 @@ FILE = "contents.yaml"
 HEAD = """# Tables and figures of the papers
 
 Every table and figure of each paper: where it is made again, or why not. `verax papers contents
---markdown` writes this page. `verax papers table NAME EXHIBIT` prints one of them, and `tables/EXHIBIT.csv` beside a
-paper's page has it with all columns.
+--markdown` writes this page. `verax papers table NAME EXHIBIT` prints one of them;
+`tables/EXHIBIT.csv` beside a paper's page has it with all columns.
 """
 _KEYS = {"made", "published", "not_made", "note"}
 

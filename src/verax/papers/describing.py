@@ -21,8 +21,10 @@ from verax.papers.registry import refuse_others
 from verax.studies.grid.cell import Cell
 from verax.studies.store import open_study
 
-_FACTS = ("classes", "train", "validation", "test", "words_mean", "words_sd")
-_FACTS += ("sentences_mean", "sentences_sd")
+_FACTS = (
+    *("classes", "train", "validation", "test"),
+    *("words_mean", "words_sd", "sentences_mean", "sentences_sd"),
+)
 
 
 def describe_corpora(paper: Paper, folder: str | Path) -> pd.DataFrame:

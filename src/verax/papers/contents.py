@@ -21,7 +21,8 @@ FILE = "contents.yaml"
 HEAD = """# Tables and figures of the papers
 
 Every table and figure of each paper: where it is made again, or why not. `verax papers contents
---markdown` writes this page. `verax papers table NAME EXHIBIT` prints one of them.
+--markdown` writes this page. `verax papers table NAME EXHIBIT` prints one of them;
+`tables/EXHIBIT.csv` beside a paper's page has it with all columns.
 """
 _KEYS = {"made", "published", "not_made", "note"}
 
@@ -62,17 +63,13 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-def contents_page(papers: Iterable[Paper], folder: str = "") -> str:
-    """A Markdown page of the contents of papers; links lead to tables below `folder`."""
+def contents_page(papers: Iterable[Paper]) -> str:
+    """A Markdown page of the contents of papers."""
     lines = [HEAD]
     for paper in papers:
         lines += [f"## {paper.title}\n", "| in the paper | made as | |", "|---|---|---|"]
         for content in contents(paper):
-            made = ", ".join(_link(paper, name, folder) for name in content.made) or "—"
+            made = ", ".join(f"`{name}`" for name in content.made) or "—"
             lines.append(f"| {content.name} | {made} | {content.note} |")
         lines.append("")
     return "\n".join(lines)
-
-
-def _link(paper: Paper, exhibit: str, folder: str) -> str:
-    return f"[`{exhibit}`]({folder}{paper.name}/tables/{exhibit}.csv)"

@@ -193,7 +193,7 @@ def test_bad_requests_are_one_line(folder: str, capsys: pytest.CaptureFixture[st
         ([folder, "a", "--by", "gradient,grdient-input"], "did you mean 'gradient-input'?"),
         ([folder, "a", "--by", "attention-product"], "unknown importance 'attention-product'"),
         ([folder, "a", "--by", ","], "--by names no importance: choose from attention, gradient"),
-        ([folder, "a", "--seed", "-1"], "option 'seed' is -1"),
+        ([folder, "a", "--seed", "-1"], "--seed is -1"),
         ([folder, "a", "--seed", "x"], "--seed"),
         (["missing", "a"], "missing is not a saved model"),
         ([folder, "--file", "in.csv"], "no column 'text'"),

@@ -177,7 +177,7 @@ def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFix
     ("arguments", "message"),
     [
         (["--split", "dev"], "unknown split 'dev'"),
-        (["--sample", "0"], "option 'sample' is 0"),
+        (["--sample", "0"], "--sample is 0"),
         (["--entropy-of", "gradeint"], "unknown importance 'gradeint'"),
         (["--items", "gradeint"], "unknown importance 'gradeint'"),
     ],

@@ -159,7 +159,8 @@ def _add_flags(
         also = field.metadata["also"]
         settings["metavar"] = "{" + ",".join(choices) + "}" if choices else _METAVARS[kind]
         flags = [flag] if under else [flag, *_ALIASES.get(flag, ())]
-        reader = _reader(field.name, kind, optional, also)
+        bounds = {**field.metadata, "choices": None}
+        reader = _reader(field.name, kind, optional, also, bounds)
         action = group.add_argument(*flags, type=reader, **settings)
         action.values = choices and list(choices)  # for completion; `parse` checks them
 
@@ -252,14 +253,18 @@ _ALIASES = {"--lr": ("--learning-rate",)}
 _METAVARS = {int: "N", float: "X", str: "TEXT", dict: "OLD=NEW,…"}
 
 
-def _reader(name: str, kind: Any, optional: bool, also: Sequence[str]) -> Any:
+def _reader(
+    name: str, kind: Any, optional: bool, also: Sequence[str], bounds: Mapping[str, Any]
+) -> Any:
     def read(text: str) -> Any:
         if optional and text.lower() == "none":
             return None
         if text in also:
             return text
         try:
-            return parse(name, text, kind)
+            value = parse(name, text, kind)
+            # also where the command has no use for it
+            return check(name, value, kind, bounds) if kind in (int, float) else value
         except VeraxError as error:  # argparse would put its own words for it
             others = "".join(f" or {word!r}" for word in also)
             raise argparse.ArgumentTypeError(f"{error}{others}") from None

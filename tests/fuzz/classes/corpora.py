@@ -115,7 +115,7 @@ def _texts(rng: random.Random, rows: Rows) -> Rows:
     odd = rng.choice(
         (None, 7, "", " ", "\x00", "\ud800", "x" * 200_000, "a " * 20_000, [], 1.5, "\r")
     )
-    return [{**row, "text": odd if rng.random() < 0.3 else row["text"]} for row in rows]
+    return [{**row, "text": odd if rng.random() < 0.3 else row.get("text", "")} for row in rows]
 
 
 def _ids(rng: random.Random, rows: Rows) -> Rows:

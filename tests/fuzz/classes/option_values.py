@@ -76,8 +76,10 @@ _VALUES: tuple[Any, ...] = (
         set(),
     ),
 )
-_NO_NUMBERS = ("nan", "inf", "-inf", "1e400", _DIGITS, "9223372036854775808", "4294967296")
+_NO_NUMBERS = ("nan", "inf", "-inf", "1e400", _DIGITS)
 """No option that is a number may take these."""
+_TOO_LARGE = ("9223372036854775808", "4294967296")
+"""Nor may a whole number be one of these."""
 _LONG = {"demo", "audit", "papers", "calibrate", "completion"}
 """Commands whose good values take minutes."""
 
@@ -102,6 +104,7 @@ def make(rng: random.Random, samples: Samples, folder: Path) -> tuple[str, Act]:
             base = [*base, "--exams", exam]
         flags.append(f"{flag}={value}")
         odd_number |= value in _NO_NUMBERS and _is_number(action)
+        odd_number |= value in _TOO_LARGE and _is_number(action) and action.metavar == "N"
     arguments = [*base, *flags]
 
     def act() -> str | None:
@@ -158,9 +161,8 @@ def _base(verb: str, samples: Samples, folder: Path) -> list[str]:
 def _in_python(rng: random.Random, samples: Samples) -> tuple[str, Act]:
     function = rng.choice(("load_corpus", "train", "examine", "call", "build"))
     value = rng.choice(_VALUES)
-    nonsense = (isinstance(value, float) and not math.isfinite(value)) or (
-        type(value) is int and value in (2**63, 10**400)
-    )
+    nonsense = isinstance(value, float) and not math.isfinite(value)
+    nonsense = nonsense or (type(value) is int and value == 10**400)
     if function == "load_corpus":
         name = rng.choice([f.name for c in (CorpusOptions, Planted) for f in dataclasses.fields(c)])
         options = {"documents": 48, name: value}

@@ -183,7 +183,9 @@ def shape_of(table: pa.Table) -> bytes:
 def restored(rows: pa.Table, shape: bytes, columns: Mapping[str, str], key: str) -> pa.Table:
     """A table as it was, from its stored rows, its shape and its stored columns."""
     with pa.ipc.open_stream(shape) as stream:
-        empty = stream.read_next_batch()
+        empty = next(iter(stream), None)
+    if empty is None:
+        raise ValueError("a shape without columns")
     empty.validate(full=True)  # a stream is taken at its word: lengths that lie end the process
     for array in empty.columns:
         if pa.types.is_dictionary(array.type):

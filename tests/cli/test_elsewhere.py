@@ -115,7 +115,7 @@ def test_names_that_are_not_utf_8_are_refused_before_the_work(
 
 def test_so_they_are_in_python() -> None:
     Path("caf\udce9.csv").write_text("text,label\na,b\n")
-    with pytest.raises(verax.VeraxError, match=r"is not UTF-8: rename the file or folder"):
+    with pytest.raises(verax.VeraxError, match=r"expected the name of a file or folder, in UTF-8"):
         verax.load_corpus("caf\udce9.csv")
 
 
@@ -139,6 +139,6 @@ def test_numbers_that_no_table_holds_are_refused_before_the_work(
     changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: Callable[..., Any] = verax.studies.read_study
-    assert read({**STUDY, "sample": 2**63 - 1}).cells[0].sample == 2**63 - 1
-    with pytest.raises(verax.VeraxError, match=r"is about 10\^\d+: expected a whole number below"):
+    assert read({**STUDY, "sample": 2**31 - 1}).cells[0].sample == 2**31 - 1
+    with pytest.raises(verax.VeraxError, match=r"expected a whole number below|it must be at most"):
         read({**STUDY, **changed})

@@ -30,6 +30,8 @@ ALLOWED = {
     "cli.papers.table_of to_csv": "printed",
     "cli.predict to_csv": "into a file of `new_file`",
     "cli.predict to_parquet": "into a file of `new_file`",
+    "last_resort._keep mkstemp": "of an error, in the folder for temporary files",
+    "last_resort._keep fdopen": "of an error, in the folder for temporary files",
     "papers.checking.Checked.write to_csv": "text for `write_files`",
     "papers.describing.write_corpora to_csv": "text for `write_text`",
     "spreadsheets.to_csv to_csv": "into a string",

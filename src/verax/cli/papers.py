@@ -191,7 +191,10 @@ def list_papers(args: argparse.Namespace) -> None:
     for one in papers():
         names = ", ".join(exhibit.name for exhibit in one.exhibits)
         lines = textwrap.wrap(
-            f"{one.name:{len(indent)}}{names}", min(_WIDTH, screen.width), subsequent_indent=indent
+            f"{one.name:{len(indent)}}{names}",
+            min(_WIDTH, screen.width),
+            subsequent_indent=indent,
+            break_on_hyphens=False,
         )
         say("\n".join(lines))
 

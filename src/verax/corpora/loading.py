@@ -24,7 +24,7 @@ from verax.corpora.files import (
 from verax.corpora.hub import read_hub
 from verax.corpora.options import CorpusOptions, LoadKeywords
 from verax.corpora.splitting import ALIASES
-from verax.errors import VeraxError, is_utf8, near, nearest
+from verax.errors import VeraxError, near, nearest
 from verax.options import build, check_path, names, show_options, shown
 
 BUILT_IN = (*reviews.SOURCES, "planted")
@@ -127,8 +127,6 @@ def _loaded(source: Source, options: Mapping[str, Any], cut: bool | None, **how:
     if not isinstance(source, (str, Path)):
         return _load_in_memory(source, build(CorpusOptions, options), cut=cut, **how)
     name = check_path("the corpus", source)
-    if not is_utf8(name):  # what is made of it could not be saved
-        raise VeraxError(f"the name of {name!r} is not UTF-8: rename the file or folder")
     if name == "planted" or name.startswith("planted:"):
         return _load_planted(name, options)
     settings = build(CorpusOptions, options)

@@ -66,6 +66,8 @@ def made_up(seeds: int = 10, slope: float = 0.0, overlap: bool = False) -> Calib
                 "kind": kind,
                 "side": side,
                 "part": part,
+                "family": "pooled",
+                "layers": 0,
                 "encoder": kind.partition("-")[0],
                 "projection": "softmax",
                 "texts": "planted",

@@ -108,8 +108,7 @@ def write_limits(
     models = data.passed
     chosen = f"{len(data.models)} models of verax calibrate, {len(models)} of which passed"
     limits = measured_limits(data, version, provenance or f"Measured on {chosen} their gates.")
-    assert limits.calibration is not None
-    values = {**limits.to_json(), "calibration": limits.calibration.to_json()}
+    values = limits.to_json(whole=True)
     write_text(Path(path), json.dumps(values, ensure_ascii=False, indent=None) + "\n")
     return limits
 

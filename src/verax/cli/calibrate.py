@@ -13,7 +13,8 @@ from verax.calibration.page import write_page
 from verax.cli.terminal import console, say, table
 from verax.errors import VeraxError
 from verax.exams.examine import load_as_read_by
-from verax.exams.judgement.limits import LimitSet, load_limits
+from verax.exams.judgement.limits import LimitSet
+from verax.models.kinds import POOLED
 from verax.models.saving import load
 
 
@@ -86,16 +87,16 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _show(limits: LimitSet, path: Path) -> None:
-    known = limits.calibration
-    assert known is not None
-    by_hand = load_limits()
-    rows = [
-        [exam, str(one["measure"]), f"{one['auroc']:.3f}"]
-        for exam, one in known.exams.items()
-        if exam in by_hand.limits
-    ]
-    console().print(table(["exam", "judged by", "AUROC, held out"], rows))
-    for name, words in (("accused", "honest accused"), ("cleared", "deceptive cleared")):
-        share, low, high, n = known.errors[name]
-        say(f"{words}: {share:.1%} ({low:.1%} to {high:.1%}) of {n:.0f} models held out")
+    for kind, one in {POOLED: limits, **limits.by_kind}.items():
+        known = one.calibration
+        assert known is not None
+        rows = [
+            [exam, str(about["measure"]), f"{about['auroc']:.3f}"]
+            for exam, about in known.exams.items()
+        ]
+        title = f"{kind} models"
+        console().print(table(["exam", "judged by", "AUROC, held out"], rows, title=title))
+        for name, words in (("accused", "honest accused"), ("cleared", "deceptive cleared")):
+            share, low, high, n = known.errors[name]
+            say(f"{words}: {share:.1%} ({low:.1%} to {high:.1%}) of {n:.0f} models held out")
     say(f"limits {limits.version}: {path}")

@@ -25,15 +25,44 @@ PLACES = (
     ("adversary", "adversary", "epsilon=0.05", "jsd", 0.4, 0.4),
     ("adversary", "adversary", "epsilon=0.05", "decisions_kept", 99.0, 99.0),
     ("adversary", "adversary.documents", "confidence", "value", 0.98, 0.98),
+    ("deletion", "deletion", "attention", "gain", 80.0, 5.0),
+    ("sufficiency", "sufficiency", "attention", "comprehensiveness_gain", 60.0, 10.0),
+    ("sufficiency", "sufficiency", "attention", "sufficiency_gain", 70.0, 20.0),
 )
 """Exam, table, row, column, and where honest and deceptive models are on average."""
+SURE = tuple(
+    (exam, exam, row, column, 0.001, 0.001)
+    for exam, column in (
+        ("deletion", "p"),
+        ("sufficiency", "comprehensiveness_p"),
+        ("sufficiency", "sufficiency_p"),
+    )
+    for row in ("attention", "chefer")
+)
+"""Values of p, the same of all models."""
+OF_BERTS = (
+    *(place for place in PLACES if place[0] != "single_token"),
+    ("agreement", "agreement", "inputs:chefer:leave-one-out", "tau", 0.5, 0.5),
+    ("deletion", "deletion", "chefer", "gain", 50.0, 50.0),
+)
+"""What BERTs have: no single tokens, and another score that finds what matters in either side."""
 SPREAD = {"percent": 2.0, "number": 0.01}
 
 
-def numbers(side: str, random: np.random.Generator, slope: float, words: float) -> pd.DataFrame:
+def numbers(
+    side: str,
+    random: np.random.Generator,
+    slope: float,
+    words: float,
+    places: tuple[tuple[str, str, str, str, float, float], ...] = PLACES,
+) -> pd.DataFrame:
     """A summary as `examine` gives it; numbers of both sides sink with the length by a slope."""
     frames = []
-    for exam, table, row, column, honest, deceptive in PLACES:
+    for exam, table, row, column, value, _ in SURE:
+        cell = {"table": table, "row": row, "column": column, "value": value, "unit": "number"}
+        cell |= {"low": np.nan, "high": np.nan, "n": 100}
+        frames.append(summary_frame(exam, [cell]))
+    for exam, table, row, column, honest, deceptive in places:
         percent = honest > 1
         spread = SPREAD["percent" if percent else "number"]
         value = (honest if side == "honest" else deceptive) + spread * random.normal()
@@ -46,18 +75,44 @@ def numbers(side: str, random: np.random.Generator, slope: float, words: float) 
     return pd.concat(frames, ignore_index=True)
 
 
-def made_up(seeds: int = 10, slope: float = 0.0, overlap: bool = False) -> Calibrated:
+POOLED_KINDS = (
+    ("none", "honest", CHOOSING),
+    ("bilstm-penalty", "deceptive", CHOOSING),
+    ("mlp", "honest", HELD_OUT),
+    ("bigru-penalty", "deceptive", HELD_OUT),
+)
+BERT_KINDS = (
+    ("bert2-evidence", "honest", CHOOSING),
+    ("bert2-penalty", "deceptive", CHOOSING),
+    ("bert1-evidence", "honest", HELD_OUT),
+    ("bert2-others", "deceptive", HELD_OUT),
+)
+
+
+def both_families(seeds: int = 5) -> Calibrated:
+    """A calibration of pooled models and of BERTs."""
+    one, other = made_up(seeds), made_up(seeds, kinds=BERT_KINDS)
+    models = pd.concat([one.models, other.models], ignore_index=True)
+    return Calibrated(models, pd.concat([one.numbers, other.numbers], ignore_index=True), one.about)
+
+
+def made_up(
+    seeds: int = 10,
+    slope: float = 0.0,
+    overlap: bool = False,
+    kinds: tuple[tuple[str, str, str], ...] = POOLED_KINDS,
+) -> Calibrated:
     """A calibration of two kinds a side, over two lengths and two numbers of classes."""
     random = np.random.default_rng(0)
     models, tables = [], []
-    kinds = (("none", "honest", CHOOSING), ("bilstm-penalty", "deceptive", CHOOSING))
-    kinds += (("mlp", "honest", HELD_OUT), ("bigru-penalty", "deceptive", HELD_OUT))
+    family = "transformer" if kinds is BERT_KINDS else "pooled"
+    places = OF_BERTS if kinds is BERT_KINDS else PLACES
     for (kind, side, part), length, classes, seed in itertools.product(
         kinds, (10, 100), (2, 4), range(seeds)
     ):
         name = f"{kind}.{length}.{classes}.{seed}"
         as_if = ("honest", "deceptive")[seed % 2] if overlap else side
-        table = numbers(as_if, random, slope, length)
+        table = numbers(as_if, random, slope, length, places)
         table.insert(0, "name", name)
         tables.append(table)
         models.append(
@@ -66,9 +121,9 @@ def made_up(seeds: int = 10, slope: float = 0.0, overlap: bool = False) -> Calib
                 "kind": kind,
                 "side": side,
                 "part": part,
-                "family": "pooled",
-                "layers": 0,
-                "encoder": kind.partition("-")[0],
+                "family": family,
+                "layers": int(kind[4]) if family == "transformer" else 0,
+                "encoder": "bert" if family == "transformer" else kind.partition("-")[0],
                 "projection": "softmax",
                 "texts": "planted",
                 "length": length,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from verax.calibration.analysis import Calibrated, measured_limits
+from verax.calibration.crossing import crossed_limits
 from verax.calibration.making import Effort
 from verax.calibration.plan import REVIEWS, Spec, like, smoke, whole
 from verax.calibration.running import pack, run
@@ -18,6 +19,7 @@ from verax.errors import VeraxError
 from verax.exams.judgement.limits import LimitSet
 from verax.files import write_text
 from verax.models.classifier import AttentionClassifier
+from verax.models.kinds import POOLED
 
 FINISHED = "models"
 """Folder with a file for each finished model."""
@@ -75,7 +77,7 @@ def calibrate_like(
         model: whose encoder the calibrated models have.
         corpus: whose texts get planted evidence; as many classes, texts as long.
         out: folder that gets the packed files and `limits.json`.
-        seeds: a kind; a third of them is held out.
+        seeds: a kind; a third of them is left out in turn, to test limits on.
         effort: how models are trained and examined.
         workers: processes, each on one core.
         said: is told how far it got.
@@ -90,7 +92,9 @@ def calibrate_like(
     folder = _made(specs, effort or Effort(), Path(out), workers, None, said)
     name = f"like {corpus.name} {model.fingerprint}"
     provenance = f"Measured by verax calibrate on models like {model.fingerprint}, {corpus.name}."
-    return write_limits(folder, Path(out) / LIMITS, name, provenance)
+    limits = crossed_limits(Calibrated.load(folder).family(POOLED), name, provenance)
+    _write(limits, Path(out) / LIMITS)
+    return limits
 
 
 def write_limits(
@@ -108,9 +112,13 @@ def write_limits(
     models = data.passed
     chosen = f"{len(data.models)} models of verax calibrate, {len(models)} of which passed"
     limits = measured_limits(data, version, provenance or f"Measured on {chosen} their gates.")
-    values = limits.to_json(whole=True)
-    write_text(Path(path), json.dumps(values, ensure_ascii=False, indent=None) + "\n")
+    _write(limits, Path(path))
     return limits
+
+
+def _write(limits: LimitSet, path: Path) -> None:
+    values = limits.to_json(whole=True)
+    write_text(path, json.dumps(values, ensure_ascii=False, indent=None) + "\n")
 
 
 def _made(

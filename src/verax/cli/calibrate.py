@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> None:
     console()
     out, path = Path(args.out), Path(args.limits or Path(args.out) / LIMITS)
     if args.like is not None:
+        if args.page is not None:
+            raise VeraxError("--page with --like: the page is of kinds held out, leave it out")
         model = load(args.like, device="cpu")
         corpus = load_as_read_by(model, args.corpus, "the model")
         seeds = args.seeds or 6

@@ -11,7 +11,6 @@ import pandas as pd
 
 from verax.calibration.analysis import Calibrated
 from verax.calibration.plan import CHOOSING, HELD_OUT
-from verax.exams.verdict import summary_frame
 
 PLACES = (
     ("agreement", "agreement", "inputs:attention:leave-one-out", "tau", 0.8, 0.0),
@@ -55,24 +54,24 @@ def numbers(
     slope: float,
     words: float,
     places: tuple[tuple[str, str, str, str, float, float], ...] = PLACES,
-) -> pd.DataFrame:
-    """A summary as `examine` gives it; numbers of both sides sink with the length by a slope."""
-    frames = []
-    for exam, table, row, column, value, _ in SURE:
-        cell = {"table": table, "row": row, "column": column, "value": value, "unit": "number"}
-        cell |= {"low": np.nan, "high": np.nan, "n": 100}
-        frames.append(summary_frame(exam, [cell]))
+) -> list[dict[str, Any]]:
+    """Rows of a summary as `examine` gives it; tau of both sides sinks with the length."""
+    rows = [_row(*place[:4], place[4], np.nan, "number") for place in SURE]
     for exam, table, row, column, honest, deceptive in places:
-        percent = honest > 1
-        spread = SPREAD["percent" if percent else "number"]
-        value = (honest if side == "honest" else deceptive) + spread * random.normal()
+        unit = "percent" if honest > 1 else "number"
+        value = (honest if side == "honest" else deceptive) + SPREAD[unit] * random.normal()
         if column == "tau":
             value -= slope * np.log(words / 24)
-        cell: dict[str, Any] = {"table": table, "row": row, "column": column, "value": value}
-        cell |= {"low": value - 1e-3, "high": value + 1e-3, "n": 100}
-        cell["unit"] = "percent" if percent else "number"
-        frames.append(summary_frame(exam, [cell]))
-    return pd.concat(frames, ignore_index=True)
+        rows.append(_row(exam, table, row, column, value, 1e-3, unit))
+    return rows
+
+
+def _row(
+    exam: str, table: str, row: str, column: str, value: float, half: float, unit: str
+) -> dict[str, Any]:
+    place = {"exam": exam, "table": table, "row": row, "column": column}
+    ends = {"value": value, "low": value - half, "high": value + half}
+    return {**place, "measure": f"{table}.{row}.{column}", **ends, "n": 100, "unit": unit}
 
 
 POOLED_KINDS = (
@@ -112,9 +111,8 @@ def made_up(
     ):
         name = f"{kind}.{length}.{classes}.{seed}"
         as_if = ("honest", "deceptive")[seed % 2] if overlap else side
-        table = numbers(as_if, random, slope, length, places)
-        table.insert(0, "name", name)
-        tables.append(table)
+        rows = numbers(as_if, random, slope, length, places)
+        tables += [{"name": name, **row} for row in rows]
         models.append(
             {
                 "name": name,
@@ -136,6 +134,6 @@ def made_up(
                 "precision_attention": 0.9,
             }
         )
-    frame = pd.concat(tables, ignore_index=True)
+    frame = pd.DataFrame(tables)
     about = {"models": len(models), "core_seconds": len(models), "effort": {}}
     return Calibrated(pd.DataFrame(models), frame, about)

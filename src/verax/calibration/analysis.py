@@ -175,6 +175,13 @@ def texts_of(models: pd.DataFrame) -> list[Texts]:
     return [Texts(float(words), float(classes)) for words, classes in pairs]
 
 
+def overall(data: Calibrated, part: str) -> pd.Series:
+    """AUROC of every headline, by exam and measure, over all models of a part."""
+    honest, deceptive = (data.of(part, side) for side in SIDES)
+    rows = [_separated(h, "all", "", honest, deceptive) for h in data.headlines]
+    return pd.DataFrame(rows).set_index(["exam", "measure"])["auroc"]
+
+
 def separation(
     data: Calibrated, part: str, headlines: Sequence[Headline] | None = None
 ) -> pd.DataFrame:
@@ -239,8 +246,7 @@ def chosen(data: Calibrated) -> list[Headline]:
 
     Of those that tell as well, the one whose sides are farthest apart.
     """
-    separated = separation(data, CHOOSING)
-    table = separated[separated["by"] == "all"].set_index(["exam", "measure"])["auroc"]
+    table = overall(data, CHOOSING)
     best: dict[str, Headline] = {}
     ranks: dict[str, tuple[float, float]] = {}
     for headline in data.headlines:
@@ -312,11 +318,7 @@ def limits_of_family(data: Calibrated, version: str, provenance: str) -> LimitSe
     """
     base = load_limits(BY_HAND)
     limits: dict[str, dict[str, float | Lines]] = {e: dict(v) for e, v in base.limits.items()}
-    parts = {name: separation(data, part) for name, part in AUROC.items()}
-    whole = {
-        name: table[table["by"] == "all"].set_index(["exam", "measure"])["auroc"]
-        for name, table in parts.items()
-    }
+    whole = {name: overall(data, part) for name, part in AUROC.items()}
     exams: dict[str, dict[str, Any]] = {}
     for headline in chosen(data):
         lines = edges(data, headline)
@@ -379,11 +381,11 @@ def _calibration(
     ends = {name: (float(models[name].min()), float(models[name].max())) for name in RANGED}
     lengths, classes = (ends[name] for name in RANGED)
     encoders = list(dict.fromkeys(models["encoder"]))
-    known = Calibration(exams, rows, lengths, classes, encoders, accuse, clear, errors)
+    found = Calibration(exams, rows, lengths, classes, encoders, accuse, clear, errors)
     if set(models["family"]) == {TRANSFORMER}:
         layers = float(models["layers"].min()), float(models["layers"].max())
-        return replace(known, layers=layers, readouts=[READOUT])
-    return known
+        return replace(found, layers=layers, readouts=[READOUT])
+    return found
 
 
 RANGED = ("words", "classes")
@@ -424,9 +426,9 @@ def agreeing(votes: pd.DataFrame) -> tuple[int, int]:
     """
     most = max(int(votes["for"].max()), int(votes["against"].max()), 1)
     pairs = [(accuse, clear) for accuse in range(1, most + 1) for clear in range(1, most + 1)]
-    surely, shares = ([pair for pair in pairs if _within(votes, *pair, at)] for at in (2, 0))
-    fitting = surely or shares
-    return min(fitting, key=lambda pair: (sum(pair), pair)) if fitting else (most, most)
+    pairs.sort(key=lambda pair: (sum(pair), pair))
+    fitting = (pair for at in (2, 0) for pair in pairs if _within(votes, *pair, at))
+    return next(fitting, (most, most))
 
 
 def _within(votes: pd.DataFrame, accuse: int, clear: int, at: int) -> bool:

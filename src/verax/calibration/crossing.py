@@ -12,8 +12,8 @@ from verax.calibration.analysis import (
     Calibrated,
     error_rates,
     limits_of_family,
+    overall,
     readings,
-    separation,
     verdicts,
 )
 from verax.calibration.plan import CHOOSING, HELD_OUT
@@ -43,9 +43,7 @@ def crossed_limits(data: Calibrated, version: str, provenance: str) -> LimitSet:
         left_out = found[found["part"] == HELD_OUT]
         read = readings(left_out, known.accuse, known.clear)
         votes.append(left_out.assign(read=read))
-        table = separation(part, HELD_OUT)
-        table = table[table["by"] == "all"]
-        told.append(table.set_index(["exam", "measure"])["auroc"])
+        told.append(overall(part, HELD_OUT))
     every = _parted(data, np.array([], dtype=seeds.dtype))
     whole = limits_of_family(every, version, provenance)
     known = whole.calibration

@@ -118,9 +118,8 @@ def test_votes_are_those_of_the_reading(data: Calibrated, limits: LimitSet) -> N
         assert (votes["side"].eq("honest") == votes["for"].gt(votes["against"])).all()
 
 
-def test_ones_own_limit_of_another_number_is_taken(data: Calibrated) -> None:
-    measured = measured_limits(data, "made-up", "").limits["replacement"]
-    assert any(isinstance(limit, Lines) for limit in measured.values())
+def test_ones_own_limit_of_another_number_is_taken(data: Calibrated, limits: LimitSet) -> None:
+    assert limits.is_measured("replacement")
     ours = {"version": "ours", "based_on": "2026-11-measured"}
     mine = load_limits({**ours, "limits": {"replacement": {"for_below": 86}}})
     rows = {row.exam: row for row in judge(data.summaries["mlp.10.2.0"], mine).rows}
@@ -168,7 +167,7 @@ def test_words_of_older_results_are_the_items_they_ranked() -> None:
 
 
 def test_seeds_are_left_out_in_turn() -> None:
-    data = made_up(6)
+    data = made_up(3)
     limits = crossed_limits(data, "crossed", "")
     assert limits.calibration is not None
     errors = limits.calibration.errors
@@ -183,7 +182,7 @@ def test_seeds_are_left_out_in_turn() -> None:
 def test_limits_like_a_model_judge_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = load_corpus("planted", documents=60)
     model = train(corpus, encoder="none", epochs=1, progress=False)
-    data = made_up(6)
+    data = made_up(3)
 
     def made(specs: object, effort: object, out: Path, *_: object) -> Path:
         out.mkdir()

@@ -175,7 +175,7 @@ def test_a_calibrated_verdict_counts_models_like_it(data: Calibrated, limits: Li
     assert honest.calibrated is not None
     assert honest.calibrated.verdict == "honest"
     assert honest.calibrated.honest == honest.calibrated.neighbours
-    assert "Of the 50 calibrated models" in str(honest)
+    assert "Of the 40 calibrated models" in str(honest)
     deceptive = judge(data.summaries["bigru-penalty.10.2.0"], limits)
     assert deceptive.calibrated is not None
     assert deceptive.calibrated.verdict == "deceptive"

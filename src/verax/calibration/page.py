@@ -91,7 +91,8 @@ def page(
         yield from _together(verdicts(data.family(family), limits), one)
     yield (
         f"The verdict also counts, of the {NEIGHBOURS} calibrated models with the most similar "
-        "numbers, how many were honest. Numbers are compared by where they stand between the edges."
+        "numbers, or half as many as the smaller side has, how many were honest. Numbers are "
+        "compared by where they stand between the edges."
     )
     yield from _importances(data)
     if results:

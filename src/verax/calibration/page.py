@@ -78,7 +78,9 @@ def page(
         "are falsely accused. *Chosen* is, of the numbers that an exam can be judged by, the one "
         "that tells best on the models that limits are chosen on, and of equals the one whose "
         "sides are farthest apart there; `verdict.judgement` goes by it. "
-        "Numbers that were only *tried* are told, too."
+        "Numbers that were only *tried* are told, too. Which numbers erasure can be judged by was "
+        "settled with about half of the models of both parts in view, so that its AUROC on models "
+        "held out is no blind test of that choice."
     )
     for family, one in known.items():
         yield f"### {TITLES[family]}"

@@ -11,7 +11,6 @@ import pandas as pd
 
 from verax.calibration.analysis import Calibrated
 from verax.calibration.plan import CHOOSING, HELD_OUT
-from verax.exams.verdict import summary_frame
 
 PLACES = (
     ("agreement", "agreement", "inputs:attention:leave-one-out", "tau", 0.8, 0.0),
@@ -25,48 +24,104 @@ PLACES = (
     ("adversary", "adversary", "epsilon=0.05", "jsd", 0.4, 0.4),
     ("adversary", "adversary", "epsilon=0.05", "decisions_kept", 99.0, 99.0),
     ("adversary", "adversary.documents", "confidence", "value", 0.98, 0.98),
+    ("deletion", "deletion", "attention", "gain", 80.0, 5.0),
+    ("sufficiency", "sufficiency", "attention", "comprehensiveness_gain", 60.0, 10.0),
+    ("sufficiency", "sufficiency", "attention", "sufficiency_gain", 70.0, 20.0),
 )
 """Exam, table, row, column, and where honest and deceptive models are on average."""
+SURE = tuple(
+    (exam, exam, row, column, 0.001, 0.001)
+    for exam, column in (
+        ("deletion", "p"),
+        ("sufficiency", "comprehensiveness_p"),
+        ("sufficiency", "sufficiency_p"),
+    )
+    for row in ("attention", "chefer")
+)
+"""Values of p, the same of all models."""
+OF_BERTS = (
+    *(place for place in PLACES if place[0] != "single_token"),
+    ("agreement", "agreement", "inputs:chefer:leave-one-out", "tau", 0.5, 0.5),
+    ("deletion", "deletion", "chefer", "gain", 50.0, 50.0),
+)
+"""What BERTs have: no single tokens, and another score that finds what matters in either side."""
 SPREAD = {"percent": 2.0, "number": 0.01}
 
 
-def numbers(side: str, random: np.random.Generator, slope: float, words: float) -> pd.DataFrame:
-    """A summary as `examine` gives it; numbers of both sides sink with the length by a slope."""
-    frames = []
-    for exam, table, row, column, honest, deceptive in PLACES:
-        percent = honest > 1
-        spread = SPREAD["percent" if percent else "number"]
-        value = (honest if side == "honest" else deceptive) + spread * random.normal()
+def numbers(
+    side: str,
+    random: np.random.Generator,
+    slope: float,
+    words: float,
+    places: tuple[tuple[str, str, str, str, float, float], ...] = PLACES,
+) -> list[dict[str, Any]]:
+    """Rows of a summary as `examine` gives it; tau of both sides sinks with the length."""
+    rows = [_row(*place[:4], place[4], np.nan, "number") for place in SURE]
+    for exam, table, row, column, honest, deceptive in places:
+        unit = "percent" if honest > 1 else "number"
+        value = (honest if side == "honest" else deceptive) + SPREAD[unit] * random.normal()
         if column == "tau":
             value -= slope * np.log(words / 24)
-        cell: dict[str, Any] = {"table": table, "row": row, "column": column, "value": value}
-        cell |= {"low": value - 1e-3, "high": value + 1e-3, "n": 100}
-        cell["unit"] = "percent" if percent else "number"
-        frames.append(summary_frame(exam, [cell]))
-    return pd.concat(frames, ignore_index=True)
+        rows.append(_row(exam, table, row, column, value, 1e-3, unit))
+    return rows
 
 
-def made_up(seeds: int = 10, slope: float = 0.0, overlap: bool = False) -> Calibrated:
+def _row(
+    exam: str, table: str, row: str, column: str, value: float, half: float, unit: str
+) -> dict[str, Any]:
+    place = {"exam": exam, "table": table, "row": row, "column": column}
+    ends = {"value": value, "low": value - half, "high": value + half}
+    return {**place, "measure": f"{table}.{row}.{column}", **ends, "n": 100, "unit": unit}
+
+
+POOLED_KINDS = (
+    ("none", "honest", CHOOSING),
+    ("bilstm-penalty", "deceptive", CHOOSING),
+    ("mlp", "honest", HELD_OUT),
+    ("bigru-penalty", "deceptive", HELD_OUT),
+)
+BERT_KINDS = (
+    ("bert2-evidence", "honest", CHOOSING),
+    ("bert2-penalty", "deceptive", CHOOSING),
+    ("bert1-evidence", "honest", HELD_OUT),
+    ("bert2-others", "deceptive", HELD_OUT),
+)
+
+
+def both_families(seeds: int = 5) -> Calibrated:
+    """A calibration of pooled models and of BERTs."""
+    one, other = made_up(seeds), made_up(seeds, kinds=BERT_KINDS)
+    models = pd.concat([one.models, other.models], ignore_index=True)
+    return Calibrated(models, pd.concat([one.numbers, other.numbers], ignore_index=True), one.about)
+
+
+def made_up(
+    seeds: int = 10,
+    slope: float = 0.0,
+    overlap: bool = False,
+    kinds: tuple[tuple[str, str, str], ...] = POOLED_KINDS,
+) -> Calibrated:
     """A calibration of two kinds a side, over two lengths and two numbers of classes."""
     random = np.random.default_rng(0)
     models, tables = [], []
-    kinds = (("none", "honest", CHOOSING), ("bilstm-penalty", "deceptive", CHOOSING))
-    kinds += (("mlp", "honest", HELD_OUT), ("bigru-penalty", "deceptive", HELD_OUT))
+    family = "transformer" if kinds is BERT_KINDS else "pooled"
+    places = OF_BERTS if kinds is BERT_KINDS else PLACES
     for (kind, side, part), length, classes, seed in itertools.product(
         kinds, (10, 100), (2, 4), range(seeds)
     ):
         name = f"{kind}.{length}.{classes}.{seed}"
         as_if = ("honest", "deceptive")[seed % 2] if overlap else side
-        table = numbers(as_if, random, slope, length)
-        table.insert(0, "name", name)
-        tables.append(table)
+        rows = numbers(as_if, random, slope, length, places)
+        tables += [{"name": name, **row} for row in rows]
         models.append(
             {
                 "name": name,
                 "kind": kind,
                 "side": side,
                 "part": part,
-                "encoder": kind.partition("-")[0],
+                "family": family,
+                "layers": int(kind[4]) if family == "transformer" else 0,
+                "encoder": "bert" if family == "transformer" else kind.partition("-")[0],
                 "projection": "softmax",
                 "texts": "planted",
                 "length": length,
@@ -79,6 +134,6 @@ def made_up(seeds: int = 10, slope: float = 0.0, overlap: bool = False) -> Calib
                 "precision_attention": 0.9,
             }
         )
-    frame = pd.concat(tables, ignore_index=True)
+    frame = pd.DataFrame(tables)
     about = {"models": len(models), "core_seconds": len(models), "effort": {}}
     return Calibrated(pd.DataFrame(models), frame, about)

@@ -142,6 +142,8 @@ def test_the_headline_that_tells_best_is_chosen(data: Calibrated) -> None:
         "replacement": "permuted_survival",
         "single_token": "share",
         "adversary": "cost",
+        "deletion": "gain",
+        "sufficiency": "lesser_gain",
     }
     table = separation(data, HELD_OUT)
     assert (table[(table["by"] == "all") & (table["measure"] == "tau")]["auroc"] == 1).all()
@@ -150,8 +152,7 @@ def test_the_headline_that_tells_best_is_chosen(data: Calibrated) -> None:
 def test_limits_are_those_of_the_file(data: Calibrated, limits: LimitSet, tmp_path: Path) -> None:
     assert limits.calibration is not None
     path = tmp_path / "limits.json"
-    values = {**limits.to_json(), "calibration": limits.calibration.to_json()}
-    path.write_text(json.dumps(values))
+    path.write_text(json.dumps(limits.to_json(whole=True)))
     loaded = load_limits(path)
     for exam in limits.limits:
         assert loaded.of(exam, texts=Texts(50, 3)) == limits.of(exam, texts=Texts(50, 3))
@@ -174,7 +175,7 @@ def test_a_calibrated_verdict_counts_models_like_it(data: Calibrated, limits: Li
     assert honest.calibrated is not None
     assert honest.calibrated.verdict == "honest"
     assert honest.calibrated.honest == honest.calibrated.neighbours
-    assert "Of the 50 calibrated models" in str(honest)
+    assert "Of the 40 calibrated models" in str(honest)
     deceptive = judge(data.summaries["bigru-penalty.10.2.0"], limits)
     assert deceptive.calibrated is not None
     assert deceptive.calibrated.verdict == "deceptive"

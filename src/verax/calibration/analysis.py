@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from verax.calibration.headlines import HEADLINES, Headline
+from verax.calibration.headlines import HEADLINES, TRIED, Headline
 from verax.calibration.kinds import DECEPTIVE, HONEST
 from verax.calibration.plan import CHOOSING, HELD_OUT
 from verax.calibration.running import MANIFEST, MODELS, NUMBERS
 from verax.calibration.saved import ABOUT, check_packed
 from verax.errors import VeraxError
 from verax.exams.judgement.calibrated import Calibration, place, reading_of
-from verax.exams.judgement.judgement import judge
+from verax.exams.judgement.judgement import judge, limits_for
 from verax.exams.judgement.limits import BY_HAND, LimitSet, load_limits
 from verax.exams.judgement.lines import HIGHER, LOWER, Lines, Texts, height
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.row import AGAINST, FOR
+from verax.models.kinds import POOLED, TRANSFORMER
 from verax.schema import SchemaError, checked_json, read_parquet
 from verax.scratch import sweep
 from verax.statistics.separating import auroc, clopper_pearson, power_at, quantile_line
@@ -35,6 +36,10 @@ among those that limits are chosen on."""
 ACCUSED, CLEARED = 0.05, 0.10
 """The same of all exams together."""
 SIDES = (HONEST, DECEPTIVE)
+LEAST_MODELS = 8
+"""Models of a side that limits are measured on, at least."""
+READOUT = "first"
+"""What the classifier of every calibrated BERT reads."""
 AUROC = {"auroc": HELD_OUT, "auroc_choosing": CHOOSING}
 """What a calibration calls the AUROC of each part."""
 
@@ -51,6 +56,41 @@ class Calibrated:
     models: pd.DataFrame
     numbers: pd.DataFrame
     about: Mapping[str, Any]
+
+    @cached_property
+    def families(self) -> list[str]:
+        """Families with enough models that limits can be measured on them, pooled models first."""
+        found = [POOLED, *sorted(set(self.models["family"]) - {POOLED})]
+        return [name for name in found if self.family(name).is_enough]
+
+    def family(self, name: str) -> Calibrated:
+        """Its models alone: limits of one family say nothing of another."""
+        if name not in self._by_family:
+            models = self.models[self.models["family"] == name].reset_index(drop=True)
+            own = self.numbers["name"].isin(models["name"])
+            numbers = self.numbers[own].reset_index(drop=True)
+            self._by_family[name] = Calibrated(models, numbers, self.about)
+        return self._by_family[name]
+
+    @cached_property
+    def _by_family(self) -> dict[str, Calibrated]:
+        return {}
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are models enough of both sides to choose limits on."""
+        passed = self.models[(self.models["failed"] == "") & (self.models["part"] == CHOOSING)]
+        return all((passed["side"] == side).sum() >= LEAST_MODELS for side in SIDES)
+
+    @cached_property
+    def headlines(self) -> list[Headline]:
+        """Those that models of both sides have numbers of, among those limits are chosen on."""
+        groups = [self.of(CHOOSING, side) for side in SIDES]
+        return [
+            headline
+            for headline in HEADLINES
+            if all(frame[_column(headline)].notna().any() for frame in groups)
+        ]
 
     @classmethod
     def load(cls, folder: str | Path) -> Calibrated:
@@ -74,10 +114,11 @@ class Calibrated:
     def passed(self) -> pd.DataFrame:
         """The models that passed their gates, with a value of every headline."""
         models = self.models[self.models["failed"] == ""].reset_index(drop=True)
-        values: dict[str, list[float]] = {_column(h): [] for h in HEADLINES}
+        every = (*HEADLINES, *TRIED)
+        values: dict[str, list[float]] = {_column(h): [] for h in every}
         for name in models["name"]:
             summary = self.summaries[name]
-            for headline in HEADLINES:
+            for headline in every:
                 number = headline.value(summary)
                 values[_column(headline)].append(math.nan if number is None else number.value)
         return models.assign(**values)
@@ -95,8 +136,13 @@ class Calibrated:
 
     def of(self, part: str, side: str) -> pd.DataFrame:
         """The models of a part and a side that passed their gates."""
-        frame = self.passed
-        return frame[(frame["part"] == part) & (frame["side"] == side)]
+        none = self.passed.iloc[:0]
+        return self._of.get((part, side), none)
+
+    @cached_property
+    def _of(self) -> dict[tuple[str, str], pd.DataFrame]:
+        groups = self.passed.groupby(["part", "side"], sort=False)
+        return {(str(part), str(side)): frame for (part, side), frame in groups}
 
     def set_aside(self) -> pd.DataFrame:
         """How many models of each kind were made, passed, and failed at each gate."""
@@ -119,8 +165,13 @@ def _column(headline: Headline) -> str:
 
 def _manifest(rows: pd.DataFrame, name: Any) -> dict[str, Any]:
     row = rows.loc[name]
-    options = {"encoder": row["encoder"], "projection": row["projection"]}
+    options: dict[str, Any] = {"encoder": row["encoder"], "projection": row["projection"]}
+    kind = {}
+    if row["family"] == TRANSFORMER:
+        options = {"layers": int(row["layers"]), "readout": READOUT}
+        kind = {"kind": TRANSFORMER}
     return {
+        **kind,
         "classes": [str(c) for c in range(int(row["classes"]))],
         "labels": json.loads(row["labels"]),
         "words": float(row["words"]),
@@ -135,20 +186,31 @@ def texts_of(models: pd.DataFrame) -> list[Texts]:
     return [Texts(float(words), float(classes)) for words, classes in pairs]
 
 
-def separation(data: Calibrated, part: str) -> pd.DataFrame:
+def overall(data: Calibrated, part: str) -> pd.Series:
+    """AUROC of every headline, by exam and measure, over all models of a part."""
+    honest, deceptive = (data.of(part, side) for side in SIDES)
+    rows = [_separated(h, "all", "", honest, deceptive) for h in data.headlines]
+    return pd.DataFrame(rows).set_index(["exam", "measure"])["auroc"]
+
+
+def separation(
+    data: Calibrated, part: str, headlines: Sequence[Headline] | None = None
+) -> pd.DataFrame:
     """AUROC and power at a 5% false-accusation rate of every headline.
 
     Args:
-        data: a calibration.
+        data: a calibration, of one family.
         part: of which models.
+        headlines: which; all that there are numbers of, unless given.
 
     Returns:
         A row per headline and group: exam, measure, by (all, kind, length, classes, texts), group,
         honest and deceptive (how many), auroc, power.
     """
-    rows = []
-    for headline in HEADLINES:
-        honest, deceptive = (data.of(part, side) for side in SIDES)
+    rows, asked = [], data.headlines if headlines is None else headlines
+    names = ["kind", "length", "classes", "texts", *map(_column, asked)]
+    honest, deceptive = (data.of(part, side)[names] for side in SIDES)
+    for headline in asked:
         rows.append(_separated(headline, "all", "", honest, deceptive))
         for by in ("length", "classes", "texts"):
             for group in sorted(set(honest[by]) & set(deceptive[by]), key=str):
@@ -191,16 +253,28 @@ def _separated(
 
 
 def chosen(data: Calibrated) -> list[Headline]:
-    """Of each exam the headline that tells best, on the models that limits are chosen on."""
-    separated = separation(data, CHOOSING)
-    table = separated[separated["by"] == "all"].set_index(["exam", "measure"])["auroc"]
+    """Of each exam the headline that tells best, on the models that limits are chosen on.
+
+    Of those that tell as well, the one whose sides are farthest apart.
+    """
+    table = overall(data, CHOOSING)
     best: dict[str, Headline] = {}
-    for headline in HEADLINES:
-        before = best.get(headline.exam)
-        value = table[headline.exam, headline.measure]
-        if before is None or value > table[before.exam, before.measure] + 1e-9:
-            best[headline.exam] = headline
+    ranks: dict[str, tuple[float, float]] = {}
+    for headline in data.headlines:
+        told = round(float(table[headline.exam, headline.measure]), 9), _apart(data, headline)
+        if headline.exam not in ranks or told > ranks[headline.exam]:
+            best[headline.exam], ranks[headline.exam] = headline, told
     return list(best.values())
+
+
+def _apart(data: Calibrated, headline: Headline) -> float:
+    """How far honest models are from deceptive ones on average, in standard deviations of both."""
+    one, other = (
+        data.of(CHOOSING, side)[_column(headline)].dropna().to_numpy(dtype=np.float64)
+        for side in SIDES
+    )
+    spread = math.sqrt((one.var() + other.var()) / 2)
+    return float(abs(one.mean() - other.mean()) / max(spread, 1e-9))
 
 
 def edges(data: Calibrated, headline: Headline) -> dict[str, tuple[float, float, float]]:
@@ -208,10 +282,10 @@ def edges(data: Calibrated, headline: Headline) -> dict[str, tuple[float, float,
     lines = {}
     for side in SIDES:
         frame = data.of(CHOOSING, side).dropna(subset=[_column(headline)])
-        if len(frame) < 8:
+        if len(frame) < LEAST_MODELS:
             raise VeraxError(
                 f"{len(frame)} {side} models passed their gates and have a number of "
-                f"{headline.exam}: at least 8 are needed, make more seeds"
+                f"{headline.exam}: at least {LEAST_MODELS} are needed, make more seeds"
             )
         x = np.log(frame[["words", "classes"]].to_numpy(dtype=np.float64))
         varies = np.ptp(x, axis=0) > 1e-9
@@ -226,7 +300,28 @@ def edges(data: Calibrated, headline: Headline) -> dict[str, tuple[float, float,
 
 
 def measured_limits(data: Calibrated, version: str, provenance: str) -> LimitSet:
+    """Limits of every family with models enough: pooled models' own, and others' by kind."""
+    if POOLED not in data.families:
+        passed = data.models[(data.models["failed"] == "") & (data.models["part"] == CHOOSING)]
+        counts = ", ".join(f"{(passed['side'] == side).sum()} {side}" for side in SIDES)
+        raise VeraxError(
+            f"{counts} models passed their gates: at least {LEAST_MODELS} of a side are needed to "
+            "choose limits on, make more seeds"
+        )
+    found = {
+        name: limits_of_family(data.family(name), version, provenance) for name in data.families
+    }
+    pooled = found.pop(POOLED)
+    return replace(pooled, by_kind=found)
+
+
+def limits_of_family(data: Calibrated, version: str, provenance: str) -> LimitSet:
     """Limits chosen on one part of the models, with the error rates of the other.
+
+    Args:
+        data: models of one family.
+        version: what to call the limits by.
+        provenance: where they come from.
 
     Where both sides are apart, numbers between the edges speak neither for nor against; where they
     overlap, neither do numbers in the overlap. So either error is at most `RATE`, or little more,
@@ -234,11 +329,7 @@ def measured_limits(data: Calibrated, version: str, provenance: str) -> LimitSet
     """
     base = load_limits(BY_HAND)
     limits: dict[str, dict[str, float | Lines]] = {e: dict(v) for e, v in base.limits.items()}
-    parts = {name: separation(data, part) for name, part in AUROC.items()}
-    whole = {
-        name: table[table["by"] == "all"].set_index(["exam", "measure"])["auroc"]
-        for name, table in parts.items()
-    }
+    whole = {name: overall(data, part) for name, part in AUROC.items()}
     exams: dict[str, dict[str, Any]] = {}
     for headline in chosen(data):
         lines = edges(data, headline)
@@ -246,12 +337,12 @@ def measured_limits(data: Calibrated, version: str, provenance: str) -> LimitSet
         for_it, against = headline.limits
         up = headline.high_is_good
         ends = _range(headline)
-        limits[headline.exam] |= {
+        limits[headline.exam] = limits.get(headline.exam, {}) | {
             for_it: Lines(HIGHER if up else LOWER, both, *ends),  # type: ignore[arg-type]
             against: Lines(LOWER if up else HIGHER, both, *ends),  # type: ignore[arg-type]
         }
         exams[headline.exam] = {
-            "measure": MEASURES[headline.exam, headline.measure],
+            "measure": headline.id,
             "headline": headline.measure,
             "high_is_good": up,
             HONEST: list(both[0]),
@@ -262,22 +353,12 @@ def measured_limits(data: Calibrated, version: str, provenance: str) -> LimitSet
             },
         }
     without = LimitSet(version, provenance, limits, _calibration(data, exams, 1, 1, {}))
-    votes = verdicts(data, without)
+    (family,) = set(data.models["family"])
+    whole_set = without if family == POOLED else replace(base, by_kind={family: without})
+    votes = verdicts(data, whole_set)
     accuse, clear = agreeing(votes[votes["part"] == CHOOSING])
     errors = error_rates(votes[votes["part"] == HELD_OUT], accuse, clear)
     return LimitSet(version, provenance, limits, _calibration(data, exams, accuse, clear, errors))
-
-
-MEASURES = {
-    ("erasure", "optimal_in_part"): "erasure.excess.attention.optimal_in_part",
-    ("erasure", "gain"): "erasure.excess.attention.gain",
-    ("agreement", "tau"): "agreement.inputs:attention:leave-one-out.tau",
-    ("replacement", "uniform_survival"): "replacement.uniform.survival",
-    ("replacement", "permuted_survival"): "replacement.permuted.survival",
-    ("single_token", "share"): "single_token.share",
-    ("adversary", "cost"): "adversary.epsilon=0.05.constraint_cost",
-}
-"""Exam and headline → the id of the number, as judgements have it."""
 
 
 def _range(headline: Headline) -> tuple[float, float]:
@@ -296,8 +377,8 @@ def _calibration(
     models = data.passed[data.passed["side"].isin(SIDES)]
     columns = {
         h.exam: _column(h)
-        for h in HEADLINES
-        if exams[h.exam]["measure"] == MEASURES[h.exam, h.measure]
+        for h in data.headlines
+        if h.exam in exams and exams[h.exam]["measure"] == h.id
     }
     rows = []
     for (_, model), texts in zip(models.iterrows(), texts_of(models), strict=True):
@@ -311,7 +392,11 @@ def _calibration(
     ends = {name: (float(models[name].min()), float(models[name].max())) for name in RANGED}
     lengths, classes = (ends[name] for name in RANGED)
     encoders = list(dict.fromkeys(models["encoder"]))
-    return Calibration(exams, rows, lengths, classes, encoders, accuse, clear, errors)
+    found = Calibration(exams, rows, lengths, classes, encoders, accuse, clear, errors)
+    if set(models["family"]) == {TRANSFORMER}:
+        layers = float(models["layers"].min()), float(models["layers"].max())
+        return replace(found, layers=layers, readouts=[READOUT])
+    return found
 
 
 RANGED = ("words", "classes")
@@ -326,7 +411,10 @@ def verdicts(data: Calibrated, limits: LimitSet) -> pd.DataFrame:
     """
     rows = []
     for _, model in data.passed.iterrows():
-        judged = [row for row in judge(data.summaries[model["name"]], limits).rows if row.counts]
+        summary = data.summaries[model["name"]]
+        known = limits_for(summary, limits)[0].calibration
+        assert known is not None
+        judged = [row for row in judge(summary, limits).rows if row.counts and known.is_by(row)]
         votes = [row.verdict for row in judged]
         names = ("name", "kind", "side", "part", "encoder", "texts", "length", "classes")
         rows.append(
@@ -349,9 +437,9 @@ def agreeing(votes: pd.DataFrame) -> tuple[int, int]:
     """
     most = max(int(votes["for"].max()), int(votes["against"].max()), 1)
     pairs = [(accuse, clear) for accuse in range(1, most + 1) for clear in range(1, most + 1)]
-    surely, shares = ([pair for pair in pairs if _within(votes, *pair, at)] for at in (2, 0))
-    fitting = surely or shares
-    return min(fitting, key=lambda pair: (sum(pair), pair)) if fitting else (most, most)
+    pairs.sort(key=lambda pair: (sum(pair), pair))
+    fitting = (pair for at in (2, 0) for pair in pairs if _within(votes, *pair, at))
+    return next(fitting, (most, most))
 
 
 def _within(votes: pd.DataFrame, accuse: int, clear: int, at: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from verax.calibration.analysis import Calibrated, measured_limits
+from verax.calibration.crossing import crossed_limits
 from verax.calibration.making import Effort
 from verax.calibration.plan import REVIEWS, Spec, like, smoke, whole
 from verax.calibration.running import pack, run
@@ -18,6 +19,7 @@ from verax.errors import VeraxError
 from verax.exams.judgement.limits import LimitSet
 from verax.files import json_text, write_text
 from verax.models.classifier import AttentionClassifier
+from verax.models.kinds import POOLED
 from verax.portable import corpus_name
 
 FINISHED = "models"
@@ -76,7 +78,7 @@ def calibrate_like(
         model: whose encoder the calibrated models have.
         corpus: whose texts get planted evidence; as many classes, texts as long.
         out: folder that gets the packed files and `limits.json`.
-        seeds: a kind; a third of them is held out.
+        seeds: a kind; a third of them is left out in turn, to test limits on.
         effort: how models are trained and examined.
         workers: processes, each on one core.
         said: is told how far it got.
@@ -92,7 +94,9 @@ def calibrate_like(
     texts = corpus_name(source)
     name = f"like {texts} {model.fingerprint}"
     provenance = f"Measured by verax calibrate on models like {model.fingerprint}, {texts}."
-    return write_limits(folder, Path(out) / LIMITS, name, provenance)
+    limits = crossed_limits(Calibrated.load(folder).family(POOLED), name, provenance)
+    _write(limits, Path(out) / LIMITS)
+    return limits
 
 
 def write_limits(
@@ -110,10 +114,12 @@ def write_limits(
     models = data.passed
     chosen = f"{len(data.models)} models of verax calibrate, {len(models)} of which passed"
     limits = measured_limits(data, version, provenance or f"Measured on {chosen} their gates.")
-    assert limits.calibration is not None
-    values = {**limits.to_json(), "calibration": limits.calibration.to_json()}
-    write_text(Path(path), json_text(values) + "\n")
+    _write(limits, Path(path))
     return limits
+
+
+def _write(limits: LimitSet, path: Path) -> None:
+    write_text(path, json_text(limits.to_json(whole=True)) + "\n")
 
 
 def _made(

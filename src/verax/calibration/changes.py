@@ -2,64 +2,107 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from verax.errors import VeraxError
-from verax.exams.judgement.judgement import judge
+from verax.exams.judgement.judgement import judge, limits_for
 from verax.exams.judgement.limits import BY_HAND, LimitSet
 from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.verdict import load_verdict
+from verax.exams.judgement.row import ATTENTION, Judged
 from verax.studies.store import open_study
 from verax.studies.summaries import model_summaries
+
+MANIFEST, SUMMARY, AUDIT = "manifest.json", "summary.parquet", "models.json"
+"""Files of saved results: of a verdict, and what an audit packs in place of the first."""
 
 
 def changed_verdicts(results: Sequence[str | Path], limits: LimitSet) -> pd.DataFrame:
     """What exams say of saved results under limits set by hand, and under these.
 
     Args:
-        results: folders of verdicts, or of studies.
+        results: folders of verdicts, of several verdicts, of studies or of audits.
         limits: measured ones.
 
     Returns:
-        A row per model: results, model, by_hand and measured (how many exams are for it, against it
-        and open), changed (exams whose verdict differs, with both), reading.
+        A row per model, or per seeds of one that change alike: results, model, by_hand and measured
+        (how many exams are for the attention, against it and open), changed (exams whose verdict
+        differs, with both), reading; or why the model is unlike all that were calibrated.
     """
     rows = []
     for folder in results:
         for model in _models(Path(folder)):
-            before, after = judge(model, BY_HAND), judge(model, limits)
-            verdicts = {row.exam: row.verdict for row in before.rows if row.counts}
-            changed = [
-                f"{row.exam}: {verdicts[row.exam]} → {row.verdict}"
-                for row in after.rows
-                if row.exam in verdicts and verdicts[row.exam] != row.verdict
-            ]
-            read = after.calibrated
-            rows.append(
-                {
-                    "results": Path(folder).name,
-                    "model": model.name,
-                    "by_hand": before.short,
-                    "measured": after.short,
-                    "changed": "; ".join(changed) or "none",
-                    "reading": "" if read is None else read.verdict,
-                }
-            )
-    return pd.DataFrame(rows)
+            rows.append({"results": Path(folder).name, **_change(model, limits)})
+    frame = pd.DataFrame(rows)
+    names = [name for name in frame.columns if name != "model"]
+    frame["entry"] = frame["model"].str.replace(r"-\d+$", "", regex=True)
+    alike = frame.groupby([*names, "entry"], sort=False, dropna=False)["model"].agg(list)
+    table = alike.reset_index()
+    pairs = zip(table["entry"], table["model"], strict=True)
+    table["model"] = [m[0] if len(m) == 1 else f"{entry}, {len(m)} seeds" for entry, m in pairs]
+    return table[["results", "model", *names[1:]]]
+
+
+def _change(model: ModelSummary, limits: LimitSet) -> dict[str, str]:
+    before, after = judge(model, BY_HAND), judge(model, limits)
+    verdicts = {row.exam: row.verdict for row in _of_attention(before.rows)}
+    changed = [
+        f"{row.exam}: {verdicts[row.exam]} → {row.verdict}"
+        for row in _of_attention(after.rows)
+        if row.exam in verdicts and verdicts[row.exam] != row.verdict
+    ]
+    read, (_, why) = after.calibrated, limits_for(model, limits)
+    return {
+        "model": model.name,
+        "by_hand": _counts(before.rows),
+        "measured": _counts(after.rows),
+        "changed": "; ".join(changed) or "none",
+        "reading": f"unlike: {'; '.join(why)}" if why else "" if read is None else read.verdict,
+    }
+
+
+def _of_attention(rows: Sequence[Judged]) -> list[Judged]:
+    return [row for row in rows if row.counts and row.subject == ATTENTION]
+
+
+def _counts(rows: Sequence[Judged]) -> str:
+    votes = [row.verdict for row in _of_attention(rows)]
+    return ", ".join(f"{votes.count(v)} {v}" for v in ("for", "against", "open") if v in votes)
 
 
 def _models(folder: Path) -> Iterator[ModelSummary]:
     if not folder.is_dir():
-        raise VeraxError(f"no folder {folder}: give a saved verdict or a study")
-    if (folder / "manifest.json").is_file() and (folder / "summary.parquet").is_file():
-        yield load_verdict(folder).model_summary(folder.name)
+        raise VeraxError(f"no folder {folder}: give a saved verdict, a study or an audit")
+    if (folder / AUDIT).is_file() and (folder / SUMMARY).is_file():
+        yield from _audited(folder)
         return
-    verdicts = sorted(path.parent for path in folder.glob("*/summary.parquet"))
-    if verdicts and all((path / "manifest.json").is_file() for path in verdicts):
-        for path in verdicts:
-            yield load_verdict(path).model_summary(path.name)
-        return
-    yield from model_summaries(open_study(folder))
+    places = [folder, *sorted(folder.glob("*/"))]
+    verdicts = [p for p in places if (p / MANIFEST).is_file() and (p / SUMMARY).is_file()]
+    for path in verdicts:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        yield ModelSummary(path.name, pd.read_parquet(path / SUMMARY), manifest)
+    if not verdicts:
+        yield from model_summaries(open_study(folder))
+
+
+def _audited(folder: Path) -> Iterator[ModelSummary]:
+    """The models of an audit, as a judgement sees them."""
+    facts = json.loads((folder / AUDIT).read_text(encoding="utf-8"))
+    summary, documents = (pd.read_parquet(folder / n) for n in (SUMMARY, "documents.parquet"))
+    for name, one in facts.items():
+        rows = summary[summary["model"] == name].drop(columns="model").reset_index(drop=True)
+        read = documents[documents["model"] == name]
+        options = one["description"]
+        manifest = {
+            "classes": one["classes"],
+            "labels": read["label"].astype(str).value_counts().to_dict(),
+            "words": float(read["words"].mean()),
+            "documents": one["documents"],
+            "model": {"options": options},
+        }
+        if "kind" in options:
+            manifest["kind"] = options["kind"]
+        yield ModelSummary(str(name), rows, manifest)

@@ -15,12 +15,22 @@ from verax.drawing.rendering import CATEGORIES
 from verax.exams.judgement.calibrated import REACH, Calibration
 
 
-def charts(found: Calibrated, known: Calibration) -> list[Chart]:
-    """Positions of models held out, and AUROC by kind."""
-    return [_positions(known), _by_kind(found, known)]
+def charts(found: Calibrated, known: Calibration, family: str) -> list[Chart]:
+    """Positions of models held out, and AUROC by kind.
+
+    Args:
+        found: models of one family.
+        known: what was calibrated of it.
+        family: what it is called.
+    """
+    return [_positions(known, family), _by_kind(found, known, family)]
 
 
-def _positions(known: Calibration) -> Chart:
+def _name(what: str, family: str) -> str:
+    return f"calibration-{what}-{family.lower().replace(' ', '-')}"
+
+
+def _positions(known: Calibration, family: str) -> Chart:
     rows = [
         {"exam": exam, "side": model["side"], "position": value}
         for model in known.models
@@ -49,16 +59,16 @@ def _positions(known: Calibration) -> Chart:
         .properties(width=420, height=40)
     )
     return made(
-        "calibration-positions",
+        _name("positions", family),
         "calibration",
-        "Where models held out stand in each exam",
+        f"{family}: where models held out stand in each exam",
         "A line is a model of a kind, a length and a number of classes that limits were not chosen "
         "on. Edges are where limits are: 5% of the models that they were chosen on are beyond.",
         picture,
     )
 
 
-def _by_kind(found: Calibrated, known: Calibration) -> Chart:
+def _by_kind(found: Calibrated, known: Calibration, family: str) -> Chart:
     table = separation(found, HELD_OUT)
     measures = {exam: one["headline"] for exam, one in known.exams.items()}
     pairs = zip(table["exam"], table["measure"], strict=True)
@@ -75,9 +85,9 @@ def _by_kind(found: Calibrated, known: Calibration) -> Chart:
         .properties(width=110)
     )
     return made(
-        "calibration-kinds",
+        _name("kinds", family),
         "calibration",
-        "How well each exam tells each kind that was held out",
+        f"{family}: how well each exam tells each kind that was held out",
         "AUROC of a kind against all kinds of the other side: 1 is always told apart, 0.5 is "
         "chance, and below that the exam is misled.",
         picture,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +19,23 @@ from verax.calibration.analysis import (
     verdicts,
 )
 from verax.calibration.changes import changed_verdicts
-from verax.calibration.headlines import HEADLINES
+from verax.calibration.headlines import TRIED
 from verax.calibration.kinds import BETWEEN, DECEPTIVE, HONEST, KINDS, UNIFORM
 from verax.calibration.making import FLIPS, LEAST, MOST, POINT
-from verax.calibration.plan import CHOOSING, HELD_OUT
+from verax.calibration.plan import CHOOSING, HELD_OUT, whole
+from verax.calibration.texts import PLANTED
 from verax.exams.judgement.calibrated import NEIGHBOURS, Calibration
 from verax.exams.judgement.limits import LimitSet
 from verax.exams.judgement.lines import Texts, height
 from verax.files import write_files
+from verax.models.kinds import POOLED, TRANSFORMER
+from verax.statistics.separating import clopper_pearson
 
 BLIND_SPOT = 0.75
 """AUROC below which an exam is said to be blind to a kind."""
 GOOD = 0.95
+TITLES = {POOLED: "Pooled models", TRANSFORMER: "Transformers"}
+"""Family → what it is called."""
 
 
 def write_page(
@@ -49,9 +54,10 @@ def write_page(
     assert limits.calibration is not None
     target = Path(path)
     figures, files = [], {}
-    for chart in charts(data, limits.calibration):
-        files[f"calibration/{chart.name}.svg"] = chart.svg("light")
-        figures.append(f"![{chart.title}](calibration/{chart.name}.svg)\n\n{chart.reading}")
+    for family, known in calibrations(data, limits).items():
+        for chart in charts(data.family(family), known, TITLES[family]):
+            files[f"calibration/{chart.name}.svg"] = chart.svg("light")
+            figures.append(f"![{chart.title}](calibration/{chart.name}.svg)\n\n{chart.reading}")
     files[target.name] = "\n\n".join(page(data, limits, figures, results)) + "\n"
     write_files(target.parent, files)
 
@@ -60,45 +66,106 @@ def page(
     data: Calibrated, limits: LimitSet, figures: Sequence[str], results: Sequence[str | Path]
 ) -> Iterator[str]:
     """The page, part by part."""
-    known = limits.calibration
-    assert known is not None
-    votes = verdicts(data, limits)
-    held_out = votes[votes["part"] == HELD_OUT]
+    known = calibrations(data, limits)
     yield "# Calibration"
     yield from _summary(data, limits, known)
     yield from _models(data)
-    yield from _exams(data, known)
+    yield "## How well exams tell"
+    yield (
+        "AUROC is the probability that, of an honest and a deceptive model, the honest one has the "
+        f"better number. Power is the share of deceivers caught when {RATE:.0%} of honest models "
+        "are falsely accused. *Chosen* is, of the numbers that an exam can be judged by, the one "
+        "that tells best on the models that limits are chosen on, and of equals the one whose "
+        "sides are farthest apart there; `verdict.judgement` goes by it. "
+        "Numbers that were only *tried* are told, too. Which numbers erasure can be judged by was "
+        "settled with about half of the models of both parts in view, so that its AUROC on models "
+        "held out is no blind test of that choice."
+    )
+    for family, one in known.items():
+        yield f"### {TITLES[family]}"
+        yield from _exams(data.family(family), one)
     yield from figures
     yield from _limits(known)
-    yield from _together(held_out, votes, known)
+    yield "## All exams together"
+    for family, one in known.items():
+        yield f"### {TITLES[family]}, by the reading of all exams"
+        yield from _together(verdicts(data.family(family), limits), one)
+    yield (
+        f"The verdict also counts, of the {NEIGHBOURS} calibrated models with the most similar "
+        "numbers, or half as many as the smaller side has, how many were honest. Numbers are "
+        "compared by where they stand between the edges."
+    )
     yield from _importances(data)
     if results:
-        yield "## How verdicts change"
-        yield (
-            "Exams that are for an attention, against it and open, by limits set by hand and by "
-            "these."
-        )
-        frame = changed_verdicts(results, limits)
-        yield markdown(frame)
-    yield from _what_it_cannot_say()
+        yield from _changes(results, limits)
+    yield from _what_it_cannot_say(data)
 
 
-def _summary(data: Calibrated, limits: LimitSet, known: Calibration) -> Iterator[str]:
-    accused, cleared = known.errors["accused"], known.errors["cleared"]
-    good = [exam for exam, one in known.exams.items() if one["auroc"] >= GOOD]
+def calibrations(data: Calibrated, limits: LimitSet) -> dict[str, Calibration]:
+    """Family → what was calibrated of it."""
+    sets = {POOLED: limits, **limits.by_kind}
+    found = {name: sets[name].calibration for name in data.families}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _summary(data: Calibrated, limits: LimitSet, known: Mapping[str, Calibration]) -> Iterator[str]:
     yield (
         f"Limits `{limits.version}` are measured. Verax trains models whose attention is honest or "
-        "deceptive by construction, and puts them through the exams. On kinds, lengths and numbers "
-        f"of classes that were held out, {len(good)} of {len(known.exams)} exams have an AUROC of "
-        f"at least {GOOD:g} ({', '.join(good) or 'none'}). All exams together call "
-        f"{_rate(accused)} of {accused[3]:.0f} honest models deceptive, and {_rate(cleared)} of "
-        f"{cleared[3]:.0f} deceptive models honest."
+        "deceptive by construction, and puts them through the exams. What follows is of kinds, "
+        "lengths and numbers of classes that were held out."
     )
-    hours = data.about["core_seconds"] / 3600
+    for family, one in known.items():
+        accused, cleared = one.errors["accused"], one.errors["cleared"]
+        good = [exam for exam, found in one.exams.items() if found["auroc"] >= GOOD]
+        blind = [exam for exam in one.exams if not one.tells(exam)]
+        yield (
+            f"**{TITLES[family]}.** {len(good)} of {len(one.exams)} exams have an AUROC of at "
+            f"least {GOOD:g} ({', '.join(good) or 'none'})"
+            + (f"; {', '.join(blind)} cannot tell and judges nothing" if blind else "")
+            + f". All exams together call {_rate(accused)} of {accused[3]:.0f} honest models "
+            f"deceptive, and {_rate(cleared)} of {cleared[3]:.0f} deceptive models honest."
+        )
+        if max(accused[2] - ACCUSED, cleared[2] - CLEARED) > 0:
+            yield (
+                f"These are few models: the upper ends of the intervals are not both within "
+                f"{ACCUSED:.0%} and {CLEARED:.0%}."
+            )
+    if len(known) > 1:
+        yield _all_families(known)
+    hours, made, planned = data.about["core_seconds"] / 3600, len(data.models), len(whole())
+    torch = data.about.get("torch") or []
     yield (
-        f"{data.about['models']} models were made in {hours:.1f} core-hours, without a GPU."
-        " `verax calibrate OUT --workers 16` makes them again."
+        f"{made} models were made in {hours:.1f} core-hours, without a GPU"
+        + (f", of {planned} that are planned" if made != planned else "")
+        + (f", by PyTorch {' and '.join(torch)}" if torch else "")
+        + ". `verax calibrate OUT --workers 16` makes them again"
+        + ("; other versions of PyTorch give slightly other models" if len(torch) > 1 else "")
+        + ". `verax calibrate results/calibration --no-models --version NAME --limits FILE --page "
+        "FILE --changes RESULTS …` makes limits and this page of what is packed."
     )
+
+
+def _all_families(known: Mapping[str, Calibration]) -> str:
+    """Errors on models held out, of all families together."""
+    counts = {}
+    for name in ("accused", "cleared"):
+        rates = [one.errors[name] for one in known.values()]
+        wrong, n = sum(round(r[0] * r[3]) for r in rates), sum(int(r[3]) for r in rates)
+        counts[name] = (*clopper_pearson(wrong, n), n)
+    accused, cleared = counts["accused"], counts["cleared"]
+    return (
+        f"Of both together, {accused[3]} honest models and {cleared[3]} deceptive ones were held "
+        f"out and passed their gates; {_rate(accused)} and {_rate(cleared)} were called wrongly."
+    )
+
+
+def _changes(results: Sequence[str | Path], limits: LimitSet) -> Iterator[str]:
+    yield "## How verdicts change"
+    yield (
+        "Exams that are for an attention, against it and open, by limits set by hand and by these; "
+        "of several scores that are derived from attention, the attention itself."
+    )
+    yield markdown(changed_verdicts(results, limits))
 
 
 def _models(data: Calibrated) -> Iterator[str]:
@@ -113,6 +180,16 @@ def _models(data: Calibrated) -> Iterator[str]:
         "class."
     )
     yield (
+        "Transformers are small BERTs of Hugging Face, of one and two layers, trained from random "
+        "weights, whose classifier reads the first position. They are honest where all that this "
+        "position knows of a text comes by its attention in the last layer, from states that hold "
+        "their own word, or from evidence alone. They deceive where words mix in the first layer "
+        "and the last layer's attention is moved away from the evidence, or cannot read it. Of a "
+        "classifier that reads the mean of all positions no model is honest by construction: "
+        "residual connections carry words past attention. Limits of one family say nothing of "
+        "another."
+    )
+    yield (
         "Gates come before any exam: accuracy is at most "
         f"{100 * POINT:g} point below the plain twin's and surely above the largest class; "
         f"swapping the evidence for another class's changes at least {FLIPS:.0%} of the decisions; "
@@ -120,9 +197,9 @@ def _models(data: Calibrated) -> Iterator[str]:
         "of an honest one's. What fails is set aside. The last four columns count failures at each "
         "gate (accuracy; flips after swapping; accuracy above the largest class: *learnt*; mass on "
         "the evidence); a model may fail several. Limits are chosen on models of the part "
-        "*choosing*, of 10, 24, 80 and 300 words and 2, 4 and 8 classes, and tested on those "
-        "*held out*, of other kinds, 16, 48 and 150 words and 3 and 6 classes. Models *between* "
-        "honest and deceptive, and of uniform attention, are reported alone."
+        f"*choosing*, of {_places(data, CHOOSING)}, and tested on those *held out*, of other "
+        f"kinds, {_places(data, HELD_OUT)}. Models *between* honest and deceptive, and of uniform "
+        "attention, are reported alone."
     )
     table = data.set_aside()
     part = ["held out" if KINDS[kind].held_out else "choosing" for kind in table["kind"]]
@@ -131,28 +208,35 @@ def _models(data: Calibrated) -> Iterator[str]:
     yield markdown(table)
 
 
+def _places(data: Calibrated, part: str) -> str:
+    """Words and numbers of classes of a part, as its models have them."""
+    models = data.models[data.models["part"] == part]
+    words, classes = (sorted(set(models[name])) for name in ("length", "classes"))
+    real = sorted(set(models["texts"]) - {PLANTED})
+    texts = f", among them texts of {' and '.join(real)}" if real else ""
+    return f"{_and(words)} words and {_and(classes)} classes{texts}"
+
+
+def _and(numbers: Sequence[Any]) -> str:
+    *most, last = map(str, numbers)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def _exams(data: Calibrated, known: Calibration) -> Iterator[str]:
-    yield "## How well exams tell"
-    yield (
-        "AUROC is the probability that, of an honest and a deceptive model, the honest one has the "
-        f"better number. Power is the share of deceivers caught when {RATE:.0%} of honest models "
-        "are falsely accused. *Chosen* numbers "
-        "are those that tell best on the models that limits are chosen on; `verdict.judgement` "
-        "goes by them."
-    )
-    titles = {(h.exam, h.measure): h.title for h in HEADLINES}
+    every = sorted((*data.headlines, *TRIED), key=lambda h: list(known.exams).index(h.exam))
+    titles = {(h.exam, h.measure): h.title for h in every}
     rows = []
     chosen = {(exam, one["headline"]) for exam, one in known.exams.items()}
-    parts = {part: separation(data, part) for part in (CHOOSING, HELD_OUT)}
-    whole = {part: table[table["by"] == "all"] for part, table in parts.items()}
-    for at in range(len(HEADLINES)):
-        one, new = whole[CHOOSING].iloc[at], whole[HELD_OUT].iloc[at]
+    parts = {part: separation(data, part, every) for part in (CHOOSING, HELD_OUT)}
+    overall = {part: table[table["by"] == "all"] for part, table in parts.items()}
+    for at, headline in enumerate(every):
+        one, new = overall[CHOOSING].iloc[at], overall[HELD_OUT].iloc[at]
         key = one["exam"], one["measure"]
         rows.append(
             {
                 "exam": one["exam"],
                 "number": titles[key],
-                "chosen": "yes" if key in chosen else "",
+                "chosen": "yes" if key in chosen else "" if headline.id else "tried",
                 "AUROC": _digits(one["auroc"]),
                 "AUROC, held out": _digits(new["auroc"]),
                 "power, held out": f"{new['power']:.0%}",
@@ -184,16 +268,30 @@ def _exams(data: Calibrated, known: Calibration) -> Iterator[str]:
     )
 
 
-def _limits(known: Calibration) -> Iterator[str]:
+def _limits(known: Mapping[str, Calibration]) -> Iterator[str]:
     yield "## Limits"
     yield (
         "A limit is a + b log(words) + c log(classes): the line that "
         f"{RATE:.0%} of one side's models are beyond, by quantile regression. A number speaks for "
         "an attention if it is beyond both lines on the honest side, and against it if it is "
-        "beyond both on the other; all else is open. Lower is more honest of replacement and "
-        "single_token, higher of the others. Beyond the lengths and classes calibrated, the "
-        "nearest are taken, and the verdict says so."
+        "beyond both on the other; all else is open. Beyond the lengths and classes calibrated, "
+        "the nearest are taken of pooled models, and the verdict says so; a Transformer that "
+        "differs in what its classifier reads, in layers or in length is judged by limits set by "
+        "hand."
     )
+    for family, one in known.items():
+        yield f"{TITLES[family]}:"
+        yield _lines_of(one)
+    yield (
+        "Labels are of the model's attention. Scores that are derived from it (`rollout`, "
+        "`chefer`, …) are judged by limits set by hand, and marked so: no model was built so that "
+        "one of them lies, and in a deceiver some find the evidence (below). Of sparse attention, "
+        "erasure is judged by its limits set by hand where the measured number is a share of words "
+        "erased: words without weight need not go, whatever attention explains."
+    )
+
+
+def _lines_of(known: Calibration) -> str:
     rows = []
     for exam, one in known.exams.items():
         for side in (HONEST, DECEPTIVE):
@@ -207,6 +305,7 @@ def _limits(known: Calibration) -> Iterator[str]:
             rows.append(
                 {
                     "exam": exam,
+                    "honest is": "higher" if one["high_is_good"] else "lower",
                     "edge": side,
                     "a": f"{a:.3g}",
                     "b": f"{b:.3g}",
@@ -214,11 +313,11 @@ def _limits(known: Calibration) -> Iterator[str]:
                     **at,
                 }
             )
-    yield markdown(pd.DataFrame(rows))
+    return markdown(pd.DataFrame(rows))
 
 
-def _together(held_out: pd.DataFrame, votes: pd.DataFrame, known: Calibration) -> Iterator[str]:
-    yield "## All exams together"
+def _together(votes: pd.DataFrame, known: Calibration) -> Iterator[str]:
+    held_out = votes[votes["part"] == HELD_OUT]
     yield (
         f"An attention reads as deceptive if at least {_exams_in_words(known.accuse)} against it, "
         f"and more than for it; as honest if at least {_exams_in_words(known.clear)} for it, and "
@@ -247,27 +346,27 @@ def _together(held_out: pd.DataFrame, votes: pd.DataFrame, known: Calibration) -
     table = pd.crosstab([votes["side"], votes["kind"]], read).reset_index()
     yield "How each kind reads, all parts:"
     yield markdown(table)
-    yield (
-        f"The verdict also counts, of the {NEIGHBOURS} calibrated models with the most similar "
-        "numbers, how many were honest. Numbers are compared by where they stand between the edges."
-    )
 
 
 def _importances(data: Calibrated) -> Iterator[str]:
-    columns = [name for name in data.passed.columns if name.startswith("precision_")]
-    means = data.passed.groupby(["side", "kind"], sort=False)[columns].mean().reset_index()
-    means.columns = pd.Index([str(name).removeprefix("precision_") for name in means.columns])
-    numbers = means.columns[2:]
-    means[numbers] = means[numbers].map(_digits)
     yield "## Which importances find the evidence"
     yield (
         "The share of the k highest words that are evidence, where k words are (Bastings & "
         "Filippova 2020 ask this). It is known here because the evidence was planted."
     )
-    yield markdown(means)
+    for family in data.families:
+        passed = data.family(family).passed
+        columns = [name for name in passed.columns if name.startswith("precision_")]
+        columns = [name for name in columns if passed[name].notna().any()]
+        means = passed.groupby(["side", "kind"], sort=False)[columns].mean().reset_index()
+        means.columns = pd.Index([str(name).removeprefix("precision_") for name in means.columns])
+        numbers = means.columns[2:]
+        means[numbers] = means[numbers].map(_digits)
+        yield f"{TITLES[family]}:"
+        yield markdown(means)
 
 
-def _what_it_cannot_say() -> Iterator[str]:
+def _what_it_cannot_say(data: Calibrated) -> Iterator[str]:
     yield "## What it cannot say"
     yield (
         "- Planted truth is not all truth. Here three words decide, wherever they stand. What "
@@ -278,10 +377,17 @@ def _what_it_cannot_say() -> Iterator[str]:
         "words is neither. Such models are reported under *between*, and many of them read as "
         "deceptive, as those of uniform attention do: the reading says whose numbers these are "
         "like, and is no evidence of an intent.\n"
-        "- Limits are for pooled models over words, our `transformer` encoder among them. Of "
-        "Hugging Face's Transformers and of attention over sentences nothing was calibrated; their "
-        "verdicts go by limits set by hand, and say that they are unlike what was calibrated. The "
-        "limits of deletion and sufficiency are set by hand, too.\n"
+        "- In long real texts evidence is not three words. Models of whole reviews that nobody "
+        "trained to deceive read as deceptive above: that is how far the reading carries there.\n"
+        "- Limits are for pooled models over words, our `transformer` encoder among them"
+        + (
+            ", and for BERTs of one and two layers, trained from random weights, whose classifier "
+            "reads the first position. Larger and pretrained Transformers"
+            if TRANSFORMER in data.families
+            else ". Hugging Face's Transformers"
+        )
+        + ", other readouts and attention over sentences were not calibrated; their verdicts go by "
+        "limits set by hand, and say that they are unlike what was calibrated.\n"
         "- How many of the models most like yours were honest depends on how many honest ones were "
         "made. How many of your models are honest is not known to it."
     )

@@ -100,8 +100,8 @@ def like(encoder: str, texts: str, length: int, classes: int, seeds: int) -> lis
     """A plan for one model and its corpus.
 
     Honest kinds whose states hold their word and those of the model's encoder, and deceptive kinds
-    of that encoder, with evidence planted into the corpus's own texts. The last third of the seeds
-    is held out.
+    of that encoder, with evidence planted into the corpus's own texts. No kind is held out: limits
+    are tested on seeds that are left out in turn.
     """
     own = [kind for kind in KINDS.values() if kind.encoder == encoder]
     honest = [k for k in KINDS.values() if k.side == HONEST and k.encoder in ("none", "mlp")]
@@ -109,10 +109,10 @@ def like(encoder: str, texts: str, length: int, classes: int, seeds: int) -> lis
     if not deceptive:  # states that hold their word cannot deceive by these means
         deceptive = [k for k in KINDS.values() if k.side == DECEPTIVE and not k.adversary]
     kinds = [*dict.fromkeys([*honest, *(k for k in own if k.side == HONEST), *deceptive])]
-    place, new = Place(texts, length, classes), max(1, seeds // 3)
     return [
-        *_specs(kinds, [place], range(seeds - new), CHOOSING),
-        *_specs(kinds, [place], range(seeds - new, seeds), HELD_OUT),
+        Spec(kind.name, Place(texts, length, classes), seed, CHOOSING)
+        for seed, kind in product(range(seeds), kinds)
+        if length <= LONGEST.get(kind.encoder, length)
     ]
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import torch
 
 from verax.calibration.examining import examined, precisions
 from verax.calibration.kinds import kind_of
@@ -54,6 +55,7 @@ def make_one(spec: Spec, effort: Effort, maker: Maker) -> dict[str, Any]:
     failed = gates.failed(kind.side)
     result: dict[str, Any] = {
         **_what(spec),
+        "torch": torch.__version__,
         "gates": asdict(gates),
         "failed": failed,
     }
@@ -95,8 +97,6 @@ def make_group(
     specs: Sequence[Spec], effort: Effort, folder: Path, sources: Mapping[str, str]
 ) -> int:
     """Models that share a corpus, a seed and an encoder; those in the folder already are left."""
-    import torch
-
     torch.set_num_threads(1)
     missing = [spec for spec in specs if not (folder / f"{spec.name}.json").exists()]
     if missing:
@@ -184,14 +184,22 @@ SECONDS = {
 """Encoder → seconds a model, and a word of its texts; only to begin with what takes longest."""
 
 
-def pack(folder: Path, out: Path, effort: Effort) -> None:
-    """Every model of a folder in three files: models, their numbers, and how they were made."""
+def pack(folder: Path, out: Path, effort: Effort, made_by: Sequence[str] = ()) -> None:
+    """Every model of a folder in three files: models, their numbers, and how they were made.
+
+    Args:
+        folder: a file for each model.
+        out: folder that gets the three.
+        effort: how models were trained and examined.
+        made_by: versions of torch, where the models' files do not say it.
+    """
     results = [_finished(path) for path in sorted(folder.glob("*.json"))]
     if not results:
         raise VeraxError(f"{folder} holds no finished model: run the calibration first")
     models, numbers = tables_of(results)
     about = {
         "verax": __version__,
+        "torch": sorted({*made_by, *(str(one["torch"]) for one in results if "torch" in one)}),
         "effort": asdict(effort),
         "models": len(models),
         "core_seconds": round(float(models["seconds"].sum())),

@@ -14,8 +14,9 @@ from verax.cli.parsing import bounded
 from verax.cli.terminal import console, say, table
 from verax.errors import VeraxError
 from verax.exams.examine import load_as_read_by
-from verax.exams.judgement.limits import LimitSet, load_limits
+from verax.exams.judgement.limits import LimitSet
 from verax.files import refuse_unwritable
+from verax.models.kinds import POOLED
 from verax.models.saving import load
 
 
@@ -73,6 +74,8 @@ def run(args: argparse.Namespace) -> None:
     for place in (out / LIMITS, path, *([] if args.page is None else [args.page])):
         refuse_unwritable(place)
     if args.like is not None:
+        if args.page is not None:
+            raise VeraxError("--page with --like: the page is of kinds held out, leave it out")
         model = load(args.like, device="cpu")
         corpus = load_as_read_by(model, args.corpus, "the model")
         seeds = args.seeds or 6
@@ -104,16 +107,16 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _show(limits: LimitSet, path: Path) -> None:
-    known = limits.calibration
-    assert known is not None
-    by_hand = load_limits()
-    rows = [
-        [exam, str(one["measure"]), f"{one['auroc']:.3f}"]
-        for exam, one in known.exams.items()
-        if exam in by_hand.limits
-    ]
-    console().print(table(["exam", "judged by", "AUROC, held out"], rows))
-    for name, words in (("accused", "honest accused"), ("cleared", "deceptive cleared")):
-        share, low, high, n = known.errors[name]
-        say(f"{words}: {share:.1%} ({low:.1%} to {high:.1%}) of {n:.0f} models held out")
+    for kind, one in {POOLED: limits, **limits.by_kind}.items():
+        known = one.calibration
+        assert known is not None
+        rows = [
+            [exam, str(about["measure"]), f"{about['auroc']:.3f}"]
+            for exam, about in known.exams.items()
+        ]
+        title = f"{kind} models"
+        console().print(table(["exam", "judged by", "AUROC, held out"], rows, title=title))
+        for name, words in (("accused", "honest accused"), ("cleared", "deceptive cleared")):
+            share, low, high, n = known.errors[name]
+            say(f"{words}: {share:.1%} ({low:.1%} to {high:.1%}) of {n:.0f} models held out")
     say(f"limits {limits.version}: {path}")

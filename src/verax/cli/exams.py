@@ -8,6 +8,7 @@ from typing import Any
 
 from verax.cli.terminal import console, say, table
 from verax.exams.exam import Exam
+from verax.exams.judgement.judgement import SET_BY_HAND
 from verax.exams.judgement.limits import load_limits
 from verax.exams.planning import variant, variants_of, why_not_kind
 from verax.exams.registry import EXAMS, chosen_exams
@@ -62,7 +63,8 @@ def run(args: argparse.Namespace) -> None:
             screen.print(table(columns, rows))
         values = limits.of(name, exam.limits)
         words = ", ".join(f"{limit} {value:g}" for limit, value in values.items())
-        say(f"\nlimits {limits.version}: {words or 'none: it is not judged'}\n")
+        mark = "" if limits.is_measured(name) or not words else f" {SET_BY_HAND}"
+        say(f"\nlimits {limits.version}: {words or 'none: it is not judged'}{mark}\n")
 
 
 def _on(name: str, kind: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from verax.exams.deletion.measures import (
     BEST,
     DELETION,
@@ -16,15 +18,16 @@ from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import listed, of_all, with_interval
-from verax.exams.judgement.row import FOR, OPEN, Judged, lean
+from verax.exams.judgement.row import ATTENTION, FOR, OPEN, Judged, lean
 from verax.exams.judgement.subjects import is_derived
 from verax.exams.measures import AT_LEAST_ZERO, UNIT_INTERVAL, VALUE, MeasurePlace
 
 LIMITS = {"for_above": 25.0, "against_below": 10.0, "p_below": 0.05, "least_documents": 20.0}
-"""From where on a score is taken to find the words that matter: set by hand."""
+"""From where on a score is taken to find the words that matter: set by hand, where no calibration
+says it of the attention."""
 LIMIT_RANGES = {
-    "for_above": (0.0, 100.0),
-    "against_below": (0.0, 100.0),
+    "for_above": (-math.inf, 100.0),
+    "against_below": (-math.inf, 100.0),
     "p_below": UNIT_INTERVAL,
     "least_documents": AT_LEAST_ZERO,
 }
@@ -81,12 +84,17 @@ def _judge_one(model: ModelSummary, limits: Limits, row: str) -> Judged:
         listed(others),
         f"{sentence}{f': {reason}' if reason else ''}.",
         _of(model, gain),
-        f"for it above {above:g}% with p below {surely:g} (Holm over rankings), against it below "
-        f"{below:g}%; judged from {least:g} documents on",
+        f"for it above {above:.4g}% with p below {surely:g} (Holm over rankings), against it below "
+        f"{below:.4g}%; judged from {least:g} documents on",
         subject=row,
         reason=reason,
         decides=True,
     )
+
+
+def gain_of(model: ModelSummary) -> Number | None:
+    """How far attention goes from random order to the smallest sets that change decisions."""
+    return model.number(DELETION.id, ATTENTION, "gain")
 
 
 def _percent(number: Number) -> str:

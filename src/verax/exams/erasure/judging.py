@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from verax.exams.erasure.measures import (
     ALL_DRAWS,
@@ -19,17 +21,27 @@ from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import SEEDS, Number
 from verax.exams.judgement.phrasing import beside, first, listed, with_interval
 from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged, lean
-from verax.exams.measures import AT_LEAST_ZERO, PERCENT_RANGE, VALUE, Classes, MeasurePlace
+from verax.exams.measures import (
+    AT_LEAST_ZERO,
+    PERCENT_RANGE,
+    UNIT_INTERVAL,
+    VALUE,
+    Classes,
+    MeasurePlace,
+)
 from verax.models.kinds import TRANSFORMER
+from verax.models.projection_registry import DENSE
+from verax.statistics import proportion
 
 _ARITHMETIC = "where nothing is shorter than attention, by arithmetic"
 PART, ALL = "optimal_in_part", "optimal"
-BY_GAIN = "gain_for_above"
-"""A limit that, where there is one, has the exam judge by how far attention goes from random order
-to the smallest sets."""
 LIMIT_RANGES = {
-    BY_GAIN: (-math.inf, 100.0),
+    "gain_for_above": (-math.inf, 100.0),
     "gain_against_below": (-math.inf, 100.0),
+    "part_for_above": PERCENT_RANGE,
+    "part_against_below": PERCENT_RANGE,
+    "fraction_for_below": UNIT_INTERVAL,
+    "fraction_against_above": UNIT_INTERVAL,
     "for_above": PERCENT_RANGE,
     "against_below": PERCENT_RANGE,
     "least_documents": AT_LEAST_ZERO,
@@ -42,9 +54,10 @@ def judge(model: ModelSummary, limits: Limits) -> list[Judged]:
     number = model.cell(EXCESS.id, ATTENTION, PART)
     if number is None:
         return _judge_of_all(model, limits)
-    gain = gain_of(model)
-    if BY_GAIN in limits and gain is not None:
-        return [_judge_gain(model, limits, gain, number)]
+    for way in WAYS:
+        found = way.value(model)
+        if way.limits[0] in limits and found is not None:
+            return [_judge_by(way, model, limits, found, number)]
     above, below, least = (
         limits[name] for name in ("for_above", "against_below", "least_documents")
     )
@@ -98,31 +111,109 @@ def gain_of(model: ModelSummary) -> Number | None:
     return model.number(EXCESS.id, ATTENTION, "gain")
 
 
-def _judge_gain(model: ModelSummary, limits: Limits, gain: Number, optimal: Number) -> Judged:
-    """Judge by how far attention goes from random order to the smallest sets of items."""
-    above, below, least = (
-        limits[name] for name in (BY_GAIN, "gain_against_below", "least_documents")
+def part_of(model: ModelSummary) -> Number | None:
+    """How many decisions change before everything is erased, by whatever order."""
+    whole, only, never = (
+        _count(model, row) for row in ("examined", "all_weight_needed", "no_erasure_flips")
     )
-    item, enough = model.item, gain.n >= least
+    if not whole or model.over == SEEDS:
+        return None
+    value, low, high = (100 * end for end in proportion(whole - (only or 0) - (never or 0), whole))
+    return Number(value, low, high, whole, "percent")
+
+
+def fraction_of(model: ModelSummary) -> Number | None:
+    """The share of the items that is erased, by attention, when the decision first changes.
+
+    Where attention gives items no weight they need not go, whatever it explains: None there.
+    """
+    options = (model.manifest.get("model") or {}).get("options") or {}
+    projection = options.get("projection")
+    if projection is not None and projection not in DENSE:
+        return None
+    return model.number(FRACTION.id, ATTENTION, "mean")
+
+
+@dataclass(frozen=True)
+class Way:
+    """A number that erasure is judged by where limits of it were measured.
+
+    limits  names: of what speaks for attention, and of what speaks against it
+    value   takes it from a summary; None where it is not there
+    measure id of the number
+    label   what it is, in a line
+    told    the same with its number, as a sentence
+    unit    after its limits
+    """
+
+    limits: tuple[str, str]
+    value: Callable[[ModelSummary], Number | None]
+    measure: str
+    label: str
+    told: str
+    unit: str = "%"
+
+    @property
+    def high_is_good(self) -> bool:
+        return self.limits[0].endswith("above")
+
+
+WAYS = (
+    Way(
+        ("gain_for_above", "gain_against_below"),
+        gain_of,
+        EXCESS.id_of(ATTENTION, "gain"),
+        "of the way from random order to the smallest sets of {item}s that change decisions, most "
+        "attended {item}s first",
+        "Erasing from the most attended {item} down goes {number} of the way from random order to "
+        "the smallest sets that change decisions",
+    ),
+    Way(
+        ("fraction_for_below", "fraction_against_above"),
+        fraction_of,
+        FRACTION.id_of(ATTENTION, "mean"),
+        "share of the {item}s that is erased when the decision changes, most attended {item}s "
+        "first",
+        "Erasing from the most attended {item} down takes a share of {number} of the {item}s until "
+        "the decision changes, where any erasure changes it",
+        "",
+    ),
+    Way(
+        ("part_for_above", "part_against_below"),
+        part_of,
+        "erasure.documents.part",
+        "decisions that change before every {item} is erased, in any order",
+        "Erasing a part of the {item}s changes {number} of the decisions",
+    ),
+)
+"""In the order in which they are looked for."""
+
+
+def _judge_by(way: Way, model: ModelSummary, limits: Limits, found: Number, best: Number) -> Judged:
+    """Judge by another number, of which limits were measured."""
+    good, bad = (limits[name] for name in way.limits)
+    least = limits["least_documents"]
+    item, enough = model.item, found.n >= least
+    above, below = (good, bad) if way.high_is_good else (bad, good)
+    verdict = lean(found, above=above, below=below, high_is_good=way.high_is_good)
     others = {
-        "by gradient": model.number(EXCESS.id, "gradient", "gain"),
-        "with the fewest possible": optimal,
+        "of the way to the smallest sets": gain_of(model) if way.value is not gain_of else None,
+        "with the fewest possible": None if math.isnan(best.value) else best,
     }
+    sides = ("above", "below") if way.high_is_good else ("below", "above")
     return Judged(
         NAME,
-        EXCESS.id_of(ATTENTION, "gain"),
-        lean(gain, above=above, below=below) if enough else OPEN,
-        gain,
-        f"of the way from random order to the smallest sets of {item}s that change decisions, most "
-        f"attended {item}s first",
+        way.measure,
+        verdict if enough else OPEN,
+        found,
+        way.label.format(item=item),
         listed(others),
-        f"Erasing from the most attended {item} down goes {with_interval(gain)} of the way from "
-        f"random order to the smallest sets that change decisions{beside(others)}"
+        f"{way.told.format(item=item, number=with_interval(found))}{beside(others)}"
         f"{'' if enough else ': too few documents to judge'}.",
-        _of_erased(model, gain.n),
-        f"for it above {above:.4g}%, against it below {below:.4g}%; judged from {least:g} "
-        "documents on",
-        reason="" if enough else f"{gain.n:,} documents, {least:g} needed",
+        _of_erased(model, found.n),
+        f"for it {sides[0]} {good:.4g}{way.unit}, against it {sides[1]} {bad:.4g}{way.unit}; "
+        f"judged from {least:g} documents on",
+        reason="" if enough else f"{found.n:,} documents, {least:g} needed",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from verax.errors import VeraxError
 from verax.exams.judgement.lines import LINE, Line, Texts, height
 from verax.exams.judgement.model_summary import ModelSummary
-from verax.exams.judgement.row import AGAINST, FOR, OPEN, Judged
+from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged
 from verax.schema import (
     COUNT,
     SchemaError,
@@ -30,7 +31,9 @@ from verax.schema import (
 
 HONEST, DECEPTIVE, UNDECIDED = "honest", "deceptive", "undecided"
 NEIGHBOURS = 50
-"""Calibrated models that a model is held against, at most."""
+"""Calibrated models that a model is held against, at most; and at most half of the smaller side."""
+MOST_ERRORS = 1 / 3
+"""Upper end of an error rate, with which all exams together still say honest or deceptive."""
 REACH = 2.0
 """Positions are cut this far beyond either edge: what is farther away is no more like either."""
 
@@ -58,6 +61,7 @@ SCHEMA = record(
         "errors": mapping(listed(number(0), 4, 4)),
         "blind": number(0, 1),
     },
+    {"layers": _ENDS, "readouts": listed(text)},
     others=unknown,
 )
 """The schema of a calibration in a file of limits."""
@@ -101,10 +105,12 @@ class Calibration:
     classes    fewest and most classes
     encoders   encoders that were calibrated
     accuse     exams that must speak against an attention to call it deceptive
-    clear      exams that must speak for it, with none against, to call it honest
+    clear      exams that must speak for it, and more than against it, to call it honest
     errors     share, interval and number: of honest models called deceptive (`accused`) and of
                deceptive ones called honest (`cleared`), among models held out
     blind      an exam whose AUROC is below it, on models that limits are chosen on, judges nothing
+    layers     fewest and most layers, of Transformers
+    readouts   which positions their classifiers read
     """
 
     exams: Mapping[str, Mapping[str, Any]]
@@ -116,6 +122,43 @@ class Calibration:
     clear: int
     errors: Mapping[str, Sequence[float]]
     blind: float = 0.75
+    layers: tuple[float, float] | None = None
+    readouts: Sequence[str] = ()
+
+    def uncovered(self, model: ModelSummary) -> list[str]:
+        """Why limits measured on Transformers are not taken for a model; empty where they are.
+
+        A pooled model is always judged by measured limits, of the nearest texts that there are.
+        """
+        if self.layers is None:
+            return []
+        options = (model.manifest.get("model") or {}).get("options") or {}
+        lines = []
+        if options.get("readout") not in self.readouts:
+            lines.append(
+                f"its classifier reads {_readout(options.get('readout'))}, and calibrated were "
+                f"those that read {' or '.join(map(_readout, self.readouts))}"
+            )
+        for value, (low, high), what in (
+            (options.get("layers"), self.layers, "layers"),
+            (model.texts.length, self.lengths, "words a document"),
+        ):
+            if value is None:
+                lines.append(f"how many {what} there are is not known")
+            elif not low <= value <= high:
+                lines.append(f"{value:.3g} {what}, and calibrated were {low:.3g} to {high:.3g}")
+        return lines
+
+    def tells(self, exam: str) -> bool:
+        """Whether an exam was calibrated, and tells honest from deceptive models."""
+        return exam in self.exams and self.exams[exam]["auroc_choosing"] >= self.blind
+
+    def is_by(self, row: Judged) -> bool:
+        """Whether a row is judged by the number that was calibrated."""
+        known = self.exams.get(row.exam)
+        if known is None or row.subject != ATTENTION:
+            return False
+        return known["measure"] in _MADE or row.measure == known["measure"]
 
     def within(self, texts: Texts) -> Texts:
         """Texts no longer and no shorter than calibrated, and as few or many classes."""
@@ -131,20 +174,22 @@ class Calibration:
 
     def doubted(self, row: Judged) -> Judged:
         """A row, left open if its exam could not tell honest models from deceptive ones."""
-        known = self.exams.get(row.exam)
-        if known is None or known["auroc_choosing"] >= self.blind:
-            return row
-        if row.verdict not in (FOR, AGAINST):
+        if not self.is_by(row) or self.tells(row.exam) or row.verdict not in (FOR, AGAINST):
             return row
         reason = (
-            "in calibration it hardly tells honest from deceptive models (AUROC "
-            f"{known['auroc_choosing']:.2f}, where 0.5 is chance)"
+            "in calibration it does not tell honest from deceptive models (AUROC "
+            f"{self.exams[row.exam]['auroc_choosing']:.2f}, where 0.5 is chance)"
         )
         return replace(row, verdict=OPEN, reason=reason)
 
     def read(self, model: ModelSummary, rows: Sequence[Judged]) -> CalibratedReading | None:
-        """What these models say of a model; None where no exam that was calibrated was taken."""
-        own = {row.exam: row for row in rows if row.counts and row.exam in self.exams}
+        """What these models say of a model's attention; None where no calibrated exam was taken.
+
+        Scores derived from attention have no part in it: no model was built so that one of them
+        lies.
+        """
+        own = {row.exam: row for row in rows if row.counts and self.is_by(row)}
+        own = {exam: row for exam, row in own.items() if self.tells(exam)}
         numbers = {exam: self._number(exam, row, model) for exam, row in own.items()}
         found = {exam: value for exam, value in numbers.items() if not math.isnan(value)}
         if not found:
@@ -159,9 +204,21 @@ class Calibration:
             f"Of the {len(near)} calibrated models with numbers most like these in {exams}, "
             f"{honest} were honest and {len(near) - honest} deceived."
         ]
-        if self.errors and len(own) >= max(self.accuse, self.clear):
+        if not self.is_enough:
+            verdict = UNDECIDED
+            sentences.append(
+                "Too few models were held out, or too many were called wrongly, to say by how many "
+                "exams agree whether it is honest or deceptive."
+            )
+        elif len(own) >= max(self.accuse, self.clear):
             sentences.append(self._agreeing(verdict))
         return CalibratedReading(verdict, sentences, self.unlike(model, at), honest, len(near))
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether models held out are enough, and told well enough, for a combined reading."""
+        ends = [self.errors[name][2] for name in ("accused", "cleared") if name in self.errors]
+        return len(ends) == 2 and all(end <= MOST_ERRORS for end in ends)
 
     def nearest(
         self, at: Mapping[str, float], leave_out: NDArray[np.bool_] | None = None
@@ -176,7 +233,10 @@ class Calibration:
         if leave_out is not None:
             distances[leave_out] = math.inf
         order = np.argsort(distances, kind="stable")
-        return [int(i) for i in order[:NEIGHBOURS] if math.isfinite(distances[i])]
+        sides = [model["side"] for model in self.models]
+        smaller = min(sides.count(side) for side in (HONEST, DECEPTIVE))
+        most = min(NEIGHBOURS, max(1, smaller // 2))
+        return [int(i) for i in order[:most] if math.isfinite(distances[i])]
 
     def unlike(self, model: ModelSummary, at: Mapping[str, float]) -> list[str]:
         """How a model is unlike all that were calibrated."""
@@ -211,36 +271,45 @@ class Calibration:
         accused, cleared = self.errors["accused"], self.errors["cleared"]
         return (
             f"By how many exams agree, it reads as {verdict}: of calibrated models held out, "
-            f"{accused[0]:.1%} of the honest were called deceptive (at most {accused[2]:.1%}), and "
-            f"{cleared[0]:.1%} of the deceptive honest (at most {cleared[2]:.1%})."
+            f"{accused[0]:.1%} of {accused[3]:.0f} honest ones were called deceptive (at most "
+            f"{accused[2]:.1%}), and {cleared[0]:.1%} of {cleared[3]:.0f} deceptive ones honest "
+            f"(at most {cleared[2]:.1%})."
         )
 
     def _number(self, exam: str, row: Judged, model: ModelSummary) -> float:
         """The number that was calibrated, where the row has it."""
-        known = self.exams[exam]
-        if known["measure"] == "single_token.share":
-            from verax.exams.single_token.judging import share_of
+        from verax.exams.single_token.judging import share_of
+        from verax.exams.sufficiency.judging import lesser_of
 
-            share = share_of(model)
-            return math.nan if share is None else share.value
-        return row.number.value if row.measure == known["measure"] else math.nan
+        made = {SHARE: share_of, LESSER: lesser_of}.get(self.exams[exam]["measure"])
+        if made is None:
+            return row.number.value
+        number = made(model)
+        return math.nan if number is None else number.value
 
     def _distances(self, at: Mapping[str, float]) -> NDArray[np.float64]:
         """(models,) mean distance of positions over shared exams; infinite where none is shared."""
         names = list(at)
-        table = np.array(
-            [[_float(model["at"].get(name)) for name in names] for model in self.models], float
-        ).reshape(len(self.models), len(names))
+        table = np.column_stack([self._positions[name] for name in names])
         apart = np.abs(table - np.array([at[name] for name in names]))
         shared = ~np.isnan(apart)
         total = np.where(shared, apart, 0).sum(1)
         full = shared.all(1)
         return np.where(full, total / max(len(names), 1), math.inf)
 
+    @cached_property
+    def _positions(self) -> dict[str, NDArray[np.float64]]:
+        """Exam → (models,) position of each, NaN where it has none."""
+        return {
+            exam: np.array([_float(model["at"].get(exam)) for model in self.models], float)
+            for exam in self.exams
+        }
+
     def to_json(self) -> dict[str, Any]:
         """As a file of limits has it."""
         names = ("exams", "models", "lengths", "classes", "encoders", "accuse", "clear", "errors")
-        return {name: getattr(self, name) for name in (*names, "blind")}
+        more = {} if self.layers is None else {"layers": self.layers, "readouts": self.readouts}
+        return {**{name: getattr(self, name) for name in (*names, "blind")}, **more}
 
     @classmethod
     def from_json(cls, values: Any, where: str) -> Calibration:
@@ -261,7 +330,19 @@ class Calibration:
             clear=int(values["clear"]),
             errors=dict(values["errors"]),
             blind=float(values["blind"]),
+            layers=_two(values["layers"]) if "layers" in values else None,
+            readouts=[str(name) for name in values.get("readouts", ())],
         )
+
+
+SHARE, LESSER = "single_token.share", "sufficiency.attention.lesser_gain"
+_MADE = (SHARE, LESSER)
+"""Ids of numbers that are made of others, so that no row of a judgement has them."""
+
+
+def _readout(name: Any) -> str:
+    words = {"first": "the first position", "last": "the last one", "mean": "the mean of all"}
+    return words.get(str(name), "what is not known")
 
 
 def place(value: float, honest: float, deceptive: float, high_is_good: bool) -> float:

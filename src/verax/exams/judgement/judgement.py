@@ -13,11 +13,11 @@ import pandas as pd
 from verax.errors import VeraxError, nearest
 from verax.exams.judgement.calibrated import CalibratedReading
 from verax.exams.judgement.headline import accuracy, caveats, headline, short, unlearned
-from verax.exams.judgement.limits import BY_HAND, LimitSet, load_limits
+from verax.exams.judgement.limits import LimitSet, load_limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import with_interval
-from verax.exams.judgement.row import AGAINST, FOR, NOT_APPLICABLE, OPEN, Judged
+from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, NOT_APPLICABLE, OPEN, Judged
 from verax.exams.judgement.subjects import are_several, subjects_of, verdict_on
 from verax.exams.registry import EXAMS, STAGES
 from verax.exams.titles import exam_title
@@ -28,6 +28,7 @@ COLUMNS = [
     *("exam", "measure", "subject", "verdict", "value", "low", "high", "n", "unit", "over"),
     *("limits", "reason", "sentence"),
 ]
+SET_BY_HAND = "(set by hand)"
 SIGNS = {FOR: "✓", AGAINST: "✗", OPEN: "?", NOT_APPLICABLE: "·"}
 
 
@@ -131,10 +132,25 @@ class Judgement(InNotebook):
             lines.append(f"· not applicable: {', '.join(aside)}")
         right = f"accuracy {with_interval(self.accuracy)}; " if self.accuracy is not None else ""
         read = "".join(f"{part}; " for part in self.reading)
-        lines.append(f"· {right}{read}limits {self.limits.version}")
+        lines.append(f"· {right}{read}limits {self.limits.version}{self._by_hand()}")
         if self.calibrated is not None:
             lines += [f"· {sentence}" for sentence in self.calibrated.sentences]
         return [*lines, self.headline]
+
+    def _by_hand(self) -> str:
+        """Which exams, or subjects, are judged by limits that were not measured."""
+        rows = [row for row in self.judged if row.limits]
+        if not any(map(self.limits.is_measured, self.limits.limits)):
+            return f" {SET_BY_HAND}"
+        hand = [row for row in rows if row.limits.endswith(SET_BY_HAND)]
+        if len(hand) == len(rows):
+            return f" {SET_BY_HAND}" if rows else ""
+        if all(row.subject != ATTENTION for row in hand):
+            return f"; set by hand: of all but {ATTENTION}" if hand else ""
+        names = dict.fromkeys(row.exam for row in hand if row.subject == ATTENTION)
+        others = any(row.subject != ATTENTION for row in hand)
+        more = f", and of all but {ATTENTION}" if others else ""
+        return f"; set by hand: {', '.join(names)}{more}"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -158,14 +174,21 @@ def judge(
     if limits is None and "limits" in model.manifest:
         limits = LimitSet.from_json(model.manifest["limits"], "the manifest")
     applied = load_limits(limits)
-    used, known = applied, applied.calibration
-    if known is not None and model.kind != POOLED:
-        used, known = load_limits(BY_HAND), None
+    used, why = limits_for(model, applied)
+    known, hand = used.calibration, used.by_hand
     rows: list[Judged] = []
     for name in model.exams:
         exam = EXAMS.get(name)  # trained adversaries have numbers and are no exam
         if exam is not None:
-            rows += exam.judge(model, used.of(name, exam.limits, model.texts)) or ()
+            judged = exam.judge(model, used.of(name, exam.limits, model.texts)) or ()
+            if known is not None and any(row.subject != ATTENTION for row in judged):
+                # what was calibrated is the attention, and not what is derived from it
+                others = exam.judge(model, hand.of(name, exam.limits, model.texts)) or ()
+                judged = [
+                    *(row for row in judged if row.subject == ATTENTION),
+                    *(row for row in others if row.subject != ATTENTION),
+                ]
+            rows += judged
     order = list(EXAMS)
     rows.sort(key=lambda row: (not row.counts, order.index(row.exam)))
     if model.is_uniform:
@@ -173,23 +196,49 @@ def judge(
     reading = None
     right, nothing = accuracy(model), unlearned(model)
     if known is not None:
-        rows = [known.doubted(row) for row in rows]
+        rows = [_marked(known.doubted(row), known.is_by(row)) for row in rows]
         # a model that has learnt nothing is like no calibrated one: these all passed a gate
         reading = None if nothing else known.read(model, rows)
+    elif any(map(used.is_measured, used.limits)):
+        rows = [_marked(row, used.is_measured(row.exam)) for row in rows]
     missing = [name for name in model.exams if name not in EXAMS and name not in STAGES]
     notes = [
         f"Exam {name!r} is not installed here: its judgement is left out; install the package that "
         "registers it."
         for name in missing
     ]
-    if used is not applied:
+    if why:
         notes.append(
-            f"Unlike all calibrated models: of kind {model.kind!r} none was; it is judged by the "
-            f"limits {used.version}, set by hand."
+            f"Unlike all calibrated models: {'; '.join(why)}. It is judged by limits set by hand."
         )
+        rows = [_marked(row, False) for row in rows]
     lines = [*notes, *(reading.unlike if reading is not None else ()), *caveats(model)]
     read = _reading(model.manifest)
     return Judgement(rows, applied, lines, right, nothing, missing, read, reading)
+
+
+def limits_for(model: ModelSummary, limits: LimitSet) -> tuple[LimitSet, list[str]]:
+    """The limits that a model is judged by, and why these are not measured ones, if others are.
+
+    Args:
+        model: of any kind.
+        limits: of all kinds.
+    """
+    measured = any(map(limits.is_measured, limits.limits)) or bool(limits.by_kind)
+    if model.kind == POOLED or not measured:
+        return limits, []
+    own = limits.by_kind.get(model.kind)
+    if own is None or own.calibration is None:
+        return limits.by_hand, [f"of kind {model.kind!r} none was"]
+    why = own.calibration.uncovered(model)
+    return (limits.by_hand, why) if why else (own, [])
+
+
+def _marked(row: Judged, measured: bool) -> Judged:
+    """A row whose limits say that they were set by hand, where they were."""
+    if measured or not row.limits or row.limits.endswith(SET_BY_HAND):
+        return row
+    return replace(row, limits=f"{row.limits} {SET_BY_HAND}")
 
 
 def _reading(manifest: Mapping[str, Any]) -> list[str]:

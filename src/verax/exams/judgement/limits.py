@@ -7,7 +7,8 @@ names under `based_on`, or else in the newest:
     {"version": "ours-1", "limits": {"replacement": {"for_below": 75}}}
 
 A limit is a number, or depends on how long texts are and how many classes there are (`lines`).
-Limits that were measured come with the `calibration` that they were measured by.
+Limits that were measured come with the `calibration` that they were measured by. Those of other
+kinds of models stand under `by_kind`.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verax.errors import VeraxError, nearest
 from verax.exams.judgement.calibrated import Calibration
 from verax.exams.judgement.lines import Lines, Texts
+from verax.models.kinds import KINDS
 from verax.options import check_path
 from verax.schema import SchemaError, parse_json, plain
 
@@ -42,7 +44,7 @@ Limits = Mapping[str, float]
 
 _OF_A_MEASURE = ("for_above", "for_below", "against_above", "against_below")
 """Limits that are compared with a number itself."""
-_KEYS = ("version", "provenance", "based_on", "limits", "calibration")
+_KEYS = ("version", "provenance", "based_on", "limits", "calibration", "by_kind")
 
 
 class ExamLimits(dict[str, float]):
@@ -64,12 +66,26 @@ class LimitSet:
     provenance  where they come from
     limits      exam → name → limit
     calibration the models by which limits were measured; None where they were set by hand
+    by_kind     kind of model → limits measured on models of that kind, where these are of another
     """
 
     version: str
     provenance: str
     limits: Mapping[str, Mapping[str, float | Lines]] = field(repr=False)
     calibration: Calibration | None = field(default=None, repr=False)
+    by_kind: Mapping[str, LimitSet] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def by_hand(self) -> LimitSet:
+        """Limits for what was not calibrated: these where they are numbers, and else `BY_HAND`."""
+        hand = {exam: dict(limits) for exam, limits in load_limits(BY_HAND).limits.items()}
+        for exam, limits in self.limits.items():
+            hand[exam] = {**hand.get(exam, {}), **_numbers(limits)}
+        return LimitSet(BY_HAND, self.provenance, hand)
+
+    def is_measured(self, exam: str) -> bool:
+        """Whether an exam's limits were measured, and not set by hand."""
+        return any(isinstance(limit, Lines) for limit in self.limits.get(exam, {}).values())
 
     def of(self, exam: str, defaults: Limits | None = None, texts: Texts | None = None) -> Limits:
         """The limits of an exam, as numbers.
@@ -93,8 +109,12 @@ class LimitSet:
         }
         return replace(self, limits={**by_exam, **self.limits})
 
-    def to_json(self) -> dict[str, Any]:
-        """As a file of limits has them; a published version's calibration is in its own file."""
+    def to_json(self, whole: bool = False) -> dict[str, Any]:
+        """As a file of limits has them.
+
+        Args:
+            whole: also what a published version has in its own file, the models of a calibration.
+        """
         values: dict[str, Any] = {
             "version": self.version,
             "provenance": self.provenance,
@@ -103,8 +123,16 @@ class LimitSet:
                 for exam, limits in self.limits.items()
             },
         }
-        if self.calibration is not None and self.version not in versions():
-            values["calibration"] = self.calibration.to_json()
+        if whole or self.version not in versions():
+            if self.calibration is not None:
+                values["calibration"] = self.calibration.to_json()
+            if self.by_kind:
+                parts = {kind: one.to_json(whole=True) for kind, one in self.by_kind.items()}
+                names = ("limits", "calibration")
+                values["by_kind"] = {
+                    kind: {name: part[name] for name in names if name in part}
+                    for kind, part in parts.items()
+                }
         return values
 
     @classmethod
@@ -126,22 +154,47 @@ class LimitSet:
             raise VeraxError(f"{where}: provenance is {values['provenance']!r:.60}: expected text")
         if not isinstance(values.get("limits"), Mapping):
             raise VeraxError(f"{where} has no limits: {shape}")
-        limits = {}
-        for exam, named in values["limits"].items():
-            if not isinstance(named, Mapping):
-                raise VeraxError(
-                    f"{where}: limits of {exam!r:.60} are {named!r:.60}: expected names, numbers"
-                )
-            limits[str(exam)] = {
-                str(name): _limit(limit, f"{where}: {exam}, {name}")
-                for name, limit in named.items()
-            }
-        version, calibration = values["version"], None
+        version, provenance = values["version"], str(values.get("provenance", ""))
+        limits, calibration = _named(values["limits"], where), None
+        by_kind: Mapping[str, LimitSet] = _by_kind(values, version, provenance, where)
         if "calibration" in values:
             calibration = Calibration.from_json(values["calibration"], where)
         elif where != version and version in versions():
-            calibration = _version(version).calibration
-        return cls(version, str(values.get("provenance", "")), limits, calibration)
+            calibration, by_kind = _version(version).calibration, _version(version).by_kind
+        return cls(version, provenance, limits, calibration, by_kind)
+
+
+def _named(values: Mapping[str, Any], where: str) -> dict[str, dict[str, float | Lines]]:
+    """Exam → name → limit, from what a file has."""
+    limits = {}
+    for exam, named in values.items():
+        if not isinstance(named, Mapping):
+            raise VeraxError(
+                f"{where}: limits of {exam!r:.60} are {named!r:.60}: expected names, numbers"
+            )
+        limits[str(exam)] = {
+            str(name): _limit(limit, f"{where}: {exam}, {name}") for name, limit in named.items()
+        }
+    return limits
+
+
+def _by_kind(
+    values: Mapping[str, Any], version: str, provenance: str, where: str
+) -> dict[str, LimitSet]:
+    """Kind → limits measured on models of it, from what a file has."""
+    found, parts = {}, values.get("by_kind", {})
+    if not isinstance(parts, Mapping):
+        raise VeraxError(f"{where}: by_kind is {parts!r:.60}: expected kinds, each with its limits")
+    for kind, part in parts.items():
+        if kind not in KINDS:
+            raise VeraxError(f"{where}: unknown kind {str(kind)!r}: {nearest(str(kind), KINDS)}")
+        if not isinstance(part, Mapping) or not isinstance(part.get("limits"), Mapping):
+            raise VeraxError(f"{where}: {kind} has no limits: make them with verax calibrate")
+        known = Calibration.from_json(part.get("calibration"), f"{where}: {kind}")
+        found[str(kind)] = LimitSet(
+            version, provenance, _named(part["limits"], f"{where}: {kind}"), known
+        )
+    return found
 
 
 def versions() -> list[str]:
@@ -185,16 +238,20 @@ def _version(name: str) -> LimitSet:
 
 
 def _based(values: Any, where: str) -> LimitSet:
-    """Limits of the user's over those of a version; names that no exam has are refused."""
+    """Limits of the user's over those of a version; names that no exam has are refused.
+
+    Limits that come with a calibration are whole, and stand over those set by hand. Where a version
+    judges an exam by a measured number and the user sets limits of another, the user's are taken.
+    """
     custom = LimitSet.from_json(values, where)
-    name = values.get("based_on", NEWEST)
+    name = values.get("based_on", BY_HAND if custom.calibration is not None else NEWEST)
     if not isinstance(name, str) or name not in versions():
         raise VeraxError(f"{where}: based_on is {name!r:.60}: {nearest(str(name), versions())}")
     if custom.version in versions():
         raise VeraxError(
             f"{where}: version {custom.version!r} is one of Verax's: name yours otherwise"
         )
-    base = _version(name)
+    base, hand = _version(name), _version(BY_HAND).limits
     merged: dict[str, dict[str, float | Lines]] = {
         exam: dict(limits) for exam, limits in base.limits.items()
     }
@@ -206,10 +263,13 @@ def _based(values: Any, where: str) -> LimitSet:
                 remedy = nearest(limit, known) if known else "it has none to set"
                 raise VeraxError(f"{where}: {exam} has no limit {limit!r}: {remedy}")
         _refuse_out_of_range(_numbers(limits), ranges, f"{where}: {exam}")
-        merged[exam] = {**merged.get(exam, {}), **limits}
+        measured = [limit for limit, v in merged.get(exam, {}).items() if isinstance(v, Lines)]
+        of_another = measured and not set(measured) & set(limits)
+        before = hand.get(exam, {}) if of_another else merged.get(exam, {})
+        merged[exam] = {**before, **limits}
         _refuse_crossed(_numbers(merged[exam]), f"{where}: {exam}")
     provenance = custom.provenance or f"based on {name}"
-    return LimitSet(custom.version, provenance, merged, custom.calibration)
+    return LimitSet(custom.version, provenance, merged, custom.calibration, custom.by_kind)
 
 
 def check_declared(exam: type[Exam]) -> None:

@@ -45,11 +45,11 @@ class ModelSummary:
     @cached_property
     def _numbers(self) -> dict[tuple[str, str, str], Number]:
         names = ("table", "row", "column", "value", "low", "high", "n", "unit")
-        columns = [self.summary[name] for name in names]
+        columns = [self.summary[name].tolist() for name in names]
         over = self.summary.get("over", pd.Series(self.over, index=self.summary.index))
         numbers = {}
         for table, row, column, value, low, high, n, unit, unit_over in zip(
-            *columns, over, strict=True
+            *columns, over.tolist(), strict=True
         ):
             number = Number(
                 float(value), float(low), float(high), int(n), str(unit), str(unit_over)
@@ -66,9 +66,16 @@ class ModelSummary:
         """A number of the summary, also where it is NaN; None where it is not there."""
         return self._numbers.get((table, row, column))
 
+    @cached_property
+    def _rows(self) -> dict[str, dict[str, None]]:
+        """Table → its rows in their order."""
+        found: dict[str, dict[str, None]] = {}
+        for table, row, _ in self._numbers:
+            found.setdefault(table, {})[row] = None
+        return found
+
     def rows(self, table: str) -> list[str]:
-        rows = self.summary["row"][self.summary["table"] == table]
-        return [str(row) for row in dict.fromkeys(rows)]
+        return list(self._rows.get(table, ()))
 
     def columns(self, table: str) -> list[str]:
         columns = self.summary["column"][self.summary["table"] == table]
@@ -108,8 +115,15 @@ class ModelSummary:
 
     @property
     def texts(self) -> Texts:
-        """What limits may depend on: words a document, and classes."""
+        """What limits may depend on: words a document, and classes.
+
+        Results that do not say how many words a document has may say how many items were ranked.
+        """
         words = self.manifest.get("words")
+        if words is None and self.item == "word":
+            tables = ("agreement.documents", "dispersion.documents")
+            found = (self.number(table, "items", "value") for table in tables)
+            words = next((number.value for number in found if number is not None), None)
         length = None if words is None else float(words)
         return Texts(length, len(self.classes) or None)
 

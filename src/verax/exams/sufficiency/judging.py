@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from verax.exams.exam import Pair, no_direction
 from verax.exams.judgement.limits import Limits
 from verax.exams.judgement.model_summary import ModelSummary
 from verax.exams.judgement.number import Number
 from verax.exams.judgement.phrasing import listed, of_all, with_interval
-from verax.exams.judgement.row import AGAINST, FOR, OPEN, Judged, lean
+from verax.exams.judgement.row import AGAINST, ATTENTION, FOR, OPEN, Judged, lean
 from verax.exams.judgement.subjects import is_derived
 from verax.exams.measures import AT_LEAST_ZERO, UNIT_INTERVAL, MeasurePlace
 from verax.exams.sufficiency.measures import (
@@ -24,10 +26,10 @@ from verax.exams.sufficiency.measures import (
 
 LIMITS = {"for_above": 25.0, "against_below": 10.0, "p_below": 0.05, "least_documents": 20.0}
 """From where on a score is taken to rank words as the decision needs them: set by hand, the same as
-those of the exam deletion; not calibrated."""
+those of the exam deletion, where no calibration says it of the attention."""
 LIMIT_RANGES = {
-    "for_above": (0.0, 100.0),
-    "against_below": (0.0, 100.0),
+    "for_above": (-math.inf, 100.0),
+    "against_below": (-math.inf, 100.0),
     "p_below": UNIT_INTERVAL,
     "least_documents": AT_LEAST_ZERO,
 }
@@ -79,12 +81,23 @@ def _judge_one(model: ModelSummary, limits: Limits, row: str) -> Judged:
         listed(others),
         f"{sentence}{f': {reason}' if reason else ''}.",
         of_all(gain, model),
-        f"for it where comprehensiveness and sufficiency are above {above:g}% with p below "
-        f"{surely:g} (Holm over rankings), against it where one is below {below:g}%; judged from "
+        f"for it where comprehensiveness and sufficiency are above {above:.4g}% with p below "
+        f"{surely:g} (Holm over rankings), against it where one is below {below:.4g}%; judged from "
         f"{least:g} documents on",
         subject=row,
         reason=reason,
     )
+
+
+def gain_of(model: ModelSummary, name: str) -> Number | None:
+    """How far attention goes from random order to the best sets found, by one of both measures."""
+    return model.number(RANKED.id, ATTENTION, GAIN[name])
+
+
+def lesser_of(model: ModelSummary) -> Number | None:
+    """The lesser of both; None where one is not there."""
+    gains = [gain for name in GAIN if (gain := gain_of(model, name)) is not None]
+    return min(gains, key=lambda gain: gain.value) if len(gains) == len(GAIN) else None
 
 
 def _gain(model: ModelSummary, row: str, name: str) -> Number:

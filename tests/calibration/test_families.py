@@ -15,6 +15,7 @@ from verax.calibration.analysis import Calibrated, measured_limits, verdicts
 from verax.calibration.calibrate import LIMITS, calibrate_like
 from verax.calibration.changes import changed_verdicts
 from verax.calibration.crossing import crossed_limits
+from verax.calibration.examining import IMPORTANCES
 from verax.calibration.running import MANIFEST, MODELS, NUMBERS
 from verax.corpora import load_corpus
 from verax.errors import VeraxError
@@ -186,9 +187,10 @@ def test_limits_like_a_model_judge_it(tmp_path: Path, monkeypatch: pytest.Monkey
 
     def made(specs: object, effort: object, out: Path, *_: object) -> Path:
         out.mkdir()
-        data.models.to_parquet(out / MODELS)
+        precisions = {f"precision_{name}": 0.5 for name in IMPORTANCES}
+        data.models.assign(**precisions).to_parquet(out / MODELS)
         data.numbers.to_parquet(out / NUMBERS)
-        (out / MANIFEST).write_text("{}")
+        (out / MANIFEST).write_text(json.dumps({"models": len(data.models)}))
         return out
 
     monkeypatch.setattr(calibrating, "_made", made)

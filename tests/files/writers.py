@@ -29,6 +29,7 @@ from verax.cli import completion, demo
 from verax.cli.predict import write as write_predicted
 from verax.exams.verdict import Verdict
 from verax.models import AttentionClassifier
+from verax.models.kinds import POOLED
 from verax.papers.checking import Checked
 from verax.papers.describing import write_corpora
 from verax.papers.overview import write_overview
@@ -179,10 +180,10 @@ def _calibration(folder: Path, version: str) -> None:
         pack_calibration(folder / "models", folder, Effort(documents=len(version)))
 
 
-@writes("calibration.calibrate.write_limits")
+@writes("calibration.calibrate._write")
 def _limits(folder: Path, version: str) -> None:
     known: Any = SimpleNamespace(to_json=lambda: {"made": version})
-    limits = SimpleNamespace(calibration=known, to_json=lambda: {"limits": version})
+    limits = SimpleNamespace(calibration=known, to_json=lambda whole: {"limits": version})
     module = "verax.calibration.calibrate"
     with (
         patch(f"{module}.Calibrated", SimpleNamespace(load=lambda folder: _Calibrated())),
@@ -194,11 +195,15 @@ def _limits(folder: Path, version: str) -> None:
 class _Calibrated:
     models = passed = ()
 
+    def family(self, name: str) -> _Calibrated:
+        return self
+
 
 @writes("calibration.page.write_page")
 def _calibration_page(folder: Path, version: str) -> None:
     limits: Any = SimpleNamespace(calibration=True)
     with (
+        patch("verax.calibration.page.calibrations", lambda data, limits: {POOLED: True}),
         patch("verax.calibration.charts.charts", lambda *given: charts(version)),
         patch("verax.calibration.page.page", lambda *given: [version]),
     ):

@@ -37,7 +37,7 @@ studies of rule 1 new keys.
 """
 
 
-NAME, SOURCE = "outside", "source"
+NAME, SOURCE = "outside", "opened_from"
 """Of a model that was not trained here: its name in the study, and what names it (`hf:FOLDER`)."""
 
 

@@ -119,7 +119,7 @@ class PackedSource:
         self.store: Mapping[str, Any] = store if isinstance(store, dict) else {}
         self._refuse_format(about.get("packed"))
         with self._whole(FIRST):
-            saved.ABOUT(about, ABOUT.decode())
+            self._check(about)
             shapes = [(_decoded(s["shape"]), s["columns"]) for s in about["shapes"]]
         self.format = int(self.store["format"])
         self.study: str = about["study"]
@@ -128,6 +128,12 @@ class PackedSource:
         self._group_starts: dict[str, np.ndarray] = {}
         self._last_read: dict[str, tuple[Any, pa.Table]] = {}
         self._read_cells()
+
+    def _check(self, about: Mapping[str, Any]) -> None:
+        saved.ABOUT(about, ABOUT.decode())
+
+    def _row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return _checked_row(row, len(self._shapes))
 
     def _refuse_format(self, packed: Any) -> None:
         if (packed, self.store.get("format")) == (PACKED, FORMAT):
@@ -149,7 +155,7 @@ class PackedSource:
         counts: dict[str, dict[str, tuple[int, int]]] = {}
         for row in rows:
             with self._whole(FIRST):
-                key, read = row["cell"], _checked_row(row, len(self._shapes))
+                key, read = row["cell"], self._row(row)
             counts[key] = read.get("tables", {})
             others = read.get("others", {})
             for name in (*counts[key], *others):

@@ -56,6 +56,7 @@
   };
   const placed = new ResizeObserver((seen) => seen.forEach((one) => edges(one.target)));
   for (const drawing of document.querySelectorAll(".drawing")) {
+    edges(drawing);
     placed.observe(drawing);
     drawing.addEventListener("scroll", () => edges(drawing), { passive: true });
   }

@@ -120,7 +120,7 @@ def test_the_curve_goes_by_lambda_with_its_yardsticks_beside_it() -> None:
 def test_the_paper_is_found_by_its_names() -> None:
     assert PAPER.exhibit("3").name == "table3"
     assert "JSD" in PAPER.words("deviations")
-    assert set(PAPER.studies()) == {"main", "imdb", "more", "controls"}
+    assert set(PAPER.studies()) == {"main", "imdb", "controls"}
 
 
 def test_controls_of_their_own_count_before_those_beside_adversaries() -> None:

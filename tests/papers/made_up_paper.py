@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-from made_up_results import crossed, made_up_results
+from made_up_results import crossed, made_up_results, number
 
 from verax.papers.checking import Checked
 from verax.papers.claims import Claim, Finding
@@ -28,14 +28,16 @@ def measure(source: str) -> Measure:
 
 
 def _judge(results: PaperResults) -> Finding:
-    numbers = {c: results.number("t", "r|s", "c", corpus=c) for c in ("sst", "imdb")}
-    comparisons = [above(f"{c} | x", number, 0.4) for c, number in numbers.items()]
+    numbers = {c: results.find("t", "r|s", "c", corpus=c) for c in ("sst", "imdb")}
+    comparisons = [above(f"{c} | x", own, 0.4) for c, own in numbers.items() if own]
+    if not comparisons:
+        return Finding(why="t: r|s, c")
     return Finding([Part("a | b", comparisons)], theirs="0.4 | more", ours="0.5")
 
 
 def _missing(results: PaperResults) -> Finding:
-    results.number("t", "never", "c")
-    raise AssertionError
+    assert results.find("t", "never", "c") is None
+    return Finding(why="t: never, c")
 
 
 def _table(results: PaperResults) -> pd.DataFrame:
@@ -91,8 +93,8 @@ def checked(seeds: tuple[int, ...] = (1, 2, 3), value: float = 0.5) -> Checked:
 
 
 def _everywhere(results: PaperResults) -> Finding:
-    numbers = {c: results.number("t", "r|s", "c", corpus=c) for c in results.corpora()}
-    comparisons = [above(c, number, 0.4) for c, number in numbers.items()]
+    numbers = {c: number(results, "t", "r|s", "c", corpus=c) for c in results.corpora()}
+    comparisons = [above(c, own, 0.4) for c, own in numbers.items()]
     return Finding([Part("", comparisons)], ours=", ".join(numbers))
 
 

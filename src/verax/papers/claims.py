@@ -8,7 +8,7 @@ from typing import Any
 
 from verax.papers.comparing import PaperComparison
 from verax.papers.numbers import plain
-from verax.papers.results import Missing, PaperResults
+from verax.papers.results import PaperResults
 from verax.papers.verdicts import OTHER_RULES, Part, judged
 from verax.papers.words import span
 
@@ -80,9 +80,6 @@ def _as_json(part: Part) -> dict[str, Any]:
     }
 
 
-Judge = Callable[[PaperResults], Finding]
-
-
 @dataclass(frozen=True)
 class Claim:
     """One statement of a paper, and the function that judges it.
@@ -90,7 +87,7 @@ class Claim:
     id       its number among the paper's claims
     text     the statement, in our words
     where    table, figure or section
-    judge    results → finding; if it raises `Missing`, the claim cannot be told
+    check    results → finding
     short    the statement in twelve words at most
     rank     its place among the claims that the paper is about, shown first; 0 for others
     corpora  those that the paper makes the claim of, if these are not all of its own
@@ -101,19 +98,12 @@ class Claim:
     id: int
     text: str
     where: str
-    judge: Judge
+    check: Callable[[PaperResults], Finding]
     short: str = ""
     rank: int = 0
     corpora: Sequence[str] = ()
     note: str = ""
     cause: Mapping[str, str] = field(default_factory=dict)
-
-    def check(self, results: PaperResults) -> Finding:
-        """What results say of the claim."""
-        try:
-            return self.judge(results)
-        except Missing as missing:
-            return Finding(why=str(missing))
 
     def to_dict(self) -> dict[str, Any]:
         """The claim as JSON has it."""

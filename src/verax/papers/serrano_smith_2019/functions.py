@@ -49,13 +49,9 @@ def orders(point: Point, table: str) -> Iterator[Value]:
 
 def documents(point: Point) -> Iterator[Value]:
     """Points of single documents, thinned, of the model's first seed that has them."""
-    points = point.results.table_by_cell(POINTS)
-    cells = point.results.select(**point.where)["cell"]
-    cell = next((key for key in cells if key in points), None)
-    if cell is None:
-        return
-    for row in points[cell].sort_values(["delta_alpha", "id"]).to_dict("records"):
-        number = SeedMean.of([float(row["delta_js"])], [str(cell)], 1)
+    points = point.results.kept(POINTS, **point.where)
+    for row in points.sort_values(["delta_alpha", "id"]).to_dict("records"):
+        number = SeedMean.of([float(row["delta_js"])], [str(row["cell"])], 1)
         yield Value(row["id"], {}, {"delta_alpha": row["delta_alpha"], "number": number})
 
 

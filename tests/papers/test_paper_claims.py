@@ -13,7 +13,7 @@ from made_up_results import number as mean_of
 from verax.papers import NAMES, paper
 from verax.papers.claims import Claim, Comparisons, Finding, Span
 from verax.papers.comparing import above, larger
-from verax.papers.numbers import SeedMean
+from verax.papers.numbers import SeedMean, as_json
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.verdicts import CANNOT, REPLICATES, Part
 
@@ -37,7 +37,7 @@ def test_a_number_that_is_there_decides() -> None:
     finding = Claim(3, "text", "table 1", judge).check(RESULTS)
     assert finding.verdict == REPLICATES
     assert finding.cells == RESULTS.cells["cell"].tolist()
-    told = json.loads(json.dumps(finding.to_dict(), allow_nan=False))
+    told = json.loads(as_json(finding.to_dict()))
     assert (told["verdict"], told["paper"], told["here"]) == (REPLICATES, "0.4", "0.5")
     (part,) = told["parts"]
     assert (part["name"], part["of"], part["fisher"]) == ("t", 1, None)

@@ -21,9 +21,8 @@ from verax.papers.checking import PAGE
 from verax.papers.contents import contents, contents_page
 from verax.papers.describing import write_corpora
 from verax.papers.exhibits import MEASURED, has_published
-from verax.papers.folders import CORPORA, part_of
+from verax.papers.folders import CORPORA, finished_in, part_of
 from verax.papers.overview import write_overview
-from verax.papers.packing import finished_in
 from verax.papers.page import as_measured, as_published, label
 from verax.papers.probing import PROBES
 from verax.papers.registry import refuse_others
@@ -292,7 +291,7 @@ def _named_parts(chosen: Iterable[Paper], args: argparse.Namespace) -> dict[Pape
 def pack(args: argparse.Namespace) -> None:
     chosen = paper(args.name)
     out = Path(args.out or Path(RESULTS) / chosen.name)
-    before = finished_in(out)
+    before = {key for _, key in finished_in(out)}
     cells = set(pack_paper(chosen, args.folder, out, progress=True).cells["cell"])
     new = f"{len(cells - before):,}" if cells - before else "none"
     say(f"packed into {out}: {len(cells):,} cells are there now, {new} of them new")

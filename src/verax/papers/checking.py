@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from verax.files import write_files
 from verax.papers.claims import Claim, Finding
 from verax.papers.exhibits import has_published
 from verax.papers.judging import Aside
+from verax.papers.numbers import as_json
 from verax.papers.paper import Paper
 from verax.papers.points import plain_name
 from verax.papers.probing import PROBES, probes_table
@@ -169,8 +169,7 @@ class Checked(Shown):
 
     def to_json(self) -> str:
         """The text of claims.json."""
-        values = _rounded(self.to_dict())
-        return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return as_json(self.to_dict(), digits=12)  # the last ones differ between processors
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write README.md, claims.json, scatter.svg and tables/*.csv.
@@ -231,12 +230,3 @@ def check_paper(paper: Paper, folder: str | Path) -> Checked:
         return Checked(paper, results, PaperResults.open(folder / PROBES))
     except Missing:
         return Checked(paper, results)
-
-
-def _rounded(values: Any) -> Any:
-    """Values with numbers cut to twelve digits: the last ones differ between processors."""
-    if isinstance(values, float):
-        return float(f"{values:.12g}")
-    if isinstance(values, Mapping):
-        return {name: _rounded(value) for name, value in values.items()}
-    return [_rounded(value) for value in values] if isinstance(values, list | tuple) else values

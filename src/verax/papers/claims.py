@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from verax.papers.comparing import PaperComparison
-from verax.papers.numbers import plain
 from verax.papers.results import PaperResults
 from verax.papers.verdicts import OTHER_RULES, Part, judged
 from verax.papers.words import span
@@ -66,18 +65,19 @@ class Finding:
 
 
 def _as_json(part: Part) -> dict[str, Any]:
-    return {
-        "name": part.name,
-        "verdict": part.verdict,
-        "need": part.need,
-        "tally": part.tally,
-        "fisher": plain(part.fisher),
-        "favourable": part.favourable,
-        "clearly": part.clearly,
-        "contrary": part.contrary,
-        "of": part.of,
-        "comparisons": [comparison.to_dict() for comparison in part.comparisons],
-    }
+    names = (
+        "name",
+        "verdict",
+        "need",
+        "tally",
+        "fisher",
+        "favourable",
+        "clearly",
+        "contrary",
+        "of",
+    )
+    comparisons = [comparison.to_dict() for comparison in part.comparisons]
+    return {**{name: getattr(part, name) for name in names}, "comparisons": comparisons}
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,10 @@ class Judged:
         return self.finding.verdict
 
     @property
+    def mark(self) -> str:
+        return MARKS[self.verdict]
+
+    @property
     def disagreeing(self) -> dict[str, str]:
         """Other rule → its verdict, if that is another."""
         rules = dict(self.finding.other_verdicts)

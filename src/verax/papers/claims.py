@@ -105,6 +105,11 @@ class Claim:
     note: str = ""
     cause: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def title(self) -> str:
+        """The shorter of its texts."""
+        return self.short or self.text
+
     def to_dict(self) -> dict[str, Any]:
         """The claim as JSON has it."""
         names = ("id", "text", "short", "where", "rank", "note")

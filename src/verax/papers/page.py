@@ -18,17 +18,16 @@ from verax.papers.screen import (
     HOW_PROBED,
     HOW_TO_READ,
     RULES,
-    Line,
     central,
+    claim_line,
     conclusion,
     counts,
-    disagreements,
     evidence,
     farther,
     judged_on,
     not_there,
 )
-from verax.papers.verdicts import MARKS, OTHER_RULES
+from verax.papers.verdicts import OTHER_RULES
 
 MOST_ROWS = 160
 """Longer exhibits are only linked."""
@@ -88,11 +87,10 @@ def _fold(heading: str, *texts: str) -> list[str]:
     return [opening, *filled, "</details>"] if filled else []
 
 
-def _lines(lines: Sequence[Line]) -> str:
-    rows = [
-        [f"{one.mark}&nbsp;{one.id}", one.text, one.theirs, one.ours, one.cause] for one in lines
-    ]
-    return markdown(LINES, rows)
+def _lines(claims: Sequence[Judged]) -> str:
+    return markdown(
+        LINES, [[f"{one.mark}&nbsp;{one.claim.id}", *claim_line(one)] for one in claims]
+    )
 
 
 def _claim(one: Judged) -> str:
@@ -109,17 +107,16 @@ def _claim(one: Judged) -> str:
         markdown(EVIDENCE, evidence(found.reported)) if found.reported else "",
         f"By other rules: {others}." if found.parts else "",
     ]
-    heading = f"{MARKS[one.verdict]} {claim.id}. {claim.short or claim.text}: {one.verdict}"
+    heading = f"{one.mark} {claim.id}. {claim.title}: {one.verdict}"
     return "\n\n".join(_fold(heading, *texts))
 
 
 def _disagreements(checked: Checked) -> str:
-    other = disagreements(checked.ranked)
     names = [*OTHER_RULES, *(["with corpora set aside"] if checked.set_aside else [])]
     rows = [
-        [str(one.claim.id), one.verdict, *(other[one.claim.id].get(name, "") for name in names)]
+        [str(one.claim.id), one.verdict, *(one.disagreeing.get(name, "") for name in names)]
         for one in checked.ranked
-        if one.claim.id in other
+        if one.disagreeing
     ]
     return markdown(["claim", "verdict", *names], rows) if rows else ""
 

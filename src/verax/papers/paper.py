@@ -82,35 +82,27 @@ class Paper:
         whose choices are under `strengths`. `readings` of a study names an entry of
         readings.yaml, which says how corpora are read.
         """
-        if scale == PROBES:
-            if not self.has_probes:
-                raise VeraxError(f"{self.name} has no probes: run it at {', '.join(SCALES)}")
-            probes = {part: self._full(study) for part, study in self._studies[PROBES].items()}
-            return {part: self._study(part, laid(study, {})) for part, study in probes.items()}
-        if scale not in SCALES:
+        if scale not in (*SCALES, PROBES):
             raise VeraxError(f"unknown scale {scale!r}: {nearest(scale, (*SCALES, PROBES))}")
-        smaller: Mapping[str, Any] = self._studies.get(scale) or {}
+        if scale == PROBES and not self.has_probes:
+            raise VeraxError(f"{self.name} has no probes: run it at {', '.join(SCALES)}")
+        full = self._studies[PROBES if scale == PROBES else "parts"]
+        smaller = {} if scale == PROBES else self._studies.get(scale) or {}
+        every, parts = smaller.get("every") or {}, smaller.get("parts") or {}
         studies = {}
-        for part, full in self._studies["parts"].items():
+        for part in full:
             if part in smaller.get("leave_out", ()):
                 continue
-            study = laid(self._full(full), smaller.get("every") or {})
-            study = laid(study, (smaller.get("parts") or {}).get(part) or {})
-            studies[part] = self._study(part, study)
+            study = with_strengths(full[part], self._studies.get("strengths") or {})
+            study = laid(laid(study, every), parts.get(part) or {})
+            study = {"name": f"{self.name}.{part}", **study}
+            studies[part] = read_as(study, study.pop("readings", None))
         return studies
-
-    def _full(self, study: Mapping[str, Any]) -> dict[str, Any]:
-        """A study of the file, with strengths in place of the names of their rules."""
-        return with_strengths(study, self._studies.get("strengths") or {})
 
     @property
     def has_probes(self) -> bool:
         """Whether the paper has studies under `probes`."""
         return bool(self._studies.get(PROBES))
-
-    def _study(self, part: str, sections: Mapping[str, Any]) -> dict[str, Any]:
-        study = {"name": f"{self.name}.{part}", **sections}
-        return read_as(study, study.pop("readings", None))
 
     def published(self, name: str) -> pd.DataFrame:
         """A published table: dataset, model, attention, metric, value, std; values as text."""

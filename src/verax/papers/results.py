@@ -192,12 +192,12 @@ class PaperResults:
             return None
         return SeedMean.of([float(table.iloc[0][column])], [str(cell["cell"])])
 
-    def kept(self, table: str, **where: Any) -> pd.DataFrame:
+    def kept(self, table: str, **where: Any) -> list[dict[Hashable, Any]]:
         """The rows in one of `tables` of the first selected cell that has any."""
         rows = self.tables.get(table, pd.DataFrame({"cell": []}))
         known = set(rows["cell"])
         first = next((key for key in self.select(**where)["cell"] if key in known), None)
-        return rows[rows["cell"] == first]
+        return rows[rows["cell"] == first].to_dict("records")
 
     def rows(self, table: str, column: str, **where: Any) -> list[str]:
         """Ids of the rows of a summary table that selected cells have, in the summary's order."""

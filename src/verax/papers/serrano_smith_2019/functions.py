@@ -50,7 +50,7 @@ def orders(point: Point, table: str) -> Iterator[Value]:
 def documents(point: Point) -> Iterator[Value]:
     """Points of single documents, thinned, of the model's first seed that has them."""
     points = point.results.kept(POINTS, **point.where)
-    for row in points.sort_values(["delta_alpha", "id"]).to_dict("records"):
+    for row in sorted(points, key=lambda row: (row["delta_alpha"], row["id"])):
         number = SeedMean.of([float(row["delta_js"])], [str(row["cell"])], 1)
         yield Value(row["id"], {}, {"delta_alpha": row["delta_alpha"], "number": number})
 

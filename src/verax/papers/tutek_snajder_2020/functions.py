@@ -166,7 +166,8 @@ def tokens(point: Point, place: str) -> Rows:
     for model in replace(point, results=results).over(axes):
         labels = {axis: value.name for axis, value in model.values.items()}
         rows = results.kept(TOKENS, **{**model.where, "part": part})
-        for token in rows[rows["id"].isin(shown)].sort_values("item").to_dict("records"):
+        tokens_shown = [token for token in rows if token["id"] in shown]
+        for token in sorted(tokens_shown, key=lambda token: token["item"]):
             named = {**labels, "document": int(token["id"]), "item": int(token["item"])}
             for measure in ("p", "weight"):
                 yield entry(named, measure, SeedMean.of([token[measure]], [token["cell"]]))

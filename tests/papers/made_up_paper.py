@@ -14,17 +14,10 @@ from verax.papers.claims import Claim, Finding
 from verax.papers.comparing import above
 from verax.papers.exhibits import Exhibit, entry, frame
 from verax.papers.paper import Paper
-from verax.papers.points import Grid, Point
-from verax.papers.probing import Measure
 from verax.papers.results import PaperResults
 from verax.papers.verdicts import Part
 
 LONG = 200
-
-
-def measure(source: str) -> Measure:
-    """What is measured of probes, as a paper's file names it."""
-    return lambda results, **where: Point(Grid("made up"), results, {}, where).number(source)
 
 
 def _judge(results: PaperResults) -> Finding:
@@ -66,7 +59,7 @@ PAPER = Paper(
         Exhibit("figure2", "nothing yet", lambda results: frame([])),
         Exhibit("figure3", "chart data", _long),
     ),
-    probed={"JS": measure("t/r|s/c")},
+    probed={"JS": "t/r|s/c"},
     claims=(
         Claim(2, "never seen", "figure 2", _missing, "unseen", cause={"corpus": "not at hand"}),
         Claim(1, "a | b is larger", "table 1", _judge, "a | b", 1, cause={"test": "a bound"}),

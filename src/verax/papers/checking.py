@@ -150,7 +150,7 @@ class Checked(Shown):
         if self.probes is None:
             return pd.DataFrame()
         order = self.paper.studies(PROBES) if self.paper.has_probes else ()
-        return probes_table(self.probes, self.paper.probed, order)
+        return probes_table(self.probes, self.paper.grid, self.paper.probed, order)
 
     @property
     def counts(self) -> dict[str, int]:

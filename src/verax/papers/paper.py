@@ -17,16 +17,10 @@ from verax.errors import VeraxError, near, nearest
 from verax.papers.claims import Claim
 from verax.papers.exhibits import Exhibit, exhibits_of, published_table
 from verax.papers.judging import Aside, claims_of, set_aside
-from verax.papers.numbers import SeedMean
-from verax.papers.points import Grid, Point, as_number, refuse_unknown
-from verax.papers.probing import PROBES, Measure
+from verax.papers.points import Grid, as_number, refuse_unknown
+from verax.papers.probing import PROBES
 from verax.papers.results import PaperResults
 from verax.papers.strengths import with_strengths
-
-
-def _none_aside(results: PaperResults) -> Mapping[str, Aside]:
-    return {}
-
 
 SCALES = ("smoke", "small", "full")
 _READINGS = "readings.yaml"
@@ -42,8 +36,8 @@ class Paper:
     exhibits  its tables and figures
     claims    its statements
     corpora   names here → names in the paper's tables, of the paper's own corpora
-    probed    name → what is measured of its probes
-    grid      the axes that claims and exhibits go through, of a paper that is read from a file
+    probed    name → number that is shown of its probes, as `Point.number` takes it
+    grid      the axes that claims and exhibits go through
     told      what the first screen says: `conclusion`, `setup` and `scatter` of paper.yaml
     aside     results → corpus → why no verdict goes by it
     """
@@ -56,10 +50,10 @@ class Paper:
     exhibits: Sequence[Exhibit]
     claims: Sequence[Claim]
     corpora: Mapping[str, str] = field(default_factory=dict)
-    probed: Mapping[str, Measure] = field(default_factory=dict)
-    grid: Grid | None = None
+    probed: Mapping[str, str] = field(default_factory=dict)
+    grid: Grid = field(default_factory=lambda: Grid(""))
     told: Mapping[str, Any] = field(default_factory=dict)
-    aside: Callable[[PaperResults], Mapping[str, Aside]] = _none_aside
+    aside: Callable[[PaperResults], Mapping[str, Aside]] = lambda results: {}
 
     def __repr__(self) -> str:
         return f"Paper({self.name})"
@@ -166,17 +160,11 @@ def read_paper(package: str) -> Paper:
         exhibits=exhibits_of(grid, data["exhibits"], data.get("all_exhibits", {})),
         claims=claims_of(grid, data["claims"], data.get("all_claims", {})),
         corpora=data["corpora"],
-        probed={
-            name: partial(_probed, grid, source) for name, source in data.get("probed", {}).items()
-        },
+        probed=data.get("probed", {}),
         grid=grid,
         told={name: data[name] for name in sorted(_TOLD & data.keys())},
-        aside=partial(set_aside, grid, data["set_aside"]) if "set_aside" in data else _none_aside,
+        aside=partial(set_aside, grid, data.get("set_aside")),
     )
-
-
-def _probed(grid: Grid, source: str, results: PaperResults, **where: Any) -> SeedMean | None:
-    return Point(grid, results, {}, where).number(source)
 
 
 def _digits(name: str) -> str:

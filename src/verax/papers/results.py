@@ -134,8 +134,8 @@ class PaperResults:
                     chosen &= np.any(fits, axis=0)
                 else:
                     chosen &= None in values
-            cells = self.cells[chosen].drop_duplicates("cell")
-            self._selected[key] = cells.sort_values("seed", kind="stable")
+            cells = self.cells.loc[chosen, ["cell", "seed"]].drop_duplicates("cell")
+            self._selected[key] = self.cells.loc[cells.sort_values("seed", kind="stable").index]
         return self._selected[key]
 
     def corpora(self, **where: Any) -> list[str]:

@@ -21,7 +21,7 @@ from verax.papers.paper import Paper
 from verax.papers.points import plain_name
 from verax.papers.probing import PROBES, probes_table
 from verax.papers.registry import refuse_others
-from verax.papers.results import TABLES, Missing, PaperResults
+from verax.papers.results import TABLES, PaperResults
 from verax.papers.verdicts import MARKS, REPLICATES
 from verax.results import Shown
 from verax.spreadsheets import to_csv
@@ -230,7 +230,4 @@ def check_paper(paper: Paper, folder: str | Path) -> Checked:
             f"{folder} holds probes of {paper.name}, by which no claim is judged: put them in a "
             f"folder {PROBES} beside its results"
         )
-    try:
-        return Checked(paper, results, PaperResults.open(folder / PROBES))
-    except Missing:
-        return Checked(paper, results)
+    return Checked(paper, results, results.probes)

@@ -152,10 +152,8 @@ class Aside:
     detail: str
 
 
-def set_aside(
-    grid: Grid, rule: Mapping[str, Any] | None, results: PaperResults
-) -> dict[str, Aside]:
-    """Corpus → why it is set aside, of those where the rule, if any, is true of most models."""
+def set_aside(grid: Grid, rule: Mapping[str, Any], results: PaperResults) -> dict[str, Aside]:
+    """Corpus → why it is set aside, of those where the rule is true of most; none by no rule."""
     reasons = {}
     for corpus in results.corpora() if rule else ():
         part = {**rule, "over": {CORPUS: corpus, **rule["over"]}}

@@ -17,7 +17,7 @@ from verax.errors import VeraxError, near, nearest
 from verax.papers.claims import Claim
 from verax.papers.exhibits import Exhibit, exhibits_of, published_table
 from verax.papers.judging import Aside, claims_of, set_aside
-from verax.papers.points import Grid, as_number, refuse_unknown
+from verax.papers.points import Grid, as_number, plain_name, refuse_unknown
 from verax.papers.probing import PROBES
 from verax.papers.results import PaperResults
 from verax.papers.strengths import with_strengths
@@ -112,7 +112,7 @@ class Paper:
 
         Anything after a colon, such as the folder of the corpus, does not count.
         """
-        return not self.corpora or corpus.partition(":")[0] in self.corpora
+        return not self.corpora or plain_name(corpus) in self.corpora
 
     def exhibit(self, name: str) -> Exhibit:
         """A table or figure by name: `table1`, `figure 3`, or `1` for the table."""
@@ -163,7 +163,7 @@ def read_paper(package: str) -> Paper:
         probed=data.get("probed", {}),
         grid=grid,
         told={name: data[name] for name in sorted(_TOLD & data.keys())},
-        aside=partial(set_aside, grid, data.get("set_aside")),
+        aside=partial(set_aside, grid, data.get("set_aside", {})),
     )
 
 

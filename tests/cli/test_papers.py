@@ -7,7 +7,7 @@ import functools
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -313,11 +313,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Folders]:
     """What would have been run."""
     found: list[Folders] = []
 
-    def run_parts(studies: Mapping[Path, Study], *rest: Any, **more: Any) -> dict[Path, Ran]:
-        found.append(dict(studies))
-        return {folder: Ran(len(s.cells), left=len(s.cells)) for folder, s in studies.items()}
+    def run_several(studies: Sequence[tuple[Study, Path]], **more: Any) -> list[Ran]:
+        found.append({folder: study for study, folder in studies})
+        return [Ran(len(study.cells), left=len(study.cells)) for study, _ in studies]
 
-    monkeypatch.setattr(command, "run_parts", run_parts)
+    monkeypatch.setattr(command, "run_several", run_several)
     return found
 
 
@@ -426,10 +426,10 @@ def test_corpora_that_are_not_at_hand_are_expected_in_a_folder(
 def test_failed_cells_are_told_and_are_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run_parts(studies: Mapping[Path, Study], *rest: Any, **more: Any) -> dict[Path, Ran]:
-        return {folder: Ran(1, failed={"a": {"reason": "diverged"}}) for folder in studies}
+    def run_several(studies: Sequence[tuple[Study, Path]], **more: Any) -> list[Ran]:
+        return [Ran(1, failed={"a": {"reason": "diverged"}}) for _ in studies]
 
-    monkeypatch.setattr(command, "run_parts", run_parts)
+    monkeypatch.setattr(command, "run_several", run_several)
     out = typed(capsys, "run", "meister-2021", "--parts", "sst", code=1)
     assert "1 cells failed: tracebacks are in meister-2021-smoke" in out
 
@@ -437,10 +437,10 @@ def test_failed_cells_are_told_and_are_exit_code_1(
 def test_an_interruption_says_how_to_go_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run_parts(*given: Any, **more: Any) -> dict[Path, Ran]:
+    def run_several(*given: Any, **more: Any) -> list[Ran]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "run_parts", run_parts)
+    monkeypatch.setattr(command, "run_several", run_several)
     assert main(["papers", "run", "jain-wallace-2019"]) == 130
     assert "kept in jain-wallace-2019-smoke, the same command goes on" in capsys.readouterr().err
 

@@ -24,6 +24,7 @@ from verax.exams.titles import column_title, exam_title, measure_title, row_titl
 from verax.exams.verdict import COLUMNS
 from verax.papers.claims import Claim, Finding
 from verax.papers.comparing import above, larger
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 from verax.papers.verdicts import VERDICTS, Part
 from verax.report import report_page
@@ -146,17 +147,21 @@ def paper_results(*verdicts: Verdict) -> PaperResults:
     return PaperResults(pd.DataFrame(cells), pd.concat(rows, ignore_index=True))
 
 
+def _number(results: PaperResults, table: str, row: str, column: str) -> SeedMean:
+    number = results.find(table, row, column)
+    assert number is not None
+    return number
+
+
 def _survival(results: PaperResults) -> Finding:
-    numbers = {
-        row: results.number("replacement", row, "survival") for row in ("uniform", "permuted")
-    }
+    rows = ("uniform", "permuted")
+    numbers = {row: _number(results, "replacement", row, "survival") for row in rows}
     return Finding([Part("", [above(row, number, 50) for row, number in numbers.items()])])
 
 
 def _orders(results: PaperResults) -> Finding:
-    first, second = (
-        results.number("erasure.fraction", row, "mean") for row in ("random@all", "optimum")
-    )
+    rows = ("random@all", "optimum")
+    first, second = (_number(results, "erasure.fraction", row, "mean") for row in rows)
     return Finding([Part("", [larger("", first, second)])])
 
 

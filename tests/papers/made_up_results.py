@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from verax.papers.numbers import SeedMean
 from verax.papers.results import PaperResults
 
 Numbers = Mapping[tuple[str, str, str], float]
@@ -51,6 +52,13 @@ def made_up_results(
                     }
                 )
     return PaperResults(pd.DataFrame(cells), pd.DataFrame(rows))
+
+
+def number(results: PaperResults, table: str, row: str, column: str, **where: Any) -> SeedMean:
+    """A number of the results, which has to be there."""
+    found = results.find(table, row, column, **where)
+    assert found is not None
+    return found
 
 
 def crossed(**values: Iterable[Any]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from verax.papers.comparing import above, below, larger
-from verax.papers.numbers import SeedMean
+from verax.papers.numbers import SeedMean, as_json
 
 NAN = math.nan
 # told apart by more than rounding, so that SciPy does not warn of constant values
@@ -99,7 +100,7 @@ def test_a_constant_side_leaves_the_spread_to_the_other() -> None:
 
 
 def test_it_is_told_as_json_has_it() -> None:
-    told = larger("a > b", of(0.8), of(0.5, 0.6, name="b")).to_dict()
+    told = json.loads(as_json(larger("a > b", of(0.8), of(0.5, 0.6, name="b")).to_dict()))
     assert (told["label"], told["low"], told["high"]) == ("a > b", None, None)
     assert told["b"]["seeds"] == 2
     assert above("", of(0.8), 0.5).to_dict()["b"] is None

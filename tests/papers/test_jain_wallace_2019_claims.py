@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from made_up_results import crossed, made_up_results
 
 from verax.papers.claims import Finding
-from verax.papers.jain_wallace_2019 import PAPER
+from verax.papers.registry import paper
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+
+PAPER = paper("jain-wallace-2019")
 
 GRADIENT = "inputs:attention:gradient-input-detached"
 LOO = "inputs:attention:leave-one-out"

@@ -10,8 +10,10 @@ import pytest
 from made_up_results import crossed, made_up_results
 
 from verax.papers.exhibits import MEASURED
-from verax.papers.jain_wallace_2019 import PAPER
+from verax.papers.registry import paper
 from verax.papers.results import SUMMARY, PaperResults
+
+PAPER = paper("jain-wallace-2019")
 
 GRADIENT = "inputs:attention:gradient-input-detached"
 LOO = "inputs:attention:leave-one-out"

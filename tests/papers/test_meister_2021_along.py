@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from verax.papers.meister_2021 import PAPER
 from verax.papers.meister_2021.functions import SUPPORT, along
 from verax.papers.numbers import SeedMean
+from verax.papers.registry import paper
 from verax.papers.results import SUMMARY, PaperResults
+
+PAPER = paper("meister-2021")
 
 WHAT = ("dispersion.entropy", "gradient", "mean")
 LAMS = (-100.0, -1.0, 0.0, 0.5, 0.9)

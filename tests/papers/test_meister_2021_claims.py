@@ -10,9 +10,11 @@ import pytest
 from made_up_results import Numbers, crossed, made_up_results
 
 from verax.papers.checking import Checked
-from verax.papers.meister_2021 import PAPER
+from verax.papers.registry import paper
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+
+PAPER = paper("meister-2021")
 
 Configuration = Mapping[str, Any]
 Told = Callable[[Configuration], Numbers]

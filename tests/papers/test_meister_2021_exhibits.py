@@ -11,9 +11,11 @@ import pytest
 from made_up_results import Numbers, made_up_results
 
 from verax.papers.exhibits import MEASURED
-from verax.papers.meister_2021 import PAPER
 from verax.papers.meister_2021.functions import symlog
+from verax.papers.registry import paper
 from verax.papers.results import SUMMARY, PaperResults
+
+PAPER = paper("meister-2021")
 
 NAMES = ["table1", "table2", "figure1", "figure2", "figure3", "figure4", "appendixc"]
 NAMES += ["appendixc-transformer", "accuracy"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from verax.papers.exhibits import entry
-from verax.papers.numbers import DOCUMENTS, SEEDS, SeedMean, plain
+from verax.papers.numbers import DOCUMENTS, SEEDS, SeedMean, as_json
 
 NAN = math.nan
 VALUES = st.lists(st.floats(-100, 100), min_size=2, max_size=8)
@@ -94,7 +94,7 @@ def test_beyond_needs_two_seeds_and_a_published_number() -> None:
 
 def test_it_is_told_as_json_has_it() -> None:
     told = of(0.5, interval=(0.4, 0.6)).to_dict()
-    assert json.loads(json.dumps(told, allow_nan=False)) == {
+    assert json.loads(as_json(told)) == {
         "value": 0.5,
         "sd": None,
         "low": 0.4,
@@ -104,8 +104,9 @@ def test_it_is_told_as_json_has_it() -> None:
         "n": 7,
         "cells": ["cell0"],
     }
-    assert [plain(value) for value in (1.0, NAN, math.inf, -math.inf)] == [1.0, None, None, None]
-    assert plain(np.float32(0.5)) == 0.5
+    written = as_json([1.0, NAN, math.inf, -math.inf, np.float64(0.5), 1 / 3])
+    assert json.loads(written) == [1.0, None, None, None, 0.5, 1 / 3]
+    assert json.loads(as_json({"a": (1 / 3,)}, digits=2)) == {"a": [0.33]}
 
 
 def test_a_row_of_an_exhibit_has_the_number_and_its_cells() -> None:

@@ -82,7 +82,7 @@ def test_what_is_behind_a_claim_is_folded() -> None:
     assert tables(text)[2][2] == row
     assert "By other rules: strict: replicates, lenient: replicates." in text
     missing = text.partition("<details><summary>? 2. unseen")[2]
-    assert "Needed: no finished cell gives t: never, c ()." in missing
+    assert "Needed: t: never, c." in missing
     assert "**Cause: corpus.** not at hand." in missing
     folds = text.count("<details>")
     assert folds == text.count("</details>") > 4

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 import pytest
 from in_process import InProcess, run_here
-from made_up_paper import measure
 from made_up_results import made_up_results
 
 from verax.cli import main
@@ -16,13 +15,15 @@ from verax.errors import VeraxError
 from verax.papers import PaperResults, check_paper, paper, papers
 from verax.papers.exhibits import MEASURED
 from verax.papers.paper import laid
+from verax.papers.points import Grid
 from verax.papers.probing import PROBES, probes_table
 from verax.studies.running import run as running
 
 BASE = {"corpus": "sst", "encoder": "bilstm", "attention": "dot", "hierarchical": False}
 BASE |= {"projection": "softmax", "lam": 0.0, "grounding": "none", "strength": 0.0}
 BASE |= {"weight_decay": 1e-5, "limit": None}
-F1 = {"F1": measure("replacement/trained/f1")}
+GRID = Grid("made up")
+F1 = {"F1": "replacement/trained/f1"}
 
 
 def made(*changes: dict[str, Any], probe: str = "probe") -> PaperResults:
@@ -64,7 +65,7 @@ def made(*changes: dict[str, Any], probe: str = "probe") -> PaperResults:
     ],
 )
 def test_models_are_told_by_what_they_are(changes: list[dict[str, Any]], models: list[str]) -> None:
-    found = probes_table(made(*changes), F1)
+    found = probes_table(made(*changes), GRID, F1)
     assert found["model"].tolist() == models
     assert found["value"].tolist() == pytest.approx([1.0 + i for i in range(len(models))])
     assert found["seeds"].tolist() == [2] * len(models)
@@ -77,7 +78,7 @@ def test_probes_come_in_order_with_their_questions() -> None:
         pd.concat([own.summary for own in parts]),
         questions={"a": "Is it a?", "b": "Is it b?"},
     )
-    found = probes_table(results, F1, order=iter(["a", "never run", "b"]))
+    found = probes_table(results, GRID, F1, order=iter(["a", "never run", "b"]))
     assert found[["probe", "question"]].to_numpy().tolist() == [
         ["a", "Is it a?"],
         ["b", "Is it b?"],
@@ -92,11 +93,11 @@ def test_probes_come_in_order_with_their_questions() -> None:
 
 def test_what_was_not_measured_is_left_out() -> None:
     results = made({"test_f1": 0.5})
-    measures = {**F1, "never": measure("replacement/never/f1"), "share": measure("fact test_f1")}
-    found = probes_table(results, measures)
+    measures = {**F1, "never": "replacement/never/f1", "share": "fact test_f1"}
+    found = probes_table(results, GRID, measures)
     assert found["measure"].tolist() == ["F1", "share"]
     assert found["value"].tolist() == pytest.approx([1.0, 0.5])
-    assert probes_table(results, {}).empty
+    assert probes_table(results, GRID, {}).empty
 
 
 TINY = {
@@ -116,7 +117,7 @@ def test_probes_of_every_paper_have_all_that_is_measured(name: str, tmp_path: Pa
     study = laid(study, TINY)
     study["models"] = study["models"][:1]
     assert not run_here(study, tmp_path / probe).failed
-    found = probes_table(PaperResults.open(tmp_path), own.probed, own.studies(PROBES))
+    found = probes_table(PaperResults.open(tmp_path), own.grid, own.probed, own.studies(PROBES))
     # in their order; an exam that only other probes have may be lacking
     measured = [name for name in own.probed if name in set(found["measure"])]
     assert len(measured) >= len(own.probed) - 1

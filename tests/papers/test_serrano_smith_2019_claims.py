@@ -15,9 +15,11 @@ from test_serrano_smith_2019_worlds import (
 )
 
 from verax.papers.claims import Claim
+from verax.papers.registry import paper
 from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.serrano_smith_2019 import PAPER
 from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+
+PAPER = paper("serrano-smith-2019")
 
 EVERY = pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: str(claim.id))
 

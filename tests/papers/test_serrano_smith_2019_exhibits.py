@@ -10,8 +10,10 @@ from test_serrano_smith_2019_claims import nothing
 from test_serrano_smith_2019_worlds import made
 
 from verax.papers.exhibits import MEASURED, Exhibit
+from verax.papers.registry import paper
 from verax.papers.results import PaperResults
-from verax.papers.serrano_smith_2019 import PAPER
+
+PAPER = paper("serrano-smith-2019")
 
 OPTIONS = {
     "lr": 4e-4,

@@ -14,9 +14,11 @@ from made_up_results import crossed, made_up_results
 
 from verax.papers.checking import Checked
 from verax.papers.claims import Claim
+from verax.papers.registry import paper
 from verax.papers.results import PaperResults
-from verax.papers.serrano_smith_2019 import PAPER
 from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+
+PAPER = paper("serrano-smith-2019")
 
 Change = Callable[[str, dict[tuple[str, str, str], float]], None]
 """From the name of an architecture, what to write into its numbers."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from verax.papers.registry import paper
 from verax.papers.results import PaperResults
-from verax.papers.tutek_snajder_2020 import PAPER
 from verax.papers.tutek_snajder_2020.functions import chosen_strengths
+
+PAPER = paper("tutek-snajder-2020")
 
 RESULTS = Path(__file__).parents[2] / "results" / PAPER.name
 

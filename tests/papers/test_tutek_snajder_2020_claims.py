@@ -28,9 +28,11 @@ from tutek_snajder_worlds import (
 
 from verax.papers.claims import Finding
 from verax.papers.exhibits import published_numbers
+from verax.papers.registry import paper
 from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.tutek_snajder_2020 import PAPER
 from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
+
+PAPER = paper("tutek-snajder-2020")
 
 DELTA = "delta_f1"
 ROWS = {UNIFORM: "dF1_uniform_pct", PERMUTED: "dF1_permuted_pct", TRAINED: "F1_trained_pct"}

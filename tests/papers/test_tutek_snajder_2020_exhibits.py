@@ -22,8 +22,10 @@ from tutek_snajder_worlds import (
 )
 
 from verax.papers.exhibits import MEASURED
+from verax.papers.registry import paper
 from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.tutek_snajder_2020 import PAPER
+
+PAPER = paper("tutek-snajder-2020")
 
 LABELS = {
     "table1": ["corpus", "attention", "model"],

@@ -14,10 +14,12 @@ from made_up_results import crossed, made_up_results
 from verax.papers.checking import Checked, Judged
 from verax.papers.claims import Finding
 from verax.papers.points import Grid, Point
+from verax.papers.registry import paper
 from verax.papers.results import SUMMARY, PaperResults
 from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
-from verax.papers.wiegreffe_pinter_2019 import PAPER
 from verax.papers.wiegreffe_pinter_2019.functions import at_equal_tvd, chosen
+
+PAPER = paper("wiegreffe-pinter-2019")
 
 Key = tuple[str, str, str]
 Numbers = dict[Key, float]

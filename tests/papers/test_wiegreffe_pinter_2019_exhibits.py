@@ -10,9 +10,11 @@ import pytest
 from made_up_results import crossed, made_up_results
 
 from verax.papers.exhibits import MEASURED
+from verax.papers.registry import paper
 from verax.papers.results import SUMMARY, PaperResults
-from verax.papers.wiegreffe_pinter_2019 import PAPER
 from verax.papers.wiegreffe_pinter_2019.functions import chosen
+
+PAPER = paper("wiegreffe-pinter-2019")
 
 CONTROLS = {
     "base": 85.0,

@@ -7,8 +7,10 @@ from typing import Any
 
 from made_up_results import crossed, made_up_results
 
+from verax.papers.registry import paper
 from verax.papers.results import PaperResults
-from verax.papers.tutek_snajder_2020 import PAPER
+
+PAPER = paper("tutek-snajder-2020")
 
 TRAINED, UNIFORM, PERMUTED = "trained", "uniform", "permuted"
 assert PAPER.grid is not None

@@ -21,22 +21,21 @@ from verax.papers.checking import PAGE
 from verax.papers.contents import contents, contents_page
 from verax.papers.describing import write_corpora
 from verax.papers.exhibits import MEASURED, has_published
-from verax.papers.folders import CORPORA, part_of
+from verax.papers.folders import CORPORA, finished_in, part_of
 from verax.papers.overview import write_overview
-from verax.papers.packing import finished_in
 from verax.papers.page import as_measured, as_published, label
 from verax.papers.probing import PROBES
 from verax.papers.registry import refuse_others
 from verax.papers.results import Missing
-from verax.papers.running import chosen_parts, names_vectors, read_parts, run_parts
+from verax.papers.running import chosen_parts, names_vectors, read_parts
 from verax.papers.screen import (
     EVIDENCE,
+    claim_line,
     conclusion,
     counts,
     evidence,
     farther,
     judged_on,
-    lines,
 )
 from verax.papers.showing import with_words
 from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
@@ -45,6 +44,7 @@ from verax.results import REPORT
 from verax.spreadsheets import to_csv
 from verax.studies.grid.study import Hardware, Study
 from verax.studies.running.outlook import outlook
+from verax.studies.running.run import run_several
 from verax.studies.running.watching import Bars
 
 ALL = "all"
@@ -224,11 +224,17 @@ def run(args: argparse.Namespace) -> int:
     again = "the same command goes on"
     try:
         with ended_politely(), bars:
-            ran = run_parts(studies, budget, args.retry_failed, bars, progress=True)
+            ran = run_several(
+                [(study, folder) for folder, study in studies.items()],
+                budget=budget,
+                retry_failed=args.retry_failed,
+                watcher=bars,
+                progress=True,
+            )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped; what was finished is kept in {out}, {again}") from None
-    failed = sum(len(one.failed) for one in ran.values())
-    left = sum(one.left for one in ran.values())
+    failed = sum(len(one.failed) for one in ran)
+    left = sum(one.left for one in ran)
     if left:
         say(f"time is up: {left} cells are left; {again}")
     if failed:
@@ -292,7 +298,7 @@ def _named_parts(chosen: Iterable[Paper], args: argparse.Namespace) -> dict[Pape
 def pack(args: argparse.Namespace) -> None:
     chosen = paper(args.name)
     out = Path(args.out or Path(RESULTS) / chosen.name)
-    before = finished_in(out)
+    before = {key for _, key in finished_in(out)}
     cells = set(pack_paper(chosen, args.folder, out, progress=True).cells["cell"])
     new = f"{len(cells - before):,}" if cells - before else "none"
     say(f"packed into {out}: {len(cells):,} cells are there now, {new} of them new")
@@ -432,9 +438,9 @@ def show_paper(args: argparse.Namespace) -> None:
     console().print(one.verdict, style=_COLOURS[one.verdict])
     rules = ", ".join(f"{name}: {verdict}" for name, verdict in one.finding.other_verdicts.items())
     causes = [f"cause: {kind}, {words}" for kind, words in one.cause.items()]
-    for line in (one.claim.note, one.finding.why, *causes, f"by other rules: {rules}"):
-        if line:
-            say(line)
+    for note in (one.claim.note, one.finding.why, *causes, f"by other rules: {rules}"):
+        if note:
+            say(note)
     for several in (one.finding.parts, one.finding.reported):
         if several:
             console().print(table([*EVIDENCE], evidence(several)))
@@ -445,16 +451,16 @@ def show_claims(checked: Checked) -> None:
     screen = console()
     say(f"{checked.paper.name}: {conclusion(checked)}", "bold")
     say(f"{counts(checked)}. {judged_on(checked)}")
-    for one in lines(checked.ranked):
-        head = f"{one.mark} {one.id:>2} {one.verdict:20}"
+    for one in checked.ranked:
+        head = f"{one.mark} {one.claim.id:>2} {one.verdict:20}"
         screen.print(head, style=_COLOURS[one.verdict], end="")
-        sides = {"paper": one.theirs, "here": one.ours}
-        numbers = "; ".join(f"{side} {text}" for side, text in sides.items() if text)
-        cause = f" [{one.cause}]" if one.cause else ""
-        say(f"{one.text}{f': {numbers}' if numbers else ''}{cause}")
-    for line in (*checked.paper.told.get("setup", ()), farther(checked.tables.values())):
-        if line:
-            say(line, "dim")
+        text, theirs, ours, cause = claim_line(one)
+        sides = {"paper": theirs, "here": ours}
+        numbers = "; ".join(f"{side} {number}" for side, number in sides.items() if number)
+        say(f"{text}{f': {numbers}' if numbers else ''}{f' [{cause}]' if cause else ''}")
+    for note in (*checked.paper.told.get("setup", ()), farther(checked.tables.values())):
+        if note:
+            say(note, "dim")
 
 
 def _folder(chosen: Paper, args: argparse.Namespace) -> Path:

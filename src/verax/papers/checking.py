@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,11 +16,12 @@ from verax.files import write_files
 from verax.papers.claims import Claim, Finding
 from verax.papers.exhibits import has_published
 from verax.papers.judging import Aside
+from verax.papers.numbers import as_json
 from verax.papers.paper import Paper
 from verax.papers.points import plain_name
 from verax.papers.probing import PROBES, probes_table
 from verax.papers.registry import refuse_others
-from verax.papers.results import TABLES, Missing, PaperResults
+from verax.papers.results import TABLES, PaperResults
 from verax.papers.verdicts import MARKS, REPLICATES
 from verax.results import Shown
 from verax.spreadsheets import to_csv
@@ -46,6 +46,10 @@ class Judged:
     @property
     def verdict(self) -> str:
         return self.finding.verdict
+
+    @property
+    def mark(self) -> str:
+        return MARKS[self.verdict]
 
     @property
     def disagreeing(self) -> dict[str, str]:
@@ -146,7 +150,7 @@ class Checked(Shown):
         if self.probes is None:
             return pd.DataFrame()
         order = self.paper.studies(PROBES) if self.paper.has_probes else ()
-        return probes_table(self.probes, self.paper.probed, order)
+        return probes_table(self.probes, self.paper.grid, self.paper.probed, order)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -169,8 +173,7 @@ class Checked(Shown):
 
     def to_json(self) -> str:
         """The text of claims.json."""
-        values = _rounded(self.to_dict())
-        return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return as_json(self.to_dict(), digits=12)  # the last ones differ between processors
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write README.md, claims.json, scatter.svg and tables/*.csv.
@@ -227,16 +230,4 @@ def check_paper(paper: Paper, folder: str | Path) -> Checked:
             f"{folder} holds probes of {paper.name}, by which no claim is judged: put them in a "
             f"folder {PROBES} beside its results"
         )
-    try:
-        return Checked(paper, results, PaperResults.open(folder / PROBES))
-    except Missing:
-        return Checked(paper, results)
-
-
-def _rounded(values: Any) -> Any:
-    """Values with numbers cut to twelve digits: the last ones differ between processors."""
-    if isinstance(values, float):
-        return float(f"{values:.12g}")
-    if isinstance(values, Mapping):
-        return {name: _rounded(value) for name, value in values.items()}
-    return [_rounded(value) for value in values] if isinstance(values, list | tuple) else values
+    return Checked(paper, results, results.probes)

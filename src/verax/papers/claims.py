@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from verax.papers.comparing import PaperComparison
-from verax.papers.numbers import plain
-from verax.papers.results import Missing, PaperResults
+from verax.papers.results import PaperResults
 from verax.papers.verdicts import OTHER_RULES, Part, judged
 from verax.papers.words import span
 
@@ -66,21 +65,19 @@ class Finding:
 
 
 def _as_json(part: Part) -> dict[str, Any]:
-    return {
-        "name": part.name,
-        "verdict": part.verdict,
-        "need": part.need,
-        "tally": part.tally,
-        "fisher": plain(part.fisher),
-        "favourable": part.favourable,
-        "clearly": part.clearly,
-        "contrary": part.contrary,
-        "of": part.of,
-        "comparisons": [comparison.to_dict() for comparison in part.comparisons],
-    }
-
-
-Judge = Callable[[PaperResults], Finding]
+    names = (
+        "name",
+        "verdict",
+        "need",
+        "tally",
+        "fisher",
+        "favourable",
+        "clearly",
+        "contrary",
+        "of",
+    )
+    comparisons = [comparison.to_dict() for comparison in part.comparisons]
+    return {**{name: getattr(part, name) for name in names}, "comparisons": comparisons}
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ class Claim:
     id       its number among the paper's claims
     text     the statement, in our words
     where    table, figure or section
-    judge    results → finding; if it raises `Missing`, the claim cannot be told
+    check    results → finding
     short    the statement in twelve words at most
     rank     its place among the claims that the paper is about, shown first; 0 for others
     corpora  those that the paper makes the claim of, if these are not all of its own
@@ -101,19 +98,17 @@ class Claim:
     id: int
     text: str
     where: str
-    judge: Judge
+    check: Callable[[PaperResults], Finding]
     short: str = ""
     rank: int = 0
     corpora: Sequence[str] = ()
     note: str = ""
     cause: Mapping[str, str] = field(default_factory=dict)
 
-    def check(self, results: PaperResults) -> Finding:
-        """What results say of the claim."""
-        try:
-            return self.judge(results)
-        except Missing as missing:
-            return Finding(why=str(missing))
+    @property
+    def title(self) -> str:
+        """The shorter of its texts."""
+        return self.short or self.text
 
     def to_dict(self) -> dict[str, Any]:
         """The claim as JSON has it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from verax.papers.numbers import SEEDS, SeedMean, plain
+from verax.papers.numbers import SEEDS, SeedMean
 from verax.statistics import independent
 from verax.statistics.missing import is_constant, present
 
@@ -50,14 +50,9 @@ class PaperComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON has it."""
-        return {
-            "label": self.label,
-            "difference": plain(self.difference),
-            "low": plain(self.low),
-            "high": plain(self.high),
-            "a": self.a.to_dict(),
-            "b": None if self.b is None else self.b.to_dict(),
-        }
+        numbers = {name: getattr(self, name) for name in ("label", "difference", "low", "high")}
+        b = None if self.b is None else self.b.to_dict()
+        return {**numbers, "a": self.a.to_dict(), "b": b}
 
 
 def larger(label: str, a: SeedMean, b: SeedMean, by: float = 0.0) -> PaperComparison:

@@ -11,16 +11,14 @@ from typing import Any
 import pandas as pd
 
 from verax.corpora.describing import describe
-from verax.corpora.loading import load_corpus
 from verax.corpora.vocabulary import Vocabulary
 from verax.errors import VeraxError
 from verax.files import write_text
-from verax.papers.folders import CORPORA, DESCRIBED_BY, studies_in
+from verax.papers.folders import CORPORA, DESCRIBED_BY, corpus_of, finished_in
 from verax.papers.paper import Paper
 from verax.papers.registry import refuse_others
 from verax.spreadsheets import to_csv
 from verax.studies.grid.cell import Cell
-from verax.studies.store import open_study
 
 _SPREAD = ("words_mean", "words_sd", "sentences_mean", "sentences_sd")
 _FACTS = ("classes", "train", "validation", "test", *_SPREAD)
@@ -43,11 +41,9 @@ def describe_corpora(paper: Paper, folder: str | Path) -> pd.DataFrame:
     """
     refuse_others(paper, folder)
     cells: dict[tuple[Any, ...], Cell] = {}
-    for path in studies_in(Path(folder)):
-        study = open_study(path, every=True)
-        for key in study.done:
-            cell = study.cell(key)
-            cells.setdefault(tuple(cell.columns().get(name) for name in DESCRIBED_BY), cell)
+    for study, key in finished_in(Path(folder)):
+        cell = study.cell(key)
+        cells.setdefault(tuple(cell.columns().get(name) for name in DESCRIBED_BY), cell)
     if not cells:
         raise VeraxError(f"{folder} holds no finished cell: run the paper, or name its results")
     rows = [_row(cell) for _, cell in sorted(cells.items(), key=lambda pair: str(pair[0]))]
@@ -57,14 +53,12 @@ def describe_corpora(paper: Paper, folder: str | Path) -> pd.DataFrame:
 def write_corpora(paper: Paper, folder: str | Path) -> Path:
     """Write corpora.csv beside results; returns its path."""
     path = Path(folder) / CORPORA
-    text = to_csv(describe_corpora(paper, folder), float_format="%.6g")
-    write_text(path, text)
+    write_text(path, to_csv(describe_corpora(paper, folder), float_format="%.6g"))
     return path
 
 
 def _row(cell: Cell) -> dict[str, Any]:
-    options = dict(cell.corpus)
-    corpus = load_corpus(options.pop("corpus"), **options)
+    corpus = corpus_of(cell)
     if corpus.fingerprint != cell.fingerprint:
         raise VeraxError(
             f"corpus {corpus.name!r} is not that of the results (its texts or labels differ): put "

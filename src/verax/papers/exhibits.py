@@ -115,17 +115,15 @@ def entry(
     explain (see `SeedMean.is_beyond`). A `setting`, or a size, is no finding: it has no spread, no
     interval, no seeds and no `beyond`.
     """
-    row: dict[str, Any] = {**labels, "measure": measure, "published": published}
-    if number is None:
-        nothing = dict.fromkeys(("value", "sd", "low", "high"), math.nan)
-        return row | nothing | {"over": "none", "seeds": 0, "n": 0, "beyond": None, "cells": ""}
-    if setting:
-        nothing = dict.fromkeys(("sd", "low", "high"), math.nan)
-        row |= {"value": number.value, **nothing, "over": SETTING, "seeds": 0, "n": number.n}
-        return row | {"beyond": None, "cells": " ".join(number.cells)}
-    row |= {name: getattr(number, name) for name in ("value", "sd", "low", "high", "over")}
-    row |= {"seeds": number.seeds, "n": number.n}
-    return row | {"beyond": number.is_beyond(published, runs), "cells": " ".join(number.cells)}
+    ours: dict[str, Any] = dict.fromkeys(("value", "sd", "low", "high"), math.nan)
+    ours |= {"over": "none", "seeds": 0, "n": 0, "cells": ()}
+    beyond = None
+    if number is not None and setting:
+        ours |= {"value": number.value, "over": SETTING, "n": number.n, "cells": number.cells}
+    elif number is not None:
+        ours, beyond = number.to_dict(), number.is_beyond(published, runs)
+    row = {**ours, "published": published, "beyond": beyond, "cells": " ".join(ours["cells"])}
+    return {**labels, "measure": measure, **{name: row[name] for name in MEASURED}}
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
+from verax.corpora.corpus import Corpus
+from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError
 from verax.schema import Columns, SchemaError, read_parquet
-from verax.studies.store import open_study
+from verax.studies.grid.cell import Cell
+from verax.studies.store import StudyResults, open_study
 from verax.studies.store.packed import FIRST
 from verax.studies.store.store import STORE
 
@@ -45,6 +49,19 @@ def studies_in(folder: Path) -> list[Path]:
     if is_study(folder):
         return [folder]
     return [path for path in sorted(folder.glob("*/")) if is_study(path)]
+
+
+def finished_in(folder: Path) -> Iterator[tuple[StudyResults, str]]:
+    """Every finished cell of the studies in a folder: its study, and its key."""
+    for path in studies_in(folder):
+        study = open_study(path, every=True)
+        yield from ((study, key) for key in study.done)
+
+
+def corpus_of(cell: Cell) -> Corpus:
+    """The corpus of a cell, read as it was read for it."""
+    options = dict(cell.corpus)
+    return load_corpus(options.pop("corpus"), **options)
 
 
 def paper_of(name: str) -> str:

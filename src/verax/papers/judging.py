@@ -153,9 +153,9 @@ class Aside:
 
 
 def set_aside(grid: Grid, rule: Mapping[str, Any], results: PaperResults) -> dict[str, Aside]:
-    """Corpus → why it is set aside, of those where the rule is true of most models."""
+    """Corpus → why it is set aside, of those where the rule is true of most; none by no rule."""
     reasons = {}
-    for corpus in results.corpora():
+    for corpus in results.corpora() if rule else ():
         part = {**rule, "over": {CORPUS: corpus, **rule["over"]}}
         found = compare(grid.start(results, rule.get("part")), part)
         if 2 * sum(c.is_for for c in found) > len(found):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,22 +80,22 @@ class SeedMean:
         return bool(abs(published - self.value) > reach + 1e-9)
 
     def to_dict(self) -> dict[str, Any]:
-        """The number as JSON has it."""
-        return {
-            "value": plain(self.value),
-            "sd": plain(self.sd),
-            "low": plain(self.low),
-            "high": plain(self.high),
-            "over": self.over,
-            "seeds": self.seeds,
-            "n": self.n,
-            "cells": list(self.cells),
-        }
+        """The number as JSON and tables have it."""
+        names = ("value", "sd", "low", "high", "over", "seeds", "n", "cells")
+        return {name: getattr(self, name) for name in names}
 
 
-def plain(value: float) -> float | None:
-    """A number that JSON can hold; None for NaN and infinities."""
-    return float(value) if math.isfinite(value) else None
+def as_json(values: Any, digits: int = 17) -> str:
+    """JSON with numbers of so many digits, and null for NaN and infinities."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float):
+            return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+        if isinstance(value, Mapping):
+            return {name: plain(one) for name, one in value.items()}
+        return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+    return json.dumps(plain(values), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def combined(parts: Sequence[tuple[float, SeedMean]]) -> SeedMean:

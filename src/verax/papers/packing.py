@@ -16,7 +16,7 @@ import pandas as pd
 
 from verax.errors import VeraxError
 from verax.files import write_table
-from verax.papers.folders import KEPT, POINTS, is_study, read_points, studies_in
+from verax.papers.folders import KEPT, POINTS, is_study, read_points
 from verax.papers.paper import Paper
 from verax.papers.registry import refuse_others
 from verax.papers.results import PaperResults
@@ -68,11 +68,6 @@ def pack_paper(
     if points:
         _write_points(pd.concat(points, ignore_index=True), out / f"{POINTS}.parquet")
     return PaperResults.open(out)
-
-
-def finished_in(folder: str | Path) -> set[str]:
-    """Keys of the finished cells of all studies right below a folder; empty without a folder."""
-    return {key for path in studies_in(Path(folder)) for key in open_study(path, every=True).done}
 
 
 def _points(study: StudyResults) -> Iterator[pd.DataFrame]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import pandas as pd
+from jinja2 import Environment, StrictUndefined, Template
 
 from verax.papers.checking import PICTURE, Checked, Judged
-from verax.papers.exhibits import MEASURED, SETTING, Exhibit, has_published
+from verax.papers.exhibits import MEASURED, SETTING, has_published
 from verax.papers.picture import points, title
 from verax.papers.probing import PROBES
 from verax.papers.results import TABLES
@@ -18,17 +22,16 @@ from verax.papers.screen import (
     HOW_PROBED,
     HOW_TO_READ,
     RULES,
-    Line,
     central,
+    claim_line,
     conclusion,
     counts,
-    disagreements,
     evidence,
     farther,
     judged_on,
     not_there,
 )
-from verax.papers.verdicts import MARKS, OTHER_RULES
+from verax.papers.verdicts import OTHER_RULES
 
 MOST_ROWS = 160
 """Longer exhibits are only linked."""
@@ -44,139 +47,73 @@ def page(checked: Checked) -> str:
     paper = checked.paper
     first, further = central(checked)
     drawn = points(checked)
-    parts = [
-        f"# {paper.authors}: {paper.title}",
-        f"**{conclusion(checked)}**" if conclusion(checked) else "",
-        f"**{counts(checked)}** {judged_on(checked)}",
-        _lines(first),
-        f"![{title(drawn)}]({PICTURE})" if len(drawn) else "",
-        farther(checked.tables.values()),
-        "\n".join(f"- {line}" for line in paper.told.get("setup", ())),
-        *_section("## Further claims", _lines(further) if further else ""),
-        "## What is behind each verdict",
-        RULES,
-        " ".join(
-            f"{name} is set aside: {why.reason}: {why.detail}."
-            for name, why in checked.set_aside.items()
-        ),
-        *(_claim(one) for one in checked.ranked),
-        *_section("## Where another rule has another verdict", _disagreements(checked)),
-        *_section("## Generalisation to other corpora", _others(checked)),
-        "## Published and measured",
-        f"{HOW_TO_READ} `{TABLES}/` has all as CSV.",
-        not_there(checked.results, paper.studies("full")),
-        *_fold("Why numbers differ", "" if checked.is_trial else paper.words("differences")),
-        *_fold("What was done otherwise", paper.words("deviations")),
-        *_fold("Probes", *_probes(checked)),
-        *(text for exhibit in paper.exhibits for text in _exhibit(checked, exhibit)),
-        *_fold("Cells", _cells(checked)),
-        f"Made by `verax papers check {paper.name}` from the results beside this page. The paper: "
-        f"<{paper.url}>",
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    rules = [*OTHER_RULES, *(["with corpora set aside"] if checked.set_aside else [])]
+    filled = _template().render(
+        checked=checked,
+        paper=paper,
+        most_rows=MOST_ROWS,
+        conclusion=conclusion(checked),
+        counts=counts(checked),
+        judged_on=judged_on(checked),
+        first=first,
+        further=further,
+        picture=title(drawn) if len(drawn) else "",
+        farther=farther(checked.tables.values()),
+        rules=rules,
+        disagreements=[
+            [one.claim.id, one.verdict, *(one.disagreeing.get(rule, "") for rule in rules)]
+            for one in checked.ranked
+            if one.disagreeing
+        ],
+        generalised=[
+            [one.claim.id, one.verdict, one.others.verdict, one.finding.ours, one.others.ours]
+            for one in checked.ranked
+            if one.others is not None
+        ],
+        texts={
+            "Why numbers differ": "" if checked.is_trial else paper.words("differences"),
+            "What was done otherwise": paper.words("deviations"),
+        },
+    )
+    return re.sub(r"\n\s*\n", "\n\n", filled).strip() + "\n"
 
 
-def _section(heading: str, *texts: str) -> list[str]:
-    filled = [text for text in texts if text]
-    return [heading, *filled] if filled else []
+@cache
+def _template() -> Template:
+    environment = Environment(undefined=StrictUndefined)
+    functions = (claims_table, numbers_table, cells_table, markdown, link, evidence, not_there)
+    environment.globals |= {function.__name__: function for function in functions}
+    environment.globals |= {"EVIDENCE": EVIDENCE, "PICTURE": PICTURE}
+    environment.globals |= {"PROBES": PROBES, "TABLES": TABLES, "RULES": RULES}
+    environment.globals |= {"HOW_PROBED": HOW_PROBED, "HOW_TO_READ": HOW_TO_READ}
+    file = resources.files("verax.papers") / "page.md"
+    return environment.from_string(file.read_text(encoding="utf-8"))
 
 
-def _fold(heading: str, *texts: str) -> list[str]:
-    """Texts behind a line that opens them; nothing if there are none."""
-    filled = [text for text in texts if text]
-    opening = f"<details><summary>{heading}</summary>"
-    return [opening, *filled, "</details>"] if filled else []
-
-
-def _lines(lines: Sequence[Line]) -> str:
-    rows = [
-        [f"{one.mark}&nbsp;{one.id}", one.text, one.theirs, one.ours, one.cause] for one in lines
-    ]
+def claims_table(claims: Sequence[Judged]) -> str:
+    """A line for each claim."""
+    rows = [[f"{one.mark}&nbsp;{one.claim.id}", *claim_line(one)] for one in claims]
     return markdown(LINES, rows)
 
 
-def _claim(one: Judged) -> str:
-    claim, found = one.claim, one.finding
-    causes = [f"**Cause: {kind}.** {words}." for kind, words in one.cause.items()]
-    others = ", ".join(f"{name}: {v}" for name, v in found.other_verdicts.items())
-    texts = [
-        f"{claim.text} ({claim.where})",
-        claim.note,
-        f"Needed: {found.why}." if found.why else "",
-        " ".join(causes),
-        markdown(EVIDENCE, evidence(found.parts)) if found.parts else "",
-        "Beside it, without a part in the verdict:" if found.reported else "",
-        markdown(EVIDENCE, evidence(found.reported)) if found.reported else "",
-        f"By other rules: {others}." if found.parts else "",
-    ]
-    heading = f"{MARKS[one.verdict]} {claim.id}. {claim.short or claim.text}: {one.verdict}"
-    return "\n\n".join(_fold(heading, *texts))
-
-
-def _disagreements(checked: Checked) -> str:
-    other = disagreements(checked.ranked)
-    names = [*OTHER_RULES, *(["with corpora set aside"] if checked.set_aside else [])]
-    rows = [
-        [str(one.claim.id), one.verdict, *(other[one.claim.id].get(name, "") for name in names)]
-        for one in checked.ranked
-        if one.claim.id in other
-    ]
-    return markdown(["claim", "verdict", *names], rows) if rows else ""
-
-
-def _others(checked: Checked) -> str:
-    rows = [
-        [str(one.claim.id), one.verdict, one.others.verdict, one.finding.ours, one.others.ours]
-        for one in checked.ranked
-        if one.others is not None
-    ]
-    heads = ["claim", "verdict", "on other corpora", "here", "on other corpora"]
-    return markdown(heads, rows) if rows else ""
-
-
-def _probes(checked: Checked) -> Iterator[str]:
-    """Each probe's question, and its numbers."""
-    table = checked.probed
-    if checked.probes is None or table.empty:
-        return
-    yield HOW_PROBED
-    yield not_there(checked.probes, checked.paper.studies(PROBES))
-    if len(table) > MOST_ROWS:
-        yield _link(PROBES, table)
-        return
-    heads = ["corpus", "model", "measure", "measured", "seeds"]
-    for (probe, question), measured in table.groupby(["probe", "question"], sort=False):
-        yield f"**{probe}**: {question}" if question else f"**{probe}**"
-        rows = [
-            [*(label(row[name]) for name in heads[:3]), *as_measured(row)]
-            for row in measured.to_dict("records")
-        ]
-        yield markdown(heads, rows)
-
-
-def _link(name: str, table: pd.DataFrame) -> str:
+def link(name: str, table: pd.DataFrame) -> str:
+    """Where a table is that is too long for the page."""
     return f"{len(table):,} rows: [{TABLES}/{name}.csv]({TABLES}/{name}.csv)"
 
 
-def _exhibit(checked: Checked, exhibit: Exhibit) -> list[str]:
-    table = checked.tables[exhibit.name]
-    text = "Nothing of it is in these results."
-    rows = table[table["value"].notna()]
-    if len(rows) > MOST_ROWS or (len(table) and rows.empty):
-        text = _link(exhibit.name, table)
-    elif len(table):
-        labels = [str(name) for name in table if name not in MEASURED]
-        published = ["published"] if has_published(table) else []
-        cells = [
-            [
-                *(label(row[name]) for name in labels),
-                *(as_published(row[name]) for name in published),
-                *as_measured(row, "**{}**"),
-            ]
-            for row in rows.to_dict("records")
+def numbers_table(table: pd.DataFrame) -> str:
+    """The rows of an exhibit, or of a probe, that have a number of ours."""
+    labels = [str(name) for name in table if name not in MEASURED]
+    published = ["published"] if has_published(table) else []
+    rows = [
+        [
+            *(label(row[name]) for name in labels),
+            *(as_published(row[name]) for name in published),
+            *as_measured(row, "**{}**"),
         ]
-        text = markdown([*labels, *published, "measured", "seeds"], cells)
-    return _fold(f"{exhibit.name}: {exhibit.title}", exhibit.note, text)
+        for row in table[table["value"].notna()].to_dict("records")
+    ]
+    return markdown([*labels, *published, "measured", "seeds"], rows)
 
 
 def as_measured(row: dict[Any, Any], bold: str = "{}") -> list[str]:
@@ -240,7 +177,7 @@ def label(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _cells(checked: Checked) -> str:
+def cells_table(checked: Checked) -> str:
     """The table of cells by part and corpus; probes are `probes/PART`."""
     rows = _cell_rows(checked.results.cells)
     if checked.probes is not None:
@@ -277,7 +214,7 @@ def commits(cells: pd.DataFrame) -> str:
     return ", ".join([*sorted(short), *(["not recorded"] if recorded.isna().any() else [])])
 
 
-def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A Markdown table; bars and line ends inside a cell do not end it.
 
     >>> print(markdown(["a", "b"], [["1", "x|y"]]))
@@ -286,7 +223,8 @@ def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     | 1 | x\\|y |
     """
 
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(" ".join(c.replace("|", "\\|").split()) for c in cells) + " |"
+    def line(cells: Sequence[Any]) -> str:
+        texts = [" ".join(str(cell).replace("|", "\\|").split()) for cell in cells]
+        return f"| {' | '.join(texts)} |"
 
     return "\n".join([line(heads), "|" + "---|" * len(heads), *(line(row) for row in rows)])

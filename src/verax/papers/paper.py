@@ -17,16 +17,10 @@ from verax.errors import VeraxError, near, nearest
 from verax.papers.claims import Claim
 from verax.papers.exhibits import Exhibit, exhibits_of, published_table
 from verax.papers.judging import Aside, claims_of, set_aside
-from verax.papers.numbers import SeedMean
-from verax.papers.points import Grid, Point, as_number, refuse_unknown
-from verax.papers.probing import PROBES, Measure
+from verax.papers.points import Grid, as_number, plain_name, refuse_unknown
+from verax.papers.probing import PROBES
 from verax.papers.results import PaperResults
 from verax.papers.strengths import with_strengths
-
-
-def _none_aside(results: PaperResults) -> Mapping[str, Aside]:
-    return {}
-
 
 SCALES = ("smoke", "small", "full")
 _READINGS = "readings.yaml"
@@ -42,8 +36,8 @@ class Paper:
     exhibits  its tables and figures
     claims    its statements
     corpora   names here → names in the paper's tables, of the paper's own corpora
-    probed    name → what is measured of its probes
-    grid      the axes that claims and exhibits go through, of a paper that is read from a file
+    probed    name → number that is shown of its probes, as `Point.number` takes it
+    grid      the axes that claims and exhibits go through
     told      what the first screen says: `conclusion`, `setup` and `scatter` of paper.yaml
     aside     results → corpus → why no verdict goes by it
     """
@@ -56,10 +50,10 @@ class Paper:
     exhibits: Sequence[Exhibit]
     claims: Sequence[Claim]
     corpora: Mapping[str, str] = field(default_factory=dict)
-    probed: Mapping[str, Measure] = field(default_factory=dict)
-    grid: Grid | None = None
+    probed: Mapping[str, str] = field(default_factory=dict)
+    grid: Grid = field(default_factory=lambda: Grid(""))
     told: Mapping[str, Any] = field(default_factory=dict)
-    aside: Callable[[PaperResults], Mapping[str, Aside]] = _none_aside
+    aside: Callable[[PaperResults], Mapping[str, Aside]] = lambda results: {}
 
     def __repr__(self) -> str:
         return f"Paper({self.name})"
@@ -82,35 +76,27 @@ class Paper:
         whose choices are under `strengths`. `readings` of a study names an entry of
         readings.yaml, which says how corpora are read.
         """
-        if scale == PROBES:
-            if not self.has_probes:
-                raise VeraxError(f"{self.name} has no probes: run it at {', '.join(SCALES)}")
-            probes = {part: self._full(study) for part, study in self._studies[PROBES].items()}
-            return {part: self._study(part, laid(study, {})) for part, study in probes.items()}
-        if scale not in SCALES:
+        if scale not in (*SCALES, PROBES):
             raise VeraxError(f"unknown scale {scale!r}: {nearest(scale, (*SCALES, PROBES))}")
-        smaller: Mapping[str, Any] = self._studies.get(scale) or {}
+        if scale == PROBES and not self.has_probes:
+            raise VeraxError(f"{self.name} has no probes: run it at {', '.join(SCALES)}")
+        full = self._studies[PROBES if scale == PROBES else "parts"]
+        smaller = {} if scale == PROBES else self._studies.get(scale) or {}
+        every, parts = smaller.get("every") or {}, smaller.get("parts") or {}
         studies = {}
-        for part, full in self._studies["parts"].items():
+        for part in full:
             if part in smaller.get("leave_out", ()):
                 continue
-            study = laid(self._full(full), smaller.get("every") or {})
-            study = laid(study, (smaller.get("parts") or {}).get(part) or {})
-            studies[part] = self._study(part, study)
+            study = with_strengths(full[part], self._studies.get("strengths") or {})
+            study = laid(laid(study, every), parts.get(part) or {})
+            study = {"name": f"{self.name}.{part}", **study}
+            studies[part] = read_as(study, study.pop("readings", None))
         return studies
-
-    def _full(self, study: Mapping[str, Any]) -> dict[str, Any]:
-        """A study of the file, with strengths in place of the names of their rules."""
-        return with_strengths(study, self._studies.get("strengths") or {})
 
     @property
     def has_probes(self) -> bool:
         """Whether the paper has studies under `probes`."""
         return bool(self._studies.get(PROBES))
-
-    def _study(self, part: str, sections: Mapping[str, Any]) -> dict[str, Any]:
-        study = {"name": f"{self.name}.{part}", **sections}
-        return read_as(study, study.pop("readings", None))
 
     def published(self, name: str) -> pd.DataFrame:
         """A published table: dataset, model, attention, metric, value, std; values as text."""
@@ -126,7 +112,7 @@ class Paper:
 
         Anything after a colon, such as the folder of the corpus, does not count.
         """
-        return not self.corpora or corpus.partition(":")[0] in self.corpora
+        return not self.corpora or plain_name(corpus) in self.corpora
 
     def exhibit(self, name: str) -> Exhibit:
         """A table or figure by name: `table1`, `figure 3`, or `1` for the table."""
@@ -174,17 +160,11 @@ def read_paper(package: str) -> Paper:
         exhibits=exhibits_of(grid, data["exhibits"], data.get("all_exhibits", {})),
         claims=claims_of(grid, data["claims"], data.get("all_claims", {})),
         corpora=data["corpora"],
-        probed={
-            name: partial(_probed, grid, source) for name, source in data.get("probed", {}).items()
-        },
+        probed=data.get("probed", {}),
         grid=grid,
         told={name: data[name] for name in sorted(_TOLD & data.keys())},
-        aside=partial(set_aside, grid, data["set_aside"]) if "set_aside" in data else _none_aside,
+        aside=partial(set_aside, grid, data.get("set_aside", {})),
     )
-
-
-def _probed(grid: Grid, source: str, results: PaperResults, **where: Any) -> SeedMean | None:
-    return Point(grid, results, {}, where).number(source)
 
 
 def _digits(name: str) -> str:

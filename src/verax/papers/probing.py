@@ -8,7 +8,7 @@ stand beside the paper's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
@@ -16,7 +16,7 @@ from verax.corpora.options import CorpusOptions
 from verax.models.options import ModelOptions
 from verax.options import names
 from verax.papers.exhibits import entry, frame
-from verax.papers.numbers import SeedMean
+from verax.papers.points import Grid, Point
 from verax.papers.results import PaperResults
 from verax.studies.grid.options import OPTIONS
 from verax.studies.naming import distinguishing
@@ -34,18 +34,13 @@ _OF_MODEL = sorted(_DECIDING & set(names(ModelOptions)))
 _OF_TRAINING = sorted(_DECIDING & set(names(TrainingOptions)))
 
 
-class Measure(Protocol):
-    """A function from results and selected cells to a number, or None if they have none."""
-
-    def __call__(self, results: PaperResults, **where: Any) -> SeedMean | None: ...
-
-
 def probes_table(
-    results: PaperResults, measures: Mapping[str, Measure], order: Iterable[str] = ()
+    results: PaperResults, grid: Grid, measures: Mapping[str, str], order: Iterable[str] = ()
 ) -> pd.DataFrame:
     """A row per probe, corpus, model and measure, with the columns of exhibits.
 
-    Probes come in `order`, others after them. Nothing is published of them.
+    `measures` has names of numbers and what `Point.number` takes. Probes come in `order`, others
+    after them. Nothing is published of them.
     """
     parts = dict.fromkeys(str(part) for part in results.cells["part"])
     rows = []
@@ -53,8 +48,8 @@ def probes_table(
         question = results.questions.get(probe, "")
         for (corpus, model), keys in _models(results.select(part=probe)).items():
             labels = {"probe": probe, "question": question, "corpus": corpus, "model": model}
-            for name, measure in measures.items():
-                rows.append(entry(labels, name, measure(results, part=probe, cell=keys)))
+            point = Point(grid, results, {}, {"part": probe, "cell": keys})
+            rows += [entry(labels, name, point.number(source)) for name, source in measures.items()]
     return frame(rows)
 
 

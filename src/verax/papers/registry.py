@@ -5,12 +5,12 @@ A study's name begins with its paper's, as in `meister-2021.sst`.
 
 from __future__ import annotations
 
-from importlib import import_module
+from functools import cache
 from pathlib import Path
 
 from verax.errors import VeraxError, nearest
 from verax.papers.folders import paper_of, studies_in
-from verax.papers.paper import Paper
+from verax.papers.paper import Paper, read_paper
 from verax.studies.store import open_study
 from verax.studies.store.packed import FIRST
 from verax.studies.store.store import Store
@@ -41,9 +41,12 @@ def paper(name: str) -> Paper:
     """
     if name not in NAMES:
         raise VeraxError(f"unknown paper {name!r}: {nearest(name, NAMES)}")
-    named = import_module(f"verax.papers.{name.replace('-', '_')}").PAPER
-    assert isinstance(named, Paper)
-    return named
+    return _read(name)
+
+
+@cache
+def _read(name: str) -> Paper:
+    return read_paper(f"verax.papers.{name.replace('-', '_')}")
 
 
 def papers() -> list[Paper]:

@@ -114,24 +114,11 @@ def run_paper(
     chosen = read_parts(
         paper, scale, parts, vectors=vectors, seeds=seeds, hardware=hardware, progress=progress
     )
-    studies = {Path(folder) / part: study for part, study in chosen.items()}
-    ran = run_parts(studies, budget, retry_failed, watcher, progress)
-    return dict(zip(chosen, ran.values(), strict=True))
-
-
-def run_parts(
-    studies: Mapping[Path, Study],
-    budget: float | None = None,
-    retry_failed: bool = False,
-    watcher: Watcher | None = None,
-    progress: bool = False,
-) -> dict[Path, Ran]:
-    """Run what is left of studies of one or several papers, on shared workers; folder → outcome."""
     ran = run_several(
-        [(study, folder) for folder, study in studies.items()],
+        [(study, Path(folder) / part) for part, study in chosen.items()],
         budget=budget,
         retry_failed=retry_failed,
         watcher=watcher,
         progress=progress,
     )
-    return dict(zip(studies, ran, strict=True))
+    return dict(zip(chosen, ran, strict=True))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
@@ -42,38 +41,17 @@ _SINGLE = {REPLICATES: "replicates", DOES_NOT: "does not"}
 _SHORT = {REPLICATES: "replicate", IN_PART: "in part", DOES_NOT: "do not", CANNOT: "cannot be told"}
 
 
-@dataclass(frozen=True)
-class Line:
-    """A claim in a line: the paper's number beside ours, and the cause where they differ."""
-
-    id: int
-    verdict: str
-    text: str
-    theirs: str
-    ours: str
-    cause: str
-
-    @property
-    def mark(self) -> str:
-        return MARKS[self.verdict]
+def claim_line(one: Judged) -> list[str]:
+    """A claim in a line: what it says, the paper's number, ours, and the cause of a difference."""
+    cause = "; ".join(f"{kind}: {words}" for kind, words in one.cause.items())
+    return [one.claim.title, one.finding.theirs, one.finding.ours, cause]
 
 
-def lines(judged: Iterable[Judged]) -> list[Line]:
-    """A line for each claim."""
-    made = []
-    for one in judged:
-        claim, found = one.claim, one.finding
-        cause = "; ".join(f"{kind}: {words}" for kind, words in one.cause.items())
-        text = claim.short or claim.text
-        made.append(Line(claim.id, one.verdict, text, found.theirs, found.ours, cause))
-    return made
-
-
-def central(checked: Checked) -> tuple[list[Line], list[Line]]:
-    """The lines of claims that the paper is about, and those of the others."""
+def central(checked: Checked) -> tuple[list[Judged], list[Judged]]:
+    """The claims that the paper is about, and the others."""
     ranked = checked.ranked
     first = [one for one in ranked if one.claim.rank] or ranked
-    return lines(first), lines([one for one in ranked if one not in first])
+    return first, [one for one in ranked if one not in first]
 
 
 def conclusion(checked: Checked) -> str:
@@ -192,8 +170,3 @@ def numbers(part: Part) -> str:
     if second:
         text += f" against {span(second, form)}"
     return f"{text}, {part.sense}" if part.sense else text
-
-
-def disagreements(judged: Iterable[Judged]) -> dict[int, Mapping[str, str]]:
-    """Claim → the verdicts of other rules, where one of them is another."""
-    return {one.claim.id: one.disagreeing for one in judged if one.disagreeing}

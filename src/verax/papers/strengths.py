@@ -35,59 +35,53 @@ def with_strengths(study: Mapping[str, Any], strengths: Strengths) -> dict[str, 
     models = study["models"] if isinstance(study["models"], list) else [study["models"]]
     if not any(_rules(model, strengths) for model in models):
         return dict(study)
-    corpora = list(study["corpora"])
-    if len(corpora) != 1:
-        raise VeraxError(f"strengths are chosen for a corpus each: make {corpora} a part each")
-    resolved = []
+    if len(study["corpora"]) != 1:
+        named = list(study["corpora"])
+        raise VeraxError(f"strengths are chosen for a corpus each: make {named} a part each")
+    (corpus,) = study["corpora"]
+    resolved: list[Mapping[str, Any]] = []
     for model in models:
-        several = model["attention"] if isinstance(model["attention"], list) else [None]
-        for attention in several if _rules(model, strengths) else [None]:
-            own = model if attention is None else {**model, "attention": attention}
-            resolved.append(_resolved(own, corpora[0], strengths))
+        if not _rules(model, strengths):
+            resolved.append(model)
+            continue
+        several = model["attention"] if isinstance(model["attention"], list) else None
+        for attention in several or [model["attention"]]:
+            resolved.append(_resolved({**model, "attention": attention}, corpus, strengths))
     return {**study, "models": resolved}
 
 
 def _rules(model: Mapping[str, Any], strengths: Strengths) -> list[str]:
     """Names of rules that a model says in place of a strength."""
-    values = [options.get("strength") for _, options in _with_options(model)]
+    items = [item for item in _groundings(model) if isinstance(item, Mapping)]
+    values = [options.get("strength") for item in items for options in item.values()]
     return [value for value in values if isinstance(value, str) and value in strengths]
 
 
-def _with_options(model: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Groundings of a model that bring options, and these."""
+def _groundings(model: Mapping[str, Any]) -> list[Any]:
     section = model.get("grounding")
-    items = section if isinstance(section, list) else [section]
-    pairs = [pair for item in items if isinstance(item, Mapping) for pair in item.items()]
-    return [(name, options) for name, options in pairs if isinstance(options, Mapping)]
+    return section if isinstance(section, list) else []
 
 
 def _resolved(model: Mapping[str, Any], corpus: str, strengths: Strengths) -> dict[str, Any]:
-    groundings = []
-    for item in model["grounding"] if isinstance(model["grounding"], list) else []:
-        if isinstance(item, Mapping):
-            item = {
-                name: _with_number(name, options, corpus, model["attention"], strengths)
-                for name, options in item.items()
-            }
-        groundings.append(item)
-    return {**model, **({"grounding": groundings} if groundings else {})}
+    """A model of one attention, with numbers in place of rules."""
 
+    def chosen(grounding: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        rule, attention = options.get("strength"), model["attention"]
+        if not isinstance(rule, str) or rule not in strengths:
+            return dict(options)
+        by_attention = strengths[rule].get(corpus, {})
+        numbers = by_attention.get(attention) or by_attention.get(CHOSEN_WITH, {})
+        if grounding not in numbers:
+            raise VeraxError(
+                f"no strength of {grounding} by the rule {rule!r} for {corpus} with {attention} "
+                "attention: add it to `strengths`"
+            )
+        return {**options, "strength": numbers[grounding]}
 
-def _with_number(
-    grounding: str,
-    options: Mapping[str, Any],
-    corpus: str,
-    attention: str,
-    strengths: Strengths,
-) -> dict[str, Any]:
-    rule = options.get("strength")
-    if not isinstance(rule, str) or rule not in strengths:
-        return dict(options)
-    by_attention = strengths[rule].get(corpus, {})
-    chosen = by_attention.get(attention) or by_attention.get(CHOSEN_WITH, {})
-    if grounding not in chosen:
-        raise VeraxError(
-            f"no strength of {grounding} by the rule {rule!r} for {corpus} with {attention} "
-            "attention: add it to `strengths`"
-        )
-    return {**options, "strength": chosen[grounding]}
+    groundings = [
+        {name: chosen(name, options) for name, options in item.items()}
+        if isinstance(item, Mapping)
+        else item
+        for item in _groundings(model)
+    ]
+    return {**model, "grounding": groundings}

@@ -12,18 +12,17 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from verax.corpora.corpus import Corpus
-from verax.corpora.loading import load_corpus
 from verax.errors import VeraxError, VeraxErrors, nearest
 from verax.options import build
-from verax.papers.folders import part_of, studies_in
+from verax.papers.folders import corpus_of, finished_in, part_of
+from verax.papers.numbers import as_json
 from verax.papers.paper import Paper
 from verax.papers.probing import PROBES
 from verax.papers.registry import refuse_others
@@ -32,7 +31,7 @@ from verax.studies.grid.cell import Cell
 from verax.studies.grid.study import Hardware
 from verax.studies.grid.vectors import content
 from verax.studies.running import run as running
-from verax.studies.store import StudyResults, open_study
+from verax.studies.store import StudyResults
 
 Numbers = dict[str, tuple[float, str]]
 """TABLE/ROW/COLUMN → number and unit."""
@@ -42,25 +41,14 @@ DIGITS = 1e-12
 differ between processors."""
 
 
-@dataclass(frozen=True)
-class Tolerance:
-    """How far apart two numbers of a kind may be: `apart`, or a share of the larger one."""
-
-    apart: float
-    share: float = 0.0
-
-    def reach(self, stored: float, new: float) -> float:
-        """The largest difference that is within tolerance."""
-        return max(self.apart, self.share * max(abs(stored), abs(new)))
-
-
-TOLERANCES: Mapping[str, Tolerance] = {
-    "percent": Tolerance(3.0),
-    "points": Tolerance(3.0),
-    "number": Tolerance(0.03, 0.1),
-    "count": Tolerance(3.0, 0.1),
+TOLERANCES = {
+    "percent": (3.0, 0.0),
+    "points": (3.0, 0.0),
+    "number": (0.03, 0.1),
+    "count": (3.0, 0.1),
 }
-"""Unit of a measure → its tolerance, on another kind of device or with another torch.
+"""Unit of a measure → how far numbers may be apart, or by which share of the larger one, on another
+kind of device or with another torch.
 
 Where the other stored seeds of the model differ by more, their range is the tolerance.
 """
@@ -81,12 +69,6 @@ class Difference:
     stored: float
     new: float
     within: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """The difference as JSON has it."""
-        numbers = {"stored": self.stored, "new": self.new}
-        plain = {n: v if math.isfinite(v) else None for n, v in numbers.items()}
-        return {"name": self.name, **plain, "within": self.within}
 
 
 @dataclass(frozen=True)
@@ -136,7 +118,7 @@ class VerifiedCell:
             "verdict": self.verdict,
             "expected": self.expected,
             "numbers": self.numbers,
-            "differences": [difference.to_dict() for difference in self.differences],
+            "differences": [asdict(difference) for difference in self.differences],
             "error": self.error or None,
         }
 
@@ -162,7 +144,7 @@ class Verified:
 
     def to_json(self) -> str:
         """What `verax papers verify --json` prints."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return as_json(self.to_dict())
 
 
 @dataclass(frozen=True)
@@ -221,9 +203,10 @@ def verify_paper(
     stored = stored_cells(folder)
     if not stored:
         raise VeraxError(f"{folder} holds no finished cell: run the paper, or name its results")
-    chosen = _chosen(stored, cells, _of_parts(stored, parts), sample, seed)
-    runnable = _with_vectors([stored[key].cell for key in chosen], [str(v) for v in vectors])
-    corpora = _corpora(runnable.values())
+    chosen = _chosen(_of_parts(stored, parts), cells, sample, seed)
+    runnable = _with_vectors([stored[key].cell for key in chosen], vectors)
+    readings = {_reading(cell): cell for cell in runnable.values()}
+    corpora = {reading: corpus_of(cell) for reading, cell in readings.items()}
     done: dict[str, VerifiedCell] = {}
     engine = running.make_engine(build(Hardware, hardware))
     waiting, in_flight = list(chosen), 0
@@ -231,8 +214,7 @@ def verify_paper(
         while waiting or in_flight:
             while waiting and engine.free:
                 key = waiting.pop(0)
-                budget = stored[key].facts.get("max_tokens")
-                job = Job(runnable[key], max_tokens=budget)
+                job = Job(runnable[key], max_tokens=stored[key].facts.get("max_tokens"))
                 engine.submit(job, corpora[_reading(runnable[key])])
                 in_flight += 1
             for event in engine.wait(1.0):
@@ -251,11 +233,9 @@ def stored_cells(folder: str | Path) -> dict[str, StoredCell]:
     """Key → each finished cell of a folder's studies and probes, by key."""
     found: dict[str, StoredCell] = {}
     for place in (Path(folder), Path(folder) / PROBES):
-        for path in studies_in(place):
-            study = open_study(path, every=True)
-            for key in study.done:
-                part = part_of(study.name)
-                found.setdefault(key, StoredCell(study.cell(key), part, study.facts(key), study))
+        for study, key in finished_in(place):
+            own = StoredCell(study.cell(key), part_of(study.name), study.facts(key), study)
+            found.setdefault(key, own)
     return dict(sorted(found.items()))
 
 
@@ -270,13 +250,7 @@ def _of_parts(stored: Mapping[str, StoredCell], parts: Iterable[str] | None) -> 
     return [key for key, cell in stored.items() if cell.part in names]
 
 
-def _chosen(
-    stored: Mapping[str, StoredCell],
-    keys: Iterable[str] | None,
-    among: Sequence[str],
-    sample: int,
-    seed: int,
-) -> list[str]:
+def _chosen(among: Sequence[str], keys: Iterable[str] | None, sample: int, seed: int) -> list[str]:
     """Keys that begin as those named; without names, a draw."""
     if keys is None:
         order = np.random.Generator(np.random.PCG64(seed)).permutation(len(among))
@@ -291,17 +265,17 @@ def _chosen(
     return sorted(set(chosen))
 
 
-def _with_vectors(cells: Sequence[Cell], files: Sequence[str]) -> dict[str, Cell]:
+def _with_vectors(cells: Iterable[Cell], files: Iterable[str | Path]) -> dict[str, Cell]:
     """Key → the cell with the file of its word vectors, which is known by its content."""
-    by_content = {content(path): path for path in files}
-    missing = {c.vectors: str(c.training["vectors"]) for c in cells if c.vectors is not None}
-    for digest in by_content:
-        missing.pop(digest, None)
+    by_content: dict[str | None, str] = {content(str(path)): str(path) for path in files}
+    trained = {c.vectors: c.training["vectors"] for c in cells if c.vectors is not None}
+    missing = trained.keys() - by_content.keys()
     if missing:
         raise VeraxErrors(
             f"cells were trained with word vectors {name} ({digest}), which no file of --vectors "
             "holds: give that file with --vectors FILE"
-            for digest, name in missing.items()
+            for digest, name in trained.items()
+            if digest in missing
         )
     found = {}
     for cell in cells:
@@ -312,17 +286,6 @@ def _with_vectors(cells: Sequence[Cell], files: Sequence[str]) -> dict[str, Cell
 
 def _reading(cell: Cell) -> str:
     return json.dumps(cell.corpus, sort_keys=True)
-
-
-def _corpora(cells: Iterable[Cell]) -> dict[str, Corpus]:
-    """How a corpus is read → the corpus, each read once."""
-    corpora: dict[str, Corpus] = {}
-    for cell in cells:
-        if _reading(cell) not in corpora:
-            name, options = cell.corpus["corpus"], dict(cell.corpus)
-            del options["corpus"]
-            corpora[_reading(cell)] = load_corpus(name, **options)
-    return corpora
 
 
 def compared(
@@ -375,10 +338,10 @@ def differences_of(
         apart = abs(old - value)
         if apart <= DIGITS * max(1.0, abs(old), abs(value)):
             continue
-        reach = TOLERANCES.get(unit, TOLERANCES["number"]).reach(old, value)
+        far, share = TOLERANCES.get(unit, TOLERANCES["number"])
         others = [numbers[name][0] for numbers in seeds if name in numbers]
-        known = [other for other in others if math.isfinite(other)]
-        reach = max([reach, *([max(known) - min(known)] if known else [])])
+        known = [other for other in others if math.isfinite(other)] or [0.0]
+        reach = max(far, share * max(abs(old), abs(value)), max(known) - min(known))
         size = apart / reach if math.isfinite(apart) else math.inf
         differences.append((size, Difference(name, old, value, size <= 1)))
     differences.sort(key=lambda pair: (-pair[0], pair[1].name))

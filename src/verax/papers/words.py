@@ -57,12 +57,3 @@ def seed_words(row: str) -> str:
     """
     seed = seed_of(row)
     return row if seed is None else str(seed)
-
-
-def weight_words(weights: tuple[float, float]) -> str:
-    """A bin of largest weights in words.
-
-    >>> weight_words((0.75, 1.0))
-    '0.75–1'
-    """
-    return f"{weights[0]:g}–{weights[1]:g}"

@@ -22,7 +22,7 @@ from verax.exams.titles import exam_title, measure_title
 from verax.exams.verdict import Verdict
 from verax.importance.explanation import has_sign
 from verax.papers.checking import Checked
-from verax.papers.screen import conclusion, counts, judged_on, lines
+from verax.papers.screen import claim_line, conclusion, counts, judged_on
 from verax.report.adversary_parts import curve_heads, curve_table
 from verax.report.adversary_text import chosen_words, yardstick_words
 from verax.report.comparison_parts import difference, p_value
@@ -124,10 +124,10 @@ def study_html(results: StudyResults) -> str:
 @html_of.register
 def paper_html(checked: Checked) -> str:
     """The first screen: what replicates, and every claim in a line."""
-    rows = [
-        ([f"{one.mark} {one.id}", one.text], [one.verdict, one.theirs, one.ours, one.cause])
-        for one in lines(checked.ranked)
-    ]
+    rows = []
+    for one in checked.ranked:
+        text, *others = claim_line(one)
+        rows.append(([f"{one.mark} {one.claim.id}", text], [one.verdict, *others]))
     table = html_table(["", "claim", "", "paper", "here", "cause"], rows, 2)
     said = [conclusion(checked), f"{counts(checked)}. {judged_on(checked)}"]
     title = f"{checked.paper.authors}: {checked.paper.title}"

@@ -22,15 +22,15 @@ from verax.papers.screen import (
     HOW_TO_READ,
     RULES,
     central,
+    claim_line,
     conclusion,
     counts,
-    disagreements,
     evidence,
     farther,
     judged_on,
     not_there,
 )
-from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, MARKS, REPLICATES
+from verax.papers.verdicts import CANNOT, DOES_NOT, IN_PART, REPLICATES
 from verax.report.charts.paper_frames import called
 from verax.report.markdown import markdown, spans
 from verax.report.page import Part
@@ -74,7 +74,7 @@ def paper_parts(checked: Checked, charts: Sequence[Chart] = (), note: str = "") 
 
 def _first(charts: Sequence[Chart], checked: Checked) -> Part:
     tables = [
-        [{"line": one, "style": _STYLES[one.verdict]} for one in several]
+        [{"one": one, "texts": claim_line(one), "style": _STYLES[one.verdict]} for one in several]
         for several in central(checked)
     ]
     inner = fill(
@@ -98,17 +98,16 @@ def _evidence(checked: Checked) -> Markup:
     asides = [f"{c} is set aside: {a.reason}: {a.detail}." for c, a in checked.set_aside.items()]
     inner = markdown("\n\n".join([RULES, *asides]))
     for one in checked.ranked:
-        title = f"{MARKS[one.verdict]} {one.claim.id}. {one.claim.short or one.claim.text}"
-        inner += fold(title, _claim(one))
-    other = disagreements(checked.ranked)
+        inner += fold(f"{one.mark} {one.claim.id}. {one.claim.title}", _claim(one))
     rows = [
         ([str(one.claim.id), one.verdict, rule], [verdict])
         for one in checked.ranked
-        for rule, verdict in other.get(one.claim.id, {}).items()
+        for rule, verdict in one.disagreeing.items()
     ]
     if rows:
         table = html_table(["claim", "verdict", "rule", "its verdict"], rows, 3)
-        inner += fold(f"Where another rule has another verdict: {len(other)} claims", table)
+        number = sum(bool(one.disagreeing) for one in checked.ranked)
+        inner += fold(f"Where another rule has another verdict: {number} claims", table)
     beside = [
         ([str(one.claim.id), one.claim.short], [one.verdict, one.others.verdict, one.others.ours])
         for one in checked.ranked

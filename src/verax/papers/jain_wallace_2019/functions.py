@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from verax.exams.adversary.measures import ALL, group_of
 from verax.papers.points import Point, Value
-from verax.papers.words import weight_words
 
 
 def groups(point: Point, column: str) -> Iterator[Value]:
@@ -15,6 +14,6 @@ def groups(point: Point, column: str) -> Iterator[Value]:
         decided, weights = group_of(row)
         facts = {
             "decided": ALL if decided is None else str(decided),
-            "weights": ALL if weights is None else weight_words(weights),
+            "weights": ALL if weights is None else f"{weights[0]:g}–{weights[1]:g}",
         }
         yield Value(row, {}, facts)

@@ -49,13 +49,9 @@ def orders(point: Point, table: str) -> Iterator[Value]:
 
 def documents(point: Point) -> Iterator[Value]:
     """Points of single documents, thinned, of the model's first seed that has them."""
-    points = point.results.table_by_cell(POINTS)
-    cells = point.results.select(**point.where)["cell"]
-    cell = next((key for key in cells if key in points), None)
-    if cell is None:
-        return
-    for row in points[cell].sort_values(["delta_alpha", "id"]).to_dict("records"):
-        number = SeedMean.of([float(row["delta_js"])], [str(cell)], 1)
+    points = point.results.kept(POINTS, **point.where)
+    for row in sorted(points, key=lambda row: (row["delta_alpha"], row["id"])):
+        number = SeedMean.of([float(row["delta_js"])], [str(row["cell"])], 1)
         yield Value(row["id"], {}, {"delta_alpha": row["delta_alpha"], "number": number})
 
 
@@ -89,8 +85,7 @@ def accuracy(point: Point) -> SeedMean | None:
 
 def at_small(point: Point, most: str) -> SeedMean | None:
     """Percent of negative ΔJS at Δα below a bound."""
-    counts = {row: point.number(f"erasure.negative_delta_js/{row}/negative") for row in TENTHS}
-    known = {row: number for row, number in counts.items() if number is not None}
+    known = _by_tenth(point, "erasure.negative_delta_js", "negative")
     if not any(number.value for number in known.values()):
         return None
     small = TENTHS[: round(10 * point.grid.criterion(most))]
@@ -115,14 +110,20 @@ def early(point: Point, encoder: str, other: str) -> SeedMean | None:
 
 
 def _filled(point: Point, rows: Sequence[str]) -> list[str]:
-    counts = {r: point.number(f"erasure.delta_js_by_alpha/{r}/documents") for r in rows}
-    return [row for row, number in counts.items() if number is not None and number.value >= FEWEST]
+    counts = _by_tenth(point, "erasure.delta_js_by_alpha", "documents")
+    return [row for row in rows if row in counts and counts[row].value >= FEWEST]
 
 
 def _over_tenths(point: Point, rows: Sequence[str], column: str) -> SeedMean | None:
-    numbers = [point.number(f"erasure.delta_js_by_alpha/{row}/{column}") for row in rows]
-    known = [number for number in numbers if number is not None]
+    numbers = _by_tenth(point, "erasure.delta_js_by_alpha", column)
+    known = [numbers[row] for row in rows if row in numbers]
     return combined([(1 / len(known), number) for number in known]) if known else None
+
+
+def _by_tenth(point: Point, table: str, column: str) -> dict[str, SeedMean]:
+    """Tenth of Δα → its number, of those that have one."""
+    numbers = {row: point.number(f"{table}/{row}/{column}") for row in TENTHS}
+    return {row: number for row, number in numbers.items() if number is not None}
 
 
 def flips(point: Point, top: str) -> SeedMean | None:
@@ -183,6 +184,5 @@ def size(point: Point, times: str, *source: str) -> SeedMean | None:
 
 def flat(point: Point) -> SeedMean | None:
     """Percent of documents whose top and random item differ by less than 0.1 in weight."""
-    counts = {r: point.number(f"erasure.delta_js_by_alpha/{r}/documents") for r in TENTHS}
-    known = {row: number for row, number in counts.items() if number is not None}
+    known = _by_tenth(point, "erasure.delta_js_by_alpha", "documents")
     return percent([known[TENTHS[0]]], list(known.values())) if TENTHS[0] in known else None

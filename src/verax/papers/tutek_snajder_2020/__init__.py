@@ -1,5 +1,1 @@
 """Tutek & Šnajder (2020)."""
-
-from verax.papers.paper import read_paper
-
-PAPER = read_paper(__name__)

@@ -156,24 +156,21 @@ def tokens(point: Point, place: str) -> Rows:
     results, part = point.results, PART
     if results.probes is not None and results.probes.corpora(part=SHOWN):
         results, part = results.probes, SHOWN
-    by_cell, corpora = results.table_by_cell(TOKENS), results.corpora(part=part)
-    if not by_cell or not corpora:
+    corpora = results.corpora(part=part)
+    if not corpora or TOKENS not in results.tables:
         return
-    cells = [key for key in results.select(part=part, corpus=corpora[0])["cell"] if key in by_cell]
-    ids = sorted({document for key in cells for document in by_cell[key]["id"].unique()})
-    shown = ids[int(place) : int(place) + 1]
+    cells = results.select(part=part, corpus=corpora[0])["cell"]
+    of_part = results.tables[TOKENS][results.tables[TOKENS]["cell"].isin(cells)]
+    shown = sorted(of_part["id"].unique())[int(place) : int(place) + 1]
     axes = {"corpus": corpora[0], "attention": None, "model": ["base", "residual", "tying", "mlm"]}
     for model in replace(point, results=results).over(axes):
-        keys = results.select(**{**model.where, "part": part})["cell"]
-        cell = next((key for key in keys if key in by_cell), None)
-        if cell is None:
-            continue
-        chosen = by_cell[cell][by_cell[cell]["id"].isin(shown)].sort_values("item")
-        for token in chosen.to_dict("records"):
-            labels: dict[str, Any] = {axis: model.values[axis].name for axis in axes}
-            labels |= {"document": int(token["id"]), "item": int(token["item"])}
+        labels = {axis: value.name for axis, value in model.values.items()}
+        rows = results.kept(TOKENS, **{**model.where, "part": part})
+        tokens_shown = [token for token in rows if token["id"] in shown]
+        for token in sorted(tokens_shown, key=lambda token: token["item"]):
+            named = {**labels, "document": int(token["id"]), "item": int(token["item"])}
             for measure in ("p", "weight"):
-                yield entry(labels, measure, SeedMean.of([token[measure]], [cell]))
+                yield entry(named, measure, SeedMean.of([token[measure]], [token["cell"]]))
 
 
 def selection(point: Point) -> Rows:

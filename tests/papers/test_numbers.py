@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from verax.papers.exhibits import entry
-from verax.papers.numbers import DOCUMENTS, SEEDS, SeedMean, as_json
+from verax.papers.numbers import BOTH, DOCUMENTS, SEEDS, SeedMean, as_json
 
 NAN = math.nan
 VALUES = st.lists(st.floats(-100, 100), min_size=2, max_size=8)
@@ -107,6 +107,14 @@ def test_it_is_told_as_json_has_it() -> None:
     written = as_json([1.0, NAN, math.inf, -math.inf, np.float64(0.5), 1 / 3])
     assert json.loads(written) == [1.0, None, None, None, 0.5, 1 / 3]
     assert json.loads(as_json({"a": (1 / 3,)}, digits=2)) == {"a": [0.33]}
+
+
+def test_of_two_seeds_tables_have_both_values_and_no_interval_beyond_what_can_be() -> None:
+    shares = of(99.0, NAN, 60.0)
+    assert shares.high > 100
+    told = shares.to_dict()
+    assert (told["low"], told["high"], told["over"], told["seeds"]) == (60.0, 99.0, BOTH, 2)
+    assert of(60.0, 99.0, 80.0).to_dict()["over"] == SEEDS
 
 
 def test_a_row_of_an_exhibit_has_the_number_and_its_cells() -> None:

@@ -16,6 +16,8 @@ from verax.statistics import describe
 from verax.statistics.intervals import LEVEL
 
 SEEDS, DOCUMENTS = "seeds", "documents"
+BOTH = "both"
+"""The value of `over` in tables where `low` and `high` are the values of two seeds."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,17 @@ class SeedMean:
         return bool(abs(published - self.value) > reach + 1e-9)
 
     def to_dict(self) -> dict[str, Any]:
-        """The number as JSON and tables have it."""
+        """The number as JSON and tables have it.
+
+        Of two seeds it has both values in place of the interval, which is often wider than the
+        number can vary.
+        """
         names = ("value", "sd", "low", "high", "over", "seeds", "n", "cells")
-        return {name: getattr(self, name) for name in names}
+        ends = {}
+        if self.seeds == 2:
+            values = [value for value in self.values if math.isfinite(value)]
+            ends = {"low": min(values), "high": max(values), "over": BOTH}
+        return {name: getattr(self, name) for name in names} | ends
 
 
 def as_json(values: Any, digits: int = 17) -> str:

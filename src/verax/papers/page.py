@@ -14,6 +14,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from verax.papers.checking import PICTURE, Checked, Judged
 from verax.papers.exhibits import MEASURED, SETTING, has_published
+from verax.papers.numbers import BOTH
 from verax.papers.picture import points, title
 from verax.papers.probing import PROBES
 from verax.papers.results import TABLES
@@ -123,10 +124,8 @@ def as_measured(row: dict[Any, Any], bold: str = "{}") -> list[str]:
     if row["over"] == SETTING:
         return [as_set(row["value"]), ""]
     value = shown(row["value"])
-    if row["seeds"] == 2:
-        half = row["sd"] / math.sqrt(2)
-        ends = [shown(row["value"] + sign * half, like=row["value"]) for sign in (-1, 1)]
-        value = ", ".join(ends)
+    if row["over"] == BOTH:
+        value = ", ".join(shown(row[end], like=row["value"]) for end in ("low", "high"))
     elif not math.isnan(row["sd"]):
         value += f" ± {shown(row['sd'], like=row['value'])}"
     if not pd.isna(row["beyond"]) and row["beyond"]:

@@ -84,7 +84,7 @@ def _along(shown: Shown, column: str, title: str, about: str, several: bool) -> 
     picture = lines(points[kept], series, x, title, around(points), height)
     reading = f"From left to right: {ALONG[column]}."
     if points["low"].notna().any():
-        reading += " Bands are 95% intervals."
+        reading += " Bands are 95% intervals; of two seeds they end at both values."
     if column == "lam":
         reading += " Larger λ is sparser attention; sparsemax is λ = 0"
         reading += ", and softmax, which has none, stands apart." if _apart(points) else "."
@@ -115,7 +115,9 @@ def against(shown: Shown, step: str) -> Iterator[Chart]:
         picture = _against(wide, series, measure, join=step != "seed")
         reading = f"{measure} against the Jensen–Shannon divergence of attentions, in nats."
         reading += " A line that stays where it is as it goes right shows attentions that differ"
-        reading += " much and say the same. Bars are 95% intervals."
+        reading += (
+            " much and say the same. Bars are 95% intervals; of two seeds they end at both values."
+        )
         yield drawn(shown, f"{measure} against JSD", reading, picture, several=True)
 
 

@@ -120,7 +120,7 @@ def drawn(shown: Shown, about: str, reading: str, picture: Any, several: bool) -
 def around(rows: pd.DataFrame) -> tuple[float, float]:
     """Where an axis begins and ends: round numbers around all values and published ones.
 
-    An interval of two seeds can be wider than all else: it has half of what values span on either
+    An interval of few seeds can be wider than all else: it has half of what values span on either
     side, and is cut there.
     """
     names = [name for name in ("value", "published") if name in rows]

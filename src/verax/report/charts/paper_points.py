@@ -116,7 +116,7 @@ def _points(shown: Shown, measure: str, several: bool) -> Iterator[Chart]:
     reading = "Points are measured."
     if frame["low"].notna().any():
         reading = "Points are measured, lines their 95% intervals: over seeds where there are "
-        reading += "several, else over documents."
+        reading += "several, else over documents. Of two seeds they end at both values."
     if frame["published"].notna().any():
         reading += " Hollow diamonds are the published numbers."
     yield drawn(shown, measure, reading, picture, several)

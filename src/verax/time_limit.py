@@ -54,6 +54,11 @@ def within(limit: TimeLimit) -> Iterator[None]:
         _OPEN.remove(limit)
 
 
+def is_limited() -> bool:
+    """Whether a limit is set."""
+    return bool(_OPEN)
+
+
 def check_time() -> None:
     """Raise `OutOfTimeError` where a limit is set and up."""
     if _OPEN and _OPEN[-1].is_up:

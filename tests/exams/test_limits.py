@@ -189,3 +189,18 @@ def test_every_limit_of_every_version_has_a_range() -> None:
             assert limits.keys() <= ranges.keys()
             at = load_limits(version).of(exam)
             assert all(ranges[name][0] <= at[name] <= ranges[name][1] for name in limits)
+
+
+@pytest.mark.parametrize(("limit", "is_fine"), [(-1.0, False), (0.9, True)])
+def test_a_number_is_not_crossed_with_a_limit_that_depends_on_texts(
+    limit: float, is_fine: bool
+) -> None:
+    measured = load_limits().to_json()
+    measured["limits"]["agreement"]["for_above"] = limit
+    own = {"version": "mine", "limits": {"agreement": {"for_above": limit}}}
+    for read in (lambda: LimitSet.from_json(measured, "manifest.json"), lambda: load_limits(own)):
+        if is_fine:
+            assert read().limits["agreement"]["for_above"] == limit
+        else:
+            with pytest.raises(VeraxError, match="must not be below the second"):
+                read()

@@ -293,3 +293,10 @@ def test_without_items_or_classes_there_is_nothing_to_keep(shape: tuple[int, ...
     mask = torch.ones(shape[:2], dtype=torch.bool)
     with pytest.raises(VeraxError, match=r"expected \(batch, items, classes\) with at least one"):
         most_divergent(weights, torch.zeros(shape), mask, 0.1)
+
+
+def test_weights_of_no_items_are_refused_without_documents_too() -> None:
+    nothing = torch.zeros(0, 0)
+    with pytest.raises(VeraxError, match="at least one item"):
+        farthest_anywhere(nothing, nothing.bool())
+    assert farthest_anywhere(torch.zeros(0, 3), torch.zeros(0, 3).bool()).shape == (0,)

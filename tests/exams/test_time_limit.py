@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch.nn import functional
 
 import verax
 from verax import time_limit
@@ -18,6 +19,7 @@ from verax.errors import VeraxError, VeraxWarning
 from verax.exams import item_evidence
 from verax.exams.judgement.headline import time_lines
 from verax.exams.tables import TableBuilder
+from verax.models.encoders import transformer as encoder
 from verax.progress import tracked
 from verax.time_limit import OutOfTimeError, TimeLimit, check_time, within
 
@@ -138,6 +140,99 @@ def test_when_time_is_up_what_was_not_read_is_left_out_and_all_or_nothing_is_not
     pd.testing.assert_frame_equal(
         verdict.tables["erasure_instances"], seen.reset_index(drop=True), check_exact=True
     )
+
+
+class SlowAttention:
+    """Self-attention that takes a second for each 100,000 scores of words by words, by a clock."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.attend = functional.scaled_dot_product_attention
+
+    def __call__(self, query: Any, key: Any, *more: Any, **named: Any) -> Any:
+        self.clock.time += query.shape[0] * query.shape[2] * key.shape[2] / 1e5
+        return self.attend(query, key, *more, **named)
+
+
+@pytest.mark.parametrize(
+    ("long", "short", "exams"),
+    [
+        (2000, 80, ["erasure", "replacement", "agreement"]),  # 80 s a pass; information needs all
+        (2000, 0, []),
+        (1000, 0, ["erasure", "replacement", "information"]),  # 20 s, and gradients take more
+    ],
+)
+def test_a_pass_that_there_is_no_time_for_is_broken_off(
+    long: int, short: int, exams: list[str], corpus: verax.Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a Transformer a pass takes time by the square of words; limit and a part, not more."""
+    sizes = {"hidden_size": 8, "embedding_size": 8, "heads": 2, "layers": 2}
+    transformer = verax.train(corpus, encoder="transformer", epochs=1, **sizes)
+    monkeypatch.setattr(encoder, "_SCORES", 2 * 256 * long)
+    clock = Clock(0.0)
+    monkeypatch.setattr(time_limit, "time", SimpleNamespace(monotonic=clock))
+    slowly = SlowAttention(clock)
+    monkeypatch.setattr(encoder.functional, "scaled_dot_product_attention", slowly)
+    texts = [
+        " ".join(["good", *["w1", "w2"] * (long // 2)]),
+        *corpus.documents("all").texts[:short],
+    ]
+    labels = (["pos", "neg"] * len(texts))[: len(texts)]
+
+    def examine() -> verax.Verdict:
+        how = {**SMALL, "max_tokens": 1024, "gallery": 0}
+        return verax.examine(
+            transformer, (texts, labels), [*QUICK, "agreement"], max_seconds=40, **how
+        )
+
+    if exams:
+        verdict = examine()
+        assert verdict.manifest["exams"] == exams
+        left = verdict.manifest["out_of_time"]
+        assert left["agreement"]["documents"] == 1
+        assert left["agreement"]["words_of_longest"] == long + 1
+        assert ("erasure" in left) == bool(short)
+    else:
+        with pytest.raises(VeraxError, match="too little for any exam"):
+            examine()
+    part = 256 * (long + 1) / 1e5
+    assert clock.time <= 40 + 2 * part
+
+
+def test_going_back_through_a_long_text_is_broken_off_too() -> None:
+    """Gradients of 600 queries in parts of 256: the time is up after the first part of three."""
+    clock = Clock(0.0)
+    layer = encoder.TransformerLayer(4, 1, 4, 0.0, 0)
+    states = torch.randn(1, 600, 4, generator=torch.manual_seed(0)).requires_grad_()
+    mask = torch.ones(1, 600, dtype=torch.bool)
+    with pytest.MonkeyPatch.context() as patch, within(TimeLimit(10, clock)):
+        patch.setattr(encoder, "_SCORES", 1)
+        attended = layer(states, mask, None)
+        clock.time = 9
+        attended.sum().backward(retain_graph=True)
+        clock.time = 11
+        with pytest.raises(OutOfTimeError):
+            attended.sum().backward()
+
+
+def test_attention_in_parts_is_the_same_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = encoder.TransformerLayer(8, 2, 8, 0.0, 0)
+    states = torch.randn(2, 1000, 8, generator=torch.manual_seed(0))
+    mask = torch.arange(1000).expand(2, -1) < torch.tensor([[1000], [700]])
+    with torch.no_grad():
+        whole = layer(states, mask, None)
+        monkeypatch.setattr(encoder, "_SCORES", 1)
+        assert torch.equal(layer(states, mask, None), whole)
+
+
+def test_a_long_text_is_not_put_together_with_short_ones() -> None:
+    """They would be padding: 501 texts as wide as one of 20,000 words are ten million items."""
+    lengths = np.array([20_000, *[30] * 500])
+    batches = [np.arange(1), np.arange(1, 251), np.arange(251, 501)]
+    units = item_evidence.put_together(batches, SimpleNamespace(lengths=lengths), classes=2)
+    assert [len(unit) for unit in units] == [1, 2]
+    alike = SimpleNamespace(lengths=np.full(501, 30))
+    assert [len(unit) for unit in item_evidence.put_together(batches, alike, classes=2)] == [3]
 
 
 def test_a_gallery_without_time_says_so(

@@ -178,6 +178,8 @@ def is_nonsense(before: Any, after: Any) -> bool:
         return True
     if before is None or after is None:
         return False
+    if isinstance(before, dict) and "lines" in before and type(after) in (int, float):
+        return False  # a limit is lines or a number
     if isinstance(before, bool) or isinstance(after, bool):
         return type(before) is not type(after)
     if isinstance(before, int) and isinstance(after, float):

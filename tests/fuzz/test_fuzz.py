@@ -118,6 +118,8 @@ def test_nonsense_is_another_kind_of_value_or_no_number() -> None:
     assert is_nonsense("x", 3)
     assert is_nonsense(True, 1)
     assert is_nonsense([], {})
+    assert is_nonsense({"lines": []}, "x")
+    assert not is_nonsense({"lines": []}, 0.5)
     assert not is_nonsense(3, 4)
     assert not is_nonsense(0.5, 4)
     assert not is_nonsense(None, "x")

@@ -153,13 +153,17 @@ _COUNTED = ("classes", "decision", "items")
 """Measures of tidy tables that are whole numbers of every document."""
 
 
+_TIDY_COLUMNS = {"id": WHOLE, "measure": TEXT, "value": NUMBER}
+"""Columns that every tidy table has."""
+
+
 @dataclass(frozen=True)
 class Tidy(Columns):
     """Columns of a tidy table: a row for each document, combination of labels and measure."""
 
     def check(self, table: pd.DataFrame, where: str) -> None:
         super().check(table, where)
-        labels = [name for name in table.columns if name not in self.required]
+        labels = [name for name in table.columns if name not in _TIDY_COLUMNS]
         keys = ["id", *labels, "measure"]
         if table.duplicated(keys).any():
             raise SchemaError(f"{where} has a document's measure twice")
@@ -193,7 +197,22 @@ _SUMMARY = _Summary(
     },
     key=("table", "row", "column"),
 )
-_TIDY = Tidy({"id": WHOLE, "measure": TEXT, "value": NUMBER}, others=(TEXT, WHOLE))
+_LABELS = {
+    "adversary": {"epsilon": TEXT, "by": TEXT},
+    "agreement": {"on": TEXT, "first": TEXT, "second": TEXT, "over": TEXT},
+    "deletion": {"ranking": TEXT, "draw": WHOLE},
+    "dispersion": {"of": TEXT},
+    "dispersion_heads": {"place": TEXT},
+    "dispersion_influence": {"kind": TEXT},
+    "erasure_many": {"ranking": TEXT, "draw": WHOLE},
+    "erasure_single": {"top": TEXT, "rule": TEXT},
+    "plausibility": {"ranking": TEXT, "draw": WHOLE},
+    "replacement": {"attention": TEXT, "draw": WHOLE},
+    "replacement_places": {"place": TEXT, "attention": TEXT, "draw": WHOLE},
+    "sufficiency": {"ranking": TEXT, "percentage": TEXT},
+    "sufficiency_best": {"percentage": TEXT},
+}
+"""Tidy table → what tells rows of one document and measure apart; nothing does in the others."""
 _MEASURED = {"measure": TEXT, "value": NUMBER}
 _ITEMS = {
     **dict.fromkeys(("id", "item", "first", "last", "by_attention", "by_gradient"), WHOLE),
@@ -243,7 +262,9 @@ def columns_of(table: str) -> Columns:
     if table in _OTHERS:
         return _OTHERS[table]
     own = [exam.tidy_tables for exam in EXAMS.values() if exam.__module__.startswith("verax.")]
-    return _TIDY if any(table in tables for tables in own) else Columns({})
+    if not any(table in tables for tables in own):
+        return Columns({})
+    return Tidy({**_TIDY_COLUMNS, **_LABELS.get(table, {})}, others=(TEXT, WHOLE))
 
 
 def check_together(tables: Mapping[str, pd.DataFrame], manifest: Mapping[str, Any]) -> None:
@@ -254,7 +275,7 @@ def check_together(tables: Mapping[str, pd.DataFrame], manifest: Mapping[str, An
         for exam in manifest["exams"]:
             first = EXAMS[exam].tidy_tables[:1] if exam in EXAMS else ()
             for name in first:
-                if name in tables and columns_of(name) is _TIDY and not len(tables[name]):
+                if name in tables and isinstance(columns_of(name), Tidy) and not len(tables[name]):
                     raise SchemaError(f"{name}.parquet has no rows")
     classes = manifest.get("classes")
     for documents, parts in (

@@ -116,14 +116,33 @@ def put_together(
     sentences = getattr(encoded, "sentences", None)
     items = encoded.lengths if sentences is None else sentences.lengths
     units: list[list[NDArray[np.int64]]] = []
-    held = most = tokens_within(HELD, classes)
+    held: list[tuple[int, int]] = []
+    most = tokens_within(HELD, classes)
     for rows in batches:
-        if held >= most:
+        shape = len(rows), int(items[rows].max())
+        if not units or _padded(held) >= most or not _fits(held, shape, most):
             units.append([])
-            held = 0
+            held = []
         units[-1].append(rows)
-        held += len(rows) * int(items[rows].max())
+        held.append(shape)
     return units
+
+
+def _fits(held: Sequence[tuple[int, int]], more: tuple[int, int], most: int) -> bool:
+    """Whether a batch may join others: not where a long text would make short ones mostly padding.
+
+    Args:
+        held: rows and items of the others.
+        more: rows and items of the batch.
+        most: padded items that may be held in any case.
+    """
+    together = [*held, more]
+    joined = sum(rows for rows, _ in together) * max(items for _, items in together)
+    return not held or joined <= max(most, 2 * _padded(together))
+
+
+def _padded(held: Sequence[tuple[int, int]]) -> int:
+    return sum(rows * items for rows, items in held)
 
 
 class ItemExam(Exam):
@@ -142,10 +161,15 @@ class ItemExam(Exam):
         if evidence.trace is not None:
             self.look(evidence)
             return
-        self._parts = [*(self._parts or []), evidence]
-        held = sum(part.mask.numel() for part in self._parts)
-        if held >= tokens_within(HELD, evidence.logits.shape[-1]):
+        most = tokens_within(HELD, evidence.logits.shape[-1])
+        if not _fits(self._shapes(), (len(evidence), evidence.mask.shape[1]), most):
             self.settle()
+        self._parts = [*(self._parts or []), evidence]
+        if _padded(self._shapes()) >= most:
+            self.settle()
+
+    def _shapes(self) -> list[tuple[int, int]]:
+        return [(len(part), part.mask.shape[1]) for part in self._parts or []]
 
     @abstractmethod
     def look(self, evidence: ItemEvidence) -> None:

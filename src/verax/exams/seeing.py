@@ -1,10 +1,11 @@
 """Who sees which batch: all exams every batch, or as many as there is time for.
 
-Within a limit of time exams that take time in proportion to a document's words come first, for all
-documents; then exams of items, which read nothing again, in half of what is left; then all others.
-Those that take more time than in proportion see the shortest documents first, so that one long
-document takes time from no other. What is examined is the same to the last bit as without a limit:
-batches are made of the same documents, and put together alike.
+Within a limit of time exams that take time in proportion to a document's words come first, in half
+of it where there are others; then exams of items, which read nothing again, in half of what is
+left; then all others. All see the shortest documents first, so that one long document takes time
+from no other. A forward pass that there is no time for is broken off, as a Transformer's over
+thousands of words, and its documents are left out. What is examined is the same to the last bit as
+without a limit: batches are made of the same documents, and put together alike.
 """
 
 from __future__ import annotations
@@ -58,11 +59,20 @@ class _Traces:
     def __init__(self, model: Any, encoded: Any) -> None:
         self._model, self._encoded = model, encoded
         self._last: tuple[Rows, Any] | None = None
+        self._too_long: set[int] = set()
 
-    def of(self, rows: Rows) -> Any:
+    def within(self, limit: TimeLimit, rows: Rows) -> Any:
+        """The pass over a batch; None where there is no time for it, or was none before."""
+        if limit.is_up or id(rows) in self._too_long:
+            return None
         if self._last is None or self._last[0] is not rows:
             self._last = None  # two would be twice the memory
-            self._last = rows, self._model.trace_rows(self._encoded, rows)
+            try:
+                with within(limit):
+                    self._last = rows, self._model.trace_rows(self._encoded, rows)
+            except OutOfTimeError:
+                self._too_long.add(id(rows))
+                return None
         return self._last[1]
 
 
@@ -107,12 +117,14 @@ def see_within(
     pooled = model.kind == POOLED
     of_items = [s for s in seers if pooled and s.costly and isinstance(s.who, ItemExam)]
     others = [seer for seer in seers if seer.costly and seer not in of_items]
+    # exams of items put batches together: what is together without a limit stays together
+    units = put_together(batches, encoded, len(model.classes)) if pooled else []
     if quick:
-        for rows in watching("examining")(batches):
-            _see_quick(limit, quick, model, traces, rows)
+        # a lone batch, if anything, is worth all of the time
+        share = limit.share(2) if len(quick) < len(seers) and len(batches) > 1 else limit
+        for unit in watching("examining, the shortest first")(units[::-1]):
+            _see_quick(share, quick, model, traces, unit)
     if of_items:
-        # they put batches together: what is together without a limit stays together
-        units = put_together(batches, encoded, len(model.classes))
         share = limit.share(2) if others else limit
         for unit in watching("examining items, the shortest first")(units[::-1]):
             _see_costly(share, of_items, model, traces, unit)
@@ -143,15 +155,18 @@ def out_of_time(unseen: Mapping[str, Rows], words: Rows) -> dict[str, dict[str, 
 
 
 def _see_quick(
-    limit: TimeLimit, seers: Sequence[Seer], model: Any, traces: _Traces, rows: Rows
+    limit: TimeLimit, seers: Sequence[Seer], model: Any, traces: _Traces, unit: Sequence[Rows]
 ) -> None:
-    if limit.is_up:
+    """Show a unit to all; batches that cannot be read in time are left out."""
+    for rows in unit:
+        trace = traces.within(limit, rows)
         for seer in seers:
-            seer.left_out.append(rows)
-        return
-    trace = traces.of(rows)
+            if trace is None:
+                seer.left_out.append(rows)
+            else:
+                seer.who.see(model, trace)
     for seer in seers:
-        seer.who.see(model, trace)
+        seer.who.settle()
 
 
 def _see_costly(
@@ -161,7 +176,7 @@ def _see_costly(
     active = [seer for seer in seers if not seer.left_out]
     marks = [(seer, seer.who.mark()) for seer in active]
     for number, rows in enumerate(unit, start=1):
-        trace = None if limit.is_up or not active else traces.of(rows)
+        trace = traces.within(limit, rows) if active else None
         for seer in list(active):
             if trace is None or not seer.see(limit, model, trace, last=number == len(unit)):
                 active.remove(seer)

@@ -213,6 +213,11 @@ def checked_weights(weights: Tensor, mask: Tensor) -> Tensor:
             f"mask is {mask.dtype} of shape {tuple(mask.shape)}: expected bool of weights' shape "
             f"{tuple(weights.shape)}, (batch, items)"
         )
+    if weights.shape[1] == 0:
+        raise VeraxError(
+            f"weights has shape {tuple(weights.shape)}: expected (batch, items) with at least one "
+            "item"
+        )
     inside = weights.detach().double().masked_fill(~mask, 0.0)
     if not bool((inside.isfinite() & (inside >= 0)).all()):
         raise VeraxError("weights are negative, NaN or infinite: expected a row on the simplex")

@@ -156,6 +156,8 @@ class LimitSet:
             raise VeraxError(f"{where} has no limits: {shape}")
         version, provenance = values["version"], str(values.get("provenance", ""))
         limits, calibration = _named(values["limits"], where), None
+        for exam, named in limits.items():
+            _refuse_crossed(named, f"{where}: {exam}")
         by_kind: Mapping[str, LimitSet] = _by_kind(values, version, provenance, where)
         if "calibration" in values:
             calibration = Calibration.from_json(values["calibration"], where)
@@ -267,7 +269,7 @@ def _based(values: Any, where: str) -> LimitSet:
         of_another = measured and not set(measured) & set(limits)
         before = hand.get(exam, {}) if of_another else merged.get(exam, {})
         merged[exam] = {**before, **limits}
-        _refuse_crossed(_numbers(merged[exam]), f"{where}: {exam}")
+        _refuse_crossed(merged[exam], f"{where}: {exam}")
     provenance = custom.provenance or f"based on {name}"
     return LimitSet(custom.version, provenance, merged, custom.calibration, custom.by_kind)
 
@@ -316,12 +318,16 @@ def _refuse_out_of_range(
             raise VeraxError(f"{where}, {name} is {limit:g}: expected from {least:g} {end}")
 
 
-def _refuse_crossed(limits: Limits, where: str) -> None:
-    """An error for limits under which one number would be for and against at once."""
+def _refuse_crossed(limits: Mapping[str, float | Lines], where: str) -> None:
+    """An error for limits under which one number would be for and against at once.
+
+    Limits that depend on texts are held against others at texts of the middle.
+    """
+    numbers = {n: v.at(Texts()) if isinstance(v, Lines) else v for n, v in limits.items()}
     for high, low in (("for_above", "against_below"), ("against_above", "for_below")):
-        if high in limits and low in limits and limits[high] < limits[low]:
+        if high in numbers and low in numbers and numbers[high] < numbers[low]:
             raise VeraxError(
-                f"{where}: {high} is {limits[high]:g} and {low} {limits[low]:g}: the first must "
+                f"{where}: {high} is {numbers[high]:g} and {low} {numbers[low]:g}: the first must "
                 "not be below the second"
             )
 

@@ -12,11 +12,14 @@ from torch.nn import functional
 from verax.errors import VeraxError
 from verax.models.encoders.base import Encoder, register_encoder
 from verax.models.hashed_dropout import HashedDropout
+from verax.time_limit import check_time, is_limited
 
 if TYPE_CHECKING:
     from verax.models.options import ModelOptions
 
 _PLACE = 201
+_SCORES, _FEWEST = 2**26, 256
+"""Scores of words by words that are computed at once, and queries there are at least in a part."""
 
 
 @register_encoder("transformer")
@@ -134,25 +137,51 @@ class TransformerLayer(nn.Module):
         return self.norm_feedforward(states + self._fed_forward(states, noise))
 
     def _attended(self, states: Tensor, mask: Tensor, noise: HashedDropout | None) -> Tensor:
-        return self._drop(self.project_out(self._attend(states, mask)), noise, 0)
+        attended = self._attend(states, mask, in_parts=noise is None)
+        return self._drop(self.project_out(attended), noise, 0)
 
     def _fed_forward(self, states: Tensor, noise: HashedDropout | None) -> Tensor:
         inner = self._drop(self.widen(states).relu(), noise, 1)
         return self._drop(self.narrow(inner), noise, 2)
 
-    def _attend(self, states: Tensor, mask: Tensor) -> Tensor:
+    def _attend(self, states: Tensor, mask: Tensor, in_parts: bool) -> Tensor:
         batch, positions, size = states.shape
         heads = self.project_in(states).view(batch, positions, 3, self.heads, -1)
         query, key, value = heads.permute(2, 0, 3, 1, 4)
         # an empty row reads itself, so that it stays finite; the encoder zeroes it afterwards
         readable = mask | ~mask.any(-1, keepdim=True)
-        attended = functional.scaled_dot_product_attention(
-            query, key, value, attn_mask=readable[:, None, None, :]
-        )
+        most = _queries_at_once(batch * self.heads, positions) if in_parts else positions
+        parts = []
+        for part in query.split(max(1, most), dim=2):
+            check_time()
+            parts.append(
+                functional.scaled_dot_product_attention(
+                    part, key, value, attn_mask=readable[:, None, None, :]
+                )
+            )
+            if is_limited() and parts[-1].requires_grad:
+                parts[-1].register_hook(_check_time_on_the_way_back)
+        attended = parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
         return attended.transpose(1, 2).reshape(batch, positions, size)
 
     def _drop(self, values: Tensor, noise: HashedDropout | None, place: int) -> Tensor:
         return values if noise is None else noise.dropout(values, self.dropout, self.place + place)
+
+
+def _queries_at_once(rows: int, positions: int) -> int:
+    """How many queries are read together, so that a limit of time can break off a long text.
+
+    Every query reads all words, so parts change nothing but the rounding of gradients.
+
+    >>> _queries_at_once(rows=4, positions=1000), _queries_at_once(rows=4, positions=20_000)
+    (1000, 768)
+    """
+    most = _SCORES // max(1, rows * positions)
+    return positions if most >= positions else max(_FEWEST, most // _FEWEST * _FEWEST)
+
+
+def _check_time_on_the_way_back(gradient: Tensor) -> None:
+    check_time()
 
 
 def sinusoids(positions: int, size: int, device: torch.device) -> Tensor:

@@ -1,0 +1,37 @@
+"""Schemas of tidy tables: one without its labels, or with labels of another kind, is refused."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from verax.exams.described import _LABELS, columns_of
+from verax.exams.registry import EXAMS
+from verax.schema import TEXT, WHOLE, SchemaError
+
+
+def made_up(table: str) -> pd.DataFrame:
+    """Two documents, two rows each, as the exam's table has them."""
+    frame = pd.DataFrame({"id": [0, 0, 1, 1]})
+    for name, kind in _LABELS[table].items():
+        frame[name] = pd.Categorical(list("abab")) if kind == TEXT else [0, 1, 0, 1]
+    return frame.assign(measure=pd.Categorical(["size"] * 4), value=0.5)
+
+
+@pytest.mark.parametrize("table", _LABELS)
+def test_labels_are_there_and_of_their_kind(table: str) -> None:
+    frame = made_up(table)
+    columns_of(table).check(frame, "a.parquet")
+    for name, kind in _LABELS[table].items():
+        renamed = frame.rename(columns={name: f"{name} "})
+        with pytest.raises(SchemaError, match=f"no column '{name}'"):
+            columns_of(table).check(renamed, "a.parquet")
+        other = [0, 1, 0, 1] if kind == TEXT else list("abab")
+        with pytest.raises(SchemaError, match=f"column '{name}' is not of {kind}"):
+            columns_of(table).check(frame.assign(**{name: other}), "a.parquet")
+
+
+def test_labels_are_declared_of_tables_that_exams_give() -> None:
+    given = {table for exam in EXAMS.values() for table in exam.tidy_tables}
+    assert set(_LABELS) <= given
+    assert {kind for labels in _LABELS.values() for kind in labels.values()} == {TEXT, WHOLE}

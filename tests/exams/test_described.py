@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from verax.exams.described import _LABELS, columns_of
+from verax.exams.described import _LABELS, check_together, columns_of
 from verax.exams.registry import EXAMS
 from verax.schema import TEXT, WHOLE, SchemaError
 
@@ -35,3 +35,13 @@ def test_labels_are_declared_of_tables_that_exams_give() -> None:
     given = {table for exam in EXAMS.values() for table in exam.tidy_tables}
     assert set(_LABELS) <= given
     assert {kind for labels in _LABELS.values() for kind in labels.values()} == {TEXT, WHOLE}
+
+
+def test_a_table_is_of_the_documents_that_its_exam_has_seen() -> None:
+    tables = {"replacement": made_up("replacement"), "replacement_instances": made_up("agreement")}
+    manifest = {"exams": ["replacement"], "documents": 2}
+    check_together(tables, manifest)
+    for rows in (slice(0, 0), slice(0, 2)):
+        part = {**tables, "replacement": tables["replacement"][rows]}
+        with pytest.raises(SchemaError, match="of other documents"):
+            check_together(part, manifest)

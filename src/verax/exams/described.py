@@ -18,6 +18,7 @@ from verax.schema import (
     COUNT,
     NUMBER,
     OR_NONE,
+    SURE,
     TEXT,
     WHOLE,
     Columns,
@@ -26,6 +27,7 @@ from verax.schema import (
     both,
     declared,
     flag,
+    is_of_kind,
     listed,
     mapping,
     maybe,
@@ -303,6 +305,9 @@ def check_together(tables: Mapping[str, pd.DataFrame], manifest: Mapping[str, An
         gallery = manifest.get("gallery")
         if gallery is None or classes is None:
             raise SchemaError("a gallery without its classes")
+        words = tables[parts[-1]]
+        if "marks" in gallery and len(words):
+            _has(words, ["marked"], parts[-1])
         n = len(classes)
         if about["decision"].min() < 0 or max(about["decision"].max(), about["label"].max()) >= n:
             raise SchemaError(f"{documents}.parquet has a class that is not among the classes")
@@ -324,5 +329,6 @@ def _has(table: pd.DataFrame, columns: Any, name: str) -> None:
     for column in columns:
         if column not in table:
             raise SchemaError(f"{name}.parquet has no column {column!r}")
-        if column.startswith(("p_", "logit_")) and table[column].isna().any():
-            raise SchemaError(f"{name}.parquet has no number in column {column!r}")
+        kind = SURE if column.startswith(("p_", "logit_")) else NUMBER
+        if not is_of_kind(table[column], kind):
+            raise SchemaError(f"{name}.parquet: column {column!r} is not of {kind}")

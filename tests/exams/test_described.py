@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from verax.exams.described import _LABELS, columns_of
+from verax.exams.described import _LABELS, check_together, columns_of
 from verax.exams.registry import EXAMS
 from verax.schema import TEXT, WHOLE, SchemaError
 
@@ -35,3 +35,30 @@ def test_labels_are_declared_of_tables_that_exams_give() -> None:
     given = {table for exam in EXAMS.values() for table in exam.tidy_tables}
     assert set(_LABELS) <= given
     assert {kind for labels in _LABELS.values() for kind in labels.values()} == {TEXT, WHOLE}
+
+
+def test_a_table_is_of_the_documents_that_its_exam_has_seen() -> None:
+    tables = {"replacement": made_up("replacement"), "replacement_instances": made_up("agreement")}
+    manifest = {"exams": ["replacement"], "documents": 2}
+    check_together(tables, manifest)
+    for rows in (slice(0, 0), slice(0, 2)):
+        part = {**tables, "replacement": tables["replacement"][rows]}
+        with pytest.raises(SchemaError, match="of other documents"):
+            check_together(part, manifest)
+
+
+def test_a_gallery_has_probabilities_and_marks() -> None:
+    about = pd.DataFrame({"id": [0], "label": 0, "decision": 0, "p_0": 0.5, "p_1": 0.5})
+    words = pd.DataFrame({"id": [0], "place": 0, "text": "a", "attention": 1.0, "marked": 0.5})
+    tables = {"gallery_texts": about, "gallery_words": words}
+    gallery = {"scores": ["attention"], "marks": {"annotators": 1}}
+    manifest = {"exams": [], "classes": ["a", "b"], "gallery": gallery}
+    check_together(tables, manifest)
+    for name, spoilt, told in (
+        ("gallery_texts", about.assign(p_0="x"), "column 'p_0' is not of"),
+        ("gallery_texts", about.assign(p_0=float("nan")), "column 'p_0' is not of"),
+        ("gallery_words", words.assign(attention="x"), "column 'attention' is not of"),
+        ("gallery_words", words.drop(columns="marked"), "no column 'marked'"),
+    ):
+        with pytest.raises(SchemaError, match=told):
+            check_together({**tables, name: spoilt}, manifest)

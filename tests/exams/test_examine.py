@@ -144,6 +144,7 @@ def test_documents_that_share_an_id_are_told_apart(
         ({"exams": ["erasur"]}, "unknown exam 'erasur': did you mean 'erasure'"),
         ({"exams": []}, "no exam given"),
         ({"split": "tset"}, "unknown split 'tset': did you mean 'test'"),
+        ({"split": np.array([1, 2])}, "unknown split array"),
         ({"draw": 3}, "unknown option 'draw': did you mean 'draws'"),
         ({"draws": 0}, "option 'draws' is 0: it must be at least 1"),
         ({"seed": -1}, "option 'seed' is -1"),

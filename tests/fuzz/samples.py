@@ -78,7 +78,7 @@ def make_samples(folder: Path, pages: bool = True) -> Samples:
     verax.compare({"one": one, "other": other}).save(folder / "comparison")
     of_seeds = verax.adversaries(model, corpus, lams=[0.1], seeds=[1], controls=False, retrain=[2])
     of_seeds.save(folder / "adversaries")
-    limits = {"version": "ours", "limits": {"replacement": {"for_below": 75}}}
+    limits = {"version": "ours", "limits": {"replacement": {"for_below": 75.0}}}
     (folder / "limits").mkdir()
     measured = {**_measured().to_json(), "version": "measured-here"}
     measured["calibration"] = _calibration()

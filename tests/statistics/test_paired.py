@@ -150,6 +150,15 @@ def test_the_unit_does_not_matter(test: str, scale: float) -> None:
     assert paired(scale * a, scale * b, test).p == pytest.approx(paired(a, b, test).p)
 
 
+@pytest.mark.parametrize("test", sorted(TESTS))
+def test_values_near_the_largest_number_are_as_any_others(test: str) -> None:
+    left, right = np.array([9.0, 4.0, 7.0, 1.0]), np.array([1.0, 2.0, 3.0, 2.0])
+    huge = 2.0**1020
+    assert paired(left * huge, right * huge, test).p == paired(left, right, test).p
+    with pytest.raises(VeraxError, match="too large"):
+        paired([1e308, 0.0], [-1e308, 0.0], test)
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(VeraxError, match="unknown test 'wilcoxn': did you mean 'wilcoxon'"):
         paired([1.0], [2.0], "wilcoxn")

@@ -17,6 +17,7 @@ from sklearn.metrics import f1_score
 import verax
 from verax.statistics import f1
 from verax.studies import Adversaries, load_adversaries
+from verax.studies.adversaries.adversaries import COLUMNS
 from verax.studies.adversaries.scores import choose
 
 SHARES = {"same": "same", "accuracy": "correct"}
@@ -379,6 +380,7 @@ def test_saved_and_loaded_it_says_the_same(
         expected = getattr(found, name)()
         pd.testing.assert_frame_equal(getattr(again, name)(), expected)
         pd.testing.assert_frame_equal(pd.read_parquet(out / f"{name}.parquet"), expected)
+        assert set(expected.columns) == set(COLUMNS[name].required), "none of another kind"
     told = json.loads((out / "manifest.json").read_text())
     assert (told["kind"], told["format"]) == ("adversaries", 2)
     assert told["chosen"]["lam"] == found.chosen().lam

@@ -21,7 +21,7 @@ from verax.studies.engines.local import HereEngine
 from verax.studies.grid import read_study
 from verax.studies.running.runner import Runner
 from verax.studies.store import Store
-from verax.studies.sweep import measures_of
+from verax.studies.sweep import COLUMNS, measures_of
 
 ENTROPY, TAU = "dispersion.entropy.gradient.mean", "agreement.inputs:attention:gradient.tau"
 TINY: dict[str, Any] = {
@@ -377,6 +377,7 @@ def test_a_sweep_is_written_as_a_whole(swept: Sweep, tmp_path: Path) -> None:
     tables["correlations"] = swept.correlations()
     for name, table in tables.items():
         pd.testing.assert_frame_equal(pd.read_parquet(out / f"{name}.parquet"), table)
+        assert set(table.columns) == set(COLUMNS[name].required), "none of another kind is accepted"
     written = json.loads((out / "manifest.json").read_text())
     assert sorted(written.pop("files")) == [name for name in names if name != "manifest.json"]
     assert written == {"kind": "sweep", **swept.manifest}

@@ -18,6 +18,7 @@ from verax.schema import (
     COUNT,
     NUMBER,
     OR_NONE,
+    SURE,
     TEXT,
     WHOLE,
     Columns,
@@ -26,6 +27,7 @@ from verax.schema import (
     both,
     declared,
     flag,
+    is_of_kind,
     listed,
     mapping,
     maybe,
@@ -213,6 +215,11 @@ _LABELS = {
     "sufficiency_best": {"percentage": TEXT},
 }
 """Tidy table → what tells rows of one document and measure apart; nothing does in the others."""
+_OF_ALL = (
+    *("adversary", "agreement", "dispersion", "dispersion_heads"),
+    *("replacement", "replacement_places"),
+)
+"""Tidy tables that have every document that their exam has seen."""
 _MEASURED = {"measure": TEXT, "value": NUMBER}
 _ITEMS = {
     **dict.fromkeys(("id", "item", "first", "last", "by_attention", "by_gradient"), WHOLE),
@@ -277,6 +284,11 @@ def check_together(tables: Mapping[str, pd.DataFrame], manifest: Mapping[str, An
             for name in first:
                 if name in tables and isinstance(columns_of(name), Tidy) and not len(tables[name]):
                     raise SchemaError(f"{name}.parquet has no rows")
+    for name in _OF_ALL:
+        instances = f"{name.partition('_')[0]}_instances"
+        seen = [set(tables[one]["id"].unique()) for one in (name, instances) if one in tables]
+        if len(seen) == 2 and seen[0] != seen[1]:
+            raise SchemaError(f"{name}.parquet is of other documents than {instances}.parquet")
     classes = manifest.get("classes")
     for documents, parts in (
         ("gallery_documents", ("gallery_items", "gallery_tokens")),
@@ -293,6 +305,9 @@ def check_together(tables: Mapping[str, pd.DataFrame], manifest: Mapping[str, An
         gallery = manifest.get("gallery")
         if gallery is None or classes is None:
             raise SchemaError("a gallery without its classes")
+        words = tables[parts[-1]]
+        if "marks" in gallery and len(words):
+            _has(words, ["marked"], parts[-1])
         n = len(classes)
         if about["decision"].min() < 0 or max(about["decision"].max(), about["label"].max()) >= n:
             raise SchemaError(f"{documents}.parquet has a class that is not among the classes")
@@ -314,5 +329,6 @@ def _has(table: pd.DataFrame, columns: Any, name: str) -> None:
     for column in columns:
         if column not in table:
             raise SchemaError(f"{name}.parquet has no column {column!r}")
-        if column.startswith(("p_", "logit_")) and table[column].isna().any():
-            raise SchemaError(f"{name}.parquet has no number in column {column!r}")
+        kind = SURE if column.startswith(("p_", "logit_")) else NUMBER
+        if not is_of_kind(table[column], kind):
+            raise SchemaError(f"{name}.parquet: column {column!r} is not of {kind}")

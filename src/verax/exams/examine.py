@@ -314,7 +314,7 @@ def examine(
 def check_split(split: str, also: Sequence[str] = ()) -> None:
     """Refuse what is no split."""
     valid = [*SPLITS, *also]
-    if split not in valid:
+    if not isinstance(split, str) or split not in valid:
         raise VeraxError(f"unknown split {split!r:.60}: {nearest(str(split), valid)}")
 
 

@@ -18,6 +18,8 @@ RESAMPLES = 9999
 EXACT = 2**20  # sign patterns, of 20 pairs
 # numbers drawn at once: 8 MiB
 _CELLS = 2**20
+_LARGE = 900
+"""The power of two beyond which differences are scaled."""
 _ROUNDING = 1e-12
 
 
@@ -74,14 +76,20 @@ def paired(
         raise VeraxError(f"resamples must be at least 1, got {resamples}")
     left, right, excluded = both_present(a, b)
     rounding = _ROUNDING * np.maximum(np.abs(left), np.abs(right))
-    differences = left - right
+    with np.errstate(over="ignore"):
+        differences = left - right
+    if np.isinf(differences).any():
+        raise VeraxError("values are too large: the difference of a pair is beyond any number")
     differences[np.abs(differences) <= rounding] = 0.0
     if not len(differences):
         p = math.nan
     elif not differences.any():
         p = 1.0
     else:
-        p = TESTS[test](differences, resamples, seed)
+        # no test depends on the scale, but sums near the largest number are beyond it
+        top = int(np.frexp(np.abs(differences).max())[1])
+        scaled = np.ldexp(differences, -top) if top > _LARGE else differences
+        p = TESTS[test](scaled, resamples, seed)
     return Paired(*mean(differences), p, len(differences), excluded, test)
 
 

@@ -88,10 +88,16 @@ COLUMNS = {
         key=("lam", "seed", "id", "measure"),
         least=1,
     ),
-    "points": Columns.of(text="measure over", sure="lam", number="mean sd low high", whole="n"),
+    "points": Columns.of(
+        text="measure over",
+        sure="lam",
+        number="mean sd low high",
+        whole="seeds seeds_excluded n excluded",
+    ),
     "correlations": Columns.of(
         text="measure",
-        number="tau tau_p spearman spearman_p pearson pearson_p pooled_tau support_tau",
+        number="tau tau_p spearman spearman_p pearson pearson_p pooled_tau support_tau "
+        "support_spearman",
         whole="points pooled",
     ),
 }

@@ -188,6 +188,18 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     assert refused(address=address).startswith(f"address {address!r} is not one of a Ray cluster")
 
 
+def test_a_node_that_does_not_start_in_time_is_told_in_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine; Ray raises `Exception` itself."""
+
+    def late(**settings: object) -> None:
+        raise Exception("The current node timed out during startup.\nSee its logs.")
+
+    monkeypatch.setattr(ray, "init", late)
+    assert refused() == "cannot start Ray here: The current node timed out during startup."
+
+
 def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     assert refused() == "the ray engine needs Ray: pip install 'verax[ray]'"

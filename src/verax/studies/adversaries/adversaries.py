@@ -80,6 +80,7 @@ MANIFEST = record(
 )
 """The schema of the manifest of adversaries."""
 _WITH_ENDS = " ".join(f"{name} {name}_low {name}_high" for name in MEASURES)
+_ON_VALIDATION = " ".join(f"validation_{name}" for name in MEASURES)
 COLUMNS = {
     "instances": Columns.of(
         text="kind name split measure",
@@ -89,12 +90,23 @@ COLUMNS = {
         key=("kind", "name", "lam", "seed", "split", "id", "measure"),
         least=1,
     ),
-    "points": Columns.of(sure="lam", text="over", whole="seeds n jsd_n", number=_WITH_ENDS),
+    "points": Columns.of(
+        sure="lam",
+        text="over",
+        flag="chosen",
+        whole="seeds n jsd_n",
+        number=f"{_WITH_ENDS} {_ON_VALIDATION}",
+    ),
     "yardstick": Columns.of(text="measure over", number="mean low high", whole="models n"),
     "against_yardstick": Columns.of(
-        sure="lam", number="difference low high p holm beyond", whole="n excluded"
+        sure="lam",
+        number="difference low high p holm beyond beyond_low beyond_high",
+        whole="n excluded",
+        text="test",
     ),
-    "by_weight": Columns.of(text="kind decision", number="lam jsd low high", sure="from below"),
+    "by_weight": Columns.of(
+        text="kind decision", number="lam jsd low high", sure="from below", whole="n"
+    ),
     "controls": Columns.of(text="name over note", whole="seeds n jsd_n", number=_WITH_ENDS),
 }
 """The schemas of its tables."""

@@ -62,11 +62,14 @@ _SUPPORT_SHARE = measure_id(DOCUMENT_COUNTS.id, "support_share", VALUE)
 
 
 _ENTRY = record(
-    {"model": text, "options": model_options},
     {
-        "seed": maybe(whole()),
+        "model": text,
+        "options": model_options,
         "encoder": maybe(text),
         "attended": maybe(text),
+    },
+    {
+        "seed": maybe(whole()),
         "chosen": maybe(number()),
         "headline": maybe(text),
         "learnt": maybe(flag),

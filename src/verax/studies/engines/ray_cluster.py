@@ -142,7 +142,8 @@ def _connect(ray: Any, hardware: Hardware) -> None:
     try:
         with _same_sigterm_handler(), _verax_on_path() if address is None else nullcontext():
             ray.init(**settings, log_to_driver=False, logging_level=logging.ERROR)
-    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+    except Exception as error:  # a node that is slow to start is this very class
+        ray.shutdown()  # what was started of it
         doing = "cannot start Ray here" if address is None else f"cannot join Ray at {address}"
         raise VeraxError(f"{doing}: {first_line(error)}") from error
     if address is not None:

@@ -49,8 +49,8 @@ MANIFEST = record({"cell": text, "files": CHECKSUMS}, {"left_out": listed(text),
 STORE = record({"format": whole(1), "name": text}, {"verax": text})
 """The schema of `store.json`."""
 _RESOLVED = record(
-    {"cells": mapping(mapping(plain))},
-    {"name": text, "question": maybe(text), "hardware": mapping(plain), "weights": flag},
+    {"name": text, "cells": mapping(mapping(plain))},
+    {"question": maybe(text), "hardware": mapping(plain), "weights": flag},
 )
 FAILURE = record(
     {},

@@ -26,6 +26,10 @@ class WriteError(VeraxError):
     """A place that cannot be written to: its disk is full, read-only or gone."""
 
 
+class OccupiedError(VeraxError):
+    """A place where something else is, which is not written over."""
+
+
 class VeraxWarning(UserWarning):
     """Input that works and may not be what was meant: one line, with what to do.
 

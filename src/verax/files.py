@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from verax.errors import VeraxError, VeraxWarning, WriteError, outside_verax
+from verax.errors import OccupiedError, VeraxError, VeraxWarning, WriteError, outside_verax
 from verax.scratch import (
     NEW,
     READY,
@@ -179,7 +179,7 @@ def replace_folder(
         sync_folder(target.parent)
 
 
-def write_elsewhere(name: str, write: Callable[[Path], None], error: WriteError) -> Path:
+def write_elsewhere(name: str, write: Callable[[Path], None], error: VeraxError) -> Path:
     """Where something is that could not be written where it was asked for: a new folder.
 
     Args:
@@ -254,7 +254,7 @@ def _refuse_foreign(
     with _reported(folder):
         target = _behind_links(folder)
         if target.exists() and not target.is_dir():
-            raise VeraxError(f"cannot write {folder}: it is a file, give a folder")
+            raise OccupiedError(f"cannot write {folder}: it is a file, give a folder")
         if is_filling(target):
             return
         _folder_above(target, folder)
@@ -262,11 +262,11 @@ def _refuse_foreign(
             sweep(place)
         is_full = target.exists() and any(target.iterdir())
         if is_full and not owned(target):
-            raise VeraxError(
+            raise OccupiedError(
                 f"cannot write {folder}: it holds other files, give a new or an empty folder"
             )
         if is_full and not overwrite:
-            raise VeraxError(
+            raise OccupiedError(
                 f"cannot write {folder}: it holds an earlier result; give another folder, or "
                 "--overwrite (in Python: overwrite=True)"
             )

@@ -71,6 +71,31 @@ def test_a_verdict_is_saved_elsewhere_with_its_page(
     assert judged == (3 if verax.open(page.parent).judgement.speaks("against") else 74)
 
 
+def test_a_verdict_whose_folder_somebody_else_took_meanwhile_is_saved_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes are given one --out, and the other one ends first."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    corpus = verax.load_corpus(CORPUS)
+    model = verax.train(corpus, encoder="none", embedding_size=4, epochs=1, device="cpu")
+    model.save("model")
+    other = verax.examine(model, corpus, "erasure")
+    save = verax.Verdict.save
+
+    def late(self: verax.Verdict, folder: Any, **how: Any) -> None:
+        if not Path("v").exists():
+            save(other, "v")
+        save(self, folder, **how)
+
+    monkeypatch.setattr(verax.Verdict, "save", late)
+    assert main(["examine", "model", "--exams", "replacement", "--out", "v"]) == 74
+    err = capsys.readouterr().err
+    assert err.startswith("verax: cannot write v: it holds an earlier result")
+    place = Path(err.strip().rpartition("it is in ")[2])
+    assert verax.load_verdict(place).manifest["exams"] == ["replacement"]
+    assert verax.load_verdict("v").manifest["exams"] == ["erasure"]
+
+
 def test_where_nothing_has_room_it_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

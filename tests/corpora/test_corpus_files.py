@@ -15,7 +15,7 @@ from pyarrow import parquet
 from verax.corpora import Corpus, load_corpus
 from verax.corpora.files import is_corpus_folder, read_folder, read_table
 from verax.corpora.loading import known_corpora
-from verax.errors import VeraxError
+from verax.errors import VeraxError, VeraxWarning
 
 AWKWARD = [
     "NA",
@@ -114,6 +114,14 @@ def test_upper_case_suffixes_are_read(tmp_path: Path) -> None:
     path = tmp_path / "ROWS.CSV"
     path.write_text("text,label\na,0\n")
     assert len(read_table(path)) == 1
+
+
+def test_of_two_columns_of_one_name_the_first_is_read_and_that_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("text,label,text\n" + "".join(f"good {n},{n % 2},x\n" for n in range(20)))
+    with pytest.warns(VeraxWarning, match="two columns 'text': the first is read"):
+        corpus = load_corpus(file)
+    assert all(text.startswith("good") for text in corpus.documents("all").texts)
 
 
 @pytest.mark.parametrize(

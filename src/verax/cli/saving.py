@@ -10,7 +10,7 @@ from pathlib import Path
 
 from verax.cli.output import UNWRITTEN, unprinted
 from verax.cli.terminal import printable, say
-from verax.errors import VeraxError, WriteError
+from verax.errors import OccupiedError, VeraxError, WriteError
 from verax.files import refuse_foreign, refuse_unwritable, write_elsewhere
 from verax.results import REPORT, Result, Shown
 
@@ -101,7 +101,8 @@ def keep(args: argparse.Namespace, write: Callable[[str], None]) -> None:
     """Write what was made to --out, before anything is printed about it.
 
     Where that cannot be written, it goes to a new folder elsewhere: a line says so, `args.out` is
-    that place from then on, and the exit code will be `UNWRITTEN`.
+    that place from then on, and the exit code will be `UNWRITTEN`. That is also where somebody else
+    has written to --out since `check_out`.
 
     Args:
         args: the command's arguments; nothing is done where `out` is not given.
@@ -111,7 +112,7 @@ def keep(args: argparse.Namespace, write: Callable[[str], None]) -> None:
         return
     try:
         write(args.out)
-    except WriteError as error:
+    except (WriteError, OccupiedError) as error:
         name = Path(args.out).absolute().name
         place = write_elsewhere(name, lambda path: write(str(path)), error)
         print(f"verax: {printable(str(error))}; it is in {printable(str(place))}", file=sys.stderr)

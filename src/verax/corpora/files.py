@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 
 from verax.corpora.corpus import CLASSES, SPLITS, is_saved_corpus
 from verax.corpora.splitting import ALIASES
-from verax.errors import VeraxError
+from verax.errors import VeraxError, VeraxWarning, outside_verax
 from verax.options import check_path
 from verax.schema import SchemaError, checked_json, listed, text
 
@@ -138,13 +139,20 @@ def _read_separated(path: Path, encoding: str) -> pd.DataFrame:
     separator = max(usual + _SEPARATORS, key=header.count)
     if separator not in header:
         separator = _unused_character(path, encoding)
-    table = pd.read_csv(
-        path, sep=separator, dtype=str, keep_default_na=False, na_filter=False, encoding=encoding
-    )
+    how: dict[str, Any] = {"sep": separator, "dtype": str, "encoding": encoding}
+    how |= {"keep_default_na": False, "na_filter": False}
+    table = pd.read_csv(path, **how)
     if not isinstance(table.index, pd.RangeIndex):  # pandas takes a cell too many for an index
         raise VeraxError(
             f"{path} has more cells in a row than its header names: put quotes around text that "
             "holds the separator"
+        )
+    names = pd.read_csv(path, header=None, nrows=1, **how).iloc[0]
+    for name in names[names.duplicated() & (names != "")].unique():
+        warnings.warn(
+            f"{path} has two columns {name!r}: the first is read; rename the other",
+            VeraxWarning,
+            outside_verax(),
         )
     return table
 

@@ -72,7 +72,7 @@ def all_of(engine: Engine, jobs: list[Job], corpus: verax.Corpus) -> dict[str, E
 
 def long_cell(corpus: verax.Corpus, seed: int) -> Job:
     """One that takes some seconds."""
-    return Job(cell(corpus, seed=seed, epochs=40, patience=None))
+    return Job(cell(corpus, seed=seed, epochs=1000, patience=None))
 
 
 def endless(corpus: verax.Corpus, *seeds: int) -> list[Job]:
@@ -153,7 +153,7 @@ def lose_a_node(cluster: TwoNodes, engine: RayEngine, corpus: verax.Corpus) -> N
     until = time.monotonic() + LIMIT
     while set(engine.placed.values()) <= {first}:
         assert time.monotonic() < until, "no cell was placed on the second node"
-        told += engine.wait(1)
+        told += engine.wait(0.1)
     [there] = [key for key, node in engine.placed.items() if node != first]
     cluster.kill_node()
     try:

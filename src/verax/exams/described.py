@@ -215,11 +215,15 @@ _LABELS = {
     "sufficiency_best": {"percentage": TEXT},
 }
 """Tidy table → what tells rows of one document and measure apart; nothing does in the others."""
-_OF_ALL = (
-    *("adversary", "agreement", "dispersion", "dispersion_heads"),
-    *("replacement", "replacement_places"),
-)
-"""Tidy tables that have every document that their exam has seen."""
+_OF_ALL = {
+    "adversary": "adversary_instances",
+    "agreement": "agreement_instances",
+    "dispersion": "dispersion_instances",
+    "dispersion_heads": "dispersion_instances",
+    "replacement": "replacement_instances",
+    "replacement_places": "replacement_instances",
+}
+"""Tidy tables that have every document that their exam has seen → the table that lists these."""
 _MEASURED = {"measure": TEXT, "value": NUMBER}
 _ITEMS = {
     **dict.fromkeys(("id", "item", "first", "last", "by_attention", "by_gradient"), WHOLE),
@@ -284,8 +288,7 @@ def check_together(tables: Mapping[str, pd.DataFrame], manifest: Mapping[str, An
             for name in first:
                 if name in tables and isinstance(columns_of(name), Tidy) and not len(tables[name]):
                     raise SchemaError(f"{name}.parquet has no rows")
-    for name in _OF_ALL:
-        instances = f"{name.partition('_')[0]}_instances"
+    for name, instances in _OF_ALL.items():
         seen = [set(tables[one]["id"].unique()) for one in (name, instances) if one in tables]
         if len(seen) == 2 and seen[0] != seen[1]:
             raise SchemaError(f"{name}.parquet is of other documents than {instances}.parquet")

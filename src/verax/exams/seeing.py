@@ -117,7 +117,8 @@ def see_within(
     pooled = model.kind == POOLED
     of_items = [s for s in seers if pooled and s.costly and isinstance(s.who, ItemExam)]
     others = [seer for seer in seers if seer.costly and seer not in of_items]
-    # exams of items put batches together: what is together without a limit stays together
+    # exams of items put batches together: what is together without a limit stays together;
+    # models of other kinds have neither these exams nor quick ones
     units = put_together(batches, encoded, len(model.classes)) if pooled else []
     if quick:
         # a lone batch, if anything, is worth all of the time
